@@ -9,11 +9,11 @@
 // Words and values.
 export { systemClock, timeoutSignal } from './actors/clock.ts';
 export { BoundedMap } from './protocol/bounded-map.ts';
-export { describe, isJsonObject } from './protocol/classify.ts';
+export { inspectValue, isJsonObject } from './protocol/classify.ts';
 export { textOfError } from './protocol/errors.ts';
 export { MetaKey } from './protocol/meta.ts';
 export { Method } from './protocol/methods.ts';
-export { likeness, nearest } from './protocol/nearest.ts';
+export { similarity, closestMatch } from './protocol/suggestions.ts';
 export { exactNumbers, jsonText, keepNumberTexts, parseExactly } from './protocol/number-text.ts';
 export {
   printable,
@@ -29,7 +29,7 @@ export { closingChart } from './server/closing.machine.ts';
 export { pureChart } from './machines/pure-chart.ts';
 
 // What is told of sessions and connections, without what is secret.
-export * as inWords from '../packages/diagnostics/src/in-words.ts';
+export * as inWords from '../packages/diagnostics/src/format.ts';
 export { redact, redactText } from '../packages/diagnostics/src/redaction.ts';
 export { secretsGiven } from '../packages/diagnostics/src/secrets.ts';
 
@@ -55,7 +55,7 @@ export * as doctorExchange from '../packages/serve/src/doctor/exchange.ts';
 export * as storedTasks from '../packages/serve/src/stored-tasks.ts';
 export { packageVersion } from '../packages/serve/src/package-version.ts';
 export { exitProcess } from '../packages/serve/src/process-end.ts';
-export { processLog, untilEnd } from '../packages/serve/src/serve.ts';
+export { processLog, waitForExit } from '../packages/serve/src/serve.ts';
 export * as serving from '../packages/serve/src/serve.ts';
 export * as supervisor from '../packages/serve/src/supervisor/supervise.ts';
 export { listenOn } from './transports/listen-on.ts';

@@ -1,5 +1,5 @@
 /** The commands: each is a call of the library. */
-import { RuntimeError, errorOfLoss, openConnection, openServers } from 'mcp-actors/client';
+import { RuntimeError, disconnectError, openConnection, openServers } from 'mcp-actors/client';
 import type {
   Connection,
   ConnectionEvent,
@@ -292,7 +292,7 @@ function statusOf(held: Held, name: string): Omit<ServerStatus, 'tools'> {
   const { state, launches } = held.connection;
   const { value, loss } = state;
   const isWithout = value !== 'ready' && loss !== undefined;
-  return { state: value, launches, ...(isWithout ? { error: errorOfLoss(loss) } : {}) };
+  return { state: value, launches, ...(isWithout ? { error: disconnectError(loss) } : {}) };
 }
 
 function stateIn(held: Held, name: string): Json {

@@ -1,6 +1,11 @@
 /** The words of the contract in those of the library, and back. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { ProtocolError, RuntimeError, errorOfLoss, fileCredentialStore } from 'mcp-actors/client';
+import {
+  ProtocolError,
+  RuntimeError,
+  disconnectError,
+  fileCredentialStore,
+} from 'mcp-actors/client';
 import type { RuntimeErrorCode } from 'mcp-actors';
 import type {
   ConnectOptions,
@@ -119,7 +124,7 @@ export function stateName(value: ServerStatus['state']): string {
 export function stateText({ value, attempt, delayMs, loss }: ConnectionState): Json {
   return {
     state: stateName(value),
-    ...(loss && value !== 'ready' ? { reason: errorOfLoss(loss).message } : {}),
+    ...(loss && value !== 'ready' ? { reason: disconnectError(loss).message } : {}),
     ...(attempt > 0 ? { attempt } : {}),
     ...(delayMs === undefined ? {} : { delayMs }),
   };

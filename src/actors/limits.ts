@@ -1,6 +1,6 @@
 /** Every bound and every time of a session, with its default. Each is an option. */
 import type { SessionLimits } from '../machines/session-context.ts';
-import { describe } from '../protocol/classify.ts';
+import { inspectValue } from '../protocol/classify.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -384,13 +384,13 @@ export function limitsWith(given: {
   for (const [name, value] of changed) {
     if (!Object.hasOwn(defaultLimits, name)) {
       const known = Object.keys(defaultLimits).join(', ');
-      throw new RangeError(`There is no limit ${describe(name)}; the limits are ${known}`);
+      throw new RangeError(`There is no limit ${inspectValue(name)}; the limits are ${known}`);
     }
     const least = atLeastOne.has(name) ? 1 : 0;
     // Not a number is neither.
     if (typeof value === 'number' && value >= least) continue;
     throw new RangeError(
-      `limits.${name} must be a number of at least ${least}, this is ${describe(value)}`,
+      `limits.${name} must be a number of at least ${least}, this is ${inspectValue(value)}`,
     );
   }
   return { ...defaultLimits, ...Object.fromEntries(changed) };

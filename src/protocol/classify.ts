@@ -41,15 +41,15 @@ export function classify(value: unknown, size?: number): InboundFrame {
 /** Classifies one message, or a member of a batch. */
 export function classifyMessage(value: unknown, size?: number): SingleFrame {
   if (!isJsonObject(value)) {
-    return invalid(`A message is a JSON object, this is ${describe(value)}`);
+    return invalid(`A message is a JSON object, this is ${inspectValue(value)}`);
   }
   const { jsonrpc, method, id } = value;
   if (jsonrpc !== '2.0') {
-    return broken(value, `"jsonrpc" must be "2.0", this is ${describe(jsonrpc)}`);
+    return broken(value, `"jsonrpc" must be "2.0", this is ${inspectValue(jsonrpc)}`);
   }
   if (method === undefined) return classifyResponse(value);
   if (typeof method !== 'string') {
-    return broken(value, `"method" must be a string, this is ${describe(method)}`);
+    return broken(value, `"method" must be a string, this is ${inspectValue(method)}`);
   }
   // Go, C# and Java write null for an absent member.
   const params = value['params'] ?? undefined;
@@ -63,11 +63,11 @@ export function classifyMessage(value: unknown, size?: number): SingleFrame {
     };
   }
   if (!isRequestId(id)) {
-    return invalid(`"id" must be a string or a safe integer, this is ${describe(id)}`);
+    return invalid(`"id" must be a string or a safe integer, this is ${inspectValue(id)}`);
   }
   if (params !== undefined && !isJsonObject(params)) {
     const code = Array.isArray(params) ? ErrorCode.invalidParams : ErrorCode.invalidRequest;
-    return invalid(`"params" must be an object, this is ${describe(params)}`, id, code);
+    return invalid(`"params" must be an object, this is ${inspectValue(params)}`, id, code);
   }
   return { kind: 'request', id: id as InboundRequestId, method, params, size };
 }
@@ -93,7 +93,7 @@ function classifyResponse(message: JsonObject): SingleFrame {
     return { kind: 'stray-error', error };
   }
   if (!isRequestId(id)) {
-    return invalid(`A response needs the id of its request, this is ${describe(id)}`);
+    return invalid(`A response needs the id of its request, this is ${inspectValue(id)}`);
   }
   if (result !== undefined && error !== undefined) {
     return malformed(id, 'it has both "result" and "error"');
@@ -101,7 +101,7 @@ function classifyResponse(message: JsonObject): SingleFrame {
   if (error === undefined) {
     return isJsonObject(result)
       ? { kind: 'response', id: id as OutboundRequestId, outcome: { ok: true, result } }
-      : malformed(id, `"result" must be an object, this is ${describe(result)}`, true);
+      : malformed(id, `"result" must be an object, this is ${inspectValue(result)}`, true);
   }
   return isWireError(error)
     ? { kind: 'response', id: id as OutboundRequestId, outcome: { ok: false, error } }
@@ -132,7 +132,7 @@ function invalid(
 }
 
 /** A short, bounded description of a value, for messages to people. */
-export function describe(value: unknown): string {
+export function inspectValue(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';

@@ -4,12 +4,12 @@
  *
  * @see MCP 2026-07-28, basic, "General fields", "_meta"
  */
-import { describe, isJsonObject } from './classify.ts';
+import { inspectValue, isJsonObject } from './classify.ts';
 import type { StatelessDialect } from './dialects/dialect.ts';
 import { statelessDialect, statelessVersions } from './dialects/registry.ts';
 import { ErrorCode } from './errors.ts';
 import type { JsonObject, WireError } from './frames.ts';
-import { anonymous, faultOfImplementation } from './implementation.ts';
+import { anonymous, validateImplementation } from './implementation.ts';
 import type { Implementation } from './implementation.ts';
 import { lengthOfClient, maxClientLength } from './initialize.ts';
 import type { PeerDescription } from './initialize.ts';
@@ -50,15 +50,17 @@ export function readEnvelope(params: JsonObject | undefined, size = Infinity): E
   const version = meta[MetaKey.protocolVersion];
   const capabilities = meta[MetaKey.clientCapabilities];
   if (version === undefined || capabilities === undefined) return missing(given, meta);
-  if (typeof version !== 'string') return fault(MetaKey.protocolVersion, 'a string', version);
+  if (typeof version !== 'string')
+    return invalidMember(MetaKey.protocolVersion, 'a string', version);
   const dialect = statelessDialect(version);
   if (!dialect) return { ok: false, error: unsupportedVersion(version) };
   if (!isJsonObject(capabilities)) {
-    return fault(MetaKey.clientCapabilities, 'an object', capabilities);
+    return invalidMember(MetaKey.clientCapabilities, 'an object', capabilities);
   }
   const info = meta[MetaKey.clientInfo];
-  const infoFault = info === undefined ? undefined : faultOfImplementation(info);
-  if (infoFault) return fault(MetaKey.clientInfo + infoFault.path, infoFault.wanted, infoFault.got);
+  const infoFault = info === undefined ? undefined : validateImplementation(info);
+  if (infoFault)
+    return invalidMember(MetaKey.clientInfo + infoFault.path, infoFault.wanted, infoFault.got);
   if (size > maxClientLength) {
     const length = lengthOfClient(info, capabilities);
     if (length > maxClientLength) return tooLong(length);
@@ -66,7 +68,7 @@ export function readEnvelope(params: JsonObject | undefined, size = Infinity): E
   const level = meta[MetaKey.logLevel];
   const logLevel = level === undefined ? 'none' : logLevelOf(level);
   if (logLevel === undefined) {
-    return fault(MetaKey.logLevel, `one of ${logLevels.join(', ')}`, level);
+    return invalidMember(MetaKey.logLevel, `one of ${logLevels.join(', ')}`, level);
   }
   return {
     ok: true,
@@ -85,7 +87,7 @@ const maxRequestedLength = 100;
 
 /** The error for a revision that no request may name here. */
 export function unsupportedVersion(requested: string): WireError {
-  const message = `Unsupported protocol version ${describe(requested)}: a request may name ${statelessVersions.join(', ')}`;
+  const message = `Unsupported protocol version ${inspectValue(requested)}: a request may name ${statelessVersions.join(', ')}`;
   const echoed = requested.slice(0, maxRequestedLength);
   const data = { supported: statelessVersions, requested: echoed };
   return { code: ErrorCode.unsupportedProtocolVersion, message, data };
@@ -95,7 +97,7 @@ const required = [MetaKey.protocolVersion, MetaKey.clientCapabilities] as const;
 
 function missing(given: unknown, meta: JsonObject): EnvelopeReading {
   if (given !== undefined && given !== meta) {
-    return invalid(`"_meta" must be an object, this is ${describe(given)}`);
+    return invalid(`"_meta" must be an object, this is ${inspectValue(given)}`);
   }
   const keys = required.filter((key) => meta[key] === undefined);
   return invalid(`"_meta" of a request must have ${keys.map((key) => `"${key}"`).join(' and ')}`);
@@ -107,8 +109,8 @@ function tooLong(length: number): EnvelopeReading {
   );
 }
 
-function fault(key: string, wanted: string, got: unknown): EnvelopeReading {
-  return invalid(`"${key}" in "_meta" must be ${wanted}, this is ${describe(got)}`);
+function invalidMember(key: string, wanted: string, got: unknown): EnvelopeReading {
+  return invalid(`"${key}" in "_meta" must be ${wanted}, this is ${inspectValue(got)}`);
 }
 
 function invalid(reason: string): EnvelopeReading {

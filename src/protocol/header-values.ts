@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Value Encoding"
  */
 
-import { describe } from './classify.ts';
+import { inspectValue } from './classify.ts';
 
 /** The member of a method's params that the header `Mcp-Name` repeats. */
 export const namedBy: ReadonlyMap<string, string> = new Map([
@@ -62,7 +62,7 @@ export function headerFault(
   }
   const decoded = decodeHeaderValue(text);
   if (decoded !== undefined) return plainHeaderFault(header, decoded, said);
-  return `The header ${header} is not the base64 of a text: ${describe(text)}`;
+  return `The header ${header} is not the base64 of a text: ${inspectValue(text)}`;
 }
 
 /** What is wrong with a header that is never in base64. */
@@ -73,10 +73,10 @@ export function plainHeaderFault(
 ): string | undefined {
   if (text === undefined) {
     if (value === undefined || typeof value === 'object') return undefined;
-    return `The header ${header} is missing, and ${what} is ${describe(value)}`;
+    return `The header ${header} is missing, and ${what} is ${inspectValue(value)}`;
   }
   if (isText(value, text)) return undefined;
-  return `The header ${header} is ${describe(text)}, and ${what} is ${describe(value)}`;
+  return `The header ${header} is ${inspectValue(text)}, and ${what} is ${inspectValue(value)}`;
 }
 
 /** True if the text stands for the value. Numbers are compared as numbers. */

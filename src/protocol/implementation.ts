@@ -42,7 +42,7 @@ export interface ImplementationFault {
 }
 
 /** What is wrong with a client's identity; undefined if nothing is. */
-export function faultOfImplementation(info: unknown): ImplementationFault | undefined {
+export function validateImplementation(info: unknown): ImplementationFault | undefined {
   if (!isJsonObject(info)) return { path: '', wanted: 'an object', got: info };
   const { name, version } = info;
   if (typeof name !== 'string') return { path: '.name', wanted: 'a string', got: name };
@@ -73,7 +73,7 @@ function cut(name: string): string {
 }
 
 /** Where one of the servers behind another stands. */
-export interface ServerStanding {
+export interface ServerState {
   /** As the configuration calls it. */
   readonly name: string;
   /** `ready` if it can be used. */

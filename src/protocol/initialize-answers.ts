@@ -3,7 +3,7 @@
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
  */
-import { describe } from './classify.ts';
+import { inspectValue } from './classify.ts';
 import { unsupportedVersion } from './envelope.ts';
 import { ErrorCode, errorResponse, shuttingDown } from './errors.ts';
 import type { InboundRequestId, OutboundResponse, WireError } from './frames.ts';
@@ -35,7 +35,7 @@ export function refusedInitialize(
 ): OutboundResponse {
   if (cause) return errorResponse(id, shuttingDown);
   if (client) {
-    const message = `Invalid request: the session is initialized already, by ${describe(client.info.name)}; it has one initialize`;
+    const message = `Invalid request: the session is initialized already, by ${inspectValue(client.info.name)}; it has one initialize`;
     return errorResponse(id, { code: ErrorCode.invalidRequest, message });
   }
   return errorResponse(

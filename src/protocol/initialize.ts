@@ -3,11 +3,11 @@
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
  */
-import { describe, isJsonObject } from './classify.ts';
+import { inspectValue, isJsonObject } from './classify.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { negotiateDialect } from './dialects/registry.ts';
 import type { JsonObject } from './frames.ts';
-import { faultOfImplementation, keptImplementation, withShortNames } from './implementation.ts';
+import { validateImplementation, keptImplementation, withShortNames } from './implementation.ts';
 import type { Implementation } from './implementation.ts';
 
 /** What is known about a peer: of a session, or of one request that says it itself. */
@@ -65,7 +65,7 @@ export function readInitialize(params: JsonObject | undefined): InitializeReadin
     return wrong('params.protocolVersion', wanted, protocolVersion);
   }
   if (!isJsonObject(capabilities)) return wrong('params.capabilities', 'an object', capabilities);
-  const infoFault = faultOfImplementation(clientInfo);
+  const infoFault = validateImplementation(clientInfo);
   if (infoFault) {
     return wrong(`params.clientInfo${infoFault.path}`, infoFault.wanted, infoFault.got);
   }
@@ -118,7 +118,7 @@ function digestOfText(text: string): string {
 }
 
 function wrong(path: string, wanted: string, got: unknown): InitializeReading {
-  return { ok: false, fault: `${path} must be ${wanted}, this is ${describe(got)}` };
+  return { ok: false, fault: `${path} must be ${wanted}, this is ${inspectValue(got)}` };
 }
 
 function tooLong(what: string, length: number, max: number): InitializeReading {

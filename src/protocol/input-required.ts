@@ -4,11 +4,11 @@
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
-import { describe, isJsonObject } from './classify.ts';
+import { inspectValue, isJsonObject } from './classify.ts';
 import { invalidParams } from './errors.ts';
 import type { JsonObject } from './frames.ts';
 import { Method } from './methods.ts';
-import { faultOfRootsResult } from './roots.ts';
+import { validateRootsResult } from './roots.ts';
 
 /** A question among `inputRequests`. */
 export interface InputRequest {
@@ -51,7 +51,7 @@ export interface Retry {
 export function readInputResponses(params: JsonObject | undefined): JsonObject | undefined {
   const answers = params?.['inputResponses'];
   if (answers === undefined || isJsonObject(answers)) return answers;
-  throw invalidParams(`"inputResponses" must be an object, this is ${describe(answers)}`);
+  throw invalidParams(`"inputResponses" must be an object, this is ${inspectValue(answers)}`);
 }
 
 /**
@@ -64,7 +64,7 @@ export function readRetry(params: JsonObject | undefined): Retry | undefined {
   const requestState = params?.['requestState'];
   if (requestState === undefined) return undefined;
   if (typeof requestState === 'string') return { requestState, inputResponses };
-  throw invalidParams(`"requestState" must be a string, this is ${describe(requestState)}`);
+  throw invalidParams(`"requestState" must be a string, this is ${inspectValue(requestState)}`);
 }
 
 /**
@@ -80,7 +80,7 @@ export function isRetry(params: JsonObject | undefined): boolean {
 const ofOneRound: ReadonlySet<string> = new Set(['_meta', 'requestState', 'inputResponses']);
 
 /** What all rounds of a call have in common: its method, and its params but for those of one round. */
-export function commonToRounds(call: {
+export function roundParams(call: {
   readonly method: string;
   readonly params: JsonObject | undefined;
 }): readonly [method: string, params: JsonObject] {
@@ -91,32 +91,32 @@ export function commonToRounds(call: {
 const actions: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 
 /** What is wrong with the shape of an answer to a request of this method; undefined if nothing is. */
-export function faultOfAnswer(method: string, answer: unknown): string | undefined {
-  if (!isJsonObject(answer)) return `must be an object, this is ${describe(answer)}`;
+export function validateAnswer(method: string, answer: unknown): string | undefined {
+  if (!isJsonObject(answer)) return `must be an object, this is ${inspectValue(answer)}`;
   switch (method) {
     case Method.elicit: {
       const { action, content } = answer;
       if (!actions.has(action)) {
-        return `must have an "action" of accept, decline, cancel; this is ${describe(action)}`;
+        return `must have an "action" of accept, decline, cancel; this is ${inspectValue(action)}`;
       }
       // A person who does not accept gives no content, in whatever form.
       return action !== 'accept' || content === undefined || isJsonObject(content)
         ? undefined
-        : `must have an object as its "content", this is ${describe(content)}`;
+        : `must have an object as its "content", this is ${inspectValue(content)}`;
     }
     case Method.createMessage: {
       const { role, model, content } = answer;
       if (role !== 'user' && role !== 'assistant') {
-        return `must have the "role" user or assistant, this is ${describe(role)}`;
+        return `must have the "role" user or assistant, this is ${inspectValue(role)}`;
       }
       if (typeof model !== 'string')
-        return `must have a string "model", this is ${describe(model)}`;
+        return `must have a string "model", this is ${inspectValue(model)}`;
       return Array.isArray(content) || isJsonObject(content)
         ? undefined
-        : `must have "content", this is ${describe(content)}`;
+        : `must have "content", this is ${inspectValue(content)}`;
     }
     case Method.rootsList: {
-      const fault = faultOfRootsResult(answer);
+      const fault = validateRootsResult(answer);
       return fault === undefined ? undefined : `is malformed: ${fault}`;
     }
     default:

@@ -1,4 +1,4 @@
-import { describe } from './classify.ts';
+import { inspectValue } from './classify.ts';
 import { ErrorCode } from './errors.ts';
 import type { WireError } from './frames.ts';
 
@@ -23,6 +23,6 @@ export const Method = {
 
 /** The error for a method that this server does not offer. */
 export function methodNotOffered(method: string): WireError {
-  const message = `Method not found: ${describe(method)} is not offered by this server`;
+  const message = `Method not found: ${inspectValue(method)} is not offered by this server`;
   return { code: ErrorCode.methodNotFound, message };
 }

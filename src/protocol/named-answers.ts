@@ -26,7 +26,7 @@ export function namedAtBeginning(beginning: string): OutboundRequestId | 'later'
 }
 
 /** The request that the end of an answer names. */
-export function namedAtEnd(end: string): OutboundRequestId | undefined {
+export function withTrailingName(end: string): OutboundRequestId | undefined {
   return idIn(idLast.exec(end));
 }
 
@@ -44,7 +44,7 @@ export function requestsAnsweredBy(text: string): readonly OutboundRequestId[] {
     const end = endOfObject(text, start);
     const at = namedAtBeginning(text.slice(start, Math.min(end, start + namingLength)));
     const id =
-      at === 'later' ? namedAtEnd(text.slice(Math.max(start, end - namingLength), end)) : at;
+      at === 'later' ? withTrailingName(text.slice(Math.max(start, end - namingLength), end)) : at;
     if (id !== undefined) named.push(id);
     start = text.indexOf('{', end);
   }

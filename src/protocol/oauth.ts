@@ -1,5 +1,5 @@
 /** What a host and a server both know of OAuth: scopes, how a client shows who it is, where secrets may go. */
-import { describe } from './classify.ts';
+import { inspectValue } from './classify.ts';
 
 const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
@@ -30,9 +30,9 @@ export function isScope(value: unknown): value is string {
 }
 
 /** What is wrong with a list of scopes, to follow its name; undefined if nothing is. */
-export function faultOfScopes(scopes: unknown): string | undefined {
-  if (!Array.isArray(scopes)) return `must be an array of scopes, this is ${describe(scopes)}`;
+export function validateScopes(scopes: unknown): string | undefined {
+  if (!Array.isArray(scopes)) return `must be an array of scopes, this is ${inspectValue(scopes)}`;
   const wrong = scopes.findIndex((scope) => !isScope(scope));
   if (wrong === -1) return undefined;
-  return `must have scopes of visible characters without spaces, " and \\; at ${wrong} it has ${describe(scopes[wrong])}`;
+  return `must have scopes of visible characters without spaces, " and \\; at ${wrong} it has ${inspectValue(scopes[wrong])}`;
 }

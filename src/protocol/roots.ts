@@ -4,7 +4,7 @@
  *
  * @see MCP 2025-11-25, client/roots
  */
-import { describe, isJsonObject } from './classify.ts';
+import { inspectValue, isJsonObject } from './classify.ts';
 import { RuntimeError } from './errors.ts';
 import type { RuntimeErrorCode } from './errors.ts';
 import type { JsonObject, WireError } from './frames.ts';
@@ -40,7 +40,7 @@ export type RootsReading =
 export function readRootsResult(result: JsonObject): RootsReading {
   const { roots } = result;
   if (!Array.isArray(roots)) {
-    return { ok: false, fault: `result.roots must be an array, this is ${describe(roots)}` };
+    return { ok: false, fault: `result.roots must be an array, this is ${inspectValue(roots)}` };
   }
   const seen = new Map<string, string>();
   return { ok: true, roots: roots.map((entry) => readRoot(entry, seen)) };
@@ -51,7 +51,7 @@ export function readRootsResult(result: JsonObject): RootsReading {
  * answers in a request it hears of entries that are not roots, and brings better ones. Undefined if
  * nothing is.
  */
-export function faultOfRootsResult(result: JsonObject): string | undefined {
+export function validateRootsResult(result: JsonObject): string | undefined {
   const reading = readRootsResult(result);
   if (!reading.ok) return reading.fault;
   const at = reading.roots.findIndex((root) => root.problem?.code === 'MALFORMED');
@@ -60,19 +60,24 @@ export function faultOfRootsResult(result: JsonObject): string | undefined {
 
 function readRoot(entry: unknown, seen: Map<string, string>): ListedRoot {
   if (!isJsonObject(entry) || typeof entry['uri'] !== 'string') {
-    const got = isJsonObject(entry) ? `a "uri" that is ${describe(entry['uri'])}` : describe(entry);
+    const got = isJsonObject(entry)
+      ? `a "uri" that is ${inspectValue(entry['uri'])}`
+      : inspectValue(entry);
     return problem('', 'MALFORMED', `A root is an object with a string "uri", this is ${got}`);
   }
   const { uri, name } = entry;
   const root = typeof name === 'string' ? { uri, name } : { uri };
   if (!/^file:/i.test(uri)) {
-    return { ...root, ...problem(uri, 'NOT_A_FILE_URI', `${describe(uri)} is not a file: URI`) };
+    return {
+      ...root,
+      ...problem(uri, 'NOT_A_FILE_URI', `${inspectValue(uri)} is not a file: URI`),
+    };
   }
   const key = identityOf(uri);
   const first = seen.get(key);
   if (first !== undefined) {
-    const spelling = first === uri ? '' : ` as ${describe(first)}`;
-    const message = `${describe(uri)} is in the list already${spelling}`;
+    const spelling = first === uri ? '' : ` as ${inspectValue(first)}`;
+    const message = `${inspectValue(uri)} is in the list already${spelling}`;
     return { ...root, ...problem(uri, 'DUPLICATE', message) };
   }
   seen.set(key, uri);

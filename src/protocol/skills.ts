@@ -3,7 +3,7 @@
  *
  * @see SEP-2640; https://agentskills.io/specification
  */
-import { describe, isJsonObject } from './classify.ts';
+import { inspectValue, isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
 /** The name of skills among a server's extensions. */
@@ -87,42 +87,42 @@ function isPlain(segment: string): boolean {
 }
 
 /** What is wrong with a frontmatter; undefined if nothing is. */
-function faultOfFrontmatter(frontmatter: unknown): string | undefined {
+function validateFrontmatter(frontmatter: unknown): string | undefined {
   if (!isJsonObject(frontmatter)) {
-    return `"frontmatter" must be an object, this is ${describe(frontmatter)}`;
+    return `"frontmatter" must be an object, this is ${inspectValue(frontmatter)}`;
   }
   const { name, description } = frontmatter;
   if (typeof name !== 'string' || name.length > 64 || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) {
     const wanted = '1 to 64 lowercase letters, digits and single hyphens';
-    return `"name" must be ${wanted}, this is ${describe(name)}`;
+    return `"name" must be ${wanted}, this is ${inspectValue(name)}`;
   }
   const isText =
     typeof description === 'string' && description !== '' && description.length <= 2048;
   if (!isText || [...description].length > 1024) {
-    return `"description" must be a text of 1 to 1024 characters, this is ${describe(description)}`;
+    return `"description" must be a text of 1 to 1024 characters, this is ${inspectValue(description)}`;
   }
   return undefined;
 }
 
 /** What is wrong with a skill that a server names; undefined if nothing is, and it is a {@link ListedSkill}. */
-export function faultOfSkill({ uri, frontmatter, resources }: JsonObject): string | undefined {
-  const fault = faultOfFrontmatter(frontmatter);
+export function validateSkill({ uri, frontmatter, resources }: JsonObject): string | undefined {
+  const fault = validateFrontmatter(frontmatter);
   if (fault !== undefined) return fault;
   const { name } = frontmatter as SkillFrontmatter;
   if (typeof uri !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\//i.test(uri) || /[?#]/.test(uri)) {
-    return `"uri" must be a URI with a path, this is ${describe(uri)}`;
+    return `"uri" must be a URI with a path, this is ${inspectValue(uri)}`;
   }
   if (!uri.endsWith(`/${name}/${skillFileName}`)) {
-    return `"uri" must end in /${name}/${skillFileName}, this is ${describe(uri)}`;
+    return `"uri" must end in /${name}/${skillFileName}, this is ${inspectValue(uri)}`;
   }
   if (resources === 'dynamic') return undefined;
   if (!Array.isArray(resources)) {
-    return `"resources" must be a list or "dynamic", this is ${describe(resources)}`;
+    return `"resources" must be a list or "dynamic", this is ${inspectValue(resources)}`;
   }
-  return faultOfFiles(uri, resources);
+  return validateFiles(uri, resources);
 }
 
-function faultOfFiles(uri: string, files: readonly unknown[]): string | undefined {
+function validateFiles(uri: string, files: readonly unknown[]): string | undefined {
   if (files.length > skillBounds.files) return `it has more than ${skillBounds.files} files`;
   const root = skillRoot(uri);
   const paths = new Set<string>();
@@ -132,13 +132,13 @@ function faultOfFiles(uri: string, files: readonly unknown[]): string | undefine
     const path = typeof of === 'string' ? pathBelow(root, of) : undefined;
     const where = `resources[${at}]`;
     if (path === undefined)
-      return `"${where}.uri" must be a file below ${root}, this is ${describe(of)}`;
-    if (paths.has(path)) return `"${where}.uri" is there twice: ${describe(of)}`;
+      return `"${where}.uri" must be a file below ${root}, this is ${inspectValue(of)}`;
+    if (paths.has(path)) return `"${where}.uri" is there twice: ${inspectValue(of)}`;
     if (typeof digest !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(digest)) {
-      return `"${where}.digest" must be sha256: and 64 hex digits, this is ${describe(digest)}`;
+      return `"${where}.digest" must be sha256: and 64 hex digits, this is ${inspectValue(digest)}`;
     }
     if (!Number.isSafeInteger(size) || (size as number) < 0) {
-      return `"${where}.size" must be a number of bytes, this is ${describe(size)}`;
+      return `"${where}.size" must be a number of bytes, this is ${inspectValue(size)}`;
     }
     paths.add(path);
     bytes += size as number;
@@ -192,7 +192,7 @@ export async function readFrontmatter(text: string): Promise<JsonObject> {
   }
   const value: unknown = json === '' ? undefined : JSON.parse(json);
   if (isJsonObject(value)) return value;
-  throw new SyntaxError(`Its frontmatter must be a mapping, this is ${describe(value)}`);
+  throw new SyntaxError(`Its frontmatter must be a mapping, this is ${inspectValue(value)}`);
 }
 
 /** Aliases of one frontmatter: they bound the text that is built before it is measured. */

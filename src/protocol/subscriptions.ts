@@ -3,7 +3,7 @@
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
-import { describe, isJsonObject } from './classify.ts';
+import { inspectValue, isJsonObject } from './classify.ts';
 import { invalidParams } from './errors.ts';
 import type { JsonObject } from './frames.ts';
 
@@ -33,12 +33,14 @@ export const listMethods: { readonly [member: string]: string } = {
 export function readInterests(params: JsonObject | undefined, max: number): Interests {
   const filter = params?.['notifications'];
   if (!isJsonObject(filter)) {
-    throw invalidParams(`"notifications" must be an object, this is ${describe(filter)}`);
+    throw invalidParams(`"notifications" must be an object, this is ${inspectValue(filter)}`);
   }
   const wanted = Object.entries(listMethods).filter(([member]) => {
     const flag = filter[member];
     if (flag === undefined || typeof flag === 'boolean') return flag;
-    throw invalidParams(`"notifications.${member}" must be a boolean, this is ${describe(flag)}`);
+    throw invalidParams(
+      `"notifications.${member}" must be a boolean, this is ${inspectValue(flag)}`,
+    );
   });
   const uris = textsOf(filter, 'resourceSubscriptions', max, 'a URI', URL.canParse);
   const taskIds = textsOf(filter, 'taskIds', max, 'the id of a task', () => true);
@@ -56,7 +58,7 @@ function textsOf(
   const path = `notifications.${member}`;
   const given = filter[member] ?? [];
   if (!Array.isArray(given)) {
-    throw invalidParams(`"${path}" must be an array, this is ${describe(given)}`);
+    throw invalidParams(`"${path}" must be an array, this is ${inspectValue(given)}`);
   }
   const texts: readonly unknown[] = [...new Set<unknown>(given)];
   if (texts.length > max) {
@@ -65,7 +67,7 @@ function textsOf(
   const wrong = texts.find((text) => typeof text !== 'string' || !isOne(text));
   if (wrong === undefined) return texts as readonly string[];
   const at = given.indexOf(wrong);
-  throw invalidParams(`"${path}[${at}]" must be ${what}, this is ${describe(wrong)}`);
+  throw invalidParams(`"${path}[${at}]" must be ${what}, this is ${inspectValue(wrong)}`);
 }
 
 /**

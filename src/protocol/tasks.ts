@@ -3,7 +3,7 @@
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
-import { describe, isJsonObject } from './classify.ts';
+import { inspectValue, isJsonObject } from './classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from './errors.ts';
 import type { JsonObject, OutboundResponse } from './frames.ts';
 
@@ -80,7 +80,7 @@ export function readTaskReport(value: unknown): TaskReport {
     ? value
     : {};
   if (typeof taskId !== 'string' || !statuses.has(status)) {
-    const message = `A task must have a "taskId" and a "status" that there is, these are ${describe(taskId)} and ${describe(status)}`;
+    const message = `A task must have a "taskId" and a "status" that there is, these are ${inspectValue(taskId)} and ${inspectValue(status)}`;
     throw new RuntimeError('INVALID_RESPONSE', message);
   }
   const pause = pollIntervalMs ?? pollInterval;
@@ -142,12 +142,12 @@ export function readTaskRequest(
   if (task === undefined) {
     if (taskSupport !== 'required') return undefined;
     throw notThisWay(
-      `The tool ${describe(name)} runs as a task only: call it with "task" in the params`,
+      `The tool ${inspectValue(name)} runs as a task only: call it with "task" in the params`,
     );
   }
   if (taskSupport === 'forbidden') {
     throw notThisWay(
-      `The tool ${describe(name)} does not run as a task: call it without "task" in the params`,
+      `The tool ${inspectValue(name)} does not run as a task: call it without "task" in the params`,
     );
   }
   if (!isJsonObject(task)) throw malformed('"task" must be an object', task);
@@ -163,5 +163,5 @@ function notThisWay(message: string): ProtocolError {
 }
 
 function malformed(wanted: string, got: unknown): ProtocolError {
-  return invalidParams(`${wanted}, this is ${describe(got)}`);
+  return invalidParams(`${wanted}, this is ${inspectValue(got)}`);
 }

@@ -4,7 +4,7 @@
  *
  * @see MCP 2025-11-25, client/sampling, "Message Content Constraints"
  */
-import { describe, isJsonObject } from './classify.ts';
+import { inspectValue, isJsonObject } from './classify.ts';
 
 /** What of a message the rule is about. */
 interface Turn {
@@ -14,7 +14,7 @@ interface Turn {
 }
 
 /** What breaks the rule, naming the message; undefined if nothing does. */
-export function faultOfToolUses(messages: readonly unknown[]): string | undefined {
+export function validateToolUses(messages: readonly unknown[]): string | undefined {
   let open: readonly unknown[] = [];
   for (const [at, message] of messages.entries()) {
     const { role, content }: Turn = isJsonObject(message) ? message : {};
@@ -27,12 +27,12 @@ export function faultOfToolUses(messages: readonly unknown[]): string | undefine
     const given = new Set(results.map(({ toolUseId }) => toolUseId));
     const missing = open.find((id) => !given.has(id));
     if (missing !== undefined) {
-      return `messages[${at}] must be the results of the tools used before; that of ${describe(missing)} is missing`;
+      return `messages[${at}] must be the results of the tools used before; that of ${inspectValue(missing)} is missing`;
     }
     const wanted = new Set(open);
     const stray = results.find(({ toolUseId }) => !wanted.delete(toolUseId));
     if (stray !== undefined) {
-      return `messages[${at}] has a result for ${describe(stray['toolUseId'])}, which the message before does not use, or two`;
+      return `messages[${at}] has a result for ${inspectValue(stray['toolUseId'])}, which the message before does not use, or two`;
     }
     if (uses.length > 0 && role !== 'assistant') {
       return `messages[${at}] uses a tool, which only the assistant does`;
@@ -40,5 +40,5 @@ export function faultOfToolUses(messages: readonly unknown[]): string | undefine
     open = uses.map(({ id }) => id);
   }
   if (open.length === 0) return undefined;
-  return `The last message uses ${describe(open[0])}: its result must follow`;
+  return `The last message uses ${inspectValue(open[0])}: its result must follow`;
 }

@@ -8,11 +8,11 @@ import type { Clock } from '../actors/clock.ts';
 import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
 import type { RootsReport, RootsResolver } from '../protocol/roots.ts';
 import { undeclaredRoots } from '../machines/roots.machine.ts';
-import { describe } from '../protocol/classify.ts';
+import { inspectValue } from '../protocol/classify.ts';
 import { RuntimeError, invalidParams } from '../protocol/errors.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { faultOfAnswer } from '../protocol/input-required.ts';
+import { validateAnswer } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
 import { declaresRoots, readRootsResult } from '../protocol/roots.ts';
 import type { RequestState, StateSealer, StatedQuestion } from './request-state.ts';
@@ -43,14 +43,14 @@ export class RoundQuestion {
     this.#clock = clock;
     const { method, params, timeoutMs } = spec;
     const message = params?.['message'];
-    this.label = typeof message === 'string' ? `${method} ${describe(message)}` : method;
+    this.label = typeof message === 'string' ? `${method} ${inspectValue(message)}` : method;
     this.#timer = timeoutMs < patienceMs && clock.setTimeout(() => this.#expire(), timeoutMs);
     spec.signal?.addEventListener('abort', this);
   }
 
   /** What is wrong with this answer; undefined if nothing is. */
   async faultOf(answer: unknown): Promise<string | undefined> {
-    const fault = faultOfAnswer(this.spec.method, answer);
+    const fault = validateAnswer(this.spec.method, answer);
     return fault ?? (await this.spec.accepts?.(answer as JsonObject));
   }
 

@@ -28,7 +28,7 @@ import type {
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { commonToRounds, inputRequired } from '../protocol/input-required.ts';
+import { roundParams, inputRequired } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
 import { CallQuestions, askForRoots } from './questions.ts';
 import type { RoundQuestion } from './questions.ts';
@@ -370,7 +370,7 @@ export class SuspendableCall implements Exchange {
       throw new RuntimeError('LIMIT_EXCEEDED', message);
     }
     const now = timeOfDay();
-    this.#begun ??= { begunAt: now, request: await sealer.digest(commonToRounds(this.request)) };
+    this.#begun ??= { begunAt: now, request: await sealer.digest(roundParams(this.request)) };
     if (this.callId === '') this.callId = randomId();
     const checkpoint = this.#checkpoint;
     const requestState = await sealer.seal({

@@ -13,7 +13,7 @@ import type { ActorFactName, Report } from '../actors/facts.ts';
 import { textLength } from '../protocol/codec.ts';
 import { RuntimeError, fromWireError, shuttingDown } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { commonToRounds, readRetry } from '../protocol/input-required.ts';
+import { roundParams, readRetry } from '../protocol/input-required.ts';
 import type { Retry } from '../protocol/input-required.ts';
 import { refusedState } from './request-state.ts';
 import type { RequestState, StatedQuestion } from './request-state.ts';
@@ -151,7 +151,7 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
     if (state.principal !== (exchange.request.origin?.principal?.id ?? null)) {
       throw this.#refusal('it belongs to another principal');
     }
-    if (state.request !== (await sealer.digest(commonToRounds(exchange.request)))) {
+    if (state.request !== (await sealer.digest(roundParams(exchange.request)))) {
       throw this.#refusal('it belongs to another request');
     }
     // A request that was cancelled while its state was read runs no handler.

@@ -16,7 +16,7 @@ import { rememberChanges } from './changes.ts';
 import { ServerCore } from './server-core.ts';
 import { connected, sessionLogic } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
-import { plainEnvironment } from './session/session-environment.ts';
+import { liveEnvironment } from './session/session-environment.ts';
 import type { SessionEnvironment } from './session/session-environment.ts';
 import { ServedSession } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
@@ -127,7 +127,7 @@ function listen(
   transport: Transport,
   listening: ListenOptions,
 ): McpSession {
-  const { clock: hostClock = systemClock, environment = plainEnvironment, ...options } = listening;
+  const { clock: hostClock = systemClock, environment = liveEnvironment, ...options } = listening;
   const { inspect, report } = options;
   const clock = environment.clock(hostClock);
   const host = { environment, clock, hostClock };

@@ -17,7 +17,7 @@ import type { ChangingList, Feature, InForce } from './features/feature.ts';
 import type { TaskBook } from './features/task-book.ts';
 import { subscriptionsFeature } from './features/subscriptions.ts';
 import type { SubscriptionsFeature } from './features/subscriptions.ts';
-import { describe } from '../protocol/classify.ts';
+import { inspectValue } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import { tellChanges } from './features/list-changed.observable.ts';
@@ -36,7 +36,7 @@ import type { ServerCatalog } from './features/registry.ts';
 import { checkVisibleByTag } from './define/visible.ts';
 import { upstreamsMakerOf } from './upstreams-feature.ts';
 import type { UpstreamsFeature } from './upstreams-feature.ts';
-import { plainEnvironment } from './session/session-environment.ts';
+import { liveEnvironment } from './session/session-environment.ts';
 import type { ChangeNotice, SessionSetup } from './session/session-environment.ts';
 import type { SessionScope } from './session/session-scope.ts';
 
@@ -178,7 +178,7 @@ export class ServerCore implements InForce {
     for (const session of this.sessions) {
       session.handlers = this.handlers(session);
       // A recording has it in its header, and an upstream says it for each client.
-      const isPlain = session.environment === plainEnvironment && !this.upstreams;
+      const isPlain = session.environment === liveEnvironment && !this.upstreams;
       if (isPlain) session.server = this.server;
     }
     for (const { list, before } of lists) {
@@ -298,7 +298,7 @@ export class ServerCore implements InForce {
     const named = this.#items.filter((items) => items.get(name) !== undefined);
     if (named.length === 0) {
       throw new TypeError(
-        `The server has no tool, prompt, resource, resource template or skill ${describe(name)}`,
+        `The server has no tool, prompt, resource, resource template or skill ${inspectValue(name)}`,
       );
     }
     if (!session.switch(name, isEnabled)) return;

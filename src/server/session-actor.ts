@@ -10,7 +10,7 @@ import type { ServerDescription } from '../protocol/implementation.ts';
 import type { ServerCore } from './server-core.ts';
 import { ServedSession, sessionOfActor } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
-import { plainEnvironment } from './session/session-environment.ts';
+import { liveEnvironment } from './session/session-environment.ts';
 import { servedMachine } from './session/session-logic.ts';
 import type { SessionImplementations } from './session/session-logic.ts';
 import type { SessionHost } from './session/session-scope.ts';
@@ -158,5 +158,5 @@ function join(session: ServedSession, transport: Transport): void {
 function hostOf(actor: object): SessionHost {
   const { clock: given } = actor as { readonly clock?: Partial<Clock> };
   const clock = given && typeof given.now === 'function' ? (given as Clock) : systemClock;
-  return { environment: plainEnvironment, clock, hostClock: clock };
+  return { environment: liveEnvironment, clock, hostClock: clock };
 }

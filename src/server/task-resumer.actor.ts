@@ -15,7 +15,7 @@ import type {
 import { withOrigin } from '../protocol/frames.ts';
 import type { InboundRequestId } from '../protocol/frames.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
-import { faultOfResumption } from './define/tool-machine.ts';
+import { validateResumption } from './define/tool-machine.ts';
 import type { TaskKeeper } from '../../packages/tasks/src/task-keeper.ts';
 import type { ResumedTask, TaskResumer } from '../../packages/tasks/src/written-task.ts';
 import type { ListenOptions, McpServer } from './create-server.ts';
@@ -49,7 +49,7 @@ export class SessionlessTasks implements TaskResumer {
     const { name } = params;
     const tool = typeof name === 'string' ? this.#server.tools.get(name) : undefined;
     if (!tool) return `this server has no tool ${JSON.stringify(name)}`;
-    const fault = faultOfResumption(tool, task.steps.checkpoint?.value);
+    const fault = validateResumption(tool, task.steps.checkpoint?.value);
     if (fault !== undefined) return fault;
     const origin: RequestOrigin = { idScope: 'request', resumes: task, party, principal };
     const id = this.#nextId++ as InboundRequestId & number;

@@ -45,7 +45,7 @@ interface ClientEnd {
  * clients take a response at once and a notification a microtask later, so progress that came in
  * one chunk with its result would be progress of nothing.
  */
-export class InTurn {
+export class SerialQueue {
   readonly #failed: (error: Error) => void;
   /** What has come so far has been handed on when this resolves. */
   #handedOn = Promise.resolve();
@@ -80,7 +80,7 @@ class ClientTransport implements SdkTransport {
   readonly #end: ClientEnd;
   #state = sdkTransportChart.begun;
   #stopListening: (() => void) | undefined;
-  readonly #turns = new InTurn((error) => this.onerror?.(error));
+  readonly #turns = new SerialQueue((error) => this.onerror?.(error));
 
   constructor(end: ClientEnd) {
     this.#end = end;

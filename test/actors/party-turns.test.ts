@@ -1,4 +1,4 @@
-import { gate, turn } from 'mcp-actors/testing';
+import { gate, flush } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { PartyTurns } from '../../src/actors/party-turns.ts';
 
@@ -20,7 +20,7 @@ function work(turns: PartyTurns) {
     },
     end: async (name: string) => {
       ends.get(name)?.();
-      await turn();
+      await flush();
     },
   };
 }

@@ -6,7 +6,7 @@ import {
   request,
   result,
   toolCall,
-  turn,
+  flush,
 } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
@@ -171,7 +171,7 @@ everywhere('batches', only('2025-03-26', byteCombinations), () => {
     peer.send([toolCall(1, 'hold'), toolCall(2, 'echo')]);
     await door.arrived();
     peer.end();
-    await turn();
+    await flush();
     expect(session.actor.getSnapshot().matches('draining')).toBe(true);
     clock.increment(2000);
     const answers = await peer.batch();

@@ -1,4 +1,4 @@
-import { cancelled, gate, notification, request, toolCall, turn } from 'mcp-actors/testing';
+import { cancelled, gate, notification, request, toolCall, flush } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { eachTransport, eachTransportAndStreams, everywhere } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
@@ -45,7 +45,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     await door.arrived();
     const before = peer.received.length;
     peer.send(cancelled(1));
-    await turn();
+    await flush();
     door.release();
     await peer.quiet();
     expect(peer.received).toHaveLength(before + 1);
@@ -110,7 +110,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     peer.send(toolCall(1, 'hold', { n: 1 }), toolCall(2, 'hold'), toolCall(3, 'hold', { n: 3 }));
     await door.arrived();
     peer.send(cancelled(2));
-    await turn();
+    await flush();
     door.release();
     expect(textOf((await peer.response(1)).result)).toBe('held {"n":1}');
     expect(textOf((await peer.response(3)).result)).toBe('held {"n":3}');
@@ -123,7 +123,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     peer.send(toolCall(1, 'hold', { n: 1 }), toolCall(2, 'hold', { n: 2 }));
     await door.arrived(2);
     peer.send(cancelled(1));
-    await turn();
+    await flush();
     door.release();
     expect(textOf((await peer.response(2)).result)).toBe('held {"n":2}');
   });

@@ -5,7 +5,7 @@
 import type { McpServer, McpSession } from 'mcp-actors';
 import { httpHandler } from 'mcp-actors/http';
 import type { HttpHandler } from 'mcp-actors/http';
-import { RecordedFacts, ScriptedPeer, gate, turn } from 'mcp-actors/testing';
+import { RecordedFacts, ScriptedPeer, gate, flush } from 'mcp-actors/testing';
 import type { Conversation, ConversationOptions, Gate } from 'mcp-actors/testing';
 import { isJsonObject } from '../../src/protocol/classify.ts';
 import type { JsonObject, RequestId } from '../../src/protocol/frames.ts';
@@ -45,7 +45,7 @@ export interface HttpConversation extends Conversation<TestWire> {
   close(): Promise<void>;
 }
 
-/** What `converse` does, at an endpoint: the first message begins the session. */
+/** What `scriptedConversation` does, at an endpoint: the first message begins the session. */
 export function converseOverHttp(
   server: McpServer,
   { clock, environment, opensStream = true, ...options }: ConversationOptions & HttpClientOptions,
@@ -70,7 +70,7 @@ export function converseOverHttp(
     begun = session;
     void session.closed.then(async ({ kind }) => {
       // What was sent at the end is still on its way.
-      await turn();
+      await flush();
       const reason = `the session has ended (${kind})`;
       peer.close(reason);
       facts.close(reason);
@@ -91,7 +91,7 @@ export function converseOverHttp(
     },
     close: async () => {
       wire.end();
-      await turn();
+      await flush();
       await handler.close();
     },
   };

@@ -99,9 +99,9 @@ export function isEnveloped(params: object | undefined): boolean {
 }
 
 /** What is wrong with the answer to a request that names its revision itself. */
-export function faultOfModernAnswer(frame: unknown, method = ''): string | undefined {
+export function validateModernAnswer(frame: unknown, method = ''): string | undefined {
   if (!isResponseFrame(frame)) return 'This answers nothing';
-  if (frame.error) return faultOfError(frame.error);
+  if (frame.error) return validateError(frame.error);
   const schemas = results[method];
   if (!schemas) return `No schema is known for a result of ${method}`;
   const { resultType } = frame.result ?? {};
@@ -114,7 +114,7 @@ export function faultOfModernAnswer(frame: unknown, method = ''): string | undef
 }
 
 /** @see MCP 2026-07-28, basic, "Error Codes" */
-function faultOfError(error: { readonly code: number; readonly data?: unknown }) {
+function validateError(error: { readonly code: number; readonly data?: unknown }) {
   const { code, data } = error;
   if (code >= -32099 && code <= -32000 && !definedCodes.includes(code)) {
     return `The revision forbids the code ${code}`;

@@ -32,7 +32,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { isNotificationFrame, isRequestFrame, isResponseFrame } from 'mcp-actors/testing';
 import type { FrameCheck } from '../../packages/testing/src/peer.ts';
-import { acknowledgement, faultOfModernAnswer, isEnveloped } from './modern-schemas.ts';
+import { acknowledgement, validateModernAnswer, isEnveloped } from './modern-schemas.ts';
 import { taskNotification } from './tasks-extension-schemas.ts';
 
 interface Schema {
@@ -94,24 +94,28 @@ const notifications: Schemas = {
 export const officialSchemas: FrameCheck = (frame, answered, params) => {
   const isModern = answered === 'server/discover' || isEnveloped(params);
   return (
-    fault(JSONRPCMessageSchema, frame) ??
-    (isModern ? faultOfModernAnswer(frame, answered) : faultOfBody(frame, answered))
+    validateValue(JSONRPCMessageSchema, frame) ??
+    (isModern ? validateModernAnswer(frame, answered) : validateBody(frame, answered))
   );
 };
 
-function faultOfBody(frame: unknown, answered: string | undefined): string | undefined {
+function validateBody(frame: unknown, answered: string | undefined): string | undefined {
   if (isResponseFrame(frame)) {
     if (frame.error) return undefined;
     if (answered === undefined) return 'This result answers nothing that was asked';
-    return fault(results[answered], frame.result, `a result of ${answered}`);
+    return validateValue(results[answered], frame.result, `a result of ${answered}`);
   }
-  if (isRequestFrame(frame)) return fault(requests[frame.method], frame, frame.method);
+  if (isRequestFrame(frame)) return validateValue(requests[frame.method], frame, frame.method);
   return isNotificationFrame(frame)
-    ? fault(notifications[frame.method], frame, frame.method)
+    ? validateValue(notifications[frame.method], frame, frame.method)
     : 'This is no message';
 }
 
-function fault(schema: Schema | undefined, value: unknown, what = 'a message'): string | undefined {
+function validateValue(
+  schema: Schema | undefined,
+  value: unknown,
+  what = 'a message',
+): string | undefined {
   if (!schema) return `No schema is known for ${what}`;
   const { success, error } = schema.safeParse(value);
   if (success) return undefined;

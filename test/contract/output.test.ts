@@ -1,6 +1,6 @@
 import { gate, request, toolCall } from 'mcp-actors/testing';
 import type { ResponseFrame } from '../../packages/testing/src/messages.ts';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { eachByteTransport, everywhere } from './everywhere.ts';
 import { operateWarm, textOf, tool } from './serving.ts';
@@ -28,12 +28,12 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
     let n = 0;
     while (facts.of('output.blocked').length === 0) {
       peer.send(call(n++));
-      await turn();
+      await flush();
       expect(n).toBeLessThan(20);
     }
     const startedBefore = started.length;
     peer.send(call(n++), call(n++), call(n++));
-    await turn();
+    await flush();
     expect(started).toHaveLength(startedBefore);
 
     wire.resumeReading();
@@ -49,13 +49,13 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
     let n = 0;
     while (facts.of('output.blocked').length === 0) {
       peer.send(call(n++));
-      await turn();
+      await flush();
     }
     expect(wire.paused).toBe(false);
     const padding = 'x'.repeat(1000);
     for (let extra = 0; extra < 50; extra++) {
       peer.send(request(`ping-${extra}`, 'ping', { padding }));
-      await turn();
+      await flush();
     }
     expect(wire.paused).toBe(true);
 
@@ -72,9 +72,9 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
     for (let round = 0; round < 5; round++) {
       wire.stopReading();
       for (let calls = 0; calls < 20; calls++) peer.send(call(n++));
-      await turn();
+      await flush();
       wire.resumeReading();
-      await turn();
+      await flush();
     }
     for (let at = 0; at < n; at++) await peer.response(at);
     const answered = peer.received
@@ -92,10 +92,10 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
     wire.stopReading();
     for (let n = 0; facts.of('output.blocked').length === 0; n++) {
       peer.send(call(n));
-      await turn();
+      await flush();
     }
     peer.end();
-    await turn();
+    await flush();
     expect(session.actor.getSnapshot().matches('draining')).toBe(true);
     clock.increment(2000);
     expect(await session.closed).toEqual({ kind: 'input-ended' });
@@ -106,9 +106,9 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
     const { peer, wire, session } = await operateWarm({ tools: [write] }, { transport, limits });
     wire.stopReading();
     peer.send(call(1));
-    await turn();
+    await flush();
     peer.end();
-    await turn();
+    await flush();
     wire.resumeReading();
     expect(numberOf(await peer.response(1))).toBe(1);
     expect(await session.closed).toEqual({ kind: 'input-ended' });
@@ -132,7 +132,7 @@ everywhere('output that breaks', eachByteTransport, ({ transport }) => {
     expect(reasons).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
     wire.breakOutput(epipe);
     peer.send(toolCall(2, 'hold'));
-    await turn();
+    await flush();
     expect(facts.of('output.broken')).toHaveLength(1);
     expect(facts.of('session.closed')).toHaveLength(1);
   });
@@ -145,7 +145,7 @@ everywhere('output that breaks', eachByteTransport, ({ transport }) => {
     );
     wire.stopReading();
     peer.send(call(1), call(2), call(3));
-    await turn();
+    await flush();
     wire.breakOutput(epipe);
     expect(await session.closed).toMatchObject({ kind: 'output-broken' });
   });
@@ -156,7 +156,7 @@ everywhere('output that breaks', eachByteTransport, ({ transport }) => {
     peer.send(toolCall(1, 'hold'));
     await peer.quiet();
     peer.end();
-    await turn();
+    await flush();
     wire.breakOutput(epipe);
     expect((await session.closed).kind).toBe('input-ended');
   });

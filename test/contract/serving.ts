@@ -8,7 +8,7 @@ import type {
   Tool,
   ToolOutput,
 } from 'mcp-actors';
-import { initialize as initializeAs, converse, turn } from 'mcp-actors/testing';
+import { initialize as initializeAs, scriptedConversation, flush } from 'mcp-actors/testing';
 import type { Conversation, ConversationOptions } from 'mcp-actors/testing';
 import type { TransportPair } from '../../packages/testing/src/conversation.ts';
 import type { Introduction } from '../../packages/testing/src/messages.ts';
@@ -77,7 +77,7 @@ export function connect(
   onTestFinished(async () => {
     wire.resumeReading();
     const closed = conversation.close();
-    await turn();
+    await flush();
     const { begun } = conversation;
     // A handler that the test has left hanging holds the session until its deadline.
     if (begun?.actor.getSnapshot().status === 'active') {
@@ -98,7 +98,7 @@ function converseOver(
   server: McpServer,
   options: ConversationOptions,
 ) {
-  const conversation = converse(server, options, connection);
+  const conversation = scriptedConversation(server, options, connection);
   const { session } = conversation;
   return {
     ...conversation,
@@ -130,7 +130,7 @@ export async function operate(
   const serving = serve(features, options);
   await serving.peer.handshake();
   // A POST takes some promises: without this the session could be told of time before it is in operation.
-  if (combinationUnderTest()?.transport === 'HTTP') await turn();
+  if (combinationUnderTest()?.transport === 'HTTP') await flush();
   return serving;
 }
 

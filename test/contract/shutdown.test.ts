@@ -1,4 +1,4 @@
-import { cancelled, gate, request, toolCall, turn } from 'mcp-actors/testing';
+import { cancelled, gate, request, toolCall, flush } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
 import { eachByteTransport, everywhere } from './everywhere.ts';
@@ -15,7 +15,7 @@ everywhere('the end of the input', eachByteTransport, (combination) => {
     peer.send(toolCall(1, 'hold'));
     await door.arrived();
     peer.end();
-    await turn();
+    await flush();
     expect(session.actor.getSnapshot().matches('draining')).toBe(true);
     door.release();
     expect(textOf((await peer.response(1)).result)).toBe('held');
@@ -73,9 +73,9 @@ everywhere('the end of the input', eachByteTransport, (combination) => {
     peer.send(toolCall(1, 'hang'));
     await peer.quiet();
     peer.end();
-    await turn();
+    await flush();
     clock.increment(1000);
-    await turn();
+    await flush();
     expect(reasons).toEqual([]);
     clock.increment(1000);
     const { code, data } = await peer.error(1);
@@ -97,7 +97,7 @@ test('a handler that cleans up when its signal fires has time to, before the dea
   peer.send(toolCall(1, 'cleans'));
   await peer.quiet();
   peer.end();
-  await turn();
+  await flush();
   clock.increment(1900);
   await cleanUp.arrived();
   expect((await peer.error(1)).code).toBe(-32000);
@@ -159,7 +159,7 @@ everywhere('while draining', eachByteTransport, () => {
     const { peer, door, session } = await draining();
     session.shutdown('again');
     peer.end();
-    await turn();
+    await flush();
     door.release();
     await peer.response('held');
     expect(await session.closed).toEqual({ kind: 'shutdown', reason: 'enough' });

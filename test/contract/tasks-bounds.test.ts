@@ -1,6 +1,6 @@
 import { ProtocolError, ToolError, createMcpServer } from 'mcp-actors';
 import type { JsonObject, Task } from 'mcp-actors';
-import { cancelled, gate, request, turn } from 'mcp-actors/testing';
+import { cancelled, gate, request, flush } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { eachByteTransport, everywhere, memoryAndHttp } from './everywhere.ts';
 import { connect, echo, operate, operateWarm, textOf } from './serving.ts';
@@ -162,7 +162,7 @@ everywhere('the end of the session', eachByteTransport, () => {
     await door.arrived();
     peer.send(request(1, 'tasks/result', { taskId }));
     peer.end();
-    await turn();
+    await flush();
     expect(session.actor.getSnapshot().matches('draining')).toBe(true);
     door.release();
     expect((await peer.response(1)).result).toBeDefined();

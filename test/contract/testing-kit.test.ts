@@ -3,11 +3,11 @@ import {
   ErrorAnswer,
   RecordedFacts,
   ScriptedPeer,
-  converse,
+  scriptedConversation,
   gate,
   initialize,
   request,
-  turn,
+  flush,
 } from 'mcp-actors/testing';
 import type { FrameCheck } from '../../packages/testing/src/peer.ts';
 import type { Wire } from '../../packages/testing/src/peer.ts';
@@ -75,7 +75,7 @@ describe('a scripted peer', () => {
   });
 
   test('fails who waits when the session ends, and says what came', async () => {
-    const { peer, session } = converse(createMcpServer({ name: 'ends', version: '1' }));
+    const { peer, session } = scriptedConversation(createMcpServer({ name: 'ends', version: '1' }));
     await peer.handshake();
     const waiting = peer.request('roots/list');
     peer.end();
@@ -85,7 +85,7 @@ describe('a scripted peer', () => {
   });
 
   test('gives what was flushed at the end to who asks for it later', async () => {
-    const { peer, session } = converse(createMcpServer({ name: 'ends', version: '1' }));
+    const { peer, session } = scriptedConversation(createMcpServer({ name: 'ends', version: '1' }));
     peer.send(initialize(1));
     peer.end();
     await session.closed;
@@ -109,7 +109,9 @@ describe('a scripted peer', () => {
   });
 
   test('rejects with the session’s error where that is the answer', async () => {
-    const { peer, session } = converse(createMcpServer({ name: 'refuses', version: '1' }));
+    const { peer, session } = scriptedConversation(
+      createMcpServer({ name: 'refuses', version: '1' }),
+    );
     await expect(peer.ask('tools/list')).rejects.toBeInstanceOf(ErrorAnswer);
     await expect(peer.ask('tools/list')).rejects.toThrow('-32600');
     await session[Symbol.asyncDispose]();
@@ -123,10 +125,10 @@ describe('a gate', () => {
     for (const n of [1, 2, 3]) void door.pass().then(() => passed.push(n));
     await door.arrived(3);
     expect(door.arrivals).toBe(3);
-    await turn();
+    await flush();
     expect(passed).toEqual([]);
     door.release(2);
-    await turn();
+    await flush();
     expect(passed).toEqual([1, 2]);
     door.release();
     await door.pass();
@@ -139,7 +141,7 @@ describe('a gate', () => {
     await door.pass();
     let passed = false;
     void door.pass().then(() => (passed = true));
-    await turn();
+    await flush();
     expect(passed).toBe(false);
   });
 
@@ -171,7 +173,9 @@ describe('recorded facts', () => {
   });
 
   test('that do not come fail who waits when the session ends', async () => {
-    const { facts, session } = converse(createMcpServer({ name: 'ends', version: '1' }));
+    const { facts, session } = scriptedConversation(
+      createMcpServer({ name: 'ends', version: '1' }),
+    );
     const waiting = facts.next('response.late');
     session.shutdown('now');
     await expect(waiting).rejects.toThrow('No fact response.late came');

@@ -353,7 +353,7 @@ export const citations: {
       [stderr, 'quotedLength = 2000'],
       ['packages/bridge/src/policy-guard.ts', 'maxShownArguments = 2000'],
     ],
-    '600 characters': [['src/protocol/losses.ts', 'saidLength = 600']],
+    '600 characters': [['src/protocol/disconnects.ts', 'saidLength = 600']],
     '0.5 s': [[restart, 'initialMs: 500']],
     '30 s': [
       [restart, 'maxMs: 30_000'],

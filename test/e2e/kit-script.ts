@@ -1,6 +1,6 @@
 /** A plain script that waits with the test kit: for what only a session's own timers bring, or for what cannot come. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { testClient, converse } from 'mcp-actors/testing';
+import { testClient, scriptedConversation } from 'mcp-actors/testing';
 
 const ask = defineTool({
   name: 'ask',
@@ -16,7 +16,7 @@ const say = (words: object): void => console.error(JSON.stringify(words));
 
 const scenes: { readonly [what: string]: () => Promise<void> } = {
   'a keepalive': async () => {
-    const { peer, session } = converse(server, { limits: { keepaliveIntervalMs: 50 } });
+    const { peer, session } = scriptedConversation(server, { limits: { keepaliveIntervalMs: 50 } });
     await peer.handshake();
     say({ came: (await peer.request('ping')).method });
     peer.end();

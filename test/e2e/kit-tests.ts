@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { TestClock, testClient, converse, gate, serverContract } from 'mcp-actors/testing';
+import {
+  TestClock,
+  testClient,
+  scriptedConversation,
+  gate,
+  serverContract,
+} from 'mcp-actors/testing';
 
 const door = gate();
 const server = createMcpServer({
@@ -35,7 +41,7 @@ await test('a client that never lists its roots', async () => {
 });
 
 await test('a keepalive', async () => {
-  const { peer, session } = converse(server, { limits: { keepaliveIntervalMs: 50 } });
+  const { peer, session } = scriptedConversation(server, { limits: { keepaliveIntervalMs: 50 } });
   await peer.handshake();
   await peer.request('ping');
   peer.end();

@@ -18,7 +18,7 @@ import { recordConnectionToFile } from 'mcp-actors/recording';
 import { recordSessions } from 'mcp-actors/recording';
 import { serveHttp } from 'mcp-actors/serve';
 // #endregion
-import { testClient, converse, initialize, initialized } from 'mcp-actors/testing';
+import { testClient, scriptedConversation, initialize, initialized } from 'mcp-actors/testing';
 // #region replay
 import { expectReplay } from 'mcp-actors/testing';
 // #endregion
@@ -48,7 +48,7 @@ describe('docs/embedding.md', () => {
   });
 
   test('shows how to skip what has happened before one listened', async () => {
-    const { session, peer } = converse(greeter);
+    const { session, peer } = scriptedConversation(greeter);
     peer.send(initialize(1));
     await peer.response(1);
     const acted: string[] = [];

@@ -19,7 +19,7 @@ import { stateName } from '../../src/machines/names.ts';
 import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import type { TaskReport } from '../../src/protocol/tasks.ts';
-import { turn } from '../../packages/testing/src/index.ts';
+import { flush } from '../../packages/testing/src/index.ts';
 
 const report = (status: TaskReport['status'], more: Partial<TaskReport> = {}): TaskReport => ({
   taskId: 't',
@@ -137,7 +137,7 @@ describe('a task that a host follows', () => {
         expect(looks).toBe(look - 1);
         clock.increment(1);
         expect(looks).toBe(look);
-        await turn();
+        await flush();
       }
       await waitFor(actor, ({ status }) => status === 'done');
       expect(actor.getSnapshot().context.outcome).toEqual({ ok: true, result: { done: true } });

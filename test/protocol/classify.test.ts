@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   classify,
   classifyMessage,
-  describe as describeValue,
+  inspectValue as describeValue,
   isRequestId,
 } from '../../src/protocol/classify.ts';
 import { ErrorCode } from '../../src/protocol/errors.ts';

@@ -1,7 +1,7 @@
 /** Rounds at their bounds: many calls, many rounds, many questions at once. */
 import { expect, test } from 'vitest';
 import { SuspendableCalls } from '../../src/rounds/suspendable-calls.ts';
-import { turn } from '../../packages/testing/src/clock.ts';
+import { flush } from '../../packages/testing/src/clock.ts';
 import { accepted, form, startRounds } from './start-rounds.ts';
 import type { Asking } from './start-rounds.ts';
 
@@ -32,10 +32,10 @@ test('calls that nobody goes on with leave as many as are kept, and each handler
     { limits: { maxSuspendedCalls: 64 } },
   );
   for (let n = 0; n < 2000; n++) await ask({ arguments: { n } });
-  await turn();
+  await flush();
   expect([rounds.waiting.length, ended, clock.liveTimers]).toEqual([64, 1936, 64]);
   clock.increment(600_000);
-  await turn();
+  await flush();
   expect([rounds.waiting.length, ended, clock.liveTimers, rounds.isIdle]).toEqual([
     0,
     2000,

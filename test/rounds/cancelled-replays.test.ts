@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import type { StateSealer } from '../../src/rounds/request-state.ts';
 import { stateSealer } from '../../src/rounds/request-state.ts';
-import { turn } from '../../packages/testing/src/clock.ts';
+import { flush } from '../../packages/testing/src/clock.ts';
 import { gate } from '../../packages/testing/src/gate.ts';
 import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
 
@@ -50,7 +50,7 @@ describe('a retry that is cancelled', () => {
       const { told, handler } = telling();
       const { ask, retry, rounds, clock } = startRounds(handler, { sealer, resumption: 'replay' });
       const asking = await ask();
-      await turn();
+      await flush();
       expect(told.splice(0)).toEqual(['begun', 'aborted', 'cleaned up']);
       hold();
       const { result, cancel } = retry(asking, { q1: accepted('Ada') });
@@ -58,7 +58,7 @@ describe('a retry that is cancelled', () => {
       cancel();
       held.release();
       await expect(result).rejects.toMatchObject({ code: -32602 });
-      await turn();
+      await flush();
       expect(told).toEqual([]);
       expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
     },
@@ -69,7 +69,7 @@ describe('a retry that is cancelled', () => {
     const { told, handler } = telling();
     const { ask, retry, rounds, clock } = startRounds(handler, { sealer, resumption: 'replay' });
     const asking = await ask();
-    await turn();
+    await flush();
     told.splice(0);
     hold();
     const { result, cancel } = retry(asking, { q1: accepted('Ada') });
@@ -78,7 +78,7 @@ describe('a retry that is cancelled', () => {
     cancel();
     held.release();
     await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
-    await turn();
+    await flush();
     expect(told).toEqual(['begun', 'heard Ada', 'aborted', 'cleaned up']);
     expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
   });
@@ -90,7 +90,7 @@ describe('a retry that is cancelled', () => {
     const first = retry(asking, { q1: accepted('Ada') });
     first.cancel();
     await first.result.catch(() => undefined);
-    await turn();
+    await flush();
     const again = await retry(asking, { q1: accepted('Ada') }).result;
     expect(again).toMatchObject({ resultType: 'input_required' });
     expect(told.filter((each) => each === 'heard Ada')).toHaveLength(1);

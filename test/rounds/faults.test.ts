@@ -5,7 +5,7 @@ import { ProtocolError } from '../../src/protocol/errors.ts';
 import type { StateSealer } from '../../src/rounds/request-state.ts';
 import { stateSealer } from '../../src/rounds/request-state.ts';
 import { gate } from '../../packages/testing/src/gate.ts';
-import { turn } from '../../packages/testing/src/clock.ts';
+import { flush } from '../../packages/testing/src/clock.ts';
 import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
 import type { Asking } from './start-rounds.ts';
 
@@ -47,7 +47,7 @@ describe('a run that settles by itself while it is suspended', () => {
     const { ask, retry, rounds, clock } = startRounds(handler);
     const asking = await ask();
     work.release();
-    await turn();
+    await flush();
     expect([rounds.isIdle, rounds.waiting.length]).toEqual([true, 1]);
     clock.increment(600_000);
     expect([rounds.waiting.length, clock.liveTimers]).toEqual([0, 0]);
@@ -60,7 +60,7 @@ describe('a run that settles by itself while it is suspended', () => {
     const { ask, rounds, clock } = startRounds(handler, { limits: { maxSuspendedCalls: 2 } });
     for (let n = 0; n < 2; n++) await ask({ arguments: { n } });
     work.release();
-    await turn();
+    await flush();
     await ask({ arguments: { n: 2 } });
     expect([rounds.waiting.length, clock.liveTimers]).toEqual([2, 2]);
   });
@@ -109,7 +109,7 @@ describe('while the state is sealed', () => {
     cancel();
     await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
     sealing.release();
-    await turn();
+    await flush();
     expect([ended, rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([
       ['cleaned up'],
       [],
@@ -126,7 +126,7 @@ describe('while the state is sealed', () => {
     rounds.close(new Error('The session has ended'));
     sealing.release();
     expect(await result).toMatchObject({ resultType: 'input_required' });
-    await turn();
+    await flush();
     expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
   });
 
@@ -144,7 +144,7 @@ describe('while the state is sealed', () => {
     const { result } = send();
     await sealing.arrived();
     more.release();
-    await turn();
+    await flush();
     sealing.release();
     const first = (await result) as Asking;
     expect(Object.keys(first.inputRequests)).toEqual(['q1']);
@@ -168,7 +168,7 @@ describe('while the state is sealed', () => {
     work.release();
     expect(await result).toEqual({ by: 'itself' });
     sealing.release();
-    await turn();
+    await flush();
     expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
   });
 });
@@ -210,7 +210,7 @@ describe('a handler that demands URLs while it asks', () => {
     });
     const first = await ask();
     work.release();
-    await turn();
+    await flush();
     const second = (await retry(first, { q1: accepted('Ada') }).result) as Asking;
     expect(Object.values(second.inputRequests)).toMatchObject([{ params: { mode: 'url' } }]);
     isSignedIn = true;
@@ -276,7 +276,7 @@ describe('while a retry is read', () => {
     checking.release();
     expect(await result).toEqual({ name: 'Ada', runs: 3 });
     rounds.close(new Error('over'));
-    await turn();
+    await flush();
     expect(rounds.isIdle).toBe(true);
   });
 
@@ -313,7 +313,7 @@ describe('while a retry is read', () => {
     rounds.close(new Error('The session has ended'));
     checking.release();
     await expect(result).rejects.toThrow('The server is shutting down');
-    await turn();
+    await flush();
     expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
   });
 });
@@ -330,7 +330,7 @@ describe('a handler', () => {
     });
     await ask();
     clock.increment(600_000);
-    await turn();
+    await flush();
     expect(asked).toMatchObject([{ code: 'CANCELLED' }]);
     expect([rounds.isIdle, clock.liveTimers]).toEqual([true, 0]);
   });

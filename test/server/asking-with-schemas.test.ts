@@ -1,6 +1,6 @@
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject, Schema } from 'mcp-actors';
-import { cancelled, converse, gate, toolCall } from 'mcp-actors/testing';
+import { cancelled, scriptedConversation, gate, toolCall } from 'mcp-actors/testing';
 import { type } from 'arktype';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -173,7 +173,7 @@ test('a call cancelled while it awaits its client leaves its place free once, no
 
 test('each session has an id of its own, and a state up to its end [CTX-03]', async () => {
   const server = createMcpServer({ name: 'shared', version: '1' });
-  const sessions = Array.from({ length: 10 }, () => converse(server).session);
+  const sessions = Array.from({ length: 10 }, () => scriptedConversation(server).session);
   expect(new Set(sessions.map(({ id }) => id)).size).toBe(10);
   expect(sessions.every(({ state }) => state === 'uninitialized')).toBe(true);
   await Promise.all(sessions.map((session) => session[Symbol.asyncDispose]()));

@@ -1,7 +1,7 @@
 /** Sessions in a host's own actor system: invoked, spawned, stopped, and with the host's actors in their places. */
 import { createMcpServer, memory, sessionOf } from 'mcp-actors';
 import type { Fact, McpServer, SessionEmitted, SessionLogicInput } from 'mcp-actors';
-import { ScriptedPeer, TestClock, gate, toolCall, turn } from 'mcp-actors/testing';
+import { ScriptedPeer, TestClock, gate, toolCall, flush } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { assign, createActor, setup, waitFor } from 'xstate';
 import { echo, textOf, tool } from '../contract/serving.ts';
@@ -161,7 +161,7 @@ describe('a host that stops a session', () => {
     host.stop();
     expect(await session.closed).toEqual({ kind: 'shutdown', reason: 'The actor was stopped' });
     expect(clock.liveTimers).toBe(0);
-    await turn();
+    await flush();
     expect(ended.map((text) => text.includes('The session has ended'))).toEqual([true, true]);
     expect(states.at(-1)).toBe('.');
     const sent = peer.received.length;
@@ -171,7 +171,7 @@ describe('a host that stops a session', () => {
     aborter.abort();
     peer.send(toolCall(2, 'hold'));
     clock.increment(60_000);
-    await turn();
+    await flush();
     expect(peer.received).toHaveLength(sent);
     expect(clock.liveTimers).toBe(0);
     expect(facts.filter(({ level }) => level === 'error')).toEqual([]);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { converse, turn } from '../../packages/testing/src/index.ts';
+import { scriptedConversation, flush } from '../../packages/testing/src/index.ts';
 
 const key = (name: string) => `io.modelcontextprotocol/${name}`;
 
@@ -114,7 +114,7 @@ const server = createMcpServer({
 
 /** Plays the steps, and says what was answered how often. */
 async function play(steps: readonly Step[]) {
-  const { peer, session } = converse(server);
+  const { peer, session } = scriptedConversation(server);
   const sent: unknown[] = [];
   const cancelled = new Set<unknown>();
   let ids = 0;
@@ -156,11 +156,11 @@ async function play(steps: readonly Step[]) {
       peer.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
     } else if (each.kind === 'initialized') {
       peer.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
-    } else await turn();
+    } else await flush();
   }
   session.shutdown('all is played');
   await session.closed;
-  await turn();
+  await flush();
   const received = peer.received as readonly JsonObject[];
   return {
     sent,

@@ -8,7 +8,7 @@ import {
   initialized,
   request,
   toolCall,
-  turn,
+  flush,
 } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { echo, tool } from '../contract/serving.ts';
@@ -44,10 +44,10 @@ async function operate(
   const session = serving.start();
   const capabilities = { roots: {}, sampling: {} };
   serving.transport.receive(initialize('hello', { protocolVersion: revision, capabilities }));
-  await turn();
+  await flush();
   serving.transport.receive(initialized, toolCall('warm', 'echo'));
   await serving.transport.answered('warm');
-  await turn();
+  await flush();
   serving.transport.forgetResponses();
   return { ...serving, session };
 }
@@ -85,7 +85,7 @@ describe('a transport of the SDK’s shape under a session', () => {
     const session = start();
     transport.receive(request(1, 'ping'));
     transport.onerror?.(new Error('a hiccup'));
-    await turn();
+    await flush();
     transport.onclose?.();
     await session.closed;
     expect(heard).toEqual(['message, 0 sent', 'a hiccup', 'close']);
@@ -98,7 +98,7 @@ describe('a transport of the SDK’s shape under a session', () => {
     const hold = tool('hold', (_args, { signal }) => gate().pass(signal));
     const { transport, session } = await operate([hold]);
     transport.receive(toolCall(1, 'hold'));
-    await turn();
+    await flush();
     transport.onclose?.();
     expect(await session.closed).toEqual({ kind: 'input-ended' });
     expect(transport.calls).not.toContain('close');
@@ -115,7 +115,7 @@ describe('a transport of the SDK’s shape under a session', () => {
     const { transport, facts, start } = serve();
     transport.closing = () => Promise.reject(new Error('stuck'));
     await start()[Symbol.asyncDispose]();
-    await turn();
+    await flush();
     expect(facts.of('transport.failed')[0]?.message).toContain('stuck');
   });
 
@@ -128,7 +128,7 @@ describe('a transport of the SDK’s shape under a session', () => {
       toolCall(2, 'echo', { deep }),
       toolCall(3, 'echo', { list: Array.from({ length: 512 }, () => 1) }),
     );
-    await turn();
+    await flush();
     expect(transport.responses).toMatchObject([
       { id: 1, error: { code: -32600 } },
       { error: { code: -32600, message: expect.stringContaining('8 levels') as string } },
@@ -147,9 +147,9 @@ describe('what belongs to a request', () => {
       }),
     ]);
     transport.receive(toolCall('call-7', 'all', {}, { progressToken: 'p' }));
-    await turn();
+    await flush();
     transport.receive(cancelled('call-7'));
-    await turn();
+    await flush();
     expect(transport.relatedTo('notifications/progress')).toEqual(['call-7']);
     expect(transport.relatedTo('sampling/createMessage')).toEqual(['call-7']);
     expect(transport.relatedTo('notifications/cancelled')).toEqual(['call-7']);
@@ -163,7 +163,7 @@ describe('what belongs to a request', () => {
   test('is told from another’s, though both run at once [STREAM-01]', async () => {
     const { transport } = await operate([ask]);
     transport.receive(toolCall(1, 'ask'), toolCall('1', 'ask'), toolCall(0, 'ask'));
-    await turn();
+    await flush();
     expect(transport.relatedTo('sampling/createMessage')).toEqual([1, '1', 0]);
   });
 });
@@ -174,10 +174,10 @@ describe('a send', () => {
     const door = gate();
     transport.taking = () => door.pass();
     transport.receive(request(1, 'ping'), request(2, 'ping'), request(3, 'ping'));
-    await turn();
+    await flush();
     expect(transport.responses).toMatchObject([{ id: 1 }]);
     door.release();
-    await turn();
+    await flush();
     expect(transport.responses).toMatchObject([{ id: 1 }, { id: 2 }, { id: 3 }]);
   });
 
@@ -185,8 +185,8 @@ describe('a send', () => {
     const content = [{ type: 'text', text: 'said', extra: undefined }];
     const { transport } = await operate([tool('share', () => ({ content }))]);
     transport.receive(toolCall(1, 'share'));
-    await turn();
-    await turn();
+    await flush();
+    await flush();
     if (content[0]) content[0].text = 'changed';
     const { result } = transport.responses[0] ?? {};
     expect(result).toStrictEqual({ content: [{ type: 'text', text: 'said' }] });
@@ -199,17 +199,17 @@ describe('a send', () => {
     const door = gate();
     transport.taking = () => door.pass();
     transport.receive(toolCall(1, 'write'));
-    await turn();
+    await flush();
     transport.receive(toolCall(2, 'write'), toolCall(3, 'write'));
-    await turn();
+    await flush();
     expect(facts.of('output.blocked')).toHaveLength(1);
     const before = runs;
     transport.receive(toolCall(4, 'write'), request('control', 'ping'));
-    await turn();
+    await flush();
     expect(runs).toBe(before);
     door.release();
-    await turn();
-    await turn();
+    await flush();
+    await flush();
     expect(facts.of('output.flowing')).toHaveLength(1);
     expect(runs).toBe(before + 1);
     expect(transport.responses.map(({ id }) => id)).toEqual([1, 2, 3, 'control', 4]);
@@ -240,7 +240,7 @@ describe('a send', () => {
         ? Promise.reject(new Error('no stream'))
         : Promise.resolve();
     transport.receive(request(1, 'ping'), request(2, 'ping'));
-    await turn();
+    await flush();
     expect(facts.of('output.lost')).toMatchObject([
       { message: 'The response to 1 was not sent: Error: no stream' },
     ]);
@@ -261,8 +261,8 @@ describe('a send', () => {
     transport.taking = (message) =>
       'method' in message ? Promise.reject(new Error('no stream')) : Promise.resolve();
     transport.receive(toolCall(1, 'ask'));
-    await turn();
-    await turn();
+    await flush();
+    await flush();
     expect(outcomes).toMatchObject([
       {
         code: 'TRANSPORT_CLOSED',
@@ -285,12 +285,12 @@ describe('a send', () => {
     let sent = 0;
     while (facts.of('output.blocked').length === 0) {
       transport.receive(request(sent++, 'ping'));
-      await turn();
+      await flush();
       expect(sent).toBeLessThan(1000);
     }
     while (transport.calls.at(-1) !== 'close') {
       transport.receive(toolCall(sent++, 'echo', { text: 'x'.repeat(100) }));
-      await turn();
+      await flush();
       expect(sent).toBeLessThan(1000);
     }
     expect(session.dump().state).toContain('draining');
@@ -299,7 +299,7 @@ describe('a send', () => {
     // Whatever else it sends costs nothing.
     const said = transport.sent.length;
     transport.receive(...Array.from({ length: 100 }, (_, n) => request(`late-${n}`, 'ping')));
-    await turn();
+    await flush();
     expect(transport.sent).toHaveLength(said);
     clock.increment(defaultLimits.drainTimeoutMs);
     expect(await session.closed).toMatchObject({
@@ -332,9 +332,9 @@ describe('a send', () => {
     const { transport, session } = await operate([], { clock });
     transport.taking = () => new Promise(() => {});
     transport.receive(request(1, 'ping'));
-    await turn();
+    await flush();
     session.shutdown('now');
-    await turn();
+    await flush();
     clock.increment(defaultLimits.drainTimeoutMs);
     expect((await session.closed).kind).toBe('shutdown');
     expect(transport.calls.at(-1)).toBe('close');
@@ -346,7 +346,7 @@ describe('a send', () => {
     transport.taking = () => door.pass();
     transport.receive(request(1, 'ping'), request(2, 'ping'));
     session.shutdown('now');
-    await turn();
+    await flush();
     expect(session.actor.getSnapshot().status).toBe('active');
     door.release();
     await session.closed;
@@ -362,8 +362,8 @@ describe('a send', () => {
       }),
     ]);
     transport.receive(toolCall(1, 'cycle'), request(2, 'ping'));
-    await turn();
-    await turn();
+    await flush();
+    await flush();
     expect(transport.responses.find(({ id }) => id === 1)).toMatchObject({
       error: { code: -32603 },
     });
@@ -376,14 +376,14 @@ describe('a batch', () => {
   test('that comes as an array is answered with one, in the revision that has batches', async () => {
     const { transport } = await operate([], { revision: '2025-03-26' });
     transport.receive([request(1, 'ping'), request(2, 'ping')]);
-    await turn();
+    await flush();
     expect(transport.responses.at(-1)).toMatchObject([{ id: 1 }, { id: 2 }]);
   });
 
   test('that the transport has taken apart is answered message by message', async () => {
     const { transport } = await operate([], { revision: '2025-03-26' });
     transport.receive(request(1, 'ping'), request(2, 'ping'));
-    await turn();
+    await flush();
     expect(transport.responses).toMatchObject([{ id: 1 }, { id: 2 }]);
   });
 });

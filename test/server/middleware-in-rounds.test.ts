@@ -1,7 +1,7 @@
 /** Middleware stands around the run of a handler, and that may serve several requests. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
-import { converse, turn } from 'mcp-actors/testing';
+import { scriptedConversation, flush } from 'mcp-actors/testing';
 import type { ConversationOptions } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { everything, modernPeer } from './modern-peer.ts';
@@ -33,7 +33,7 @@ function watched(options: ConversationOptions = {}) {
       throw error;
     }
   });
-  const { peer, session } = converse(server, options);
+  const { peer, session } = scriptedConversation(server, options);
   onTestFinished(async () => {
     session.shutdown('the test is over');
     await session.closed;
@@ -62,7 +62,7 @@ test('stands once around the whole call while its run is kept: it sees no questi
 test('stands around each run if the handler is run again: the run that has asked fails', async () => {
   const { seen, ask, answered } = watched({ resume: 'replay' });
   const asking = await ask('tools/call', call);
-  await turn();
+  await flush();
   expect(seen).toEqual(['1 begins', expect.stringMatching(/^1 (fails|gives .*CANCELLED)/)]);
   expect(await answered(asking)).toMatchObject({ content: [{ text: 'Hello Ada' }] });
   expect(seen.slice(2)).toEqual(['2 begins', `2 gives ${hello}`]);

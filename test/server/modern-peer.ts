@@ -3,7 +3,11 @@ import { expect, onTestFinished } from 'vitest';
 import { createMcpServer } from '../../src/index.ts';
 import type { ServerDefinition } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { converse, enveloped, isRequestFrame } from '../../packages/testing/src/index.ts';
+import {
+  scriptedConversation,
+  enveloped,
+  isRequestFrame,
+} from '../../packages/testing/src/index.ts';
 import type { ConversationOptions, ScriptedPeer } from '../../packages/testing/src/index.ts';
 import { officialSchemas } from '../contract/official-schemas.ts';
 
@@ -12,7 +16,10 @@ export const everything = { elicitation: { form: {}, url: {} }, sampling: {}, ro
 /** Starts a session of such a server. */
 export function modern(definition: Partial<ServerDefinition>, options: ConversationOptions = {}) {
   const server = createMcpServer({ name: 'server', version: '1', ...definition });
-  const { peer, session, facts, wire } = converse(server, { check: officialSchemas, ...options });
+  const { peer, session, facts, wire } = scriptedConversation(server, {
+    check: officialSchemas,
+    ...options,
+  });
   onTestFinished(() => {
     if (session.actor.getSnapshot().status === 'active') session.shutdown('the test is over');
     expect(peer.violations).toEqual([]);

@@ -1,6 +1,6 @@
 /** What a server closes at the end of a session. */
 import type { ClosedSession } from '../../src/server/define/definition.ts';
-import { gate, turn } from 'mcp-actors/testing';
+import { gate, flush } from 'mcp-actors/testing';
 import { defineUpstream } from 'mcp-actors/bridge';
 import { expect, test } from 'vitest';
 import { operate, serve, tool } from '../contract/serving.ts';
@@ -18,7 +18,7 @@ test('onClose is called once with why, and closed waits for it', async () => {
   void session.closed.then(() => (isClosed = true));
   peer.end();
   await door.arrived();
-  await turn();
+  await flush();
   expect([session.state, isClosed]).toEqual(['closed', false]);
   door.release();
   expect(await session.closed).toEqual({ kind: 'input-ended' });
@@ -55,7 +55,7 @@ test('onClose has what the drain has left of its time, and no more', async () =>
   running.release();
   await closing.arrived();
   clock.increment(399);
-  await turn();
+  await flush();
   expect(facts.of('close.abandoned')).toEqual([]);
   clock.increment(1);
   await session.closed;
@@ -88,7 +88,7 @@ test('the upstream has the whole drain time to end, however little of it is left
   clock.increment(0);
   await closing.arrived();
   clock.increment(999);
-  await turn();
+  await flush();
   expect(facts.of('close.abandoned')).toEqual([]);
   clock.increment(1);
   await session.closed;

@@ -1,5 +1,5 @@
 import type { JsonObject, ProgressReport } from 'mcp-actors';
-import { cancelled, gate, progressed, request, toolCall, turn } from 'mcp-actors/testing';
+import { cancelled, gate, progressed, request, toolCall, flush } from 'mcp-actors/testing';
 import type { RequestFrame } from '../../packages/testing/src/messages.ts';
 import { expect, test } from 'vitest';
 import { eachByteTransport, eachTransportAndStreams, everywhere } from '../contract/everywhere.ts';
@@ -183,7 +183,7 @@ everywhere('progress', eachTransportAndStreams, () => {
     door.release(1);
     await peer.notification(progress);
     peer.send(cancelled(1));
-    await turn();
+    await flush();
     clock.increment(1000);
     door.release();
     await peer.quiet();

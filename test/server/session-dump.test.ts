@@ -7,7 +7,7 @@ import {
   progressed,
   request,
   toolCall,
-  turn,
+  flush,
 } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { bookingMachine } from '../../examples/booking/booking.machine.ts';
@@ -116,7 +116,7 @@ describe('a dump says of a session', () => {
     clock.increment(50_000);
     // A request's own id is its progress token.
     peer.send(progressed(id, 1));
-    await turn();
+    await flush();
     expect(session.dump().pending[0]).toMatchObject({ ageMs: 50_000, leftMs: 60_000 });
   });
 
@@ -155,7 +155,7 @@ describe('a dump says of a session', () => {
     await door.arrived();
     clock.increment(5000);
     peer.send(toolCall('b', 'slow'));
-    await turn();
+    await flush();
     clock.increment(7000);
     const dump = session.dump();
     expect(dump.calls).toMatchObject([
@@ -183,7 +183,7 @@ describe('a dump says of a session', () => {
     for (let n = 0; facts.of('output.blocked').length === 0; n++) {
       expect(n).toBeLessThan(10);
       peer.send(toolCall(n, 'write'));
-      await turn();
+      await flush();
     }
     const dump = session.dump();
     expect(dump.queues.holds).toEqual(['output']);
@@ -201,7 +201,7 @@ describe('a dump says of a session', () => {
     clock.increment(3000);
     expect(session.dump().roots).toMatchObject({ state: 'querying.fresh', tags: ['asking'] });
     peer.send(notification('notifications/roots/list_changed'));
-    await turn();
+    await flush();
     const overtaken = { state: 'querying.stale', tags: ['asking', 'overtaken'] };
     expect(session.dump().roots).toMatchObject(overtaken);
     expect(causes(describeDump(session.dump()))).toEqual([
@@ -268,7 +268,7 @@ describe('a dump says of a session', () => {
     const { taskId } = await begin(peer, 'hold');
     await door.arrived();
     peer.send(request(9, 'tasks/result', { taskId }));
-    await turn();
+    await flush();
     const dump = session.dump();
     expect(dump.tasks).toMatchObject([{ taskId, status: 'working', waiters: 1 }]);
     expect(dump.queues.tasks).toEqual({ count: 1, max: 64 });
@@ -413,7 +413,7 @@ describe('a dump of a modern session', () => {
     const notifications = { toolsListChanged: true };
     const id = send('subscriptions/listen', { notifications });
     await peer.notification('notifications/subscriptions/acknowledged');
-    await turn();
+    await flush();
     const dump = session.dump();
     expect(causesOf(dump)).toEqual([]);
     expect(headlineOf(dump).mood).toBe('idle');

@@ -1,5 +1,12 @@
 import { createMcpServer, memory, sessionMachine } from 'mcp-actors';
-import { converse, gate, notification, request, toolCall, turn } from 'mcp-actors/testing';
+import {
+  scriptedConversation,
+  gate,
+  notification,
+  request,
+  toolCall,
+  flush,
+} from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { echo, operate, operateWarm, serve, textOf, tool } from '../contract/serving.ts';
 
@@ -7,7 +14,7 @@ describe('one server', () => {
   test('serves many sessions that know nothing of each other [BASE-02] [LIFE-01]', async () => {
     const look = tool('look', (_, { client }) => client.info.name);
     const server = createMcpServer({ name: 'shared', version: '1', tools: [look] });
-    const conversations = Array.from({ length: 20 }, () => converse(server));
+    const conversations = Array.from({ length: 20 }, () => scriptedConversation(server));
     await Promise.all(
       conversations.map(({ peer }, n) =>
         peer.handshake({ clientInfo: { name: `client-${n}`, version: '1' } }),
@@ -22,7 +29,7 @@ describe('one server', () => {
 
   test('may end one session while another goes on [LIFE-15]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', tools: [echo] });
-    const [one, other] = [converse(server), converse(server)];
+    const [one, other] = [scriptedConversation(server), scriptedConversation(server)];
     await one.peer.handshake();
     await other.peer.handshake();
     await one.session[Symbol.asyncDispose]();
@@ -122,7 +129,7 @@ describe('the memory transport', () => {
     const received: unknown[] = [];
     peer.received$.subscribe((frame) => received.push(frame));
     peer.send(request(1, 'ping'), request(2, 'ping'));
-    await turn();
+    await flush();
     expect(received).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: {} })));
     peer.end();
     await session.closed;

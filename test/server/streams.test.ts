@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { createMcpServer, memory } from 'mcp-actors';
 import type { SessionState, TrafficItem } from 'mcp-actors';
-import { ScriptedPeer, turn } from 'mcp-actors/testing';
+import { ScriptedPeer, flush } from 'mcp-actors/testing';
 import type * as rxjs from 'rxjs';
 import { Observable, filter, firstValueFrom, map, take } from 'rxjs';
 import { describe, expect, test } from 'vitest';
@@ -121,7 +121,7 @@ describe('events$ and traffic$', () => {
     const { peer, session, clock } = await operate({});
     clock.increment(3);
     peer.send({ jsonrpc: '2.0', method: 'notifications/mine', params: { n: 1 } });
-    await turn();
+    await flush();
     clock.increment(4);
     expect(collect(session.traffic$)).toEqual([
       {
@@ -151,14 +151,14 @@ describe('events$ and traffic$', () => {
       { jsonrpc: '2.0', id: id + 1, method: 'ping' },
     ];
     peer.send(members(1));
-    await turn();
+    await flush();
     const answers = collect<TrafficItem>(session.traffic$);
     expect(answers).toEqual([expect.objectContaining({ direction: 'out', id: 2 })]);
     peer.send([
       { jsonrpc: '2.0', method: 'a/a' },
       { jsonrpc: '2.0', method: 'a/b' },
     ]);
-    await turn();
+    await flush();
     const late = collect<TrafficItem>(session.traffic$);
     expect(late).toEqual([expect.objectContaining({ direction: 'in', method: 'a/b' })]);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createMcpServer, defineResource, defineTool, explainDump } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { TestClock, testClient, turn } from '../../packages/testing/src/index.ts';
+import { TestClock, testClient, flush } from '../../packages/testing/src/index.ts';
 import { modern } from './modern-peer.ts';
 
 const tool = (name: string) => defineTool({ name, description: name, handler: () => name });
@@ -52,7 +52,7 @@ describe('a subscription', () => {
     clock.increment(50);
     const told = await peer.notification(toolsChanged);
     expect(told.params).toEqual({ _meta: { [idKey]: id } });
-    await turn();
+    await flush();
     expect([peer.count(toolsChanged), peer.count(updated)]).toEqual([1, 0]);
   });
 
@@ -62,7 +62,7 @@ describe('a subscription', () => {
     for (const uri of ['test://a', 'test://b', 'test://c']) session.resourceUpdated(uri);
     const told = await peer.notification(updated);
     expect(told.params).toEqual({ _meta: { [idKey]: id }, uri: 'test://b' });
-    await turn();
+    await flush();
     expect(peer.count(updated)).toBe(1);
   });
 
@@ -102,7 +102,7 @@ describe('a subscription', () => {
     await peer.notification(acknowledged);
     peer.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
     session.resourceUpdated('test://a');
-    await turn();
+    await flush();
     expect(warn).not.toHaveBeenCalled();
   });
 
@@ -138,15 +138,15 @@ describe('a client that does not read', () => {
     // These go out, and nobody reads them.
     for (const uri of ['test://a', 'test://a']) {
       session.resourceUpdated(uri);
-      await turn();
+      await flush();
     }
     for (let n = 0; n < 1000; n++) session.resourceUpdated(n % 2 ? 'test://a' : 'test://b');
-    await turn();
+    await flush();
     wire.resumeReading();
     const told = [];
     for (let n = 0; n < 4; n++) told.push((await peer.notification(updated)).params?.['uri']);
     expect(told).toEqual(['test://a', 'test://a', 'test://b', 'test://a']);
-    await turn();
+    await flush();
     expect(peer.count(updated)).toBe(4);
     expect(id).toBe(1);
   });
@@ -160,11 +160,11 @@ describe('a client that does not read', () => {
     await peer.notification(acknowledged);
     wire.stopReading();
     const ids = Array.from({ length: 1500 }, () => listen({ toolsListChanged: true }));
-    await turn();
+    await flush();
     for (let round = 0; round < 50; round++) {
       server.tools.add(tool(`new-${round}`));
       clock.increment(1000);
-      await turn();
+      await flush();
     }
     expect(session.dump().queues.holds).toContain('output');
     const subscriptions = () => session.dump().calls.filter(({ state }) => state === 'parked');
@@ -175,7 +175,7 @@ describe('a client that does not read', () => {
       const { reason } = (await peer.error(id)).data as JsonObject;
       expect(['too-many-subscriptions', 'overloaded']).toContain(reason);
     }
-    await turn();
+    await flush();
     // Fifty changes are one for each.
     expect([peer.count(acknowledged), peer.count(toolsChanged)]).toEqual([100, 100]);
     expect(session.dump().queues).toMatchObject({

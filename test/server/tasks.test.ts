@@ -13,7 +13,7 @@ import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Recipient } from '../../src/machines/port.ts';
 import type { JsonObject, OutboundFrame } from '../../src/protocol/frames.ts';
 import type { RequestOrigin } from '../../src/protocol/request-origin.ts';
-import { TestClock, gate, turn } from '../../packages/testing/src/index.ts';
+import { TestClock, gate, flush } from '../../packages/testing/src/index.ts';
 import { clientId } from '../actors/ids.ts';
 import { modern } from './modern-peer.ts';
 
@@ -82,7 +82,7 @@ function working(options: Parameters<typeof modern>[1] = {}) {
     for (;;) {
       const task = await ask('tasks/get', { taskId });
       if (task['status'] === status) return task;
-      await turn();
+      await flush();
     }
   };
   return { ...client, ask, begin, until, work, ended };
@@ -180,7 +180,7 @@ describe('a task that asks', () => {
       expect(await ask('tasks/cancel', { taskId })).toMatchObject({ resultType: 'complete' });
     }
     await until(taskId, 'cancelled');
-    await turn();
+    await flush();
     expect(ended).toEqual(['asks']);
   });
 });
@@ -235,7 +235,7 @@ test('a task ends with its time to live: its handler is cancelled', async () => 
   const { begin, ask, ended } = working({ clock, limits: { taskTtlMs: 2000 } });
   const { taskId } = await begin('asks');
   clock.increment(2000);
-  await turn();
+  await flush();
   expect(ended).toEqual(['asks']);
   expect(await ask('tasks/get', { taskId })).toMatchObject({ code: -32602 });
 });
@@ -248,7 +248,7 @@ describe('a task that asks, and whose client does not come back,', () => {
     await until(taskId, 'input_required');
     expect(session.dump().calls).toMatchObject([{ taskId, openQuestions: 2 }]);
     clock.increment(2000);
-    await turn();
+    await flush();
     expect(ended).toEqual(['asks']);
     expect(session.dump()).toMatchObject({ calls: [], tasks: [] });
     expect(await ask('tasks/get', { taskId })).toMatchObject({ code: -32602 });

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { createMcpServer, memory, stdio, toSdkTransport } from 'mcp-actors';
 import type { SdkTransport } from 'mcp-actors';
-import { gate, request, turn } from 'mcp-actors/testing';
+import { gate, request, flush } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 /** A client's transport over streams whose other ends the test holds. */
@@ -88,7 +88,7 @@ describe('a client’s transport over memory', () => {
     peer.stopReading();
     await transport.send(request(1, 'ping'));
     session.shutdown('enough');
-    await turn();
+    await flush();
     expect(closings()).toBe(0);
     peer.resumeReading();
     await closed.pass();
@@ -111,7 +111,7 @@ describe('a client’s transport over streams', () => {
     await transport.start();
     let sent = 0;
     const both = [1, 2].map((id) => transport.send(request(id, 'ping')).then(() => sent++));
-    await turn();
+    await flush();
     expect(sent).toBe(0);
     output.resume();
     await Promise.all(both);
@@ -128,7 +128,7 @@ describe('a client’s transport over streams', () => {
     };
     await transport.start();
     input.write('{"id":1}\n{"id":2}\n');
-    await turn();
+    await flush();
     expect(order).toEqual(['taken 1', 'handled 1', 'taken 2', 'handled 2']);
     await transport.close();
   });
@@ -139,7 +139,7 @@ describe('a client’s transport over streams', () => {
     input.write('no JSON\n');
     input.write(Buffer.from([0xff, 0x0a]));
     input.write('7\n[{"jsonrpc":"2.0","id":1,"result":{}},8]\n');
-    await turn();
+    await flush();
     expect(errors).toEqual([
       expect.stringContaining('no JSON') as string,
       expect.stringContaining('UTF-8') as string,
@@ -159,7 +159,7 @@ describe('a client’s transport over streams', () => {
     };
     await transport.start();
     input.write('{}\n{}\n');
-    await turn();
+    await flush();
     expect(heard).toBe(2);
     expect(errors).toEqual(['a bug of the client’s', 'a bug of the client’s']);
     await transport.close();
@@ -176,7 +176,7 @@ describe('a client’s transport over streams', () => {
     };
     await transport.start();
     input.write('no JSON\n{}\n');
-    await turn();
+    await flush();
     expect(messages).toEqual([{}]);
     expect(unhandled).toEqual([]);
     await transport.close();
@@ -187,7 +187,7 @@ describe('a client’s transport over streams', () => {
     await transport.start();
     input.write('{"id":1}\n');
     await transport.close();
-    await turn();
+    await flush();
     expect(messages).toEqual([]);
   });
 
@@ -215,7 +215,7 @@ describe('a client’s transport over streams', () => {
     const { transport, messages } = listening(toSdkTransport({ input: down, output: up }));
     await transport.start();
     await transport.send(request(1, 'ping'));
-    await turn();
+    await flush();
     await transport.close();
     expect(await session.closed).toEqual({ kind: 'input-ended' });
     expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);

@@ -8,7 +8,7 @@ import {
 } from 'mcp-actors';
 import type { JsonObject, ServerDefinition } from 'mcp-actors';
 import type { Visible } from '../../src/server/define/visible.ts';
-import { TestClock, testClient, turn } from 'mcp-actors/testing';
+import { TestClock, testClient, flush } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { askModern } from '../contract/enveloped.ts';
 import { eachRevisionAndHttp, everywhere, memoryAndHttp } from '../contract/everywhere.ts';
@@ -225,7 +225,7 @@ async function two(definition: Partial<ServerDefinition>) {
   );
   const told = async () => {
     for (const { clock } of clients) clock.increment(5000);
-    await turn();
+    await flush();
     return clients.map(({ client }) => client.peer.count(changed));
   };
   const [ada, bob] = clients.map(({ client }) => client);

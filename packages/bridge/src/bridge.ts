@@ -15,7 +15,7 @@ import { createMcpServer } from '../../../src/server/create-server.ts';
 import type { McpServer } from '../../../src/server/create-server.ts';
 import { refuseDuration, systemClock } from '../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../src/actors/limits.ts';
-import { configInvalid } from '../../client/src/hosts/config-fault.ts';
+import { configInvalid } from '../../client/src/hosts/config-problem.ts';
 import { readHosts } from '../../client/src/hosts/hosts-file.ts';
 import type { HostsConfig } from '../../client/src/hosts/hosts-file.ts';
 import type { EnvironmentVariables } from '../../client/src/hosts/variables.ts';
@@ -28,7 +28,7 @@ import type { ToolPolicies } from '../../client/src/hosts/tool-policies.ts';
 import { PatternUses, PolicyGuard } from './policy-guard.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';
 import type { ServersLock } from '../../client/src/hosts/servers-lock.ts';
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 import { keepNumberTexts } from '../../../src/protocol/number-text.ts';
 import { ManyServers } from './many-servers.ts';
 import { ToolGuard } from './tool-guard.ts';
@@ -249,7 +249,7 @@ const defaultPatienceMs = 3000;
 /** @throws {RangeError} the word is unknown, or a lock is missing */
 function refuseTrust(trust: unknown, lock: ServersLock | undefined): void {
   if (trust !== 'locked' && trust !== 'new' && trust !== 'all') {
-    throw new RangeError(`trust must be "locked", "new" or "all", this is ${describe(trust)}`);
+    throw new RangeError(`trust must be "locked", "new" or "all", this is ${inspectValue(trust)}`);
   }
   if (trust === 'all' || lock) return;
   throw new RangeError(`trust is "${trust}", and there is no lock: give one as "lock"`);

@@ -11,7 +11,7 @@ import type { HostRequestOptions, ServerEntry } from '../../client/src/connectio
 import type { UpstreamClient } from '../../../src/server/define/upstream.ts';
 import { redacted } from '../../diagnostics/src/redaction.ts';
 import { secretsGiven } from '../../diagnostics/src/secrets.ts';
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 import { printableName } from '../../../src/protocol/printable.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
@@ -278,7 +278,7 @@ function countsWith(given: ProcessOptions): typeof defaultProcesses {
     const least = name === 'processIdleMs' ? 0 : 1;
     if (typeof value === 'number' && value >= least) continue;
     throw new RangeError(
-      `${name} must be a number of at least ${least}, this is ${describe(value)}`,
+      `${name} must be a number of at least ${least}, this is ${inspectValue(value)}`,
     );
   }
   return { ...defaultProcesses, ...Object.fromEntries(known) };
@@ -287,7 +287,7 @@ function countsWith(given: ProcessOptions): typeof defaultProcesses {
 /** @throws {RuntimeError} CONFIG_INVALID */
 function refuseSharing(entry: ServerEntry, share: unknown): void {
   if (share !== 'shared' && share !== 'pool') {
-    const message = `share must be "session", "shared" or "pool", this is ${describe(share)}`;
+    const message = `share must be "session", "shared" or "pool", this is ${inspectValue(share)}`;
     throw new RuntimeError('CONFIG_INVALID', message);
   }
   if (!('url' in entry)) return;

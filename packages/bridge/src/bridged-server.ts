@@ -51,7 +51,7 @@ import {
 } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { mayRequireInput } from '../../../src/protocol/input-required.ts';
-import { without } from '../../../src/protocol/dialects/members.ts';
+import { omit } from '../../../src/protocol/dialects/members.ts';
 import { negotiateDialect } from '../../../src/protocol/dialects/registry.ts';
 import { logLevelOf, logLevels } from '../../../src/protocol/log-levels.ts';
 import type { LogLevel } from '../../../src/protocol/log-levels.ts';
@@ -63,7 +63,7 @@ import { skillMethods, skillsExtension } from '../../../src/protocol/skills.ts';
 import type { ListedSkill } from '../../../src/protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../../../src/protocol/tasks.ts';
 import { logLevelFailed, subscriptionFailed, unsubscriptionFailed } from './bridge-faults.ts';
-import type { Seat } from './shared-server.ts';
+import type { SharedLease } from './shared-server.ts';
 
 type Era = ServerProfile['era'];
 
@@ -141,7 +141,7 @@ export class BridgedServer {
   /** Undefined until the server is ready. */
   #connection: Connection | undefined = undefined;
   /** Undefined if the client has the server to itself. */
-  #seat: Seat | undefined = undefined;
+  #seat: SharedLease | undefined = undefined;
   readonly #options: BridgingOptions;
   /** The oldest first. */
   readonly #calls = new Set<OpenCall>();
@@ -188,7 +188,7 @@ export class BridgedServer {
    *
    * @param seat if others share it
    */
-  over(connection: Connection, seat?: Seat): OpenedServer {
+  over(connection: Connection, seat?: SharedLease): OpenedServer {
     this.#connection = connection;
     this.#seat = seat;
     // To know which of its tools may be called twice.
@@ -281,8 +281,8 @@ export class BridgedServer {
     if (this.#isSameEra && !this.#seat) return capabilities;
     const { extensions } = capabilities;
     const logging = this.#seat ? ['logging'] : [];
-    const others = without(capabilities, 'tasks', 'extensions', ...logging);
-    const kept = isJsonObject(extensions) ? without(extensions, tasksExtension) : {};
+    const others = omit(capabilities, 'tasks', 'extensions', ...logging);
+    const kept = isJsonObject(extensions) ? omit(extensions, tasksExtension) : {};
     return Object.keys(kept).length > 0 ? { ...others, extensions: kept } : others;
   }
 
@@ -691,8 +691,8 @@ const ofEnvelopes: readonly string[] = [
 function withoutMeta(params: JsonObject = {}, keys: readonly string[]): JsonObject {
   const meta = params['_meta'];
   if (!isJsonObject(meta)) return params;
-  const kept = without(meta, ...keys);
-  const others = without(params, '_meta');
+  const kept = omit(meta, ...keys);
+  const others = omit(params, '_meta');
   return Object.keys(kept).length > 0 ? { ...others, _meta: kept } : others;
 }
 
@@ -715,7 +715,7 @@ function questionOptions(params: JsonObject | undefined, asked: RawAsked): Reque
 
 /** Params without a request for a task, which the client could not ask about later. */
 function withoutTask(params: JsonObject | undefined): JsonObject | undefined {
-  return params?.['task'] === undefined ? params : without(params, 'task');
+  return params?.['task'] === undefined ? params : omit(params, 'task');
 }
 
 /** A URL to open, with the id that clients of the legacy era want. */
@@ -738,7 +738,7 @@ function withId(
 
 /** Since 2026-07-28 a URL has no id: the client calls again when the person is done. */
 function withoutId(params: JsonObject | undefined): JsonObject | undefined {
-  return params && without(params, 'elicitationId');
+  return params && omit(params, 'elicitationId');
 }
 
 /** Whether a request since 2026-07-28 wants a log message. */

@@ -5,7 +5,7 @@
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import { changesBetween } from '../../client/src/hosts/config-changes.ts';
-import { configInvalid } from '../../client/src/hosts/config-fault.ts';
+import { configInvalid } from '../../client/src/hosts/config-problem.ts';
 import { rereadHostsFile, watchFile } from '../../client/src/hosts/hosts-file.ts';
 import type { HostsConfig, ReadHostsOptions } from '../../client/src/hosts/hosts-file.ts';
 import type { ServerSettings } from '../../client/src/hosts/server-entry.ts';

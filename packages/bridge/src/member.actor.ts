@@ -17,7 +17,7 @@ import { isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { logLevelOf } from '../../../src/protocol/log-levels.ts';
 import type { LogLevel } from '../../../src/protocol/log-levels.ts';
-import { errorOf } from '../../../src/protocol/losses.ts';
+import { disconnectError } from '../../../src/protocol/disconnects.ts';
 import { printableName, printable } from '../../../src/protocol/printable.ts';
 import type { BridgedEntry } from './bridged-entry.ts';
 import { logLevelFailed } from './bridge-faults.ts';
@@ -275,7 +275,7 @@ export class Member {
   #heard({ value, loss }: ConnectionState): void {
     // The last state comes after the member has been closed.
     if (this.#actor.getSnapshot().status !== 'active') return;
-    const error = this.#named.entry.hide(errorOf(loss));
+    const error = this.#named.entry.hide(disconnectError(loss));
     if (value === 'ready') this.#actor.send({ type: 'connection.ready' });
     else if (value === 'failed' || value === 'closed')
       this.#actor.send({ type: 'connection.failed', error });

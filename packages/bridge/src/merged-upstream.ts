@@ -27,13 +27,13 @@ import {
 } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { ServerDescription } from '../../../src/protocol/implementation.ts';
-import { without } from '../../../src/protocol/dialects/members.ts';
+import { omit } from '../../../src/protocol/dialects/members.ts';
 import { logLevelOf, logLevels } from '../../../src/protocol/log-levels.ts';
 import type { LogLevel } from '../../../src/protocol/log-levels.ts';
 import { MetaKey, withMeta } from '../../../src/protocol/meta.ts';
 import { Method } from '../../../src/protocol/methods.ts';
 import { mayBeNamed, mayHaveDigest, splitName } from '../../client/src/hosts/merged-names.ts';
-import { nearest } from '../../../src/protocol/nearest.ts';
+import { closestMatch } from '../../../src/protocol/suggestions.ts';
 import { printableName, quoted } from '../../../src/protocol/printable.ts';
 import { skillsExtension } from '../../../src/protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../../../src/protocol/tasks.ts';
@@ -42,7 +42,7 @@ import { subscriptionFailed } from './bridge-faults.ts';
 import { toolIn } from './bridged-server.ts';
 import { Member } from './member.actor.ts';
 import type { MemberHost, NamedEntry } from './member.actor.ts';
-import { withoutLate } from './patience.ts';
+import { settledInTime } from './staggered-timeout.ts';
 import { ResourceOwners, named } from './resource-owners.ts';
 import { serversResource, serversUri } from './servers-resource.ts';
 import type { MemberReport } from './servers-resource.ts';
@@ -124,7 +124,7 @@ export class MergedUpstream implements Upstream, MemberHost {
       await member.settled();
       if (!member.usable) throw member.standing.error ?? new Error('it is not usable');
     });
-    await withoutLate(settled, this.#options);
+    await settledInTime(settled, this.#options);
     this.#moved = () => this.#announceAll();
     return this;
   }
@@ -309,7 +309,7 @@ export class MergedUpstream implements Upstream, MemberHost {
 
   async #unknown(list: 'tools' | 'prompts', name: string): Promise<ProtocolError> {
     const names = (await this.#items(list)).items.map((item) => String(item['name']));
-    const near = nearest(name, names);
+    const near = closestMatch(name, names);
     const advice = near === undefined ? '' : `. Did you mean ${near}?`;
     return invalidParams(`There is no ${list.slice(0, -1)} ${quoted(name)}${advice}`);
   }
@@ -317,7 +317,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   /** Nobody could be asked for a task later, so that a call is made without one. */
   #withoutTasks(params: JsonObject): JsonObject {
     const { capabilities } = this.client.peer;
-    const others = params['task'] === undefined ? params : without(params, 'task');
+    const others = params['task'] === undefined ? params : omit(params, 'task');
     const meta = others['_meta'];
     const told = isJsonObject(meta) ? meta[MetaKey.clientCapabilities] : undefined;
     if (!isJsonObject(told) || !declaresTasks(told)) return others;
@@ -428,7 +428,7 @@ export class MergedUpstream implements Upstream, MemberHost {
     }
     const given = params['arguments'];
     const { name, arguments: args } = isJsonObject(given) ? given : {};
-    const rest = without(params, 'arguments');
+    const rest = omit(params, 'arguments');
     const called = { ...rest, name, ...(args === undefined ? {} : { arguments: args }) };
     return this.#routeNamed('tools', called);
   }
@@ -464,7 +464,7 @@ export class MergedUpstream implements Upstream, MemberHost {
         })[0];
       const known = look();
       if (known) return known;
-      await withoutLate(
+      await settledInTime(
         may.map((member) => member.list(list)),
         this.#options,
       );
@@ -546,7 +546,7 @@ export class MergedUpstream implements Upstream, MemberHost {
     await this.#started();
     const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
     const before = members.map((member) => member.known(list));
-    const lists = await withoutLate(
+    const lists = await settledInTime(
       members.map((member) => member.list(list)),
       this.#options,
       (at, { items }) => {
@@ -567,7 +567,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   async #skills(): Promise<readonly JsonObject[]> {
     await this.#started();
     const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
-    const lists = await withoutLate(
+    const lists = await settledInTime(
       members.map(async (member) => (await member.ready()).skills()),
       this.#options,
     );
@@ -671,6 +671,6 @@ function withoutTasks(client: UpstreamClient): UpstreamClient {
   const { peer } = client;
   const { extensions } = peer.capabilities;
   if (!declaresTasks(peer.capabilities) || !isJsonObject(extensions)) return client;
-  const capabilities = { ...peer.capabilities, extensions: without(extensions, tasksExtension) };
+  const capabilities = { ...peer.capabilities, extensions: omit(extensions, tasksExtension) };
   return { ...client, peer: { ...peer, capabilities } };
 }

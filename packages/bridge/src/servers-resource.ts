@@ -3,7 +3,7 @@ import type { Clock } from '../../../src/actors/clock.ts';
 import type { HostedServer } from '../../client/src/hosts/server-entry.ts';
 import { redactText } from '../../diagnostics/src/redaction.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
-import type { ServerStanding } from '../../../src/protocol/implementation.ts';
+import type { ServerState } from '../../../src/protocol/implementation.ts';
 import type { Member } from './member.actor.ts';
 
 export const serversUri = 'bridge://servers';
@@ -19,7 +19,7 @@ export const serversResource: JsonObject = {
 };
 
 /** One server as the resource has it. */
-export interface MemberReport extends ServerStanding {
+export interface MemberReport extends ServerState {
   /** How it calls itself. */
   readonly server?: string;
   readonly tools?: number;

@@ -30,7 +30,7 @@ export interface SharingClient {
 }
 
 /** A client's place at a server that it shares. */
-export interface Seat {
+export interface SharedLease {
   /** The client hears of changes of a resource. @throws what the server answers */
   watch(uri: string): Promise<void>;
   unwatch(uri: string): Promise<void>;
@@ -117,7 +117,7 @@ export class SharedServer {
    * @param signal gives up the place
    * @throws {RuntimeError} why the server is not ready, as `connect`
    */
-  async join(client: SharingClient, signal: AbortSignal): Promise<[Connection, Seat]> {
+  async join(client: SharingClient, signal: AbortSignal): Promise<[Connection, SharedLease]> {
     const { clock } = this.#options;
     clock.clearTimeout(this.#timer);
     this.#clients.set(client, new Set());
@@ -128,7 +128,7 @@ export class SharedServer {
       const connection = await this.#opened;
       const watching = connection.state$.subscribe((state) => client.moved(state));
       const uris = this.#clients.get(client);
-      const seat: Seat = {
+      const seat: SharedLease = {
         watch: (uri) => this.#watch(connection, client, uri),
         unwatch: (uri) => this.#unwatch(client, uri),
         get watched() {
@@ -250,7 +250,7 @@ export class SharedServers {
   }
 
   /** Gives a client a place at the process with the fewest clients. Errors as {@link SharedServer.join} */
-  join(client: SharingClient, signal: AbortSignal): Promise<[Connection, Seat]> {
+  join(client: SharingClient, signal: AbortSignal): Promise<[Connection, SharedLease]> {
     return this.#chosen().join(client, signal);
   }
 

@@ -5,7 +5,7 @@
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import { invalidParams } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
-import { nearest } from '../../../src/protocol/nearest.ts';
+import { closestMatch } from '../../../src/protocol/suggestions.ts';
 import { quoted } from '../../../src/protocol/printable.ts';
 
 /** Their names. No merged name is like them: each of those has two underscores or a digest. */
@@ -95,7 +95,7 @@ function describeTool({ name }: JsonObject, tools: readonly JsonObject[]): JsonO
     return { content: [{ type: 'text', text }], structuredContent: tool };
   }
   const names = tools.map((each) => textOf(each['name']));
-  const near = nearest(name, names);
+  const near = closestMatch(name, names);
   const advice = near === undefined ? '' : `. Did you mean ${near}?`;
   const text = `There is no tool ${quoted(name)}${advice}`;
   return { isError: true, content: [{ type: 'text', text }] };

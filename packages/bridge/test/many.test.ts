@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
-import { converse, enveloped } from 'mcp-actors/testing';
+import { scriptedConversation, enveloped } from 'mcp-actors/testing';
 import { mergedName } from '../../client/src/hosts/merged-names.ts';
 import { describeDump } from '../../diagnostics/src/dump-text.ts';
 import { everything, hostOf } from './hosts.ts';
@@ -174,7 +174,7 @@ describe.each(['legacy', 'modern'] as const)(
 );
 
 test('a task of 2026-07-28 is refused by the name of its extension, and so is a method of another one', async () => {
-  const { peer } = converse(bridge({ mcpServers: two }, patient));
+  const { peer } = scriptedConversation(bridge({ mcpServers: two }, patient));
   peer.send(enveloped(1, 'tasks/get', { taskId: 't-1' }));
   expect(await peer.error(1)).toMatchObject({
     code: -32601,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
-import { converse, toolCall } from 'mcp-actors/testing';
+import { scriptedConversation, toolCall } from 'mcp-actors/testing';
 import { readHostsFile } from 'mcp-actors/client';
 import type { ServerEntry, WatchedConnection } from 'mcp-actors/client';
 
@@ -33,7 +33,7 @@ const reached = (what: string) => expect.poll(() => count(what), { interval: 5 }
 async function hosted(entry: ServerEntry, options: BridgeOptions) {
   const restart = { initialMs: 1, maxMs: 1 };
   const bridged = bridge(entry, { era: 'legacy', restart, report: () => {}, ...options });
-  const { peer, session } = converse(bridged);
+  const { peer, session } = scriptedConversation(bridged);
   onTestFinished(async () => {
     peer.end();
     await session.closed;

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
-import { TestClock, converse, enveloped, initialize } from 'mcp-actors/testing';
+import { TestClock, scriptedConversation, enveloped, initialize } from 'mcp-actors/testing';
 import { expectEmpty } from '../../processes/test/process-table.ts';
 import { serveHttp } from '../../http/test/serving.ts';
 import { hostOf } from './hosts.ts';
@@ -25,11 +25,11 @@ function bridged(options: BridgeOptions = {}, ...args: readonly string[]) {
   return bridge(entry, { era: 'legacy', processIdleMs: 0, ...silent, ...options });
 }
 
-type Peer = ReturnType<typeof converse>['peer'];
+type Peer = ReturnType<typeof scriptedConversation>['peer'];
 
 /** A host of the legacy era, until the test is over. */
 async function hosted(server: ReturnType<typeof bridged>, name: string) {
-  const { peer, session } = converse(server);
+  const { peer, session } = scriptedConversation(server);
   const leave = async () => {
     peer.end();
     await session.closed;
@@ -133,9 +133,9 @@ describe.each(['session', 'shared', 'pool'] as const)('with share: %s', (share) 
   });
 
   test('a start that fails or is given up leaves nothing', async () => {
-    const failed = converse(bridged({ share, restart: 'none' }, 'broken')).peer;
+    const failed = scriptedConversation(bridged({ share, restart: 'none' }, 'broken')).peer;
     await expect(failed.handshake()).rejects.toThrow(/cannot serve the client/);
-    const { peer, session } = converse(bridged({ share }, 'silent'), {
+    const { peer, session } = scriptedConversation(bridged({ share }, 'silent'), {
       limits: { upstreamTimeoutMs: 1000 },
     });
     peer.send(initialize(1));
@@ -241,7 +241,7 @@ describe('the number of processes', () => {
   test('is bounded: one more session is refused, and told to try again', async () => {
     const server = bridged({ maxProcesses: 1 });
     const { leave } = await hosted(server, 'ada');
-    const { peer } = converse(server);
+    const { peer } = scriptedConversation(server);
     peer.send(initialize(1));
     expect(await peer.error(1)).toMatchObject({
       code: -32000,

@@ -5,13 +5,13 @@ import type { JsonObject, ServerDefinition, Upstream, UpstreamClient } from 'mcp
 import { defineUpstream } from 'mcp-actors/bridge';
 import {
   TestClock,
-  converse,
+  scriptedConversation,
   enveloped,
   gate,
   initialize,
   notification,
   request,
-  turn,
+  flush,
 } from 'mcp-actors/testing';
 import type { ConversationOptions } from 'mcp-actors/testing';
 import type { UpstreamOf } from '../../../src/server/define/upstream.ts';
@@ -37,7 +37,7 @@ function serve(
     ...definition,
     upstream: defineUpstream(make),
   });
-  const conversation = converse(server, options);
+  const conversation = scriptedConversation(server, options);
   onTestFinished(() => {
     conversation.session.shutdown('the test is over', 0);
   });
@@ -172,9 +172,9 @@ describe('the initialize of a session with an upstream', () => {
     if (kind === 'shutdown') session.shutdown('enough');
     else {
       peer.end();
-      await turn();
+      await flush();
       clock.increment(499);
-      await turn();
+      await flush();
       expect(session.state).toBe('preparing');
       clock.increment(1);
     }
@@ -297,7 +297,7 @@ describe('a session with an upstream', () => {
       seen.push(method);
       return next();
     });
-    const { peer: wrapped } = converse(server);
+    const { peer: wrapped } = scriptedConversation(server);
     await wrapped.handshake();
     const { tools, nextCursor } = await wrapped.ask('tools/list');
     expect((tools as JsonObject[]).map(({ name }) => name)).toEqual(['echo', 'theirs']);

@@ -1,6 +1,6 @@
 /** The broken server in this process: what a play shows does not depend on where the server runs, and a process costs time. */
 import type { Launch } from '../src/server-process.ts';
-import { TestClock, turn } from 'mcp-actors/testing';
+import { TestClock, flush } from 'mcp-actors/testing';
 import { brokenServer } from './broken-server.mjs';
 
 /** @param movesTime the server's time passes only as the play moves it */
@@ -35,7 +35,7 @@ export function launchInside(faults: readonly string[], movesTime = false): Laun
         ? {
             passTime: async (durationMs) => {
               clock.increment(durationMs);
-              await turn();
+              await flush();
             },
           }
         : {}),

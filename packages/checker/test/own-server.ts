@@ -2,9 +2,9 @@
 import { createMcpServer, definePrompt, defineResource, defaultLimits, memory } from 'mcp-actors';
 import type { HandlerContext } from 'mcp-actors';
 import type { EventObject } from 'xstate';
-import { TestClock, testClient, turn } from 'mcp-actors/testing';
+import { TestClock, testClient, flush } from 'mcp-actors/testing';
 import type { Launch } from '../src/server-process.ts';
-import { plainEnvironment } from '../../../src/server/session/session-environment.ts';
+import { liveEnvironment } from '../../../src/server/session/session-environment.ts';
 import type { SessionEnvironment } from '../../../src/server/session/session-environment.ts';
 import type { PortSnapshot } from '../../../src/machines/port.ts';
 import { tool } from '../../../test/contract/serving.ts';
@@ -71,7 +71,7 @@ function computing() {
       return result;
     };
   const environment: SessionEnvironment = {
-    ...plainEnvironment,
+    ...liveEnvironment,
     sealer: ({ seal, open: unseal, digest, turn: pass }) => ({
       seal: noted(seal),
       open: noted(unseal),
@@ -80,10 +80,10 @@ function computing() {
     }),
   };
   const quiet = async () => {
-    await turn();
+    await flush();
     while (open.size > 0) {
       await Promise.all(open);
-      await turn();
+      await flush();
     }
   };
   return { environment, quiet };
@@ -106,7 +106,7 @@ export const launchOwn: Launch = (listener) => {
   peer.received$.subscribe((frame) => listener.line(JSON.stringify(frame)));
   void session.closed.then(async ({ kind }) => {
     clocks.delete(session.id);
-    await turn();
+    await flush();
     const left = [
       ...(pending.size > 0 ? [`${pending.size} requests pending`] : []),
       ...(clock.liveTimers > 0 ? [`${clock.liveTimers} timers set`] : []),

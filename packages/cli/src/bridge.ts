@@ -6,7 +6,7 @@ import type { BridgeOptions, ToolPolicies } from 'mcp-actors/bridge';
 import { readLockFile } from 'mcp-actors/client';
 import type { HostsConfig } from 'mcp-actors/client';
 import type { Stores } from 'mcp-actors/http';
-import { processLog, startedAhead, untilEnd } from 'mcp-actors/internal';
+import { processLog, startedAhead, waitForExit } from 'mcp-actors/internal';
 import { requestAgent } from './request-agent.ts';
 import { UsageError } from './command.ts';
 import type { Command } from './command.ts';
@@ -21,7 +21,7 @@ import {
 import { configOf, lockFileOf, readTarget } from './client/target.ts';
 import { inspectorWish, openInspector } from './inspector.ts';
 import { fileSink } from './log-file.ts';
-import { httpWish } from './options/http-wish.ts';
+import { httpWish } from './options/http-settings.ts';
 import { bridgeOptions } from './options/bridge-options.ts';
 import { optionsText } from './options/option.ts';
 import { commandOf } from './options/parse-options.ts';
@@ -135,11 +135,11 @@ const serving = commandOf(
       const { serveOverHttp } = await import('./serve-http.ts');
       const serving = await serveOverHttp(http, serverWith, common);
       inspector?.serves(serving.endpoint.url);
-      return await untilEnd(serving, { log, drainTimeoutMs, release });
+      return await waitForExit(serving, { log, drainTimeoutMs, release });
     }
     const session = serverWith().listen(stdio(), common);
     const serving = { ending: session, sessions: () => [session] };
-    const code = await untilEnd(serving, { log, drainTimeoutMs, release });
+    const code = await waitForExit(serving, { log, drainTimeoutMs, release });
     return hasFailed ? 1 : code;
   },
 );

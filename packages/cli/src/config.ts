@@ -29,8 +29,8 @@ import { hasFile, hostFile, hostsWithFiles } from './host-files/host-files.ts';
 import type { HostFile, HostWithFile } from './host-files/host-files.ts';
 import { namingFile, offerChange, readHostFile } from './host-files/write-entry.ts';
 import { interruptible } from './interruption.ts';
-import { httpWish } from './options/http-wish.ts';
-import type { HttpWish } from './options/http-wish.ts';
+import { httpWish } from './options/http-settings.ts';
+import type { HttpSettings } from './options/http-settings.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
 import { optionsGiven, parseOptions, switchIn } from './options/parse-options.ts';
@@ -260,7 +260,7 @@ export async function terminalGreeting(
 
 /** The URL for hosts on this machine. @throws {UsageError} it is not known */
 function urlOf(
-  { host = '127.0.0.1', port }: Pick<HttpWish, 'host' | 'port'>,
+  { host = '127.0.0.1', port }: Pick<HttpSettings, 'host' | 'port'>,
   audience: string | undefined,
 ): string {
   if (audience !== undefined) return audience;

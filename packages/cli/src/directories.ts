@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from './command.ts';
-import { nearest } from 'mcp-actors/internal';
+import { closestMatch } from 'mcp-actors/internal';
 
 /**
  * The directory that the command was started in.
@@ -70,7 +70,7 @@ export function refuseMistyped(
   { what, known }: NamedThings,
 ): void {
   if (!/^[a-z][a-z-]*$/i.test(word) || isDirectory(resolve(cwd, word))) return;
-  const near = nearest(word, known);
+  const near = closestMatch(word, known);
   if (near === undefined && others.length > 0) return;
   const advice =
     near === undefined

@@ -5,7 +5,7 @@ import type { ListenOptions } from 'mcp-actors';
 import { UsageError, addressFault } from './command.ts';
 
 /** The inspector that `--inspect` names. */
-export type InspectorWish =
+export type InspectorSettings =
   /** Our own page. Without a port, the system chooses one. */
   | { readonly kind: 'page'; readonly port: number | undefined }
   /** XState's official inspector, which listens on this port. */
@@ -32,7 +32,7 @@ const statelyPort = 8080;
  *
  * @throws {UsageError} it is neither a port nor a known name
  */
-export function inspectorWish(value: string | undefined): InspectorWish | undefined {
+export function inspectorWish(value: string | undefined): InspectorSettings | undefined {
   if (value === undefined) return undefined;
   if (value === '') return { kind: 'page', port: undefined };
   if (value === 'stately') return { kind: 'stately', port: statelyPort };
@@ -49,7 +49,7 @@ export function inspectorWish(value: string | undefined): InspectorWish | undefi
  *
  * @throws {UsageError} it cannot start, for example because its port is taken
  */
-export async function openInspector(wish: InspectorWish): Promise<SessionInspector> {
+export async function openInspector(wish: InspectorSettings): Promise<SessionInspector> {
   switch (wish.kind) {
     case 'page': {
       const page = await openPage(wish.port, 'session');

@@ -15,7 +15,7 @@ export async function machinesIn(file: string): Promise<ReadonlyMap<string, Draw
   const { href } = pathToFileURL(resolve(file));
   let loaded: object;
   try {
-    loaded = await serving.orServed<object>(() => import(href) as Promise<object>);
+    loaded = await serving.runOrServe<object>(() => import(href) as Promise<object>);
   } catch (error) {
     throw new UsageError(`${quoted(file)} cannot be loaded: ${whyNot(error)}`, { cause: error });
   }

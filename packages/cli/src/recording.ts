@@ -4,10 +4,10 @@ import { RecordingFileError } from 'mcp-actors/recording';
 import type { ConnectionRecorder, Recorder, RecordOptions } from 'mcp-actors/recording';
 import type { JsonObject, Report } from 'mcp-actors';
 import { UsageError, packageVersion } from './command.ts';
-import type { RecordWish } from './options/record-options.ts';
+import type { RecordSettings } from './options/record-options.ts';
 
 /** @throws {UsageError} the file exists already or cannot be created */
-export function recordOne(wish: RecordWish, launch: JsonObject): Recorder {
+export function recordOne(wish: RecordSettings, launch: JsonObject): Recorder {
   return refusing(() => recordToFile(wish.path, optionsOf(wish, launch)));
 }
 
@@ -17,7 +17,7 @@ export function recordOne(wish: RecordWish, launch: JsonObject): Recorder {
  * @throws {UsageError} no file can be made there
  */
 export function recordEach(
-  wish: RecordWish,
+  wish: RecordSettings,
   launch: JsonObject,
   report: Report<'recording.failed'>,
 ): () => Recorder | undefined {
@@ -28,11 +28,11 @@ export function recordEach(
 export type RecordConnection = typeof recordingConnection;
 
 /** @throws {UsageError} the file exists already or cannot be created */
-export function recordingConnection(wish: RecordWish): ConnectionRecorder {
+export function recordingConnection(wish: RecordSettings): ConnectionRecorder {
   return refusing(() => recordConnectionToFile(wish.path, optionsOf(wish)));
 }
 
-function optionsOf({ maxBytes, redact }: RecordWish, launch?: JsonObject): RecordOptions {
+function optionsOf({ maxBytes, redact }: RecordSettings, launch?: JsonObject): RecordOptions {
   return {
     ...(maxBytes === undefined ? {} : { maxBytes }),
     redact,

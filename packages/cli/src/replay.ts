@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { differenceText, readRecordingFile, RecordingError, replay } from 'mcp-actors/recording';
 import { lineText } from 'mcp-actors/recording';
 import type { Recording, ReplayOptions } from 'mcp-actors/recording';
-import { describe, printable } from 'mcp-actors/internal';
+import { inspectValue, printable } from 'mcp-actors/internal';
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';
@@ -15,7 +15,7 @@ import { UsageError, packageVersion, print } from './command.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { optionsText } from './options/option.ts';
 import { inspectorWish, openInspector } from './inspector.ts';
-import type { InspectorWish } from './inspector.ts';
+import type { InspectorSettings } from './inspector.ts';
 import type { OptionTable } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
 import { primaryRootIn } from './options/serve-options.ts';
@@ -89,7 +89,7 @@ async function play(
   recording: Recording,
   live: ReplayOptions,
   isStepping: boolean,
-  wish: InspectorWish | undefined,
+  wish: InspectorSettings | undefined,
 ): Promise<number> {
   const walk = isStepping || wish ? startWalk() : undefined;
   try {
@@ -120,7 +120,7 @@ function liveOptions({ name, header }: Recording, directories: readonly string[]
   const recorded = launch['directories'] ?? [];
   if (!isTexts(recorded)) {
     throw new RecordingError(
-      `${name}:1: the header of the recording: "launch.directories" must be an array of strings, this is ${describe(recorded)}`,
+      `${name}:1: the header of the recording: "launch.directories" must be an array of strings, this is ${inspectValue(recorded)}`,
     );
   }
   const primaryRoot = launch['primaryRoot'];

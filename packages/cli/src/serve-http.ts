@@ -1,10 +1,10 @@
 /** `serve --http` and `bridge --http`: servers over HTTP. */
 import { defaultHttpLimits } from 'mcp-actors/http';
-import type { HttpOptions, ServerOf, Stores } from 'mcp-actors/http';
+import type { HttpOptions, ServerFactory, Stores } from 'mcp-actors/http';
 import { serving, textOfError } from 'mcp-actors/internal';
 import type { Limits, Report, SessionOptions } from 'mcp-actors';
 import { UsageError, addressFault } from './command.ts';
-import type { HttpWish } from './options/http-wish.ts';
+import type { HttpSettings } from './options/http-settings.ts';
 
 interface CommonOptions extends SessionOptions {
   readonly limits: Limits;
@@ -20,8 +20,8 @@ interface CommonOptions extends SessionOptions {
  * @throws {UsageError} the address cannot be listened on, or an option about it is wrong
  */
 export async function serveOverHttp(
-  { host, authorization, allowedHosts, allowedOrigins, redis, nodeUrl, ...wish }: HttpWish,
-  serverWith: (stores: Stores | undefined) => ServerOf,
+  { host, authorization, allowedHosts, allowedOrigins, redis, nodeUrl, ...wish }: HttpSettings,
+  serverWith: (stores: Stores | undefined) => ServerFactory,
   common: CommonOptions,
   environment?: HttpOptions['environment'],
 ): ReturnType<typeof serving.startHttp> {
@@ -49,7 +49,7 @@ export async function serveOverHttp(
 }
 
 /** What is shared with the other processes, within the limits of the endpoint. */
-async function storesAt(url: string, given: HttpWish['limits']): Promise<Stores> {
+async function storesAt(url: string, given: HttpSettings['limits']): Promise<Stores> {
   const endpoint = { ...defaultHttpLimits, ...given };
   const limits = {
     idleMs: endpoint.sessionIdleTimeoutMs,

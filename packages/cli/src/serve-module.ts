@@ -86,7 +86,7 @@ async function loaded(file: string): Promise<McpServer> {
   try {
     if (loader !== undefined) await import(loader);
     const { href } = pathToFileURL(file);
-    return serverIn(await serving.orServed(() => import(href) as Promise<object>));
+    return serverIn(await serving.runOrServe(() => import(href) as Promise<object>));
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : textOfError(error);
     throw new UsageError(`${file} cannot be served: ${text}`, { cause: error });

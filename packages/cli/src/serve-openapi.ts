@@ -4,7 +4,7 @@ import type { Fact, HandlerContext, McpServer, Report } from 'mcp-actors';
 import { toolsFromOpenApi } from '@mcp-actors/openapi';
 import type { ApiValues } from '@mcp-actors/openapi';
 import { UsageError, packageVersion } from './command.ts';
-import type { OpenApiWish } from './options/openapi-wish.ts';
+import type { OpenApiSettings } from './options/openapi-settings.ts';
 
 /** Facts that the log has of a document. */
 type OpenApiFact = Fact<
@@ -22,7 +22,7 @@ type OpenApiFact = Fact<
  * @throws {UsageError} the document cannot be used, or has no such operation
  */
 export async function openApiServer(
-  { document, server, headers, query, exchange, include, exclude, checkResponses }: OpenApiWish,
+  { document, server, headers, query, exchange, include, exclude, checkResponses }: OpenApiSettings,
   report: Report<OpenApiFact['name']>,
 ): Promise<McpServer> {
   try {

@@ -1,6 +1,6 @@
 /** `mcp-actors serve`: the workspace server in a process of its own, over stdin and stdout or HTTP. */
 import { homedir } from 'node:os';
-import { processLog, quoted, untilEnd } from 'mcp-actors/internal';
+import { processLog, quoted, waitForExit } from 'mcp-actors/internal';
 import { createMcpServer, defaultLimits, stateName, stdio } from 'mcp-actors';
 import type { Fact, ListenOptions, McpSession } from 'mcp-actors';
 import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';
@@ -101,7 +101,7 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   };
   const inspector = invocation.inspect && (await openInspector(invocation.inspect));
   const common = { ...inspector?.options, limits, report: log.report };
-  let serving: Parameters<typeof untilEnd>[0];
+  let serving: Parameters<typeof waitForExit>[0];
   if (http) {
     const { serveOverHttp } = await import('./serve-http.ts');
     const { workspacesOf } = await import('./workspaces.ts');
@@ -127,7 +127,7 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
     developed?.close();
     await inspector?.close();
   };
-  const ended = untilEnd(serving, { log, drainTimeoutMs, release });
+  const ended = waitForExit(serving, { log, drainTimeoutMs, release });
   if (!http && !own && process.stdin.isTTY) await greet(script, given.usable);
 
   return ended;

@@ -123,8 +123,8 @@ async function show(tasks: StoredTasks, taskId: string, asJson: boolean): Promis
   const shown = {
     ...{ taskId, server, tool, status, statusMessage, owner, restarts, steps, lastStep },
     waitsFor: waitOf(task),
-    age: task.ageMs === undefined ? undefined : inWords.timeInWords(task.ageMs),
-    keptFor: inWords.timeInWords(task.ttlMs),
+    age: task.ageMs === undefined ? undefined : inWords.formatDuration(task.ageMs),
+    keptFor: inWords.formatDuration(task.ttlMs),
   };
   const lines = Object.entries(shown)
     .filter(([, value]) => value !== undefined)
@@ -153,7 +153,7 @@ async function missing(taskId: string): Promise<number> {
 
 function waitOf(task: TaskOverview): string | undefined {
   if (task.isLeft && task.questions.length === 0) return 'a process that goes on with it';
-  return inWords.waitInWords(task);
+  return inWords.formatWait(task);
 }
 
 const jsonOf = (task: TaskOverview) => `${JSON.stringify({ ...task, waitsFor: waitOf(task) })}\n`;
@@ -164,7 +164,7 @@ function inOneLine(task: TaskOverview): string {
   const parts = [
     `${taskId}  ${status}`,
     tool === undefined ? server : `${server}/${tool}`,
-    ageMs === undefined ? undefined : `${inWords.timeInWords(ageMs)} old`,
+    ageMs === undefined ? undefined : `${inWords.formatDuration(ageMs)} old`,
     owner === undefined ? undefined : `at ${owner.slice(0, 8)}`,
     lastStep === undefined ? undefined : `last ${lastStep}`,
     waitsFor === undefined ? undefined : `waits for ${waitsFor}`,

@@ -1,5 +1,5 @@
 /** Opens connections to servers over any kind of channel, without waiting for them. */
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 import { RuntimeError } from '../../../src/protocol/errors.ts';
 import { hostAuthorization } from './auth/host-authorization.ts';
 import { authWith } from './auth/options.ts';
@@ -56,6 +56,6 @@ export function channelTo(entry: ServerEntry, options: ConnectOptions): ChannelK
     );
     return httpChannelKind(entry, { ...options, authorization });
   }
-  const message = `A server's entry must have "command", "url" or "transport", this is ${describe(entry)}`;
+  const message = `A server's entry must have "command", "url" or "transport", this is ${inspectValue(entry)}`;
   throw new RuntimeError('CONFIG_INVALID', message);
 }

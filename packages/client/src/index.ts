@@ -1,6 +1,6 @@
 /** The host's side: connections to MCP servers as actors. */
 export { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
-export { errorOf as errorOfLoss } from '../../../src/protocol/losses.ts';
+export { disconnectError } from '../../../src/protocol/disconnects.ts';
 export { connect } from './connect.ts';
 export { connectionLogic, openConnection } from './any-channel.ts';
 export type { HttpDispatcher } from './http/dispatched.ts';
@@ -31,17 +31,17 @@ export type { ProcessTransportOptions } from './stdio/process-transport.ts';
 export { networkVariables } from '../../processes/src/environment.ts';
 export { connectAll, openConfig, openServers } from './connect-all.ts';
 export type { ServersOptions } from './connect-all.ts';
-export { textOfFault } from './hosts/config-fault.ts';
-export type { ConfigFault } from './hosts/config-fault.ts';
+export { formatConfigProblem } from './hosts/config-problem.ts';
+export type { ConfigProblem } from './hosts/config-problem.ts';
 export { readHosts, readHostsFile } from './hosts/hosts-file.ts';
 export type { HostsConfig, ReadHostsOptions } from './hosts/hosts-file.ts';
 export { readLockFile } from './hosts/servers-lock.ts';
-export { faultOfInput, formFields } from './asked/form-answer.ts';
+export { validateInput, formFields } from './asked/form-answer.ts';
 export type { FormField } from '../../../src/protocol/form.ts';
 export type { FoundTool, MergedTool, ServerStatus, ServersEvent } from './hosts/server-reports.ts';
 export { toolsForAiSdk } from './hosts/ai-sdk-tools.ts';
 export type { Servers } from './hosts/servers.ts';
-export type { Loss } from '../../../src/protocol/losses.ts';
+export type { Loss } from '../../../src/protocol/disconnects.ts';
 export type { Era } from './connection/connection-context.ts';
 export type {
   ElicitAnswer,
@@ -56,11 +56,11 @@ export type {
   GetPromptResult,
   ListReport,
   ReadResourceResult,
-} from './lists/offered.ts';
+} from './lists/list-results.ts';
 export type { ListedSkill } from '../../../src/protocol/skills.ts';
 export type {
   ListedPrompt,
   ListedResource,
   ListedResourceTemplate,
   ListedTool,
-} from '../../../src/protocol/listed.ts';
+} from '../../../src/protocol/list-items.ts';

@@ -8,7 +8,7 @@ import type {
   WatchedConnection,
 } from 'mcp-actors/client';
 import { recordConnection } from 'mcp-actors/recording';
-import { TestClock, turn } from 'mcp-actors/testing';
+import { TestClock, flush } from 'mcp-actors/testing';
 import type { Observable } from 'rxjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
@@ -202,7 +202,7 @@ describe('the events of a connection', () => {
       servers[0]?.say({ method: 'notifications/message', params: { data: 1 } });
       await connection.ready();
       servers[0]?.say({ method: 'notifications/message', params: { data: 2 } });
-      await turn();
+      await flush();
     }
     const [one, other] = [{ data: 1 }, { data: 2 }];
     const method = 'notifications/message';
@@ -348,7 +348,7 @@ test.each(['legacy', 'modern'] as const)(
     );
     await connection.ready();
     await connection.setRoots([{ uri: 'file:///a' }]);
-    await turn();
+    await flush();
     const told = servers[0]?.methods().includes('notifications/roots/list_changed');
     expect(told).toBe(era === 'legacy');
   },
@@ -360,7 +360,7 @@ test('an answer that belongs to nothing and is none is not answered', async () =
   connection.events$.subscribe((event) => event.type === 'problem' && problems.push(event.name));
   await connection.ready();
   servers[0]?.say({ id: 99, result: {}, error: {} });
-  await turn();
+  await flush();
   expect(problems).toEqual(['response.unknown']);
   expect(servers[0]?.methods()).toEqual(['initialize', 'notifications/initialized']);
 });

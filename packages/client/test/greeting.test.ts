@@ -1,7 +1,7 @@
 /** What goes out first, in which order, and with what: by the specification's demands on a client. */
 import { openConnection } from 'mcp-actors/client';
 import type { ConnectOptions } from 'mcp-actors/client';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { ScriptedTransport } from './scripted-transport.ts';
 import type { Script } from './scripted-transport.ts';
@@ -53,7 +53,7 @@ test('what is asked during the handshake goes out behind notifications/initializ
   );
   const list = connection.listTools();
   const ping = connection.request('ping').catch(() => {});
-  await turn();
+  await flush();
   expect(server.methods()).toEqual(['initialize']);
   greet?.();
   await list;

@@ -7,7 +7,7 @@ import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ConnectionEvent } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Results } from '../src/lists/results.ts';
-import { gate, turn } from '../../testing/src/index.ts';
+import { gate, flush } from '../../testing/src/index.ts';
 import { greeted, scriptedServer } from './http/scripted-server.ts';
 
 const quiet: ConnectOptions = { report: () => {}, restart: 'none' };
@@ -247,7 +247,7 @@ test.each(['legacy', 'modern'] as const)(
     await connection.callTool('any', { text: 'two\nlines\r\n\u2028 and \u0000' });
     const controller = new AbortController();
     const held = connection.callTool('hold', {}, { signal: controller.signal });
-    await turn();
+    await flush();
     controller.abort();
     await expect(held).rejects.toMatchObject({ code: 'CANCELLED' });
     await connection.callTool('any');

@@ -1,7 +1,7 @@
 /** When a host's request is sent, sent again or refused, before a server that does what its script says. */
 import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions, HostRequestOptions } from 'mcp-actors/client';
-import { TestClock, turn } from 'mcp-actors/testing';
+import { TestClock, flush } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SentOptions } from '../src/connection/requests.ts';
 import { missingFor } from '../src/connection/server-features.ts';
@@ -53,7 +53,7 @@ test('a request has what is its own after one that has nothing, and the next one
   const onProgress: HostRequestOptions['onProgress'] = (progress) => heard.push(progress);
   connection.request('x/told', {}, { onProgress }).catch(() => {});
   plain();
-  await turn();
+  await flush();
   for (const { id } of server.sent.slice(2))
     server.say({
       method: 'notifications/progress',
@@ -63,7 +63,7 @@ test('a request has what is its own after one that has nothing, and the next one
   expect(heard).toEqual([{ progress: told }]);
   controller.abort('enough');
   await expect(cancelled).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
-  await turn();
+  await flush();
   const { id } = server.sent.find(({ method }) => method === 'x/own') ?? {};
   expect(server.sent.slice(7)).toMatchObject([
     { method: 'notifications/cancelled', params: { requestId: id, reason: 'enough' } },
@@ -98,7 +98,7 @@ test('a progress callback that fails ends its request, with what it threw, and n
       retry: 'reads',
     },
   );
-  await turn();
+  await flush();
   const [{ id: otherId }, { id: progressToken }] = server.sent.slice(2) as [object, object] as [
     { readonly id: number },
     { readonly id: number },
@@ -107,7 +107,7 @@ test('a progress callback that fails ends its request, with what it threw, and n
     server.say({ method: 'notifications/progress', params: { progressToken, progress } });
   await expect(failing).rejects.toThrow(/^a bug$/);
   expect(calls).toBe(1);
-  await turn();
+  await flush();
   expect(server.sent.slice(4)).toMatchObject([
     { method: 'notifications/cancelled', params: { requestId: progressToken } },
   ]);
@@ -187,7 +187,7 @@ describe('what a bridge hands on', () => {
       void connection.request(method, { at: 1 }, some).catch(() => {});
     ask('x/waits', raw());
     await connection.ready();
-    await turn();
+    await flush();
     const paramsOf = (sent: ScriptedTransport['sent'] = []) => sent.map(({ params }) => params);
     expect(paramsOf(servers[0]?.sent.slice(2))).toEqual([{ at: 1 }]);
     for (const turnOf of ['the first', 'another']) {
@@ -195,7 +195,7 @@ describe('what a bridge hands on', () => {
       ask('x/own', {});
       for (const each of options) ask('x/goes', each);
       expect(servers[0]?.methods().slice(length)).toEqual(['x/own']);
-      await turn();
+      await flush();
       const [own, ...handedOn] = servers[0]?.sent.slice(length) ?? [];
       expect(own?.params).toEqual({ at: 1, _meta: { progressToken: own?.id } });
       const progressToken = handedOn[1]?.id;
@@ -218,11 +218,11 @@ describe('what a bridge hands on', () => {
     endsNow.end('at once');
     await expect(refused).rejects.toMatchObject({ code: 'CANCELLED', cause: 'before' });
     await expect(unsent).rejects.toMatchObject({ code: 'CANCELLED', cause: 'at once' });
-    await turn();
+    await flush();
     expect(server.methods().slice(2)).toEqual(['x/later']);
     endsLater.end('later');
     await expect(sent).rejects.toMatchObject({ code: 'CANCELLED', cause: 'later' });
-    await turn();
+    await flush();
     expect(server.sent.at(-1)).toMatchObject({ params: { reason: 'later' } });
   });
 
@@ -232,7 +232,7 @@ describe('what a bridge hands on', () => {
     const { within, end } = callOfClient();
     const uri = 'test://a';
     const read = connection.request('resources/read', { uri }, raw({ within, retry: 'reads' }));
-    await turn();
+    await flush();
     server.onclose?.();
     await expect.poll(() => connection.state.value).toBe('backoff');
     clock.increment(1);
@@ -240,7 +240,7 @@ describe('what a bridge hands on', () => {
     expect(servers[1]?.sent.at(-1)).toMatchObject({ params: { uri } });
     end('enough');
     await expect(read).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
-    await turn();
+    await flush();
     expect(servers[1]?.sent.at(-1)).toMatchObject({ params: { reason: 'enough' } });
   });
 });
@@ -272,7 +272,7 @@ describe('a call that a modern server asks something', () => {
     expect(server.sent.at(-1)?.params).toMatchObject({ name: 'any', arguments: {} });
     expect(connection.dump().pending).toMatchObject([{ leftMs: 60_000 }]);
     clock.increment(49_999);
-    await turn();
+    await flush();
     expect(connection.pending).toBe(1);
     clock.increment(1);
     expect(await outcome).toMatchObject({
@@ -288,7 +288,7 @@ describe('a call that a modern server asks something', () => {
     const { id } = server.sent.at(-1) ?? {};
     controller.abort('enough');
     expect(await outcome).toMatchObject({ code: 'CANCELLED', cause: 'enough' });
-    await turn();
+    await flush();
     expect(server.sent.at(-1)).toMatchObject({
       method: 'notifications/cancelled',
       params: { requestId: id },
@@ -381,7 +381,7 @@ test('a list that is waited for can be given up, and ends with its connection', 
   const ended = expect(other).rejects.toBeInstanceOf(Error);
   await connection.close();
   await ended;
-  await turn();
+  await flush();
   // Nobody asks for it again.
   expect(clock.liveTimers).toBe(0);
 });

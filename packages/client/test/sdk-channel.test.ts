@@ -1,5 +1,5 @@
 /** A connection's way over a transport of the official SDK's shape, which is in the test's own hands. */
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { processRestart } from '../src/channel/restart-option.ts';
 import { sdkChannel } from '../src/channel/sdk-channel.actor.ts';
@@ -57,12 +57,12 @@ describe('a channel over a transport of another make', () => {
     owner.close();
     owner.close();
     owner.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
-    await turn();
+    await flush();
     expect(owner.order).toEqual(['opened']);
     ends.close?.reject(new Error('stuck'));
     await owner.told('channel.stopped');
     owner.close();
-    await turn();
+    await flush();
     expect(owner.order).toEqual(['opened', 'stopped', 'stopped']);
     owner.end();
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping', params: {} };
@@ -98,7 +98,7 @@ describe('a channel over a transport of another make', () => {
     owner.stopEnds();
     transport.onmessage?.(message);
     transport.onclose?.();
-    await turn();
+    await flush();
     expect([owner.frames, owner.order]).toEqual([[], ['opened']]);
   });
 
@@ -125,7 +125,7 @@ describe('a channel over a transport of another make', () => {
         transport.onclose?.();
         ends.start?.[outcome](new Error('late'));
         ends.close?.resolve();
-        await turn();
+        await flush();
         owner.end();
         expect(calls).toEqual(['start', 'close']);
         expect([owner.order, owner.facts]).toEqual([how === 'closed' ? ['stopped'] : [], []]);

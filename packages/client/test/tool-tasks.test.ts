@@ -7,7 +7,7 @@ import type { Tool } from 'mcp-actors';
 import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ToolTask } from 'mcp-actors/client';
 import type { ToolTaskStatus } from '../src/connection/tool-task.observable.ts';
-import { TestClock, gate, turn } from 'mcp-actors/testing';
+import { TestClock, gate, flush } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { toSdkTransport } from '../../../src/transports/to-sdk-transport.ts';
 import { serveHttp } from '../../http/test/serving.ts';
@@ -403,7 +403,7 @@ describe('before a server of 2025-11-25 that follows a script', () => {
         ({ code }: { readonly code: number }) => code,
       );
       await expect.poll(() => sent('tools/call').length).toBe(calls);
-      await turn();
+      await flush();
       clock.increment(1000);
       expect(await called).toEqual(outcome);
       expect(sent('tools/call')).toHaveLength(calls);
@@ -456,10 +456,10 @@ describe('before a server of 2025-11-25 that follows a script', () => {
     await connection.callTool('short');
     required.push('short');
     server().say({ method: 'notifications/tools/list_changed' });
-    await turn();
+    await flush();
     const called = connection.callTool('short');
     await expect.poll(() => sent('tools/call')).toMatchObject([{}, { task: {} }]);
-    await turn();
+    await flush();
     const params = { ...working, status: 'completed' };
     server().say({ method: 'notifications/tasks/status', params });
     // Nobody has looked: no time has passed.
@@ -558,7 +558,7 @@ describe('a server', () => {
     const task = await connection.callToolAsTask('any', {}, options);
     controller.abort();
     clock.increment(1000);
-    await turn();
+    await flush();
     expect(task.status).toEqual({ status: 'working' });
     expect(servers[0]?.methods()).not.toContain('tasks/cancel');
   });

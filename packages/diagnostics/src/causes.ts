@@ -1,6 +1,6 @@
 /** Why a session does not go on, read from its dump, for all texts and programs that tell it. */
 import type { HttpStreamView } from '../../../src/actors/writer/http-view.ts';
-import { isStanding } from './peer-dump.ts';
+import { isLongLived } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 import type { SessionDump } from './session-dump.ts';
 
@@ -198,7 +198,7 @@ function bounds({ calls, queues: { running, waiting, pending, tasks } }: Session
 function work({ calls }: SessionDump): Cause[] {
   const kindOf = (call: CallDump) => {
     const { state, openQuestions, awaitsRoots } = call;
-    if (openQuestions > 0 || isStanding(call)) return undefined;
+    if (openQuestions > 0 || isLongLived(call)) return undefined;
     if (state === 'parked') return 'task';
     if (state !== 'running') return undefined;
     return awaitsRoots ? 'roots' : 'work';

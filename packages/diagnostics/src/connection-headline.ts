@@ -1,7 +1,7 @@
 /** A connection's state in one sentence, for the top of a page: whom it waits for, or why it is lost. */
 import type { ConnectionDump } from './connection-dump.ts';
-import type { Headline } from './in-words.ts';
-import { isStanding } from './peer-dump.ts';
+import type { Headline } from './format.ts';
+import { isLongLived } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 
 /** The end, then what is missing for a connection, then what the server asks, then what it is asked. */
@@ -41,7 +41,7 @@ export function connectionHeadline(dump: ConnectionDump): Headline {
         unanswered(dump) ?? { mood: 'idle', sentence: 'Nothing is pending. The host may ask.' }
       );
     default:
-      return waiting(dump, `${connectingInWords(dump)}.`);
+      return waiting(dump, `${describeConnecting(dump)}.`);
   }
 }
 
@@ -61,7 +61,7 @@ function backoff(dump: ConnectionDump): Headline {
 }
 
 /** By the innermost state of `connecting`. */
-function connectingInWords({ name, state }: ConnectionDump): string {
+function describeConnecting({ name, state }: ConnectionDump): string {
   switch (state.split('.').at(-1)) {
     case 'clearing':
       return `What is left of the last connection to ${name} is being ended`;
@@ -90,7 +90,7 @@ function asked({ name, calls }: ConnectionDump): Headline | undefined {
 }
 
 function unanswered({ name, pending }: ConnectionDump): Headline | undefined {
-  const due = pending.filter((request) => !isStanding(request));
+  const due = pending.filter((request) => !isLongLived(request));
   const oldest = oldestOf(due);
   if (!oldest) return undefined;
   const { ageMs, leftMs } = oldest;

@@ -1,8 +1,8 @@
 /** A host's connections at one moment, as text for people. */
 import { printable, printableName } from '../../../src/protocol/printable.ts';
 import type { ConnectionDump } from './connection-dump.ts';
-import { countInWords, heardInWords, sizeInWords, timeInWords } from './in-words.ts';
-import { isStanding } from './peer-dump.ts';
+import { formatCount, formatLastHeard, formatBytes, formatDuration } from './format.ts';
+import { isLongLived } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 import { redactText } from './redaction.ts';
 
@@ -36,17 +36,17 @@ export function describeConnections(dumps: readonly HostedDump[]): string {
 
 function standing({ state, launches, error, connection }: HostedDump): string {
   const { sinceMs, leftMs, attempt = 0, delayMs, server, pending = [] } = connection ?? {};
-  const waits = pending.filter((request) => !isStanding(request)).length;
-  const since = sinceMs === undefined ? '' : ` for ${timeInWords(sinceMs)}`;
+  const waits = pending.filter((request) => !isLongLived(request)).length;
+  const since = sinceMs === undefined ? '' : ` for ${formatDuration(sinceMs)}`;
   const parts = [
     state + since,
     ...(server
       ? [`${printableName(`${server.name} ${server.version}`)}, ${server.era} ${server.revision}`]
       : []),
-    ...(leftMs === undefined ? [] : [`given up in ${timeInWords(leftMs)}`]),
-    ...(waits > 0 ? [`${countInWords(waits, 'request')} pending`] : []),
+    ...(leftMs === undefined ? [] : [`given up in ${formatDuration(leftMs)}`]),
+    ...(waits > 0 ? [`${formatCount(waits, 'request')} pending`] : []),
     ...(attempt > 0 ? [`new attempt ${attempt}`] : []),
-    ...(delayMs === undefined ? [] : [`the next one after ${timeInWords(delayMs)}`]),
+    ...(delayMs === undefined ? [] : [`the next one after ${formatDuration(delayMs)}`]),
     ...(launches > 1 ? [`connected ${launches} times`] : []),
     ...(error === undefined ? [] : [shown(error)]),
   ];
@@ -58,10 +58,10 @@ function details({ error, connection }: HostedDump): readonly string[] {
   const { pending, calls, lists, loss, lastWords, queues, actors, server } = connection;
   const unread = queues.outboundBytes.count;
   return [
-    ...(server ? [heardInWords(connection)] : []),
+    ...(server ? [formatLastHeard(connection)] : []),
     ...rows(pending, pendingRow),
     ...rows(calls, callRow),
-    ...(unread > 0 ? [`${sizeInWords(unread)} wait until the server reads on`] : []),
+    ...(unread > 0 ? [`${formatBytes(unread)} wait until the server reads on`] : []),
     ...(lists.length > 0
       ? [
           `lists: ${lists.map(({ name, entries, known }) => `${name} ${known}, ${entries}`).join('; ')}`,
@@ -78,15 +78,15 @@ function details({ error, connection }: HostedDump): readonly string[] {
 
 function pendingRow(request: PendingDump): string {
   const { id, method, state, ageMs, leftMs } = request;
-  if (isStanding(request) && state === 'sent') {
-    return `${method} ${id}: open for ${timeInWords(ageMs)}`;
+  if (isLongLived(request) && state === 'sent') {
+    return `${method} ${id}: open for ${formatDuration(ageMs)}`;
   }
   const how = state === 'held' ? 'waits for a connection' : 'not answered';
-  return `${printableName(method)} ${id}: ${how} for ${timeInWords(ageMs)}, given up in ${timeInWords(leftMs)}`;
+  return `${printableName(method)} ${id}: ${how} for ${formatDuration(ageMs)}, given up in ${formatDuration(leftMs)}`;
 }
 
 function callRow({ id, method, state, ageMs }: CallDump): string {
-  return `the server asks ${printableName(method)} ${printableName(String(id))}: ${state} for ${timeInWords(ageMs)}`;
+  return `the server asks ${printableName(method)} ${printableName(String(id))}: ${state} for ${formatDuration(ageMs)}`;
 }
 
 function rows<T>(list: readonly T[], row: (item: T) => string): readonly string[] {

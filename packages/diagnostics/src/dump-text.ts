@@ -2,18 +2,18 @@
 import { Method } from '../../../src/protocol/methods.ts';
 import { printableName } from '../../../src/protocol/printable.ts';
 import {
-  countInWords,
+  formatCount,
   deferredRoots,
-  givenUpInWords,
-  heardInWords,
-  sizeInWords,
-  timeInWords,
-  waitInWords,
-} from './in-words.ts';
-import { isStanding } from './peer-dump.ts';
+  formatAbandoned,
+  formatLastHeard,
+  formatBytes,
+  formatDuration,
+  formatWait,
+} from './format.ts';
+import { isLongLived } from './peer-dump.ts';
 import type { CallDump, Level, PendingDump } from './peer-dump.ts';
 import type { SessionDump, TaskDump } from './session-dump.ts';
-import { httpCauseInWords, httpLines, streamRow } from './http-text.ts';
+import { describeHttpCause, httpLines, streamRow } from './http-text.ts';
 import { causesOf, isShared } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
 
@@ -36,7 +36,7 @@ export function explainDump(dump: SessionDump): readonly string[] {
   if (ofKind.size === 0) {
     if (isShared(dump)) return ['Nothing is pending: any client may ask'];
     return [
-      `Nothing is pending: the session waits for the client, last heard ${timeInWords(dump.quietMs)} ago`,
+      `Nothing is pending: the session waits for the client, last heard ${formatDuration(dump.quietMs)} ago`,
     ];
   }
   return [...ofKind.values()].flatMap((alike) => {
@@ -49,36 +49,36 @@ export function explainDump(dump: SessionDump): readonly string[] {
 function sentenceOf(cause: Cause, { queues, tasks }: SessionDump): string {
   switch (cause.kind) {
     case 'initialize-missing':
-      return `The client has not sent initialize, ${timeInWords(cause.ageMs)} after the start`;
+      return `The client has not sent initialize, ${formatDuration(cause.ageMs)} after the start`;
     case 'initialized-missing':
-      return `The client has not sent notifications/initialized, last heard ${timeInWords(cause.ageMs)} ago; until it has, nothing may be asked of it`;
+      return `The client has not sent notifications/initialized, last heard ${formatDuration(cause.ageMs)} ago; until it has, nothing may be asked of it`;
     case 'settling':
     case 'aborting':
-      return `The session is ending: ${countInWords(cause.calls, 'request')} may still end by ${cause.calls === 1 ? 'itself' : 'themselves'}, then it closes`;
+      return `The session is ending: ${formatCount(cause.calls, 'request')} may still end by ${cause.calls === 1 ? 'itself' : 'themselves'}, then it closes`;
     case 'flushing':
       return 'The session is ending: it waits for the client to read the rest of the output';
     case 'closed':
       return 'The session has ended';
     case 'output-blocked':
-      return `The client does not read: ${sizeInWords(cause.bytes)} wait for it, and no request is started until it has read them all`;
+      return `The client does not read: ${formatBytes(cause.bytes)} wait for it, and no request is started until it has read them all`;
     case 'output-queued':
-      return `${sizeInWords(cause.bytes)} wait until the client reads on`;
+      return `${formatBytes(cause.bytes)} wait until the client reads on`;
     case 'stream-unread':
     case 'stream-cut':
     case 'push-waiting':
-      return httpCauseInWords(cause);
+      return describeHttpCause(cause);
     case 'question':
-      return questionInWords(cause);
+      return describeQuestion(cause);
     case 'suspended': {
       const { subject, ageMs, leftMs } = cause;
-      return `${capitalized(callInWords(subject))} is suspended${inState(subject)}: it asked ${askedInWords(subject)} ${timeInWords(ageMs)} ago, and waits for the retry, given up in ${timeInWords(leftMs)}`;
+      return `${capitalized(describeCall(subject))} is suspended${inState(subject)}: it asked ${describeAsked(subject)} ${formatDuration(ageMs)} ago, and waits for the retry, given up in ${formatDuration(leftMs)}`;
     }
     case 'task-input':
-      return `${capitalized(callInWords(cause.subject))} waits for the client to look at the task and answer ${countInWords(cause.subject.openQuestions, 'question')}`;
+      return `${capitalized(describeCall(cause.subject))} waits for the client to look at the task and answer ${formatCount(cause.subject.openQuestions, 'question')}`;
     case 'running-full': {
       const { subject: longest, waiting } = cause;
       const example = longest
-        ? `; the longest, ${callInWords(longest)}, for ${timeInWords(longest.ageMs)}`
+        ? `; the longest, ${describeCall(longest)}, for ${formatDuration(longest.ageMs)}`
         : '';
       const { count, max, maxOfEach } = queues.running;
       const each = maxOfEach === undefined ? '' : `, of each client ${maxOfEach} at most`;
@@ -89,14 +89,14 @@ function sentenceOf(cause: Cause, { queues, tasks }: SessionDump): string {
     case 'tasks-full':
       return `${queues.tasks.count} of ${queues.tasks.max} tasks run: no more are begun`;
     case 'task':
-      return `${callInWords(cause.subject)} has waited ${timeInWords(cause.ageMs)} for the task to end`;
+      return `${describeCall(cause.subject)} has waited ${formatDuration(cause.ageMs)} for the task to end`;
     case 'roots':
-      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and waits until the client's roots are known`;
+      return `${capitalized(describeCall(cause.subject))} has run for ${formatDuration(cause.ageMs)} and waits until the client's roots are known`;
     case 'work': {
       const { taskId } = cause.subject;
-      const waits = waitInWords(tasks.find((task) => task.taskId === taskId) ?? {});
+      const waits = formatWait(tasks.find((task) => task.taskId === taskId) ?? {});
       const does = waits === undefined ? 'its handler is at work' : `it waits for ${waits}`;
-      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and asks nothing of the client: ${does}`;
+      return `${capitalized(describeCall(cause.subject))} has run for ${formatDuration(cause.ageMs)} and asks nothing of the client: ${does}`;
     }
     case 'roots-failed':
       return `The roots are not known: ${printableName(cause.problem ?? 'the client gave no answer')}`;
@@ -104,23 +104,28 @@ function sentenceOf(cause: Cause, { queues, tasks }: SessionDump): string {
 }
 
 /** Whom a suspended call has asked, and what. */
-function askedInWords({ openQuestions, questions = [], client }: CallDump): string {
+function describeAsked({ openQuestions, questions = [], client }: CallDump): string {
   const who = client ? printableName(client.name) : 'the client';
   const what =
     questions.length === 0 ? '' : ` (${questions.map((each) => printableName(each)).join(', ')})`;
-  return `${who} ${countInWords(openQuestions, 'question')}${what}`;
+  return `${who} ${formatCount(openQuestions, 'question')}${what}`;
 }
 
-function questionInWords({ subject: { method, state }, askedBy, ageMs, leftMs }: Question): string {
+function describeQuestion({
+  subject: { method, state },
+  askedBy,
+  ageMs,
+  leftMs,
+}: Question): string {
   const name = printableName(method);
-  const left = `given up in ${timeInWords(leftMs)}`;
+  const left = `given up in ${formatDuration(leftMs)}`;
   if (state === 'held') {
-    const who = askedBy ? capitalized(callInWords(askedBy)) : 'The session';
-    return `${who} has ${name} to ask, held for ${timeInWords(ageMs)} until the client sends notifications/initialized, ${left}`;
+    const who = askedBy ? capitalized(describeCall(askedBy)) : 'The session';
+    return `${who} has ${name} to ask, held for ${formatDuration(ageMs)} until the client sends notifications/initialized, ${left}`;
   }
-  const when = `asked ${timeInWords(ageMs)} ago, ${left}`;
+  const when = `asked ${formatDuration(ageMs)} ago, ${left}`;
   if (askedBy) {
-    return `${capitalized(callInWords(askedBy))} waits for the client's answer to ${name}, ${when}`;
+    return `${capitalized(describeCall(askedBy))} waits for the client's answer to ${name}, ${when}`;
   }
   return `The client has not answered ${name}, ${when}${purposeOf(method)}`;
 }
@@ -131,7 +136,7 @@ function purposeOf(method: string): string {
 }
 
 /** Names the client's request, or the task that it has become: `tools/call 7 (search)`. */
-function callInWords({ id, method, subject, taskId }: CallDump): string {
+function describeCall({ id, method, subject, taskId }: CallDump): string {
   const name = `${printableName(method)} ${printableName(String(id))}`;
   const call = subject === undefined ? name : `${name} (${printableName(subject)})`;
   return taskId === undefined ? call : `the task ${printableName(taskId)}, begun by ${call},`;
@@ -156,8 +161,8 @@ export function describeDump(dump: SessionDump): string {
   const { id, state, ageMs, queues } = dump;
   const { running, waiting, pending, outboundBytes, tasks, inFlightBytes, retainedBytes } = queues;
   return [
-    `Session ${id}: ${state}, started ${timeInWords(ageMs)} ago, client ${heardInWords(dump)}`,
-    `Client: ${clientInWords(dump)}`,
+    `Session ${id}: ${state}, started ${formatDuration(ageMs)} ago, client ${formatLastHeard(dump)}`,
+    `Client: ${describeClient(dump)}`,
     ...httpLines(dump),
     ...rows(dump.http?.streams ?? [], streamRow),
     'Why nothing goes on:',
@@ -166,32 +171,32 @@ export function describeDump(dump: SessionDump): string {
     ...rows(dump.calls, callRow),
     `Requests to the client: ${pending.count} of ${pending.max} pending`,
     ...rows(dump.pending, pendingRow),
-    `Output: ${levelInWords(outboundBytes)} wait to be read`,
-    `Roots: ${rootsInWords(dump)}`,
+    `Output: ${formatLevel(outboundBytes)} wait to be read`,
+    `Roots: ${describeRoots(dump)}`,
     ...rows(dump.roots.list, ({ uri, problem }) =>
       problem ? `${printableName(uri)}: ${printableName(problem.message)}` : printableName(uri),
     ),
-    `Tasks: ${tasks.count} of ${tasks.max} run, ${dump.tasks.length} are kept${durableInWords(dump)}`,
+    `Tasks: ${tasks.count} of ${tasks.max} run, ${dump.tasks.length} are kept${describeDurable(dump)}`,
     ...rows(dump.tasks, taskRow),
     ...serverLines(dump),
-    `Memory: ${levelInWords(inFlightBytes)} are requests in flight, ${levelInWords(retainedBytes)} outlive their requests`,
+    `Memory: ${formatLevel(inFlightBytes)} are requests in flight, ${formatLevel(retainedBytes)} outlive their requests`,
     `Actors: ${dump.actors.map(({ id: name, status, state: at }) => `${name} ${at ?? status}`).join(', ')}`,
     '',
   ].join('\n');
 }
 
-function durableInWords({ durable }: SessionDump): string {
+function describeDurable({ durable }: SessionDump): string {
   if (!durable) return '';
   const { lease, givenUp } = durable;
-  const elsewhere = givenUp > 0 ? `, ${givenUpInWords(givenUp)}` : '';
+  const elsewhere = givenUp > 0 ? `, ${formatAbandoned(givenUp)}` : '';
   return `${elsewhere}; their store knows this process as ${lease.slice(0, 8)}`;
 }
 
 function taskRow(task: TaskDump): string {
   const { taskId, status, ageMs, lastStep, waiters } = task;
-  const waits = waitInWords(task);
+  const waits = formatWait(task);
   return [
-    `${printableName(taskId)} ${status}, begun ${timeInWords(ageMs)} ago`,
+    `${printableName(taskId)} ${status}, begun ${formatDuration(ageMs)} ago`,
     ...(lastStep === undefined ? [] : [`last ${printableName(lastStep)}`]),
     ...(waits === undefined ? [] : [`waits for ${printableName(waits, 500)}`]),
     ...(waiters > 0 ? [`${waiters} wait for it`] : []),
@@ -214,11 +219,11 @@ function serverLines({ servers = [] }: SessionDump): readonly string[] {
   ];
 }
 
-function levelInWords({ count, max }: Level): string {
-  return `${sizeInWords(count)} of ${sizeInWords(max)}`;
+function formatLevel({ count, max }: Level): string {
+  return `${formatBytes(count)} of ${formatBytes(max)}`;
 }
 
-function clientInWords({ client, tags, http }: SessionDump): string {
+function describeClient({ client, tags, http }: SessionDump): string {
   if (tags.includes('stateless') || isShared({ http }))
     return 'each request says who its client is';
   if (!client) return 'not introduced yet';
@@ -230,7 +235,7 @@ function clientInWords({ client, tags, http }: SessionDump): string {
   return `${printableName(name)} ${printableName(version)}, revision ${revision}, declares ${able}`;
 }
 
-function rootsInWords({ roots, tags, http }: SessionDump): string {
+function describeRoots({ roots, tags, http }: SessionDump): string {
   if (tags.includes('stateless') || isShared({ http }))
     return 'asked for by each call that needs them';
   const { state, tags: rootsTags, status, settled, list } = roots;
@@ -246,15 +251,15 @@ function inState({ machine }: CallDump): string {
 
 function callRow(call: CallDump): string {
   const questions = call.openQuestions === 0 ? '' : `, ${call.openQuestions} asked of the client`;
-  const state = isStanding(call) && call.state === 'parked' ? 'listens' : call.state;
+  const state = isLongLived(call) && call.state === 'parked' ? 'listens' : call.state;
   const from = call.client ? ` of ${printableName(call.client.name)}` : '';
-  return `${callInWords(call).replace(/,$/, '')}${from}: ${state}${inState(call)}, ${timeInWords(call.ageMs)}${questions}`;
+  return `${describeCall(call).replace(/,$/, '')}${from}: ${state}${inState(call)}, ${formatDuration(call.ageMs)}${questions}`;
 }
 
 function pendingRow({ id, method, state, ageMs, leftMs, relatedTo, taskId }: PendingDump): string {
   const whose = taskId ?? relatedTo;
   const owner = whose === undefined ? '' : `, for ${printableName(String(whose))}`;
-  return `${id} ${printableName(method)}: ${state}, ${timeInWords(ageMs)}, ${timeInWords(leftMs)} left${owner}`;
+  return `${id} ${printableName(method)}: ${state}, ${formatDuration(ageMs)}, ${formatDuration(leftMs)} left${owner}`;
 }
 
 function rows<T>(list: readonly T[], row: (item: T) => string): string[] {

@@ -1,7 +1,7 @@
 /** The state of a session or a connection in one sentence, for the top of a page: what it waits for or works on. */
-import { countInWords } from './in-words.ts';
-import type { Headline } from './in-words.ts';
-import { isStanding } from './peer-dump.ts';
+import { formatCount } from './format.ts';
+import type { Headline } from './format.ts';
+import { isLongLived } from './peer-dump.ts';
 import type { CallDump } from './peer-dump.ts';
 import type { ConnectionDump } from './connection-dump.ts';
 import { connectionHeadline } from './connection-headline.ts';
@@ -22,7 +22,7 @@ export function headlineOf(dump: SessionDump | ConnectionDump): Headline {
       kinds.some((kind) => kind === cause.kind),
     );
   const end = first('closed', 'settling', 'aborting', 'flushing');
-  if (end) return { mood: 'ended', sentence: endInWords(end) };
+  if (end) return { mood: 'ended', sentence: describeEnd(end) };
   if (first('output-blocked')) {
     const sentence = `${capitalizedWho(dump)} does not read: no request is started until it has read what waits for it.`;
     return { mood: 'waiting', sentence };
@@ -37,7 +37,7 @@ export function headlineOf(dump: SessionDump | ConnectionDump): Headline {
     return { mood: 'waiting', sentence };
   }
   const connection = first('stream-unread', 'stream-cut');
-  if (connection) return connectionInWords(connection, dump);
+  if (connection) return describeConnection(connection, dump);
   const questions = causes.filter((cause) => cause.kind === 'question');
   const suspended = causes.filter((cause) => cause.kind === 'suspended');
   return (
@@ -51,22 +51,22 @@ export function headlineOf(dump: SessionDump | ConnectionDump): Headline {
   );
 }
 
-function endInWords(
+function describeEnd(
   cause: Extract<Cause, { readonly kind: 'closed' | 'settling' | 'aborting' | 'flushing' }>,
 ): string {
   switch (cause.kind) {
     case 'closed':
       return 'The session is over.';
     case 'settling':
-      return `The session ends: ${countInWords(cause.calls, 'call')} may still finish.`;
+      return `The session ends: ${formatCount(cause.calls, 'call')} may still finish.`;
     case 'aborting':
-      return `The session ends: ${countInWords(cause.calls, 'call')} are cancelled and clean up.`;
+      return `The session ends: ${formatCount(cause.calls, 'call')} are cancelled and clean up.`;
     case 'flushing':
       return 'The session ends: what was said last is being written.';
   }
 }
 
-function connectionInWords(
+function describeConnection(
   { kind, ageMs }: Extract<HttpCause, { readonly kind: 'stream-unread' | 'stream-cut' }>,
   dump: SessionDump,
 ): Headline {
@@ -82,7 +82,7 @@ function push(
   dump: SessionDump,
 ): Headline | undefined {
   if (!cause) return undefined;
-  const sentence = `Waiting for ${who(dump)} to open a stream: ${countInWords(cause.count, 'message')} ${cause.count === 1 ? 'waits' : 'wait'} for it.`;
+  const sentence = `Waiting for ${who(dump)} to open a stream: ${formatCount(cause.count, 'message')} ${cause.count === 1 ? 'waits' : 'wait'} for it.`;
   return { mood: 'waiting', sentence };
 }
 
@@ -134,7 +134,7 @@ function waitingFor({ ageMs, leftMs }: Question | Suspension, sentence: string):
 
 function work({ queues, ...dump }: SessionDump): Headline | undefined {
   const { running, waiting } = queues;
-  const calls = dump.calls.filter((call) => !isStanding(call));
+  const calls = dump.calls.filter((call) => !isLongLived(call));
   const oldest = oldestOf(calls.filter(({ state }) => state !== 'waiting')) ?? oldestOf(calls);
   if (!oldest) return undefined;
   const { ageMs } = oldest;
@@ -143,7 +143,7 @@ function work({ queues, ...dump }: SessionDump): Headline | undefined {
   const sentence =
     calls.length === 1
       ? `Working on ${name}.`
-      : `Working on ${countInWords(running.count, 'request')}${others}; longest on ${name}.`;
+      : `Working on ${formatCount(running.count, 'request')}${others}; longest on ${name}.`;
   return { mood: 'working', sentence, ageMs };
 }
 

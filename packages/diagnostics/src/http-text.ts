@@ -2,18 +2,18 @@
 import { printableName } from '../../../src/protocol/printable.ts';
 import type { HttpCause } from './causes.ts';
 import type { HttpSessionView, HttpStreamView } from '../../../src/actors/writer/http-view.ts';
-import { countInWords, isQuietSession, sizeInWords, timeInWords } from './in-words.ts';
+import { formatCount, isQuietSession, formatBytes, formatDuration } from './format.ts';
 import type { SessionDump } from './session-dump.ts';
 
 /** Says in a sentence why an HTTP connection holds a session up. */
-export function httpCauseInWords(cause: HttpCause): string {
+export function describeHttpCause(cause: HttpCause): string {
   switch (cause.kind) {
     case 'stream-unread':
-      return `The client does not read ${streamName(cause.subject)}: it has taken none of ${sizeInWords(cause.bytes)} for ${timeInWords(cause.ageMs)}`;
+      return `The client does not read ${streamName(cause.subject)}: it has taken none of ${formatBytes(cause.bytes)} for ${formatDuration(cause.ageMs)}`;
     case 'stream-cut':
-      return `The client was cut off from ${streamName(cause.subject)} ${timeInWords(cause.ageMs)} ago and has not come back`;
+      return `The client was cut off from ${streamName(cause.subject)} ${formatDuration(cause.ageMs)} ago and has not come back`;
     case 'push-waiting':
-      return `The client has no stream of its own: ${countInWords(cause.count, 'message')} ${cause.count === 1 ? 'waits' : 'wait'} for a GET`;
+      return `The client has no stream of its own: ${formatCount(cause.count, 'message')} ${cause.count === 1 ? 'waits' : 'wait'} for a GET`;
   }
 }
 
@@ -33,23 +33,25 @@ export function httpLines({ http }: SessionDump): string[] {
 export function streamRow(stream: HttpStreamView): string {
   const { kind, name, state, ageMs, unreadBytes, unreadMs, keptEvents, principal } = stream;
   const unread =
-    unreadBytes === 0 ? '' : `, ${sizeInWords(unreadBytes)} not read for ${timeInWords(unreadMs)}`;
-  const kept = keptEvents === 0 ? '' : `, ${countInWords(keptEvents, 'event')} kept`;
+    unreadBytes === 0
+      ? ''
+      : `, ${formatBytes(unreadBytes)} not read for ${formatDuration(unreadMs)}`;
+  const kept = keptEvents === 0 ? '' : `, ${formatCount(keptEvents, 'event')} kept`;
   const whose = principal === undefined ? '' : `, of ${printableName(principal)}`;
   const what = kind === 'get' ? 'GET' : `POST ${answersOf(stream)}`;
   const which = name === undefined ? 'stream' : `stream ${printableName(name)}`;
-  return `${which} (${what}): ${state} for ${timeInWords(ageMs)}${unread}${kept}${whose}`;
+  return `${which} (${what}): ${state} for ${formatDuration(ageMs)}${unread}${kept}${whose}`;
 }
 
 function sessionLines(http: HttpSessionView): string[] {
   const { id, state, quietMs, principal, due, waitingPushes, keptEvents, keptBytes } = http;
   const whose = principal === undefined ? '' : `, of the principal ${printableName(principal)}`;
-  const idle = isQuietSession(state) ? ` for ${timeInWords(quietMs)}` : '';
-  const posts = due === 0 ? '' : `; ${countInWords(due, 'POST')} not answered yet`;
+  const idle = isQuietSession(state) ? ` for ${formatDuration(quietMs)}` : '';
+  const posts = due === 0 ? '' : `; ${formatCount(due, 'POST')} not answered yet`;
   return [
     `HTTP: session ${id} ${state}${idle}${whose}${posts}`,
     `Messages that wait for a GET stream: ${waitingPushes.count} of ${waitingPushes.max}`,
-    `Kept to be repeated: ${keptEvents.count} of ${keptEvents.max} events, ${sizeInWords(keptBytes.count)} of ${sizeInWords(keptBytes.max)}`,
+    `Kept to be repeated: ${keptEvents.count} of ${keptEvents.max} events, ${formatBytes(keptBytes.count)} of ${formatBytes(keptBytes.max)}`,
   ];
 }
 

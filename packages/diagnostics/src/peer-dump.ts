@@ -151,7 +151,7 @@ export function dumpInFlight(
 }
 
 /** True for a request that is answered when it is over, and not before: nobody waits for that. */
-export function isStanding({ method }: Pick<PendingDump, 'method'>): boolean {
+export function isLongLived({ method }: Pick<PendingDump, 'method'>): boolean {
   return method === Method.listen;
 }
 

@@ -9,7 +9,7 @@ import type { SessionTag } from '../../../src/machines/names.ts';
 import type { SessionSnapshot } from '../../../src/machines/session-state.ts';
 import type { RootsStatus, Root } from '../../../src/protocol/roots.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
-import type { ServerStanding } from '../../../src/protocol/implementation.ts';
+import type { ServerState } from '../../../src/protocol/implementation.ts';
 import { declaresRoots } from '../../../src/protocol/roots.ts';
 import type { Task } from '../../../src/protocol/tasks.ts';
 import { fullParties } from '../../../src/actors/limits.ts';
@@ -63,7 +63,7 @@ export interface SessionDump extends PeerDump {
     readonly givenUp: number;
   };
   /** The servers behind it, those of all its clients; absent without any. */
-  readonly servers?: readonly ServerStanding[];
+  readonly servers?: readonly ServerState[];
   /** What waits and what runs, each with its bound. */
   readonly queues: PeerDump['queues'] & {
     readonly [
@@ -119,7 +119,7 @@ export interface DumpSource {
   readonly lease: string | undefined;
   /** The time of day, ISO 8601. */
   readonly timeOfDay: string;
-  readonly servers: readonly ServerStanding[];
+  readonly servers: readonly ServerState[];
   readonly limits: Limits;
   /** What is kept in memory for its clients, in all their sessions together. */
   readonly held: { readonly [use in RoomUse]: number };

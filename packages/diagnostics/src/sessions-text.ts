@@ -2,7 +2,7 @@
 import { printableName } from '../../../src/protocol/printable.ts';
 import { causesOf, isShared } from './causes.ts';
 import { explainDump } from './dump-text.ts';
-import { countInWords, httpStateInWords, isQuietSession, timeInWords } from './in-words.ts';
+import { formatCount, formatHttpState, isQuietSession, formatDuration } from './format.ts';
 import type { SessionDump } from './session-dump.ts';
 
 /** Where sessions over HTTP are served, and how many may be open. */
@@ -48,7 +48,7 @@ export function dumpEndpoint(
 /** One line, with a line feed. */
 export function describeEndpoint({ url, sessions, idle, streams, requests }: EndpointDump): string {
   const cut = streams.cut === 0 ? '' : `, ${streams.cut} cut`;
-  return `${url}: ${sessions.count} of ${sessions.max} sessions open, ${idle} idle; ${countInWords(streams.open, 'stream')} open${cut}; ${countInWords(requests.served, 'request')} without a session, ${requests.due} not answered yet\n`;
+  return `${url}: ${sessions.count} of ${sessions.max} sessions open, ${idle} idle; ${formatCount(streams.open, 'stream')} open${cut}; ${formatCount(requests.served, 'request')} without a session, ${requests.due} not answered yet\n`;
 }
 
 /** So many sessions get a line. */
@@ -71,9 +71,9 @@ export function describeSessions(dumps: readonly SessionDump[]): string {
   const held = dumps.filter((dump) => longestOf(dump) >= 0);
   const lines = held.slice(0, maxLines).map((dump) => `  ${sessionLine(dump)}\n`);
   const more = held.length - lines.length;
-  if (more > 0) lines.push(`  … and ${countInWords(more, 'session')} more like these\n`);
+  if (more > 0) lines.push(`  … and ${formatCount(more, 'session')} more like these\n`);
   const resting = dumps.filter((dump) => longestOf(dump) < 0 && !isShared(dump));
-  if (resting.length > 0) lines.push(`  ${restInWords(resting)}\n`);
+  if (resting.length > 0) lines.push(`  ${describeSuspended(resting)}\n`);
   return lines.join('');
 }
 
@@ -81,17 +81,17 @@ function sessionLine(dump: SessionDump): string {
   const { client, http, id, state } = dump;
   const who = client ? ` ${printableName(client.name)} ${printableName(client.version)}` : '';
   const name = http?.kind === 'session' ? http.id : id.slice(0, 8);
-  const how = http ? httpStateInWords(http) : state;
+  const how = http ? formatHttpState(http) : state;
   const [first = '', ...others] = explainDump(dump);
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
   return `${name}${who}, ${how}: ${first}${more}`;
 }
 
-function restInWords(resting: readonly SessionDump[]): string {
+function describeSuspended(resting: readonly SessionDump[]): string {
   const longest = resting.reduce((most, { quietMs }) => Math.max(most, quietMs), 0);
   const wait =
     resting.length === 1 ? 'session waits for its client' : 'sessions wait for their clients';
-  return `${resting.length} ${wait}, the longest for ${timeInWords(longest)}`;
+  return `${resting.length} ${wait}, the longest for ${formatDuration(longest)}`;
 }
 
 /** How long something has held it up, milliseconds; -1 if nothing does. */

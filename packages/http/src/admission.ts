@@ -6,7 +6,7 @@ import { PartyTurns } from '../../../src/actors/party-turns.ts';
 import type { Authorization, AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import type { RequestToAuthorize } from './auth/bearer-token.ts';
 import type { TokenLimits } from './auth/options.ts';
-import { reportInWords } from './facts.ts';
+import { formatReport } from './facts.ts';
 import type { HttpReport } from './facts.ts';
 import { admissionChart } from './admission.machine.ts';
 import type { AdmissionEvent, AdmissionSnapshot } from './admission.machine.ts';
@@ -18,27 +18,27 @@ export interface AdmittedRequest extends RequestToAuthorize {
 }
 
 /** Why a stream has to end: the final states of its admission. */
-export type AdmissionEnd = Exclude<AdmissionSnapshot['value'], 'valid' | 'rechecking'>;
+export type TokenEnd = Exclude<AdmissionSnapshot['value'], 'valid' | 'rechecking'>;
 
 /** How that is told. */
-export const endInWords: { readonly [end in AdmissionEnd]: string } = {
+export const describeEnd: { readonly [end in TokenEnd]: string } = {
   expired: 'has expired',
   revoked: 'is not valid any more',
   unchecked: 'could not be checked for too long',
 };
 
 /** For how long a stream may go on. */
-export interface Admission {
+export interface TokenValidity {
   /** When the token expires, the endpoint's clock; `Infinity` if it does not. */
   readonly until: number;
   /**
    * Why a stream has to end now; undefined if it may go on.
    * @param now the endpoint's clock
    */
-  endedBy(now: number): AdmissionEnd | undefined;
+  endedBy(now: number): TokenEnd | undefined;
 }
 
-export class TokenAdmission implements Admission {
+export class TokenAdmission implements TokenValidity {
   readonly #request: AdmittedRequest;
   readonly #rechecks: Rechecks;
   #until: number;
@@ -63,7 +63,7 @@ export class TokenAdmission implements Admission {
   }
 
   /** If the token was not checked for long, it is checked again, and a later call says what came of that. */
-  endedBy(now: number): AdmissionEnd | undefined {
+  endedBy(now: number): TokenEnd | undefined {
     if (now >= this.#until) this.#move({ type: 'token.expired' });
     const { value } = this.#state;
     if (value !== 'valid' && value !== 'rechecking') return value;
@@ -132,5 +132,5 @@ export class Rechecks {
 export function tellUnknown(report: HttpReport, what: string, refusal: AuthorizationRefusal): void {
   const { detail } = refusal;
   if (detail !== undefined)
-    reportInWords(report, 'warning', 'authorization.unavailable', `${what}: ${detail}`);
+    formatReport(report, 'warning', 'authorization.unavailable', `${what}: ${detail}`);
 }

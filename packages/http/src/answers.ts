@@ -27,13 +27,13 @@ import { endedPostAnswer, postAnswerChart } from './post-answer.machine.ts';
 import type { PostAnswerEvent } from './post-answer.machine.ts';
 import { errorAnswer } from './checks.ts';
 import type { SessionStream } from './legacy/session-stream.ts';
-import { unlisted } from './upkeep.ts';
-import type { Tended, RosterMember } from './upkeep.ts';
+import { notListed } from './maintenance.ts';
+import type { Maintained, RosterMember } from './maintenance.ts';
 import type { HttpStreamView } from '../../../src/actors/writer/http-view.ts';
-import { endInWords } from './admission.ts';
-import type { Admission, AdmissionEnd } from './admission.ts';
+import { describeEnd } from './admission.ts';
+import type { TokenValidity, TokenEnd } from './admission.ts';
 import type { HttpLimits } from './options.ts';
-import { partyOf } from './parties.ts';
+import { clientKeyOf } from './session-slots.ts';
 
 /** Headers of a stream: nothing on its way may hold it back, or keep it. */
 export const streamHeaders = {
@@ -255,10 +255,10 @@ export interface AnsweringSession {
   answerEnded(answer: PostAnswer): void;
 }
 
-export class PostAnswer extends RequestAnswer implements Tended {
+export class PostAnswer extends RequestAnswer implements Maintained {
   readonly #session: AnsweringSession;
   readonly frame: AnsweredFrame;
-  place = unlisted;
+  place = notListed;
   /** True while the client holds its connection open for the first byte. The session clears it. */
   isAwaited = true;
   #stream: SessionStream | undefined = undefined;
@@ -356,24 +356,24 @@ export interface AnswerKeeper {
   /** Its response was sent. */
   answerEnded(answer: StatelessAnswer): void;
   /** Its client has to come back with another token. */
-  authorizationEnded(answer: StatelessAnswer, end: AdmissionEnd): void;
+  authorizationEnded(answer: StatelessAnswer, end: TokenEnd): void;
 }
 
 export type StatelessAnswerOptions = AnswerOptions & {
   readonly id?: InboundRequestId;
   /** What ends it; undefined if it ends by itself. */
-  readonly admission?: Admission | undefined;
+  readonly admission?: TokenValidity | undefined;
 };
 
 export abstract class StatelessAnswer extends RequestAnswer implements RosterMember, SinkOwner {
-  place = unlisted;
+  place = notListed;
   protected override readonly headers = noHeaders;
   readonly #keeper: AnswerKeeper;
   /** Of its request; undefined if it is the answer to a batch. */
   readonly id: InboundRequestId | undefined;
   /** See {@link RequestOrigin.party}. */
   readonly party: string;
-  readonly admission: Admission | undefined;
+  readonly admission: TokenValidity | undefined;
   /** How long it has been due, milliseconds. */
   #ageMs = 0;
 
@@ -382,7 +382,7 @@ export abstract class StatelessAnswer extends RequestAnswer implements RosterMem
     this.#keeper = keeper;
     this.admission = options.admission;
     this.id = options.id;
-    this.party = partyOf(exchange);
+    this.party = clientKeyOf(exchange);
     exchange.onGone(() => this.cut('The client has closed the connection'));
   }
 
@@ -416,10 +416,10 @@ export abstract class StatelessAnswer extends RequestAnswer implements RosterMem
   }
 
   /** Its token does not let it go on. There will be no result: its client is to ask again. */
-  expired(end: AdmissionEnd): void {
+  expired(end: TokenEnd): void {
     this.sink?.end();
     this.#keeper.authorizationEnded(this, end);
-    this.#leave(`The token that it was asked for with ${endInWords[end]}`);
+    this.#leave(`The token that it was asked for with ${describeEnd[end]}`);
   }
 
   unread(why: string): void {

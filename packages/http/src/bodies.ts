@@ -5,8 +5,8 @@
 import { fullParties } from '../../../src/actors/limits.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { HttpLimits } from './options.ts';
-import { unlisted } from './upkeep.ts';
-import type { Tended, Upkeep } from './upkeep.ts';
+import { notListed } from './maintenance.ts';
+import type { Maintained, Maintenance } from './maintenance.ts';
 
 /** Why a body was not read: what its request is answered with. */
 export interface BodyRefusal {
@@ -20,7 +20,7 @@ export interface BodyRefusal {
 export interface BodiesHome {
   readonly clock: Clock;
   readonly limits: Pick<HttpLimits, 'maxBodyBytes' | 'maxUnfinishedBytes' | 'bodyTimeoutMs'>;
-  readonly upkeep: Upkeep;
+  readonly upkeep: Maintenance;
 }
 
 /** The unfinished bodies of one client. */
@@ -89,8 +89,8 @@ export class Bodies {
   }
 }
 
-export class ReceivedBody implements Tended {
-  place = unlisted;
+export class ReceivedBody implements Maintained {
+  place = notListed;
   readonly party: string;
   readonly #refused: (refusal: BodyRefusal) => void;
   readonly #bodies: Bodies;
@@ -136,7 +136,7 @@ export class ReceivedBody implements Tended {
 
   /** It is tended for as long as it is read. */
   get #isOver(): boolean {
-    return this.place === unlisted;
+    return this.place === notListed;
   }
 
   /** All of it. */

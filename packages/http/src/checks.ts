@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, basic/transports, "Security Warning"
  */
 import { addressParty } from '../../../src/protocol/address-party.ts';
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 import { ErrorCode, errorResponse, textOfError } from '../../../src/protocol/errors.ts';
 import type { InboundRequestId, WireError } from '../../../src/protocol/frames.ts';
 import type { HttpReport } from './facts.ts';
@@ -26,7 +26,7 @@ export function errorAnswer(error: WireError, id?: InboundRequestId, status = 40
  *
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  */
-export function fault(
+export function httpError(
   status: number,
   message: string,
   headers?: HttpAnswer['headers'],
@@ -39,7 +39,7 @@ export function fault(
 
 /** The answer to a POST whose response cannot be read. @param why what is wrong with it */
 export function malformedResponse(why: string): HttpAnswer {
-  return fault(400, `The response is malformed: ${why}`);
+  return httpError(400, `The response is malformed: ${why}`);
 }
 
 /** Reports that the host's code failed to make a server, and answers the request that needed it. */
@@ -57,26 +57,26 @@ export function answerFailure(
 ): void {
   const message = `No server was made for a ${needed}: ${textOfError(error)}`;
   report({ level: 'error', name: 'server.failed', message, details: { error } });
-  exchange.answer(fault(500, `No server could be made for this ${needed}`));
+  exchange.answer(httpError(500, `No server could be made for this ${needed}`));
 }
 
 /** Another node may take the request, and so may this one after its restart. */
-export const closing = fault(503, 'The server is closing; try again', { 'retry-after': '1' });
+export const closing = httpError(503, 'The server is closing; try again', { 'retry-after': '1' });
 
 /** Refuses what another site could try from a browser: a name rebound to this address. */
-export function foreign(exchange: HttpExchange, options: HttpOptions): HttpAnswer | undefined {
+export function rejectOrigin(exchange: HttpExchange, options: HttpOptions): HttpAnswer | undefined {
   const { allowedHosts = loopbackNames, allowedOrigins = [] } = options;
   const { host, origin } = exchange.head;
   // No host has a comma: these are several.
   if (host?.includes(',')) {
-    return fault(400, 'The header Host was sent more than once');
+    return httpError(400, 'The header Host was sent more than once');
   }
   if (allowedHosts !== 'any') {
     if (host === undefined) {
-      return fault(403, 'The header Host is missing, and has to name this server');
+      return httpError(403, 'The header Host is missing, and has to name this server');
     }
     if (!allowsHost(allowedHosts, host)) {
-      return fault(403, `The host ${describe(host)} is not one of this server's`);
+      return httpError(403, `The host ${inspectValue(host)} is not one of this server's`);
     }
   }
   if (origin === undefined || allowsOrigin(allowedOrigins, origin)) return undefined;
@@ -84,7 +84,7 @@ export function foreign(exchange: HttpExchange, options: HttpOptions): HttpAnswe
     return undefined;
   }
   if (isOwnLoopbackOrigin(exchange, origin, options)) return undefined;
-  return fault(403, `The origin ${describe(origin)} is not allowed here`);
+  return httpError(403, `The origin ${inspectValue(origin)} is not allowed here`);
 }
 
 /** Allowed with any port. */
@@ -166,7 +166,7 @@ let lastFit: {
 } = { types: [], contentType: undefined, encoding: undefined, accept: undefined };
 
 /** What is wrong with the headers of a POST. @param types what its client has to take */
-export function unfit(
+export function checkHeaders(
   { contentType, contentEncoding: encoding, accept }: RequestHead,
   types: readonly string[],
 ): HttpAnswer | undefined {
@@ -180,16 +180,19 @@ export function unfit(
   }
   const [mediaType = ''] = contentType?.split(';') ?? [];
   if (mediaType.trim().toLowerCase() !== 'application/json') {
-    return fault(
+    return httpError(
       415,
-      `The Content-Type must be application/json, this is ${describe(contentType)}`,
+      `The Content-Type must be application/json, this is ${inspectValue(contentType)}`,
     );
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return fault(415, `The Content-Encoding ${describe(encoding)} is not supported`);
+    return httpError(415, `The Content-Encoding ${inspectValue(encoding)} is not supported`);
   }
   if (!types.every((type) => accepts(accept, type))) {
-    return fault(406, `Accept must have ${types.join(' and ')}, this is ${describe(accept)}`);
+    return httpError(
+      406,
+      `Accept must have ${types.join(' and ')}, this is ${inspectValue(accept)}`,
+    );
   }
   lastFit = { types, contentType, encoding, accept };
   return undefined;

@@ -19,7 +19,14 @@ import { defaultReport } from '../../../src/server/session/default-report.ts';
 import { safeReport } from '../../../src/actors/facts.ts';
 import type { McpSession } from '../../../src/server/session.ts';
 import { Bodies } from './bodies.ts';
-import { closing, fault, foreign, unfit, corsHeaders, preflightAnswer } from './checks.ts';
+import {
+  closing,
+  httpError,
+  rejectOrigin,
+  checkHeaders,
+  corsHeaders,
+  preflightAnswer,
+} from './checks.ts';
 import type { ServedHttpRequest } from '../../../src/protocol/request-origin.ts';
 import { RequestAuthorization } from './request-authorization.ts';
 import type { EndpointHome } from './request-authorization.ts';
@@ -33,8 +40,8 @@ import { ModernRequests } from './modern/modern-requests.ts';
 import { SessionlessRequests } from './modern/sessionless-requests.ts';
 import { RequestServices } from './modern/request-services.ts';
 import { defaultHttpLimits, servedBy } from './options.ts';
-import type { HttpLimits, HttpOptions, ServerOf } from './options.ts';
-import { Upkeep, upkeepMs } from './upkeep.ts';
+import type { HttpLimits, HttpOptions, ServerFactory } from './options.ts';
+import { Maintenance, upkeepMs } from './maintenance.ts';
 
 /** What a client has to take in an answer to a POST. */
 const postTypes = ['application/json', 'text/event-stream'] as const;
@@ -72,7 +79,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly report: HttpReport;
-  readonly upkeep: Upkeep;
+  readonly upkeep: Maintenance;
   readonly bodies: Bodies;
   readonly room = new Room();
   readonly authorization: RequestAuthorization | undefined;
@@ -87,12 +94,12 @@ export class Endpoint implements EndpointControl, EndpointHome {
   readonly #sessionless: SessionlessRequests | undefined;
   #closing = closingChart.begun;
 
-  constructor(server: ServerOf, options: HttpOptions = {}) {
+  constructor(server: ServerFactory, options: HttpOptions = {}) {
     this.#options = options;
     this.limits = { ...defaultHttpLimits, ...options.limits };
     this.clock = options.clock ?? systemClock;
     this.report = safeReport(options.report ?? defaultReport);
-    this.upkeep = new Upkeep(this.clock, upkeepMs(this.limits));
+    this.upkeep = new Maintenance(this.clock, upkeepMs(this.limits));
     this.bodies = new Bodies(this);
     const { authorization, stores, node } = options;
     this.authorization = authorization && new RequestAuthorization(authorization, this);
@@ -127,7 +134,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
 
   handle(exchange: HttpExchange): void {
     if (this.#nodes?.receive(exchange)) return;
-    const refusal = foreign(exchange, this.#options);
+    const refusal = rejectOrigin(exchange, this.#options);
     if (refusal) return exchange.answer(refusal);
     const cors = corsHeaders(exchange, this.#options);
     if (cors) exchange.addHeaders(cors);
@@ -140,7 +147,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
     const served = this.#ssePath(exchange);
     if (served === undefined && path !== (this.#options.path ?? path)) {
       const message = `There is nothing here; the endpoint is ${this.#options.path}`;
-      return exchange.answer(fault(404, message));
+      return exchange.answer(httpError(404, message));
     }
     if (authorization) authorization.admit(exchange, () => this.#serve(exchange, served));
     else this.#serve(exchange, served);
@@ -161,13 +168,15 @@ export class Endpoint implements EndpointControl, EndpointHome {
     }
     if (method === 'POST') return this.#post(exchange);
     if (isOfModernClient(exchange)) {
-      return exchange.answer(fault(405, 'Clients of this revision only POST', { allow: 'POST' }));
+      return exchange.answer(
+        httpError(405, 'Clients of this revision only POST', { allow: 'POST' }),
+      );
     }
     if (this.#sessionless) return this.#sessionless.refuseOther(exchange);
     if (isTooLate) return exchange.answer(closing);
     if (method === 'GET') return this.#sessions.get(exchange);
     if (method === 'DELETE') return this.#sessions.delete(exchange);
-    exchange.answer(fault(405, `${method} is not served here`, allowed));
+    exchange.answer(httpError(405, `${method} is not served here`, allowed));
   }
 
   /** Whether nothing new is begun. What another node has handed on goes back to it, with its session. */
@@ -194,10 +203,10 @@ export class Endpoint implements EndpointControl, EndpointHome {
 
   #post(exchange: HttpExchange): void {
     const types = this.#options.jsonResponses ? jsonTypes : postTypes;
-    const refusal = unfit(exchange.head, types);
+    const refusal = checkHeaders(exchange.head, types);
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
-      if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
+      if (!body.ok) return exchange.answer(httpError(body.status, body.message, body.headers));
       if (!this.#forward(exchange, body.text)) this.#read(exchange, body.text);
     });
   }

@@ -44,7 +44,7 @@ export type HttpFactName =
 export type HttpReport = Report<HttpFactName>;
 
 /** Reports something in words. */
-export function reportInWords(
+export function formatReport(
   report: HttpReport,
   level: FactLevel,
   name: HttpFactName,

@@ -3,7 +3,7 @@
  * request and response, or the `Request` and `Response` of the web's standard. Neither knows what
  * is said over it.
  */
-import type { Admission } from './admission.ts';
+import type { TokenValidity } from './admission.ts';
 import type {
   Principal,
   ServedHttpRequest,
@@ -53,7 +53,7 @@ export interface HttpExchange extends ServedHttpRequest {
   /** Exchanges the token that it came with; undefined if it is not exchanged. */
   tokens?: TokenExchange;
   /** For how long its token lets a stream go on; undefined without authorization. */
-  admission?: Admission;
+  admission?: TokenValidity;
   /** Any header, those that authenticate the client too. By the name in lower case. */
   header(name: string): string | undefined;
   /** The names of all headers, in lower case. */

@@ -217,13 +217,13 @@ export function beginning(
 export type ServedFor = 'session' | 'requests';
 
 /** The server that an endpoint serves, or what gives the one for a request. */
-export type ServerOf =
+export type ServerFactory =
   | McpServer
   | ((request: ServedHttpRequest, use: ServedFor) => McpServer | Served);
 
 /** What is served to a request, and with which options. */
 export function servedBy(
-  server: ServerOf,
+  server: ServerFactory,
   { session = {} }: HttpOptions,
 ): (request: ServedHttpRequest, use: ServedFor) => Served {
   return (request, use) => {

@@ -11,7 +11,7 @@ import { Rechecks, TokenAdmission, tellUnknown } from './admission.ts';
 import { authorization } from './auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import { textOfError } from '../../../src/protocol/errors.ts';
-import { fault } from './checks.ts';
+import { httpError } from './checks.ts';
 import type { HttpReport } from './facts.ts';
 import type { ExchangeHome, HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { AuthorizationOptions } from './auth/options.ts';
@@ -38,7 +38,7 @@ export class RequestAuthorization {
     const { metadata, metadataPaths } = this.#authorizer;
     if (!metadata || !metadataPaths.includes(path)) return undefined;
     if (method !== 'GET' && method !== 'HEAD') {
-      return fault(405, 'The metadata can only be read', { allow: 'GET, HEAD' });
+      return httpError(405, 'The metadata can only be read', { allow: 'GET, HEAD' });
     }
     const headers = { 'content-type': 'application/json', 'cache-control': 'max-age=3600' };
     return { status: 200, headers, body: JSON.stringify(metadata) };
@@ -58,7 +58,7 @@ export class RequestAuthorization {
       .catch((error: unknown) => {
         const message = `A request could not be served: ${textOfError(error)}`;
         this.#report({ level: 'error', name: 'server.failed', message, details: { error } });
-        exchange.answer(fault(500, 'The server failed'));
+        exchange.answer(httpError(500, 'The server failed'));
       });
   }
 
@@ -98,7 +98,7 @@ export interface EndpointHome extends ExchangeHome {
 }
 
 function refusalAnswer({ status, message, headers }: AuthorizationRefusal): HttpAnswer {
-  return fault(status, message, headers);
+  return httpError(status, message, headers);
 }
 
 /** The tools of a server, as far as authorization looks at them. */

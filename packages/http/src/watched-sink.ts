@@ -5,12 +5,12 @@
 import type { Clock } from '../../../src/actors/clock.ts';
 import { sinkChart } from './sink.machine.ts';
 import type { SinkEvent } from './sink.machine.ts';
-import type { Admission, AdmissionEnd } from './admission.ts';
-import { reportInWords } from './facts.ts';
+import type { TokenValidity, TokenEnd } from './admission.ts';
+import { formatReport } from './facts.ts';
 import type { HttpReport } from './facts.ts';
 import type { HttpLimits } from './options.ts';
-import { unlisted } from './upkeep.ts';
-import type { Tended, Upkeep } from './upkeep.ts';
+import { notListed } from './maintenance.ts';
+import type { Maintained, Maintenance } from './maintenance.ts';
 
 /** Where the text of an answer leaves us, as a kind of host has it. */
 export interface SinkOutlet {
@@ -38,15 +38,15 @@ export interface SinkHome {
   readonly clock: Clock;
   readonly limits: Pick<HttpLimits, 'keepaliveIntervalMs' | 'maxUnreadBytes' | 'unreadTimeoutMs'>;
   readonly report: HttpReport;
-  readonly upkeep: Upkeep;
+  readonly upkeep: Maintenance;
 }
 
 /** Who says something on a stream. */
 export interface SinkOwner {
   /** What the stream ends with; undefined if it ends by itself. */
-  readonly admission: Admission | undefined;
+  readonly admission: TokenValidity | undefined;
   /** Its token does not let it go on. */
-  expired(end: AdmissionEnd): void;
+  expired(end: TokenEnd): void;
   /**
    * Its client leaves too much unread, or has taken nothing for too long and was cut off.
    * @param why of the client, as "has not read 9 bytes"
@@ -57,8 +57,8 @@ export interface SinkOwner {
 /** A comment of a stream: no event. */
 const keepalive = ':\n\n';
 
-export class WatchedSink implements Tended {
-  place = unlisted;
+export class WatchedSink implements Maintained {
+  place = notListed;
   readonly #outlet: SinkOutlet;
   readonly #home: SinkHome;
   readonly #keptAlive: 'here' | 'elsewhere';
@@ -192,7 +192,7 @@ export class WatchedSink implements Tended {
     this.cut();
     if (owner) return owner.unread(why);
     const message = `The client was cut off from an answer that had ended: it ${why}`;
-    reportInWords(this.#home.report, 'warning', 'stream.cut', message);
+    formatReport(this.#home.report, 'warning', 'stream.cut', message);
   }
 
   #over(event: SinkEvent): void {

@@ -1,15 +1,15 @@
 /** An exchange over the `Request` and the `Response` of the web's standard. */
 import type { Principal, TokenExchange } from '../../../src/protocol/request-origin.ts';
-import type { Admission } from './admission.ts';
+import type { TokenValidity } from './admission.ts';
 import { bodyTooLong } from './bodies.ts';
 import type { BodyRefusal, ReceivedBody } from './bodies.ts';
 import type { Body, ExchangeHome, HttpAnswer, HttpExchange, RequestHead } from './http-exchange.ts';
-import { partyOf } from './parties.ts';
+import { clientKeyOf } from './session-slots.ts';
 import { WatchedSink } from './watched-sink.ts';
 import type { SinkOutlet } from './watched-sink.ts';
 import { Endpoint, controlled } from './endpoint.ts';
 import type { EndpointControl } from './endpoint.ts';
-import type { HttpOptions, ServerOf } from './options.ts';
+import type { HttpOptions, ServerFactory } from './options.ts';
 
 type Headers = { readonly [name: string]: string };
 
@@ -39,7 +39,7 @@ function readHead(headers: Request['headers'], hostInUrl: string): RequestHead {
 export class WebExchange implements HttpExchange {
   principal?: Principal;
   tokens?: TokenExchange;
-  admission?: Admission;
+  admission?: TokenValidity;
   readonly method: string;
   readonly target: string;
   readonly remoteAddress: string | undefined;
@@ -75,7 +75,7 @@ export class WebExchange implements HttpExchange {
     return [...this.#request.headers.keys()];
   }
 
-  readBody(done: (body: Body) => void, party = partyOf(this)): void {
+  readBody(done: (body: Body) => void, party = clientKeyOf(this)): void {
     this.#readText(party).then(done, () => {
       // The connection broke while it was read: nobody waits for an answer.
       this.#leave();
@@ -254,7 +254,7 @@ export interface HttpHandler extends EndpointControl {
 }
 
 /** A server as a handler of `Request`s: for Hono, Next, Bun, Deno and workers. */
-export function httpHandler(server: ServerOf, options: HttpOptions = {}): HttpHandler {
+export function httpHandler(server: ServerFactory, options: HttpOptions = {}): HttpHandler {
   const endpoint = new Endpoint(server, options);
   const handle = (request: Request, info?: RequestInfo) => {
     const exchange = new WebExchange(request, endpoint, info);

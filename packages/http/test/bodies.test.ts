@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { enveloped, turn } from '../../testing/src/index.ts';
+import { enveloped, flush } from '../../testing/src/index.ts';
 import { CountingClock } from '../../../test/actors/counting-clock.ts';
 import type { BodyRefusal, ReceivedBody } from '../src/bodies.ts';
 import { WebExchange } from '../src/web-exchange.ts';
@@ -160,7 +160,7 @@ test('a body that does not come to its end in time is refused with 408 [HTTP-18]
   const socket = await unfinished(url, 200_000);
   const status = statusOf(socket);
   // Its time runs once its head was read.
-  while (clock.timers === before) await turn();
+  while (clock.timers === before) await flush();
   clock.increment(5000);
   expect(await status).toBe('408');
   await once(socket, 'close');
@@ -201,10 +201,10 @@ test('a body of a `Request` is bounded in the same ways', async () => {
     broken.readBody(() => {});
   });
   const first = body(80, '192.0.2.1');
-  await turn();
+  await flush();
   expect(await body(80, '192.0.2.1')).toMatchObject({ status: 503 });
   const other = body(80, '192.0.2.2');
-  await turn();
+  await flush();
   home.clock.increment(1000);
   expect([await first, await other]).toMatchObject([{ status: 408 }, { status: 408 }]);
 });

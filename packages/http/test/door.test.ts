@@ -7,7 +7,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Fact } from 'mcp-actors';
 import { httpHandler } from 'mcp-actors/http';
 import type { AuthorizationOptions, HttpHandler, NodeOptions } from 'mcp-actors/http';
-import { enveloped, gate, turn } from 'mcp-actors/testing';
+import { enveloped, gate, flush } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import type { Directory } from '../src/nodes/stores.ts';
@@ -254,7 +254,7 @@ async function leave(
   await door.arrived();
   client.abort();
   door.release();
-  await turn();
+  await flush();
 }
 
 /** An endpoint at whose door a token waits for long. */

@@ -5,7 +5,7 @@ import type { HttpFactName, HttpReport } from '../src/facts.ts';
 import type { ExchangeHome } from '../src/http-exchange.ts';
 import { defaultHttpLimits } from '../src/options.ts';
 import type { HttpLimits } from '../src/options.ts';
-import { Upkeep } from '../src/upkeep.ts';
+import { Maintenance } from '../src/maintenance.ts';
 
 export interface TestHome extends ExchangeHome {
   readonly clock: TestClock;
@@ -17,7 +17,7 @@ export function exchangeHome(limits: Partial<HttpLimits> = {}): TestHome {
   const clock = new TestClock();
   const facts: { readonly name: HttpFactName; readonly message: string }[] = [];
   const report: HttpReport = (fact) => void facts.push(fact);
-  const upkeep = new Upkeep(clock, 10);
+  const upkeep = new Maintenance(clock, 10);
   const parts = { clock, upkeep, report, limits: { ...defaultHttpLimits, ...limits } };
   return { ...parts, facts, bodies: new Bodies(parts) };
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { gate, turn } from '../../testing/src/index.ts';
+import { gate, flush } from '../../testing/src/index.ts';
 import { NodeExchange } from '../src/node/node-handler.ts';
 import { NodeOutlet } from '../src/node/node-outlet.ts';
 import { Retransmissions } from '../src/node/retransmissions.ts';
@@ -164,11 +164,11 @@ test('the room that an unfinished body takes is free once its client has left', 
   const socket = connect(port, '127.0.0.1');
   socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhello');
   await began.arrived(1);
-  await turn();
+  await flush();
   expect(home.upkeep.size).toBe(1);
   socket.destroy();
   await gone.arrived(1);
-  await turn();
+  await flush();
   expect(home.upkeep.size).toBe(0);
   for (const held of [began, gone]) held.release();
 });
@@ -254,7 +254,7 @@ test('a stream ends though nothing was said on it last', async () => {
   const port = await serveExchanges((exchange) => {
     const sink = exchange.stream({});
     sink.write('said');
-    void turn().then(() => sink.end());
+    void flush().then(() => sink.end());
   });
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('said');
 });
@@ -291,7 +291,7 @@ test('a connection that takes no more is given no more, however often something 
   let said = 0;
   for (let at = 0; at < 20; at++) {
     said += outlet.write('a'.repeat(20_000));
-    await turn();
+    await flush();
   }
   expect(outlet.untakenBytes).toBeGreaterThanOrEqual(said);
   expect(response.writableLength).toBeLessThan(200_000);

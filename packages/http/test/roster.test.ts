@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { Roster, unlisted } from '../src/upkeep.ts';
+import { IndexedList, notListed } from '../src/maintenance.ts';
 
-const made = (count: number) => Array.from({ length: count }, (_, at) => ({ at, place: unlisted }));
+const made = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ at, place: notListed }));
 
 test('whoever leaves is gone, and all others are still in it once', () => {
-  const roster = new Roster<{ at: number; place: number }>();
+  const roster = new IndexedList<{ at: number; place: number }>();
   const members = made(4);
   for (const member of members) {
     roster.add(member);
@@ -15,11 +16,11 @@ test('whoever leaves is gone, and all others are still in it once', () => {
   if (second) roster.delete(second);
   if (second) roster.delete(second);
   expect(roster.all.map(({ at }) => at).toSorted((a, b) => a - b)).toEqual([2, 3]);
-  expect(members.map(({ place }) => place === unlisted)).toEqual([true, true, false, false]);
+  expect(members.map(({ place }) => place === notListed)).toEqual([true, true, false, false]);
 });
 
 test('each has its turn once, though all leave in theirs', () => {
-  const roster = new Roster<{ at: number; place: number }>();
+  const roster = new IndexedList<{ at: number; place: number }>();
   for (const member of made(3)) roster.add(member);
   const seen: number[] = [];
   roster.each((member) => {
@@ -31,7 +32,7 @@ test('each has its turn once, though all leave in theirs', () => {
 });
 
 test('each that is still in it has its turn, though others leave in theirs', () => {
-  const roster = new Roster<{ at: number; place: number }>();
+  const roster = new IndexedList<{ at: number; place: number }>();
   const members = made(4);
   for (const member of members) roster.add(member);
   const seen: number[] = [];

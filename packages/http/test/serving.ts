@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { createMcpServer } from '../../../src/index.ts';
 import type { ServerDefinition, Tool } from '../../../src/index.ts';
 import type { Fact } from '../../../src/actors/facts.ts';
-import type { HttpOptions, ServerOf } from '../src/index.ts';
+import type { HttpOptions, ServerFactory } from '../src/index.ts';
 import { nodeHandler } from '../src/node/index.ts';
 import type { Negotiation } from '../../../test/e2e/both-eras-client.ts';
 
@@ -15,7 +15,7 @@ import type { Negotiation } from '../../../test/e2e/both-eras-client.ts';
 export const keptAlive = { keepAliveTimeout: 0 } as const;
 
 /** Listens on loopback until the test is over. */
-export async function serveHttp(server: ServerOf, options: HttpOptions = {}): Promise<URL> {
+export async function serveHttp(server: ServerFactory, options: HttpOptions = {}): Promise<URL> {
   return (await serveEndpoint(server, options)).url;
 }
 
@@ -25,7 +25,7 @@ export async function serveHttp(server: ServerOf, options: HttpOptions = {}): Pr
  * @param options may depend on where it listens
  */
 export async function serveEndpoint(
-  server: ServerOf,
+  server: ServerFactory,
   options: HttpOptions | ((url: URL) => HttpOptions) = {},
 ): Promise<{ readonly url: URL; close(): Promise<void>; kill(): void }> {
   const http = createServer(keptAlive);

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { MemoryNodes } from '../../nodes/test/memory-stores.ts';
-import { TestClock, enveloped, gate, turn } from '../../testing/src/index.ts';
+import { TestClock, enveloped, gate, flush } from '../../testing/src/index.ts';
 import { WatchedSink } from '../src/watched-sink.ts';
 import type { SinkOutlet, SinkOwner } from '../src/watched-sink.ts';
 import { exchangeHome } from './exchange-home.ts';
@@ -91,7 +91,7 @@ async function lengthOfRest(socket: Socket): Promise<number> {
 async function pass(clock: TestClock, seconds: number, between?: () => Promise<void>) {
   for (let second = 0; second < seconds; second++) {
     clock.increment(1000);
-    for (let at = 0; at < 20; at++) await turn();
+    for (let at = 0; at < 20; at++) await flush();
     await between?.();
   }
 }
@@ -400,7 +400,7 @@ describe('the watch over an answer', () => {
     clock.increment(1000);
     expect(happened()).toEqual([]);
     settle();
-    await turn();
+    await flush();
     expect(happened()).toEqual(['ab', 'end']);
     expect(sink.untakenBytes).toBe(2);
   });
@@ -414,7 +414,7 @@ describe('the watch over an answer', () => {
     sink.cut();
     expect(sink.untakenBytes).toBe(0);
     settle();
-    await turn();
+    await flush();
     expect(happened()).toEqual(['cut']);
   });
 

@@ -1,5 +1,5 @@
 /** What the page makes a person look at, of real sessions. */
-import { gate, notification, request, rootsChanged, toolCall, turn } from 'mcp-actors/testing';
+import { gate, notification, request, rootsChanged, toolCall, flush } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { followedChart, mostUrgent, waitOf } from '../src/page/attention.ts';
 import type { CallDump } from '../../diagnostics/src/peer-dump.ts';
@@ -58,7 +58,7 @@ describe('a call shows that it waits', () => {
     const { session, peer } = await operateWarm({ tools: [slow] }, { limits: { maxRunning: 1 } });
     for (const id of [1, 2, 3]) peer.send(toolCall(id, 'slow'));
     await door.arrived();
-    await turn();
+    await flush();
     const dump = session.dump();
     expect(wait(dump, 1)).toEqual({ on: 'nothing', words: 'its handler runs' });
     expect(wait(dump, 3)).toEqual({
@@ -95,7 +95,7 @@ describe('a call shows that it waits', () => {
     const { taskId } = await began;
     await door.arrived();
     peer.send(request(9, 'tasks/result', { taskId }));
-    await turn();
+    await flush();
     const dump = session.dump();
     expect(wait(dump, 9)).toEqual({ on: 'task', words: 'waits until its task ends' });
     expect(followedChart(dump)).toBe('task');

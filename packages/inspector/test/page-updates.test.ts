@@ -1,7 +1,7 @@
 /** The stream of updates of a page, as a browser reads it. */
 import { createMcpServer } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
-import { converse } from 'mcp-actors/testing';
+import { scriptedConversation } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PageUpdate } from '../src/page-messages.ts';
 
@@ -10,7 +10,7 @@ async function watched() {
   onTestFinished(() => page.close());
   const server = createMcpServer({ name: 'watched', version: '1' });
   const join = async () => {
-    const { session, peer } = converse(server, { watchers: [page.watcher] });
+    const { session, peer } = scriptedConversation(server, { watchers: [page.watcher] });
     await peer.handshake();
     return session;
   };

@@ -1,6 +1,6 @@
 import type {
-  KeptText,
-  LoggedText,
+  StoredEvent,
+  StreamEvent,
   StreamLog,
   SessionRecord,
   StoreLimits,
@@ -66,22 +66,22 @@ export class RedisLog implements StreamLog {
     this.#maxAgeMs = maxAgeMs;
   }
 
-  append(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]) {
+  append(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly StreamEvent[]) {
     return this.#write('append', at, entries);
   }
 
-  put(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]) {
+  put(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly StreamEvent[]) {
     return this.#write('put', at, entries);
   }
 
-  async read(id: string): Promise<readonly KeptText[]> {
+  async read(id: string): Promise<readonly StoredEvent[]> {
     const reply = (await this.#connection.run(read, [this.#keys.log(id)], [])) as readonly string[];
     const [now, ...entries] = reply;
     return entries
       .map((entry) => {
         const [time, length] = entry.split(' ', 2) as [string, string];
         const text = entry.slice(time.length + length.length + 2);
-        return { ...(JSON.parse(text) as LoggedText), ageMs: Number(now) - Number(time) };
+        return { ...(JSON.parse(text) as StreamEvent), ageMs: Number(now) - Number(time) };
       })
       .filter(({ ageMs }) => ageMs < this.#maxAgeMs);
   }
@@ -89,7 +89,7 @@ export class RedisLog implements StreamLog {
   async #write(
     how: 'append' | 'put',
     { id, fence }: Pick<SessionRecord, 'id' | 'fence'>,
-    entries: readonly LoggedText[],
+    entries: readonly StreamEvent[],
   ): Promise<Written> {
     const keys = [this.#keys.record(id), this.#keys.log(id)];
     const texts = entries.map((entry) => JSON.stringify(entry));

@@ -5,13 +5,13 @@ import { StoreUnavailable, storeLimits } from '../../http/src/nodes/stores.ts';
 import type {
   BroadcastListener,
   Found,
-  KeptText,
+  StoredEvent,
   LeaseReply,
   LeaseRequest,
-  LoggedText,
+  StreamEvent,
   NodeAddress,
   SessionRecord,
-  StoreAge,
+  StoreEpoch,
   StoreLimits,
   Stores,
   Written,
@@ -62,7 +62,7 @@ export class DirectoryRules {
     return { leases: new Map(leases), removed: new Map(removed), records: new Map(records) };
   }
 
-  get age(): StoreAge {
+  get age(): StoreEpoch {
     return { ...this.store, ageMs: this.#now() - this.store.sinceMs };
   }
 
@@ -153,7 +153,7 @@ export class DirectoryRules {
   }
 }
 
-type KeptLog = (LoggedText & { readonly atMs: number })[];
+type KeptLog = (StreamEvent & { readonly atMs: number })[];
 
 /** Several nodes in one process. */
 export class MemoryNodes {
@@ -250,7 +250,7 @@ export class MemoryNodes {
   #append(
     { id, fence }: Pick<SessionRecord, 'id' | 'fence'>,
     log: KeptLog,
-    entries: readonly LoggedText[],
+    entries: readonly StreamEvent[],
   ): Written {
     const { record } = this.rules.find(id);
     if (record?.fence !== fence) return record && record.fence > fence ? 'fenced' : 'behind';
@@ -262,7 +262,7 @@ export class MemoryNodes {
     return 'written';
   }
 
-  #kept(id: string): readonly KeptText[] {
+  #kept(id: string): readonly StoredEvent[] {
     const now = this.#clock.now();
     const log = this.#logs.get(id) ?? [];
     return log

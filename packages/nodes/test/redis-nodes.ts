@@ -1,5 +1,5 @@
 /** Endpoints in this process that share their sessions in a real Redis. */
-import type { HttpOptions, ServerOf } from '../../http/src/index.ts';
+import type { HttpOptions, ServerFactory } from '../../http/src/index.ts';
 import { redisStores } from '../src/redis.ts';
 import type { RedisStoresOptions } from '../src/redis.ts';
 import { serveHttp } from '../../http/test/serving.ts';
@@ -18,7 +18,7 @@ export interface RedisNodesOptions {
   /** How each node reaches the Redis that they share. */
   stores(): RedisStoresOptions | Promise<RedisStoresOptions>;
   /** What each of them serves. */
-  server(node: number): ServerOf;
+  server(node: number): ServerFactory;
   readonly http?: HttpOptions;
 }
 

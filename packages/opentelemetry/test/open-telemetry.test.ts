@@ -11,7 +11,7 @@ import { ProtocolError, ToolError, createMcpServer, defaultLimits } from 'mcp-ac
 import type { Middleware, ServerDefinition } from 'mcp-actors';
 import { openTelemetry } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions } from 'mcp-actors/opentelemetry';
-import { converse, gate, request, toolCall } from 'mcp-actors/testing';
+import { scriptedConversation, gate, request, toolCall } from 'mcp-actors/testing';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { revisions } from '../../../test/contract/everywhere.ts';
 import { echo, tool } from '../../../test/contract/serving.ts';
@@ -40,7 +40,7 @@ async function operate(
   const server = createMcpServer({ name: 'traced', version: '1', tools: [echo], ...definition });
   server.use(openTelemetry({ tracerProvider, meterProvider, propagator, ...options }));
   if (inside) server.use(inside);
-  const conversation = converse(server);
+  const conversation = scriptedConversation(server);
   onTestFinished(() => conversation.session[Symbol.asyncDispose]());
   await conversation.peer.handshake({ protocolVersion: revision });
   return { ...conversation, spans, measurements };
@@ -323,7 +323,7 @@ describe('a failure', () => {
     const clock = new TestClock();
     const server = createMcpServer({ name: 'ends', version: '1', tools: [held] });
     server.use(openTelemetry({ tracerProvider }));
-    const { peer, session } = converse(server, { clock });
+    const { peer, session } = scriptedConversation(server, { clock });
     await peer.handshake();
     peer.send(toolCall(1, 'held'));
     await door.arrived();
@@ -349,7 +349,7 @@ describe('without options', () => {
     });
     const server = createMcpServer({ name: 'global', version: '1', tools: [echo] });
     server.use(layer);
-    const { peer, session } = converse(server);
+    const { peer, session } = scriptedConversation(server);
     await peer.handshake();
     await peer.call('echo', {}, { traceparent });
     expect(spans().map(({ name }) => name)).toEqual(['tools/call echo']);
@@ -360,7 +360,7 @@ describe('without options', () => {
   test('and without any telemetry registered, requests are served as ever [OTEL-01]', async () => {
     const server = createMcpServer({ name: 'none', version: '1', tools: [echo] });
     server.use(openTelemetry());
-    const { peer, session } = converse(server);
+    const { peer, session } = scriptedConversation(server);
     await peer.handshake();
     peer.send(request(1, 'tools/list'), toolCall(2, 'echo'));
     expect((await peer.response(2)).result).toBeDefined();

@@ -1,7 +1,7 @@
 import { createMcpServer } from 'mcp-actors';
 import { sessionDurations } from 'mcp-actors/opentelemetry';
 import type { SessionDurationsOptions } from 'mcp-actors/opentelemetry';
-import { converse } from 'mcp-actors/testing';
+import { scriptedConversation } from 'mcp-actors/testing';
 import type { ConversationOptions } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { revisions } from '../../../test/contract/everywhere.ts';
@@ -13,7 +13,7 @@ function watched(options?: SessionDurationsOptions, limits: ConversationOptions[
   const clock = new TestClock();
   const watchers = [sessionDurations({ meterProvider, ...options })];
   const server = createMcpServer({ name: 'watched', version: '1' });
-  return { ...converse(server, { clock, watchers, limits }), clock, measurements };
+  return { ...scriptedConversation(server, { clock, watchers, limits }), clock, measurements };
 }
 
 describe('the duration of a session [OTEL-05]', () => {

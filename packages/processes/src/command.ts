@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 import { RuntimeError } from '../../../src/protocol/errors.ts';
 import type { FoundCommand, PlatformNames } from './platform.ts';
 import { thisPlatform } from './platforms.ts';
@@ -52,18 +52,19 @@ function refuseText(command: unknown, args: unknown, env: object): void {
   refuseString('The command', command);
   if (typeof command === 'string' && command.trim() === '')
     throw spawnFailed('The command is empty');
-  if (!Array.isArray(args)) throw spawnFailed(`args must be an array, this is ${describe(args)}`);
+  if (!Array.isArray(args))
+    throw spawnFailed(`args must be an array, this is ${inspectValue(args)}`);
   for (const [at, arg] of args.entries()) refuseString(`args[${at}]`, arg);
   for (const [name, value] of Object.entries(env)) {
     refuseString(`env.${name}`, value);
     if (name !== '' && !/[=\0]/.test(name.slice(1)) && name[0] !== '\0') continue;
-    throw spawnFailed(`${describe(name)} is no name of an environment variable`);
+    throw spawnFailed(`${inspectValue(name)} is no name of an environment variable`);
   }
 }
 
 function refuseString(name: string, value: unknown): void {
   if (typeof value !== 'string') {
-    throw spawnFailed(`${name} must be a string, this is ${describe(value)}`);
+    throw spawnFailed(`${name} must be a string, this is ${inspectValue(value)}`);
   }
   if (value.includes('\0')) {
     throw spawnFailed(`${name} contains a NUL character, which no process can be given`);

@@ -1,6 +1,6 @@
 /** The environment of a launched process: the variables on our allow-list, and what its entry declares. */
 
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 import type { PlatformNames } from './platform.ts';
 import { thisPlatform } from './platforms.ts';
 
@@ -33,7 +33,7 @@ export type InheritEnv = boolean | readonly string[];
 export function refuseInheritEnv(value: unknown): void {
   const areNames = Array.isArray(value) && value.every((name) => typeof name === 'string');
   if (typeof value === 'boolean' || areNames) return;
-  throw new RangeError(`inheritEnv must be a boolean or names, this is ${describe(value)}`);
+  throw new RangeError(`inheritEnv must be a boolean or names, this is ${inspectValue(value)}`);
 }
 
 /** Variables by their names; undefined unsets one that would be inherited. */

@@ -9,7 +9,7 @@
  * @see MCP 2025-11-25, basic/lifecycle, "Shutdown"
  */
 import { assign, emit, sendTo, setup } from 'xstate';
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 import { unprovided } from '../../../src/machines/port.ts';
 import type { Recipient } from '../../../src/machines/port.ts';
 import type { InputScope } from '../../../src/machines/peer-ports.ts';
@@ -54,7 +54,7 @@ export function stopTimesWith(
     }
     if (typeof value === 'number' && value >= 0 && value <= longestMs) continue;
     throw new RangeError(
-      `${name}.${field} must be 0 to ${longestMs} milliseconds, this is ${describe(value)}`,
+      `${name}.${field} must be 0 to ${longestMs} milliseconds, this is ${inspectValue(value)}`,
     );
   }
   return { ...defaultStopTimes, ...Object.fromEntries(changed) };

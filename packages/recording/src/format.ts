@@ -16,7 +16,7 @@ import type { Root } from '../../../src/protocol/roots.ts';
 import type { HostMethod } from '../../client/src/connection/connection-environment.ts';
 import type { ConnectionSetup } from '../../client/src/connection/connection-setup.ts';
 import type { ConnectionLimits } from '../../client/src/connection/limits.ts';
-import type { Loss } from '../../../src/protocol/losses.ts';
+import type { Loss } from '../../../src/protocol/disconnects.ts';
 import type { RequestOrigin } from '../../../src/protocol/request-origin.ts';
 import type { Limits } from '../../../src/actors/limits.ts';
 import type { StateSealer } from '../../../src/rounds/request-state.ts';

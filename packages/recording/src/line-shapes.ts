@@ -2,7 +2,7 @@
  * The shape of each line of a recording: which members it must have, and of what type. A line that
  * passes here can be given to a session.
  */
-import { describe, isJsonObject } from '../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import type { InboundFrame, JsonObject } from '../../../src/protocol/frames.ts';
 import { kindOf, recordingVersion } from './format.ts';
 import type { LineKind, RecordedLine, RecordingHeader, ConnectionHeader } from './format.ts';
@@ -249,7 +249,7 @@ export function assertHeader(
 ): asserts value is RecordingHeader | ConnectionHeader {
   const version: unknown = Reflect.get(value, 'recording');
   if (typeof version !== 'number' || !Number.isSafeInteger(version)) {
-    refuse(`"recording" is the format's version, a whole number; this is ${describe(version)}`);
+    refuse(`"recording" is the format's version, a whole number; this is ${inspectValue(version)}`);
   } else if (version > recordingVersion) {
     refuse(
       `this recording has version ${version} of the format, and this mcp-actors reads versions up to ${recordingVersion}: use a newer one`,
@@ -264,7 +264,7 @@ export function assertHeader(
 export function assertLine(value: object, refuse: Refuse): asserts value is RecordedLine {
   const kind = kindOf(value);
   if (kind === undefined) {
-    const members = Object.keys(value).slice(0, 5).map(describe).join(', ') || 'none';
+    const members = Object.keys(value).slice(0, 5).map(inspectValue).join(', ') || 'none';
     return refuse(
       `this is not a line of a recording: none of its members says what it is; they are ${members}`,
     );
@@ -277,7 +277,7 @@ function faultIn(value: object, shape: Shape): string | undefined {
   for (const [member, [accepts, name]] of Object.entries(shape)) {
     const item: unknown = Reflect.get(value, member);
     if (accepts(item)) continue;
-    const actual = describe(item);
+    const actual = inspectValue(item);
     const isNearly = name.startsWith(`${actual} `);
     return `"${member}" must be ${name}, ${isNearly ? 'this one is not' : `this is ${actual}`}`;
   }

@@ -2,7 +2,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { TransitionListener } from '../../../src/actors/transitions.ts';
 import type { ChannelReport } from '../../client/src/channel/connection-ports.ts';
-import type { Loss } from '../../../src/protocol/losses.ts';
+import type { Loss } from '../../../src/protocol/disconnects.ts';
 import type { TransportFact } from '../../../src/machines/peer-ports.ts';
 import type { CloseCause } from '../../../src/machines/session-ports.ts';
 import { stateName } from '../../../src/machines/names.ts';

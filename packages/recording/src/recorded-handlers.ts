@@ -15,7 +15,7 @@ import type {
   TaskHandle,
 } from '../../../src/actors/exchange.ts';
 import type { RootsReport } from '../../../src/protocol/roots.ts';
-import { describe, isJsonObject } from '../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import { textOfError, toWireError } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { writtenParams } from './lines.ts';
@@ -73,12 +73,12 @@ function recordedResult(
 }
 
 function resultMembers(result: unknown) {
-  if (!isJsonObject(result)) return { thrown: `It gave ${describe(result)}` };
+  if (!isJsonObject(result)) return { thrown: `It gave ${inspectValue(result)}` };
   const written = writtenParams(result);
   if ('unwritable' in written) return written;
   return isJsonObject(written.params)
     ? { result: written.params }
-    : { unwritable: `As JSON it is ${describe(written.params)}` };
+    : { unwritable: `As JSON it is ${inspectValue(written.params)}` };
 }
 
 function errorMembers(error: unknown, { request: { peer } }: Exchange) {

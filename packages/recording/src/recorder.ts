@@ -54,8 +54,8 @@ import {
   writtenParams,
 } from './lines.ts';
 import { OriginRecorder } from './origins.ts';
-import { RecordedEnds } from './recorded-ends.ts';
-import type { Ends } from './recorded-ends.ts';
+import { RecordedEnds } from './recorded-reader-writer.ts';
+import type { ReaderWriter } from './recorded-reader-writer.ts';
 import { recordedHandlers } from './recorded-handlers.ts';
 import { RecordingWriter } from './recording-writer.ts';
 import type { RecordingFactName, RecordingOptions, RecordingSink } from './recording-writer.ts';
@@ -203,7 +203,7 @@ class SessionRecorder extends SideRecorder implements Recorder {
       said: (server) => ({ server }),
       reasonOf: (error) => ({ reason: textOfError(error) }),
     });
-    return (options) => ends.record(transport(options) as Ends);
+    return (options) => ends.record(transport(options) as ReaderWriter);
   }
 
   /** What a state keeps for its handler is in no recording: a replay runs none. */

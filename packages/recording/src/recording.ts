@@ -1,5 +1,5 @@
 /** Reads a recording, or a transcript written by hand. */
-import { describe, isJsonObject } from '../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import { exceedsDepth } from '../../../src/protocol/codec.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { RecordedLine, RecordingHeader, ConnectionHeader } from './format.ts';
@@ -106,7 +106,7 @@ function parsed(row: string, refuse: Refuse): JsonObject {
   }
   return isJsonObject(value)
     ? value
-    : refuse(`a line is a JSON object, this is ${describe(value)}`);
+    : refuse(`a line is a JSON object, this is ${inspectValue(value)}`);
 }
 
 function isJson(text: string): boolean {

@@ -3,7 +3,7 @@ import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import type { McpSession } from 'mcp-actors';
 import { openConnection } from 'mcp-actors/client';
 import { readRecording, recordConnection, replay } from 'mcp-actors/recording';
-import { TestClock, gate, turn } from 'mcp-actors/testing';
+import { TestClock, gate, flush } from 'mcp-actors/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toSdkTransport } from '../../../src/transports/to-sdk-transport.ts';
@@ -117,7 +117,7 @@ async function recorded(era: 'legacy' | 'modern', steps: readonly Step[]): Promi
       ...{ era, clock, record, roots: [], report: () => {} },
       restart: { initialMs: 10, maxMs: 500, maxAttempts: 3 },
       elicit: async () => {
-        await turn();
+        await flush();
         return { action: 'accept', content: { count: 3 } };
       },
     },
@@ -150,10 +150,10 @@ async function recorded(era: 'legacy' | 'modern', steps: readonly Step[]): Promi
   };
   for (const each of steps) {
     take[each.kind](each as never);
-    await turn();
+    await flush();
   }
   held.release();
-  await turn();
+  await flush();
   const closed = connection.close();
   // A server that is deaf is not waited for longer than this.
   clock.increment(60_000);

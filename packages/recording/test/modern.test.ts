@@ -2,7 +2,7 @@
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { readRecording, record, replay } from 'mcp-actors/recording';
-import { converse, turn } from 'mcp-actors/testing';
+import { scriptedConversation, flush } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { bookingMachine } from '../../../examples/booking/booking.machine.ts';
 import { everything, modernPeer } from '../../../test/server/modern-peer.ts';
@@ -59,7 +59,7 @@ function modernSession(options: { readonly resume?: 'replay' } = {}) {
   const server = createMcpServer(definition);
   let text = '';
   const environment = record({ write: (more) => (text += more) });
-  const { session, peer } = converse(server, {
+  const { session, peer } = scriptedConversation(server, {
     ...options,
     environment,
     limits: { listChangedQuietMs: 0 },
@@ -73,10 +73,10 @@ function modernSession(options: { readonly resume?: 'replay' } = {}) {
     server,
     text: () => text,
     finish: async () => {
-      await turn();
+      await flush();
       peer.end();
       await session.closed;
-      await turn();
+      await flush();
       return readRecording(text, 'recording.jsonl');
     },
   };

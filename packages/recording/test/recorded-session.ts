@@ -3,7 +3,7 @@ import { createMcpServer } from 'mcp-actors';
 import type { HandlerContext, JsonObject, McpServer } from 'mcp-actors';
 import { differenceText, readRecording, record, replay } from 'mcp-actors/recording';
 import type { RecordOptions, Recording, ReplayOptions } from 'mcp-actors/recording';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import { expect } from 'vitest';
 import { connect, tool } from '../../../test/contract/serving.ts';
 import type { Serving, ServingOptions } from '../../../test/contract/serving.ts';
@@ -31,10 +31,10 @@ export function recordedSession(
       return text;
     },
     finish: async () => {
-      await turn();
+      await flush();
       serving.peer.end();
       await serving.session.closed;
-      await turn();
+      await flush();
       return readRecording(text, 'recording.jsonl');
     },
   };

@@ -2,7 +2,7 @@ import { createMcpServer, memory } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { RecordingError, readRecording, record, replay } from 'mcp-actors/recording';
 import type { Recording } from 'mcp-actors/recording';
-import { RecordedFacts, toolCall, turn } from 'mcp-actors/testing';
+import { RecordedFacts, toolCall, flush } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { RecordingWriter } from '../src/recording-writer.ts';
 import { connect, echo, tool } from '../../../test/contract/serving.ts';
@@ -68,7 +68,7 @@ describe('the bound of a recording', () => {
     for (let id = 1; id <= 100; id++) {
       peer.send({ jsonrpc: '2.0', id, method: 'ping', params: { fill: 'ä'.repeat(100) } });
     }
-    await turn();
+    await flush();
     environment.flush();
     expect(received).toHaveLength(101);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192);
@@ -105,7 +105,7 @@ describe('a sink that fails', () => {
     for (const id of [1, 2, 3]) {
       peer.send({ jsonrpc: '2.0', id, method: 'ping' });
       environment.flush();
-      await turn();
+      await flush();
     }
     peer.end();
     expect((await session.closed).kind).toBe('input-ended');

@@ -1,6 +1,6 @@
 import { createMcpServer } from 'mcp-actors';
 import { differenceText, replay } from 'mcp-actors/recording';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { tool } from '../../../test/contract/serving.ts';
 import { askName, expectSame, recordedSession, roots } from './recorded-session.ts';
@@ -14,7 +14,7 @@ describe('live handlers', () => {
       ...named,
       tools: [
         tool('greet', async (_, context) => {
-          await turn();
+          await flush();
           return `${greeting} ${await askName({}, context)}`;
         }),
         roots,

@@ -1,7 +1,7 @@
 /** Whatever comes in whatever order: what was recorded replays without a difference. */
 import { defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
-import { cancelled, gate, request, rootsChanged, toolCall, turn } from 'mcp-actors/testing';
+import { cancelled, gate, request, rootsChanged, toolCall, flush } from 'mcp-actors/testing';
 import type { Gate } from 'mcp-actors/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -82,7 +82,7 @@ function tools({ pass }: Gate) {
 async function run(steps: readonly Step[]) {
   const held = gate();
   const resolveRoots = async (list: readonly { readonly uri: string }[]) => {
-    await turn();
+    await flush();
     return list;
   };
   const { peer, clock, finish } = recordedSession(
@@ -100,7 +100,7 @@ async function run(steps: readonly Step[]) {
     method === 'roots/list' ? { roots: [{ uri: 'file:///a' }] } : { action: 'decline' };
   for (const each of steps) {
     // Each chunk of input and each timer has a turn of its own, as in a process. Only a handler goes on within one.
-    if (each.kind !== 'release' && each.kind !== 'microtask') await turn();
+    if (each.kind !== 'release' && each.kind !== 'microtask') await flush();
     switch (each.kind) {
       case 'call':
         peer.send(
@@ -135,7 +135,7 @@ async function run(steps: readonly Step[]) {
         peer.send(rootsChanged);
         break;
       case 'turn':
-        await turn();
+        await flush();
         break;
       case 'microtask':
         await Promise.resolve();
@@ -151,11 +151,11 @@ async function run(steps: readonly Step[]) {
         break;
     }
   }
-  await turn();
+  await flush();
   held.release();
-  await turn();
+  await flush();
   const finished = finish();
-  await turn();
+  await flush();
   clock.increment(50);
   return finished;
 }

@@ -1,7 +1,7 @@
 import { createMcpServer, defineResource, defineTool } from 'mcp-actors';
 import type { JsonObject, Tool } from 'mcp-actors';
 import { differenceText, readRecording, replay } from 'mcp-actors/recording';
-import { cancelled, gate, initialize, initialized, toolCall, turn } from 'mcp-actors/testing';
+import { cancelled, gate, initialize, initialized, toolCall, flush } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { withoutChannel } from '../../../test/contract/channel-wire.ts';
 import { echo, tool } from '../../../test/contract/serving.ts';
@@ -32,7 +32,7 @@ describe('a replay does what was recorded', () => {
 
   test('through a stale roots query, in one turn of the event loop and in several', async () => {
     const resolveRoots = async (list: readonly { readonly uri: string }[]) => {
-      await turn();
+      await flush();
       return list;
     };
     const { peer, finish } = recordedSession({ ...named, tools: [roots], resolveRoots });
@@ -77,7 +77,7 @@ describe('a replay does what was recorded', () => {
     const withdraw = tool('withdraw', async (_, { request }) => {
       const controller = new AbortController();
       const asked = request('custom/question', {}, { signal: controller.signal });
-      await turn();
+      await flush();
       controller.abort('never mind');
       return asked.then(JSON.stringify, (error: Error) => error.message);
     });
@@ -149,9 +149,9 @@ describe('a replay does what was recorded', () => {
     await peer.response(2);
     wire.stopReading();
     peer.send(toolCall(5, 'big'));
-    await turn();
+    await flush();
     peer.send(toolCall(6, 'big'), toolCall(7, 'hold'));
-    await turn();
+    await flush();
     wire.resumeReading();
     await peer.response(7);
     const recording = await finish();
@@ -266,7 +266,7 @@ describe('a replay does what was recorded', () => {
     await peer.notification('notifications/tools/list_changed');
     session.shutdown('enough');
     await session.closed;
-    await turn();
+    await flush();
     const recording = readRecording(text(), 'host.jsonl');
     await expectSame(recording);
     expect(linesOf(text()).at(-1)).toMatchObject({ closed: 'shutdown', reason: 'enough' });
@@ -277,13 +277,13 @@ describe('a replay does what was recorded', () => {
     const { peer, session, clock, text } = recordedSession({ ...named, tools: [] }, { limits });
     await peer.handshake();
     for (let round = 0; round < 4; round++) {
-      await turn();
+      await flush();
       clock.increment(1000);
-      await turn();
+      await flush();
       clock.increment(100);
     }
     expect((await session.closed).kind).toBe('unresponsive');
-    await turn();
+    await flush();
     await expectSame(readRecording(text(), 'keepalive.jsonl'));
   });
 

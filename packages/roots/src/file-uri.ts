@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, client/roots, "Root"; RFC 8089
  */
 import { fileURLToPath } from 'node:url';
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 import { systemCode } from './disk/fs-fault.ts';
 
 /** Whose paths are meant: Windows forms are tested on every system. */
@@ -41,7 +41,11 @@ export function readFileUri(uri: string, style: PathStyle = {}): FileUriReading 
   const windows = style.windows ?? process.platform === 'win32';
   const given = uri.trim();
   if (!/^file:/i.test(given)) {
-    return { ok: false, code: 'NOT_A_FILE_URI', message: `${describe(uri)} is not a file: URI` };
+    return {
+      ok: false,
+      code: 'NOT_A_FILE_URI',
+      message: `${inspectValue(uri)} is not a file: URI`,
+    };
   }
   const fault = faultOf(given);
   if (fault !== undefined) return unparsable(uri, fault);
@@ -58,7 +62,7 @@ function unparsable(uri: string, fault: string): FileUriReading {
   return {
     ok: false,
     code: 'UNPARSABLE',
-    message: `${describe(uri)} is not a usable path: ${fault}`,
+    message: `${inspectValue(uri)} is not a usable path: ${fault}`,
   };
 }
 

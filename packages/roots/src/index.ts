@@ -7,7 +7,7 @@ export { resolveInside } from './boundary.ts';
 export type { Boundary } from './boundary.ts';
 export { assertRootAvailable, openRoot } from './root-directory.ts';
 export type { RootDirectory } from './root-directory.ts';
-export { openInside, openerOf, readBytes } from './open-inside.ts';
+export { openInside, fileOpener, readBytes } from './open-inside.ts';
 export type { FileOpener, InsideFile } from './open-inside.ts';
 export { readInside } from './open-inside.ts';
 export type { ReadInsideOptions } from './open-inside.ts';

@@ -89,7 +89,7 @@ export interface FileOpener {
  *
  * @throws {ToolError} ROOT_UNAVAILABLE
  */
-export async function openerOf(boundary: Boundary): Promise<FileOpener> {
+export async function fileOpener(boundary: Boundary): Promise<FileOpener> {
   const root = await openRoot(boundary.base);
   return {
     open: async (path) =>

@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Custom Headers from Tool Parameters"
  */
 import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
-import { describe, isJsonObject } from '../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { headerFault } from '../../../src/protocol/header-values.ts';
 import type { JsonSchema } from './json-schema.ts';
@@ -136,16 +136,18 @@ class Reading {
 
   #faultOf(name: unknown, type: unknown, path: readonly string[] | undefined): string | undefined {
     if (typeof name !== 'string' || !fieldName.test(name)) {
-      return `"${keyword}" must be the name of an HTTP header, this is ${describe(name)}`;
+      return `"${keyword}" must be the name of an HTTP header, this is ${inspectValue(name)}`;
     }
-    const what = `"${keyword}": ${describe(name)}`;
+    const what = `"${keyword}": ${inspectValue(name)}`;
     if (!path || path.length === 0) {
       return `${what} may only stand at a property that "properties" alone lead to`;
     }
     if (!types.includes(type)) {
-      return `${what} may only stand at a string, an integer or a boolean; the "type" of ${path.join('.')} is ${describe(type)}`;
+      return `${what} may only stand at a string, an integer or a boolean; the "type" of ${path.join('.')} is ${inspectValue(type)}`;
     }
     const before = this.#names.get(name.toLowerCase());
-    return before === undefined ? undefined : `${what} is declared twice, as ${describe(before)}`;
+    return before === undefined
+      ? undefined
+      : `${what} is declared twice, as ${inspectValue(before)}`;
   }
 }

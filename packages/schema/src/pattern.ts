@@ -10,7 +10,7 @@
  * @see ECMA-262, section 22.2, "RegExp (Regular Expression) Objects"
  */
 import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 
 /** What a computation takes its steps from. */
 export interface Budget {
@@ -174,13 +174,13 @@ export function patternOf(source: string, steps?: Budget): Pattern {
  */
 export function patternAt(source: unknown, at: string): Pattern {
   if (typeof source !== 'string') {
-    throw new TypeError(`${at} must be a string, this is ${describe(source)}`);
+    throw new TypeError(`${at} must be a string, this is ${inspectValue(source)}`);
   }
   try {
     return patternOf(source);
   } catch (cause) {
     const why = cause instanceof TypeError ? cause.message : 'is no regular expression';
-    throw new TypeError(`${at} ${why}: ${describe(source)}`, { cause });
+    throw new TypeError(`${at} ${why}: ${inspectValue(source)}`, { cause });
   }
 }
 

@@ -6,7 +6,7 @@
  *
  * @see JSON Schema 2020-12 Core, section 10, "A Vocabulary for Applying Subschemas"
  */
-import { describe, isJsonObject } from '../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { JsonSchema, SchemaSide } from './json-schema.ts';
 import { sizeKeywords, valueKeywords } from './schema-keywords.ts';
@@ -136,7 +136,7 @@ class SchemaCompiler {
       if (reference === undefined) continue;
       const place = `${at}/${keyword}`;
       if (typeof reference !== 'string') {
-        throw new TypeError(`${place} must be a string, this is ${describe(reference)}`);
+        throw new TypeError(`${place} must be a string, this is ${inspectValue(reference)}`);
       }
       const target = this.#resources.find(reference, resource, place);
       const node = this.#node(target);
@@ -271,12 +271,12 @@ function schemasIn(schema: JsonObject, at: string): readonly (readonly [unknown,
 
 function schemaAt(schema: unknown, at: string): JsonObject {
   if (isJsonObject(schema)) return schema;
-  throw new TypeError(`${at} must be a schema, this is ${describe(schema)}`);
+  throw new TypeError(`${at} must be a schema, this is ${inspectValue(schema)}`);
 }
 
 function listAt(given: unknown, at: string): readonly unknown[] {
   if (Array.isArray(given) && given.length > 0) return given;
-  throw new TypeError(`${at} must be a list of schemas, this is ${describe(given)}`);
+  throw new TypeError(`${at} must be a list of schemas, this is ${inspectValue(given)}`);
 }
 
 function checksOf(

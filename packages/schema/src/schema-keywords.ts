@@ -4,7 +4,7 @@
  *
  * @see JSON Schema 2020-12 Validation, section 6, "A Vocabulary for Structural Validation"
  */
-import { describe, isJsonObject } from '../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import { charactersOf } from './forms/field-value.ts';
 import { patternAt } from './pattern.ts';
 import type { Budget } from './pattern.ts';
@@ -13,7 +13,7 @@ import type { MakeCheck } from './schema-run.ts';
 
 function numberAt(given: unknown, at: string): number {
   if (typeof given === 'number') return given;
-  throw new TypeError(`${at} must be a number, this is ${describe(given)}`);
+  throw new TypeError(`${at} must be a number, this is ${inspectValue(given)}`);
 }
 
 /** A keyword that compares numbers. */
@@ -111,7 +111,7 @@ function memberOf(allowed: readonly unknown[]): (value: unknown, steps: Budget) 
 
 const enumeration: MakeCheck = (given, at) => {
   if (!Array.isArray(given)) {
-    throw new TypeError(`${at} must be a list, this is ${describe(given)}`);
+    throw new TypeError(`${at} must be a list, this is ${inspectValue(given)}`);
   }
   const isMember = memberOf(given);
   return (value, run) =>

@@ -4,7 +4,7 @@
  *
  * @see JSON Schema 2020-12 Core, section 8.2, "Base URI, Anchors, and Dereferencing"
  */
-import { describe, isJsonObject } from '../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 
 /** A schema with a URI of its own: the root, or one with an `$id`. */
@@ -47,7 +47,7 @@ export class SchemaResources {
       const name = schema[keyword];
       if (name === undefined) continue;
       if (typeof name !== 'string') {
-        throw new TypeError(`${at}/${keyword} must be a string, this is ${describe(name)}`);
+        throw new TypeError(`${at}/${keyword} must be a string, this is ${inspectValue(name)}`);
       }
       const located = { schema, resource, at };
       resource.anchors.set(name, located);
@@ -70,7 +70,7 @@ export class SchemaResources {
   find(reference: string, from: SchemaResource, at: string): Located {
     const [uri = '', fragment = ''] = resolved(reference, from.uri, at).split('#', 2);
     const nowhere = (why: string) =>
-      new TypeError(`${at} is ${describe(reference)}, which leads nowhere: ${why}`);
+      new TypeError(`${at} is ${inspectValue(reference)}, which leads nowhere: ${why}`);
     const target = this.#resources.get(uri);
     if (!target) throw nowhere('no "$id" within the schema says so, and nothing is fetched');
     const name = decoded(fragment);
@@ -120,7 +120,7 @@ function uriOf(schema: unknown, base: string, at: string): string | undefined {
 /** @throws {TypeError} it is not a URI reference */
 function resolved(reference: string, base: string, at: string): string {
   if (URL.canParse(reference, base)) return new URL(reference, base).href;
-  throw new TypeError(`${at} is ${describe(reference)}, which is no URI reference`);
+  throw new TypeError(`${at} is ${inspectValue(reference)}, which is no URI reference`);
 }
 
 function decoded(fragment: string): string | undefined {

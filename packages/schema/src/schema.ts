@@ -6,7 +6,7 @@
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { isThenable } from '../../../src/actors/exchange.ts';
-import { describe, isJsonObject } from '../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import { textOfError } from '../../../src/protocol/errors.ts';
 import type { FromSchema, JsonSchema, ObjectSchema, SchemaSide } from './json-schema.ts';
 import { validatorOf } from './schema-check.ts';
@@ -47,7 +47,7 @@ const conversions = new WeakMap<Schema, Map<SchemaSide, ObjectSchema>>();
 export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): ObjectSchema {
   // A schema may come from JavaScript.
   if (!isSchema(schema))
-    throw new TypeError(`${what} must be a schema, this is ${describe(schema)}`);
+    throw new TypeError(`${what} must be a schema, this is ${inspectValue(schema)}`);
   if (!isStandardSchema(schema)) {
     refuseRawShape(schema, what);
     return objectSchema(inKnownDialect(schema, what), what);
@@ -131,7 +131,7 @@ function inKnownDialect(schema: ObjectSchema, what: string): ObjectSchema {
   if (uri === undefined) return schema;
   if (typeof uri === 'string' && uri.replace(/#$/, '') === dialect2020) return schema;
   throw new TypeError(
-    `${what} is written in the dialect ${describe(uri)}, which is not supported; the one that is is "${dialect2020}"`,
+    `${what} is written in the dialect ${inspectValue(uri)}, which is not supported; the one that is is "${dialect2020}"`,
   );
 }
 

@@ -6,7 +6,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { nodeHandler } from '../../http/src/node/index.ts';
 import type { NodeHandler } from '../../http/src/node/index.ts';
-import type { HttpOptions, NodeOptions, ServerOf, Stores } from '../../http/src/index.ts';
+import type { HttpOptions, NodeOptions, ServerFactory, Stores } from '../../http/src/index.ts';
 import { listenOn } from '../../../src/transports/listen-on.ts';
 import { defaultServedConnectionLimits } from './served-connection-limits.ts';
 import type { ServedConnectionLimits } from './served-connection-limits.ts';
@@ -72,7 +72,7 @@ const lastWordsMs = 250;
 
 /** @throws {TypeError} an option is wrong; {AddressError} the address is not available */
 export async function listenHttp(
-  server: ServerOf,
+  server: ServerFactory,
   options: ServeHttpOptions,
 ): Promise<HttpServing> {
   const { port, host = '127.0.0.1', path = '/mcp', health = false, connections } = options;

@@ -20,7 +20,7 @@ import { stdio } from '../../../src/transports/stdio.ts';
 import { defaultLimits, limitsWith } from '../../../src/actors/limits.ts';
 import type { ServedHttpRequest } from '../../../src/protocol/request-origin.ts';
 import type { McpSession } from '../../../src/server/session.ts';
-import type { ServerOf } from '../../http/src/index.ts';
+import type { ServerFactory } from '../../http/src/index.ts';
 import type { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
 import type { TaskKeeper } from '../../tasks/src/task-keeper.ts';
 import type { TaskStore } from '../../tasks/src/task-store.ts';
@@ -101,9 +101,9 @@ const releaseTimeoutMs = 1000;
  * @throws what a watcher throws, or what is wrong with an option; nothing has been started then
  */
 export async function serve(server: McpServer, options?: ServeOptions): Promise<void>;
-export async function serve(server: ServerOf, options: ServeOverHttpOptions): Promise<void>;
+export async function serve(server: ServerFactory, options: ServeOverHttpOptions): Promise<void>;
 export async function serve(
-  server: ServerOf,
+  server: ServerFactory,
   options: ServeOptions | ServeOverHttpOptions = {},
 ): Promise<void> {
   // The module is loaded for its server alone: what it does after the end would never come.
@@ -166,7 +166,7 @@ export async function serve(
     (beforeExit ?? keeper) &&
     (() => released(() => Promise.all([beforeExit?.(), keeper?.close()]), log));
   const sessions = () => [...started.sessions(), ...(resumer?.session ? [resumer.session] : [])];
-  const ended = untilEnd({ ...started, sessions }, { log, drainTimeoutMs, release });
+  const ended = waitForExit({ ...started, sessions }, { log, drainTimeoutMs, release });
   // The host that has launched it waits for its first answer.
   if (thisPlatform.pipes === undefined) setImmediate(announce).unref();
   await exitProcess(await ended);
@@ -183,7 +183,10 @@ export async function serve(
  * @throws {TypeError} an option is wrong; {Error} the address is not available, in a sentence; its
  *   `code` is Node's own, such as EADDRINUSE
  */
-export async function serveHttp(server: ServerOf, options: ServeHttpOptions): Promise<HttpServing> {
+export async function serveHttp(
+  server: ServerFactory,
+  options: ServeHttpOptions,
+): Promise<HttpServing> {
   // A server over stdio starts without it.
   const { listenHttp } = await import('./http-serving.ts');
   return listenHttp(server, options);
@@ -194,7 +197,7 @@ export async function serveHttp(server: ServerOf, options: ServeHttpOptions): Pr
  *
  * @returns the exit code, once the log is flushed
  */
-export function untilEnd(started: Started, end: EndOptions): Promise<number> {
+export function waitForExit(started: Started, end: EndOptions): Promise<number> {
   const { endpoint } = started;
   const { log, release } = end;
   const drainTimeoutMs =
@@ -205,7 +208,7 @@ export function untilEnd(started: Started, end: EndOptions): Promise<number> {
   return ended;
 }
 
-/** How {@link untilEnd} ends. */
+/** How {@link waitForExit} ends. */
 interface EndOptions {
   readonly log: Log;
   /** How long calls may take to finish after a signal, milliseconds. */
@@ -256,7 +259,7 @@ function overStdio(
  * @throws as {@link serveHttp}
  */
 export async function startHttp(
-  server: ServerOf,
+  server: ServerFactory,
   { http, logLevel: _, beforeExit: __, ...common }: Undurable<ServeOverHttpOptions>,
   { report }: Pick<Log, 'report'>,
 ): Promise<Started & { readonly endpoint: ServedEndpoint }> {
@@ -344,7 +347,7 @@ async function released(beforeExit: () => Promise<unknown>, log: Log): Promise<v
 const key = Symbol.for('mcp-actors.takeServed');
 
 interface Place {
-  [key]?: ((server: ServerOf) => void) | undefined;
+  [key]?: ((server: ServerFactory) => void) | undefined;
 }
 
 const place = globalThis as Place;
@@ -353,8 +356,8 @@ const place = globalThis as Place;
  * Runs something that may call `serve`, and gives what it comes to, or what was to be served, if that
  * is first. It is not served.
  */
-export async function orServed<T>(run: () => Promise<T>): Promise<T | ServerOf> {
-  const served = new Promise<ServerOf>((resolve) => {
+export async function runOrServe<T>(run: () => Promise<T>): Promise<T | ServerFactory> {
+  const served = new Promise<ServerFactory>((resolve) => {
     place[key] = resolve;
   });
   try {
@@ -365,7 +368,7 @@ export async function orServed<T>(run: () => Promise<T>): Promise<T | ServerOf> 
 }
 
 /** True if the server was taken. */
-function isTaken(server: ServerOf): boolean {
+function isTaken(server: ServerFactory): boolean {
   const take = place[key];
   take?.(server);
   return take !== undefined;

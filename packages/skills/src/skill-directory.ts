@@ -20,7 +20,7 @@ import { resolveInside } from '../../roots/src/boundary.ts';
 import type { Boundary } from '../../roots/src/boundary.ts';
 import { checkDirectory } from '../../roots/src/directory-check.ts';
 import { readDirectories, stat } from '../../roots/src/disk/disk.ts';
-import { openerOf, readBytes, readInside } from '../../roots/src/open-inside.ts';
+import { fileOpener, readBytes, readInside } from '../../roots/src/open-inside.ts';
 import type { FileOpener } from '../../roots/src/open-inside.ts';
 
 /** What is done about skills that cannot be served. */
@@ -111,7 +111,7 @@ class Search {
 
   async skills(): Promise<readonly Skill[]> {
     await this.#walk('', 0);
-    const opener = await openerOf(this.#boundary);
+    const opener = await fileOpener(this.#boundary);
     try {
       const skills: Skill[] = [];
       for (const entry of this.#entries.keys()) {

@@ -16,7 +16,7 @@ import {
   textOfError,
 } from '../../../src/protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../../../src/protocol/frames.ts';
-import { faultOfAnswer } from '../../../src/protocol/input-required.ts';
+import { validateAnswer } from '../../../src/protocol/input-required.ts';
 import { withMeta } from '../../../src/protocol/meta.ts';
 import { relatedTask } from '../../../src/protocol/tasks.ts';
 import type { DetailedTask, Task } from '../../../src/protocol/tasks.ts';
@@ -238,7 +238,7 @@ export class DurableTasks<TTask extends RunningTask> {
     const steps: TaskStep[] = [];
     for (const { key, method } of found?.steps.open ?? []) {
       if (!Object.hasOwn(answers, key)) continue;
-      const fault = faultOfAnswer(method, answers[key]);
+      const fault = validateAnswer(method, answers[key]);
       if (fault !== undefined) throw invalidParams(`"inputResponses.${key}" ${fault}`);
       const at = this.#keeper.now();
       steps.push(answerStep(key, { answer: answers[key] as JsonObject, at }));

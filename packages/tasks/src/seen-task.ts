@@ -1,6 +1,6 @@
 /** A task that a client asks about, wherever it runs, and what its client is answered. */
 import type { Exchange } from '../../../src/actors/exchange.ts';
-import { describe } from '../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../src/protocol/classify.ts';
 import { ErrorCode, ProtocolError, fromWireError } from '../../../src/protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../../../src/protocol/frames.ts';
 import { withMeta } from '../../../src/protocol/meta.ts';
@@ -56,13 +56,13 @@ export function expired(taskId: string): ProtocolError {
 
 /** The error of a request for a task that there is not, or not for this caller. */
 export function notFound(taskId: string): ProtocolError {
-  const message = `Task not found: there is no ${describe(taskId)}, or its time to live is over`;
+  const message = `Task not found: there is no ${inspectValue(taskId)}, or its time to live is over`;
   return new ProtocolError(ErrorCode.invalidParams, message);
 }
 
 /** The same where nothing is written down: what another process has begun is nowhere. */
 export function notFoundHere(taskId: string): ProtocolError {
   if (!isOfAnotherProcess(taskId)) return notFound(taskId);
-  const message = `Task not found: ${describe(taskId)} was begun by another process, which has ended or is not this one`;
+  const message = `Task not found: ${inspectValue(taskId)} was begun by another process, which has ended or is not this one`;
   return new ProtocolError(ErrorCode.invalidParams, message, { reason: 'process-ended' });
 }

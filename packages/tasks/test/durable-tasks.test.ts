@@ -1,7 +1,14 @@
 /** Tasks that are written down, over a store in memory that can be held and can fail. */
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject, Limits, McpSession, Task, TaskStore } from 'mcp-actors';
-import { TestClock, cancelled, converse, gate, request, turn } from 'mcp-actors/testing';
+import {
+  TestClock,
+  cancelled,
+  scriptedConversation,
+  gate,
+  request,
+  flush,
+} from 'mcp-actors/testing';
 import type { ScriptedPeer } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { begin, change, held, look, taskTool } from '../../../test/contract/task-serving.ts';
@@ -20,7 +27,7 @@ async function start(table: TaskTable, tools = [held().hold], limits: Partial<Li
   await keeper.begin();
   const server = createMcpServer({ name: 'shop', version: '1.0.0', tools });
   const join = async () => {
-    const conversation = converse(server, { durable: keeper, clock, limits });
+    const conversation = scriptedConversation(server, { durable: keeper, clock, limits });
     onTestFinished(async () => {
       await end(conversation.session, clock);
     });
@@ -95,7 +102,7 @@ describe('what a client hears was written before', () => {
     const writing = gate();
     store.fault = (method) => (method === 'create' ? writing.pass() : undefined);
     peer.send(request(7, 'tools/call', { name: 'hold', task: {} }));
-    await turn();
+    await flush();
     expect(peer.received.some((frame) => (frame as JsonObject)['id'] === 7)).toBe(false);
     expect(await peer.ask('tasks/list')).toEqual({ tasks: [] });
     writing.release();
@@ -109,7 +116,7 @@ describe('what a client hears was written before', () => {
     const writing = gate();
     store.fault = (method) => (method === 'finish' ? writing.pass() : undefined);
     const task = await begin(peer, 'say');
-    await turn();
+    await flush();
     expect((await look(peer, task)).status).toBe('working');
     expect((await look(other, task)).status).toBe('working');
     expect(peer.count('notifications/tasks/status')).toBe(0);
@@ -126,14 +133,14 @@ describe('what a client hears was written before', () => {
     const { door, hold, reasons } = held();
     const { store, peer } = await start(new TaskTable(), [hold]);
     const task = await begin(peer, 'hold');
-    await turn();
+    await flush();
     const writing = gate();
     store.fault = (method) => (method === 'finish' ? writing.pass() : undefined);
     peer.send(request(7, 'tasks/cancel', { taskId: task.taskId }));
-    await turn();
+    await flush();
     expect([peer.count('notifications/tasks/status'), reasons]).toEqual([0, []]);
     door.release();
-    await turn();
+    await flush();
     writing.release();
     expect((await peer.response(7)).result).toMatchObject({ status: 'cancelled' });
     expect(await kept(store, task.taskId)).toMatchObject({ task: { status: 'cancelled' } });
@@ -165,7 +172,7 @@ describe('a store that cannot be asked', () => {
       if (method === 'finish') throw new Error('away');
     };
     const task = await begin(peer, 'say');
-    await turn();
+    await flush();
     expect((await look(peer, task)).status).toBe('working');
     store.fault = () => {};
     clock.increment(1000);
@@ -227,7 +234,7 @@ describe('a process that has ended', () => {
     const { hold, reasons } = held();
     const { peer, clock, facts } = await start(table, [hold]);
     const task = await begin(peer, 'hold');
-    await turn();
+    await flush();
     endLeases(table);
     await start(table);
     clock.increment(200);
@@ -250,9 +257,9 @@ describe('a task that runs in another process', () => {
     first.clock.increment(200);
     expect(await change(first.peer)).toMatchObject({ taskId: other.taskId, status: 'cancelled' });
     second.peer.send(request(7, 'tasks/result', { taskId }));
-    await turn();
+    await flush();
     door.release();
-    await turn();
+    await flush();
     second.clock.increment(1000);
     expect((await second.peer.response(7)).result).toMatchObject({
       content: [{ text: '{"a":1}' }],
@@ -270,11 +277,11 @@ test('a request that is cancelled while its task is written leaves no task that 
   const { create } = store;
   store.create = (task) => create.call(store, { ...task, taskId: (taskId = task.taskId) });
   peer.send(request(7, 'tools/call', { name: 'count', task: {} }));
-  await turn();
+  await flush();
   peer.send(cancelled(7));
-  await turn();
+  await flush();
   writing.release();
-  await turn();
+  await flush();
   expect(await kept(store, taskId)).toMatchObject({ task: { status: 'cancelled' } });
   expect(runs).toBe(0);
   expect(await peer.ask('tasks/list')).toEqual({ tasks: [] });
@@ -283,7 +290,7 @@ test('a request that is cancelled while its task is written leaves no task that 
 test('a process that ends says so of what runs', async () => {
   const { store, keeper, session, peer, clock } = await start(new TaskTable());
   const { taskId } = await begin(peer, 'hold');
-  await turn();
+  await flush();
   await end(session, clock);
   await keeper.close();
   expect(await kept(store, taskId)).toMatchObject({

@@ -1,7 +1,7 @@
 /** Tasks that go on after their process has ended, over a store in memory and a clock that the tests move. */
 import { defineTool } from 'mcp-actors';
 import type { JsonObject, Task, ToolAnswer } from 'mcp-actors';
-import { enveloped, turn } from 'mcp-actors/testing';
+import { enveloped, flush } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { assign, createMachine, fromPromise, setup } from 'xstate';
 import type { Migrate } from '../../../src/server/define/tool-machine.ts';
@@ -170,8 +170,8 @@ describe('a handler', () => {
     });
     const first = await world.start([tool]);
     const parked = async ({ taskId }: Task) => {
-      while (world.table.tasks.get(taskId)?.owner !== '') await turn();
-      await turn();
+      while (world.table.tasks.get(taskId)?.owner !== '') await flush();
+      await flush();
     };
     await parked(await first.begin('remind'));
     const timers = world.clock.liveTimers;
@@ -294,7 +294,7 @@ describe('a machine', () => {
     await first.sees(task, 'input_required');
     const inputResponses = { q1: { action: 'accept', content: {} } };
     await first.ask('tasks/update', { taskId: task.taskId, inputResponses });
-    while (fetches === 0) await turn();
+    while (fetches === 0) await flush();
     await settled();
     expect(fetches).toBe(1);
     const lastStep = 'state fetching';
@@ -423,7 +423,7 @@ describe('a machine', () => {
     const answer = { taskId, inputResponses: { q1: { action: 'accept', content: {} } } };
     if (was === 'fetching') {
       await first.ask('tasks/update', answer);
-      while (fetches === 0) await turn();
+      while (fetches === 0) await flush();
       await settled();
     }
     await world.kill(first);

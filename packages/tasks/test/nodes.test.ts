@@ -1,7 +1,7 @@
 /** What two nodes on one store say of a task, over each kind of store. */
 import { defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
-import { enveloped, gate, turn } from 'mcp-actors/testing';
+import { enveloped, gate, flush } from 'mcp-actors/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startNode, storeKinds } from './real-stores.ts';
 import type { SharedStore } from './real-stores.ts';
@@ -81,7 +81,7 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
     });
     const first = await startNode(shared, [tool]);
     const task = await first.begin('note');
-    while (made.length < keys.length) await turn();
+    while (made.length < keys.length) await flush();
     await first.end();
     const second = await startNode(shared, [tool]);
     await second.sees(task, ({ status }) => status === 'completed');

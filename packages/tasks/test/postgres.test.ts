@@ -1,5 +1,5 @@
 /** The contract of tasks in a real Postgres, and what is its own: migrations, schemas, transactions, news, and who may log in how. */
-import { converse, enveloped, gate, taskStoreContract } from 'mcp-actors/testing';
+import { scriptedConversation, enveloped, gate, taskStoreContract } from 'mcp-actors/testing';
 import type { TaskStoreWorld } from 'mcp-actors/testing';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { HandlerContext, JsonObject, Task, TaskStore } from 'mcp-actors';
@@ -242,7 +242,7 @@ describe('once in a task', () => {
       report,
       resumer: (by) => new SessionlessTasks(server, by, {}),
     });
-    const { peer, session } = converse(server, { durable: keeper });
+    const { peer, session } = scriptedConversation(server, { durable: keeper });
     onTestFinished(async () => {
       session.shutdown('the test is over', 0);
       await session.closed;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject, Limits, Task, TaskStore } from 'mcp-actors';
-import { converse, enveloped, turn } from 'mcp-actors/testing';
+import { scriptedConversation, enveloped, flush } from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
 import type { TestContext } from 'vitest';
 import { postgresTaskStore } from '../src/postgres/index.ts';
@@ -89,7 +89,7 @@ export async function startNode(
     limits: { maxRestarts: 5, maxTasks: 64, ...limits },
     resumer: (by) => new SessionlessTasks(server, by, { report, limits }),
   });
-  const { peer, session } = converse(server, { durable: keeper, limits });
+  const { peer, session } = scriptedConversation(server, { durable: keeper, limits });
   let id = 0;
   const request = async (method: string, params: JsonObject) => {
     peer.send(enveloped(++id, method, params, { capabilities }));
@@ -115,7 +115,7 @@ export async function startNode(
     for (;;) {
       const seen = await look(task);
       if (isSo(seen)) return seen;
-      await turn();
+      await flush();
     }
   };
   return { store, keeper, peer, facts, request, ask, begin, look, sees, end };

@@ -18,7 +18,7 @@ import { openTaskStore } from 'mcp-actors/serve';
 import { taskStoreContract } from 'mcp-actors/testing';
 import type { TaskStoreWorld } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { gate, turn } from 'mcp-actors/testing';
+import { gate, flush } from 'mcp-actors/testing';
 import { openKeeper } from '../../serve/src/open-keeper.ts';
 import { loadSqlite } from '../src/sqlite/sqlite.ts';
 import { sqliteTaskStore } from '../src/sqlite/sqlite-task-store.ts';
@@ -87,7 +87,7 @@ describe('tasks in a directory', () => {
       settled.push(taskId);
     });
     const reading = store.read('t1').then(() => settled.push('read'));
-    await turn();
+    await flush();
     expect([settled, sync.mock.calls.length]).toEqual([[], 1]);
     disk.release();
     await Promise.all([...begun, reading]);

@@ -4,13 +4,13 @@ import type { JsonObject, Limits, ListenOptions, Task, TaskStore } from 'mcp-act
 import type { TaskSupport } from '../../../src/protocol/tasks.ts';
 import {
   TestClock,
-  converse,
+  scriptedConversation,
   enveloped,
   gate,
   initialize,
   initialized,
   toolCall,
-  turn,
+  flush,
 } from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
 import { callKey, resentKey } from '../../../src/protocol/durable-calls.ts';
@@ -66,7 +66,7 @@ export class World {
       peer,
       session: served,
       facts: told,
-    } = converse(server, {
+    } = scriptedConversation(server, {
       durable: keeper,
       clock,
       limits: { ...ttl, ...limits },
@@ -91,7 +91,7 @@ export class World {
       for (;;) {
         const seen = await look(task);
         if (seen['status'] === status) return seen;
-        await turn();
+        await flush();
       }
     };
     const look = ({ taskId }: Pick<Task, 'taskId'>) => ask('tasks/get', { taskId });
@@ -144,7 +144,7 @@ interface SupervisedCallOptions {
 export async function settled(): Promise<void> {
   for (let at = 0; at < 25; at++) {
     await digestOf(null);
-    await turn();
+    await flush();
   }
 }
 

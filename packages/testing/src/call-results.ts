@@ -1,7 +1,7 @@
 /** Results that a session sent, in the shape in which tests read them. */
 import type { ContentBlock, ResourceContents } from '../../../src/protocol/content.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
-import type { Completion } from '../../../src/protocol/listed.ts';
+import type { Completion } from '../../../src/protocol/list-items.ts';
 import type { PromptMessage } from '../../../src/server/define/prompt.ts';
 
 /** A tool's result. */

@@ -12,7 +12,7 @@ import type { ProgressReport } from '../../../src/protocol/dialects/dialect.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { AcceptedBy, ParsedBy } from '../../schema/src/schema.ts';
 import type { CallResult, PromptResult } from './call-results.ts';
-import type { Completion } from '../../../src/protocol/listed.ts';
+import type { Completion } from '../../../src/protocol/list-items.ts';
 
 /** What a test may say of one call. */
 export interface CallOptions {

@@ -4,7 +4,7 @@ import { heldProcess, systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 
 /**
- * A simulated clock that knows how many timers are set. Pass it to `connect`, `converse` or
+ * A simulated clock that knows how many timers are set. Pass it to `connect`, `scriptedConversation` or
  * `listen` as `clock`, and move it with `increment(milliseconds)`.
  */
 export class TestClock extends SimulatedClock {
@@ -41,7 +41,7 @@ interface PortEnd {
  * Resolves in the event loop's next turn. By then every ready promise has run, however long its
  * chain. No time passes, so a test can use it to say that nothing more happened.
  */
-export function turn(): Promise<void> {
+export function flush(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel() as unknown as { port1: PortEnd; port2: PortEnd };
     port1.onmessage = () => {

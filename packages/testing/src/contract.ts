@@ -7,7 +7,7 @@ import { isJsonObject } from '../../../src/protocol/classify.ts';
 import { ErrorCode } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { handshakeVersions, statelessVersions } from '../../../src/protocol/dialects/registry.ts';
-import { converse } from './conversation.ts';
+import { scriptedConversation } from './conversation.ts';
 import type { TransportPair, Conversation, ConversationOptions } from './conversation.ts';
 import { initialize, initialized, request, toolCall } from './messages.ts';
 import { ErrorAnswer } from './peer.ts';
@@ -222,7 +222,7 @@ async function withSession(
   check: (conversation: Conversation<Wire>) => Promise<void>,
 ): Promise<void> {
   const server = createMcpServer({ name: 'contract', version: '1.0.0', tools: [echo] });
-  const conversation = converse(server, options, make());
+  const conversation = scriptedConversation(server, options, make());
   try {
     await check(conversation);
   } finally {

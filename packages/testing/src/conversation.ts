@@ -9,7 +9,7 @@ import type { McpSession, Watcher } from '../../../src/server/session.ts';
 import { memory } from '../../../src/transports/memory.ts';
 import type { MemoryPeer } from '../../../src/transports/memory.ts';
 import type { Transport } from '../../../src/transports/transport.ts';
-import { awaitedClock, turn } from './clock.ts';
+import { awaitedClock, flush } from './clock.ts';
 import { Inbox } from './inbox.ts';
 import { ScriptedPeer } from './peer.ts';
 import type { PeerOptions, Wire } from './peer.ts';
@@ -72,13 +72,16 @@ export interface Conversation<TWire extends Wire = MemoryPeer> {
 export type ConversationOptions = Omit<ListenOptions, 'report'> & PeerOptions;
 
 /** Starts a session in this process and connects a scripted peer to it. */
-export function converse(server: McpServer, options?: ConversationOptions): Conversation;
-export function converse<TWire extends Wire>(
+export function scriptedConversation(
+  server: McpServer,
+  options?: ConversationOptions,
+): Conversation;
+export function scriptedConversation<TWire extends Wire>(
   server: McpServer,
   options: ConversationOptions,
   connection: TransportPair<TWire>,
 ): Conversation<TWire>;
-export function converse(
+export function scriptedConversation(
   server: McpServer,
   options: ConversationOptions = {},
   { transport, peer: wire }: TransportPair = memory(),
@@ -88,7 +91,7 @@ export function converse(
   const watcher: Watcher = ({ closed }) => {
     void closed.then(async ({ kind }) => {
       // What was flushed at the end is still on its way.
-      await turn();
+      await flush();
       const reason = `the session has ended (${kind})`;
       peer.close(reason);
       facts.close(reason);

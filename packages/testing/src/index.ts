@@ -2,16 +2,16 @@
  * The test kit: `mcp-actors/testing`. It belongs to no test runner.
  *
  * - `testClient(server)`: a client with typed calls. Most tests need nothing else.
- * - `converse(server)`: a scripted peer for what no client sends: raw bytes, wrong messages,
+ * - `scriptedConversation(server)`: a scripted peer for what no client sends: raw bytes, wrong messages,
  *   answers out of order.
  * - `serverContract`, `transportContract`: what every server and every transport must do.
  * - `expectReplay(file)`: a recording as a test.
- * - `gate()`, `TestClock`, `turn()`: the order of things and the time, without sleeping.
+ * - `gate()`, `TestClock`, `flush()`: the order of things and the time, without sleeping.
  */
 export { endOfInputContract, serverContract, transportContract } from './contract.ts';
 export { credentialStoreContract } from './credential-store-contract.ts';
 export type { OpenCredentialWorld } from './credential-store-contract.ts';
-export { RecordedFacts, converse } from './conversation.ts';
+export { RecordedFacts, scriptedConversation } from './conversation.ts';
 export type { Conversation, ConversationOptions } from './conversation.ts';
 export { gate } from './gate.ts';
 export type { Gate } from './gate.ts';
@@ -40,4 +40,4 @@ export { taskStoreContract } from './stores/task-contract.ts';
 export type { OpenTaskStoreWorld, TaskStoreWorld } from './stores/task-contract.ts';
 export { testClient } from './test-client.ts';
 export type { TestClientOptions, TestClient } from './test-client.ts';
-export { TestClock, turn } from './clock.ts';
+export { TestClock, flush } from './clock.ts';

@@ -26,7 +26,7 @@ import type {
   RequestFrame,
   ResponseFrame,
 } from './messages.ts';
-import { turn } from './clock.ts';
+import { flush } from './clock.ts';
 
 /** The client's end of a connection; `memory().peer` is one. */
 export interface Wire {
@@ -227,12 +227,12 @@ export class ScriptedPeer {
 
   /** Resolves once the session has handled everything sent so far, except what is still waiting. */
   async quiet(): Promise<void> {
-    await turn();
+    await flush();
     const id = this.#nextId();
     // The modern era has no ping, but an answer to it.
     this.send(request(id, 'ping'));
     await this.response(id);
-    await turn();
+    await flush();
   }
 
   /** Nothing more will come: every pending call rejects. */

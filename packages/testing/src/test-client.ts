@@ -21,11 +21,11 @@ import type {
   ListedResource,
   ListedResourceTemplate,
   ListedTool,
-} from '../../../src/protocol/listed.ts';
+} from '../../../src/protocol/list-items.ts';
 import type { AnyCalls, CallOptions, CallsOf } from './client-calls.ts';
 import { HandshakeEra, StatelessEra } from './client-eras.ts';
 import type { ClientEra, ListenFilter, Listening, SentRequest } from './client-eras.ts';
-import { converse } from './conversation.ts';
+import { scriptedConversation } from './conversation.ts';
 import type { TransportPair, Conversation, RecordedFacts } from './conversation.ts';
 import { cancelled, notification } from './messages.ts';
 import { ErrorAnswer } from './peer.ts';
@@ -69,7 +69,7 @@ export async function testClient<
   const { connection, principal, ...others } = options;
   const capabilities = { ...capabilitiesOf(options), ...options.capabilities };
   const { transport, peer }: TransportPair = connection ?? memory();
-  const conversation = converse(
+  const conversation = scriptedConversation(
     server,
     { ...others, capabilities },
     { transport: principal ? authorized(transport, principal) : transport, peer },

@@ -16,7 +16,7 @@ import type {
   WriterEvent,
 } from '../../machines/peer-ports.ts';
 import type { RequestFailure } from '../../protocol/errors.ts';
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../protocol/errors.ts';
 import type { Fact } from '../facts.ts';
@@ -290,7 +290,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       this.#made?.forget(meant);
       return this.#malformed(
         meant,
-        `its "id" must be ${meant.number}, got the string ${describe(id)}`,
+        `its "id" must be ${meant.number}, got the string ${inspectValue(id)}`,
       );
     }
     this.#books.unexpected(response);
@@ -349,8 +349,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const isOurs = this.#books.numberOf(progressToken as OutboundRequestId) !== undefined;
     if (!isOurs || typeof progress !== 'number') {
       const message = isOurs
-        ? `Progress must be a number, this is ${describe(progress)}; dropped`
-        : `Progress for the token ${describe(progressToken)}, which nobody gave; dropped`;
+        ? `Progress must be a number, this is ${inspectValue(progress)}; dropped`
+        : `Progress for the token ${inspectValue(progressToken)}, which nobody gave; dropped`;
       return this.#options.report({ level: 'debug', name: 'progress.unknown', message });
     }
     const pending = this.#books.find(progressToken as OutboundRequestId);
@@ -369,7 +369,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #remoteCancelled(id: OutboundRequestId, reason: unknown): void {
     const pending = this.#books.find(id);
     if (!pending) {
-      const message = `The ${this.#options.peer} cancelled ${describe(id)}, which is not in flight`;
+      const message = `The ${this.#options.peer} cancelled ${inspectValue(id)}, which is not in flight`;
       return this.#report('cancellation.ignored', message);
     }
     this.#books.end(pending, 'cancelled');

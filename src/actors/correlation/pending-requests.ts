@@ -4,8 +4,8 @@
  */
 import type { PeerRequest } from '../../machines/peer-ports.ts';
 import { BoundedMap } from '../../protocol/bounded-map.ts';
-import { describe } from '../../protocol/classify.ts';
-import { without } from '../../protocol/dialects/members.ts';
+import { inspectValue } from '../../protocol/classify.ts';
+import { omit } from '../../protocol/dialects/members.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RuntimeErrorCode, RequestFailure } from '../../protocol/errors.ts';
@@ -342,7 +342,7 @@ function paramsOf(request: PeerRequest, id: OutboundRequestId): JsonObject | und
 export function progressReportOf(progress: number, params: JsonObject | undefined): ProgressReport {
   const { total, message } = params ?? {};
   return {
-    ...without(params ?? {}, 'progressToken', 'total', 'message'),
+    ...omit(params ?? {}, 'progressToken', 'total', 'message'),
     progress,
     ...(typeof total === 'number' ? { total } : {}),
     ...(typeof message === 'string' ? { message } : {}),
@@ -392,15 +392,18 @@ class UnexpectedResponses {
    */
   take({ id }: InboundResponse, number: number | undefined): void {
     if (number === undefined) {
-      const message = `A response to ${describe(id)}, which nobody sent; dropped`;
+      const message = `A response to ${inspectValue(id)}, which nobody sent; dropped`;
       return this.#report('response.unknown', message);
     }
     const ending = this.#unanswered.get(number);
     if (ending === undefined) {
-      return this.#report('response.duplicate', `A second response to ${describe(id)}; dropped`);
+      return this.#report(
+        'response.duplicate',
+        `A second response to ${inspectValue(id)}; dropped`,
+      );
     }
     const why = ending === 'timedOut' ? 'given up' : 'cancelled';
-    const message = `A response to ${describe(id)} after it was ${why}; dropped`;
+    const message = `A response to ${inspectValue(id)} after it was ${why}; dropped`;
     this.#report('response.late', message);
   }
 

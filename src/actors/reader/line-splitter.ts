@@ -9,7 +9,7 @@ import { parseError, tooLong, unread } from '../../protocol/codec.ts';
 import type { InvalidFrame, OutboundRequestId } from '../../protocol/frames.ts';
 import {
   namedAtBeginning,
-  namedAtEnd,
+  withTrailingName,
   namingLength as keptBytes,
 } from '../../protocol/named-answers.ts';
 
@@ -198,7 +198,7 @@ class SkippedLine {
 
   /** What the line is known by at its end. */
   get late(): InvalidFrame {
-    return this.#frame(namedAtEnd(looseDecoder.decode(this.#end)));
+    return this.#frame(withTrailingName(looseDecoder.decode(this.#end)));
   }
 
   skip(piece: Uint8Array): void {

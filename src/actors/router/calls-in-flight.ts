@@ -4,7 +4,7 @@
  */
 import type { RootsRef } from '../../machines/session-context.ts';
 import type { RouterInput } from '../../machines/peer-ports.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import {
   ErrorCode,
   RuntimeError,
@@ -210,7 +210,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   #succeed(call: Call, result: unknown): void {
     if (call.state === 'ended') return;
     if (!isJsonObject(result)) {
-      const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
+      const message = `The handler of ${call.method} must give an object, it gave ${inspectValue(result)}`;
       return this.#fail(call, new TypeError(message));
     }
     const { id, peer } = call;
@@ -396,7 +396,7 @@ export class CallsInFlight implements CallScope, CallRunner {
 
 /** The error for a request whose id is that of another one in flight. */
 export function duplicateId(id: InboundRequestId): WireError {
-  const message = `Invalid request: a request with the id ${describe(id)} is in flight; it goes on`;
+  const message = `Invalid request: a request with the id ${inspectValue(id)} is in flight; it goes on`;
   return { code: ErrorCode.invalidRequest, message };
 }
 

@@ -6,7 +6,7 @@
  * @see MCP 2026-07-28, basic/patterns/cancellation
  */
 import type { RouterInput } from '../../machines/peer-ports.ts';
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { InboundNotification, WireError } from '../../protocol/frames.ts';
 import type { RouterOptions, RouterSide } from './router.actor.ts';
@@ -25,17 +25,17 @@ export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
   /** A server of the modern era may send no requests: an answer to one would be a request to it. */
   serve(request, _kind, { options }, replies) {
     const { method, id } = request;
-    const message = `The server asked ${describe(method)} with the id ${describe(id)}; in its era it may ask nothing, and gets no answer`;
+    const message = `The server asked ${inspectValue(method)} with the id ${inspectValue(id)}; in its era it may ask nothing, and gets no answer`;
     options.report({ level: 'warning', name: 'request.forbidden', message });
     replies.drop(request);
   },
 
   refusalInBatch: () => undefined,
-  tooEarly: (method) => unavailable(`${describe(method)} came before the handshake was done`),
+  tooEarly: (method) => unavailable(`${inspectValue(method)} came before the handshake was done`),
   tooLate: unavailable('The client is closing the connection'),
   notOffered: (method) => ({
     code: ErrorCode.methodNotFound,
-    message: `Method not found: ${describe(method)} is not offered by this client`,
+    message: `Method not found: ${inspectValue(method)} is not offered by this client`,
   }),
 
   notification(notification, { options }) {
@@ -51,7 +51,7 @@ export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
     if (gate.state === 'modern') {
       return input.correlation.send({ type: 'remote.cancelled', id, reason });
     }
-    const message = `The server cancelled ${describe(id)}, which it has not asked, or was answered`;
+    const message = `The server cancelled ${inspectValue(id)}, which it has not asked, or was answered`;
     options.report({ level: 'debug', name: 'cancellation.ignored', message });
   },
 

@@ -12,7 +12,7 @@
 import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { PeerRole, RouterEvent, RouterInput } from '../../machines/peer-ports.ts';
-import { classifyMessage, describe, isRequestId } from '../../protocol/classify.ts';
+import { classifyMessage, inspectValue, isRequestId } from '../../protocol/classify.ts';
 import { ErrorCode, RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
   AnsweredInput,
@@ -447,7 +447,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
       return this.options.report({
         level: 'debug',
         name: 'cancellation.ignored',
-        message: `A cancellation needs "requestId", this is ${describe(id)}`,
+        message: `A cancellation needs "requestId", this is ${inspectValue(id)}`,
       });
     }
     const call = this.#calls?.find({ id: id as InboundRequestId });

@@ -11,7 +11,7 @@ import { acceptedInitialize, invalidInitialize } from '../../protocol/initialize
 import type { RootsReport } from '../../protocol/roots.ts';
 import { undeclaredRoots } from '../../machines/roots.machine.ts';
 import type { SessionRouterInput } from '../../machines/session-ports.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
 import { negotiateDialect, statelessVersions } from '../../protocol/dialects/registry.ts';
 import { isEnveloped, readEnvelope } from '../../protocol/envelope.ts';
@@ -83,7 +83,7 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
 
   refusalInBatch: ({ method }) => (method === Method.initialize ? initializeInBatch : undefined),
   tooEarly: (method) =>
-    invalidRequest(`${describe(method)} came before "initialize"; only "ping" may`),
+    invalidRequest(`${inspectValue(method)} came before "initialize"; only "ping" may`),
   tooLate: shuttingDown,
   notOffered: methodNotOffered,
 
@@ -97,7 +97,7 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
     if (method === Method.rootsListChanged) {
       input.owner.send({ type: 'roots.changed' });
     } else if (!isTaken) {
-      const message = `Nobody handles the notification ${describe(method)}`;
+      const message = `Nobody handles the notification ${inspectValue(method)}`;
       options.report({ level: 'debug', name: 'notification.ignored', message });
     }
     return false;

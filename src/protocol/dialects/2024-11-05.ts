@@ -1,7 +1,7 @@
 import { textBlock } from '../content.ts';
 import type { ContentBlock, ResourceContents } from '../content.ts';
-import type { Described } from '../described.ts';
-import { describe, isJsonObject } from '../classify.ts';
+import type { DisplayInfo } from '../display-info.ts';
+import { inspectValue, isJsonObject } from '../classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, invalidParams, toWireError } from '../errors.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
@@ -18,7 +18,7 @@ import type {
   ConversationItem,
   ConversationMessage,
   Dialect,
-  Lacking,
+  MissingCapability,
   ProgressReport,
   PromptArgumentItem,
   PromptItem,
@@ -30,7 +30,7 @@ import type {
   TypedItem,
   UrlElicitation,
 } from './dialect.ts';
-import { only, without } from './members.ts';
+import { pick, omit } from './members.ts';
 import type { WireObject } from './members.ts';
 
 const methods: ReadonlySet<string> = new Set([
@@ -84,7 +84,7 @@ export class Dialect20241105 implements Dialect {
   }
 
   protected capabilities(capabilities: JsonObject): JsonObject {
-    return only(capabilities, 'experimental', 'logging', 'prompts', 'resources', 'tools');
+    return pick(capabilities, 'experimental', 'logging', 'prompts', 'resources', 'tools');
   }
 
   protected implementation(info: Implementation): JsonObject {
@@ -101,7 +101,7 @@ export class Dialect20241105 implements Dialect {
 
   versionFault(said: string): string | undefined {
     if (said === this.version) return undefined;
-    return `MCP-Protocol-Version is ${describe(said)}, and the session was initialized with ${this.version}`;
+    return `MCP-Protocol-Version is ${inspectValue(said)}, and the session was initialized with ${this.version}`;
   }
 
   firstEvent(_id: string, _retryMs: number): string {
@@ -155,13 +155,13 @@ export class Dialect20241105 implements Dialect {
   }
 
   /** Writes the description of any listed item. */
-  protected describe(item: Described, wire: WireObject): void {
+  protected describe(item: DisplayInfo, wire: WireObject): void {
     if (item.description !== undefined) wire['description'] = item.description;
   }
 
   /** Hints about a resource, a template or a content block. */
   protected annotations(annotations: object): JsonObject {
-    return { ...without(annotations, 'lastModified') };
+    return { ...omit(annotations, 'lastModified') };
   }
 
   content(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
@@ -183,7 +183,7 @@ export class Dialect20241105 implements Dialect {
 
   /** A block without the members that later revisions added to every block. */
   protected plain(block: ContentBlock): ContentBlock {
-    const known = { ...without(block, 'annotations', '_meta'), ...this.#annotated(block) };
+    const known = { ...omit(block, 'annotations', '_meta'), ...this.#annotated(block) };
     return known.type === 'resource'
       ? { ...known, resource: this.contents(known.resource) }
       : known;
@@ -194,7 +194,7 @@ export class Dialect20241105 implements Dialect {
   }
 
   contents(contents: ResourceContents): ResourceContents {
-    return without(contents, '_meta');
+    return omit(contents, '_meta');
   }
 
   toolResult({ content, structured, isError, _meta }: ToolResultItem): WireObject {
@@ -220,7 +220,7 @@ export class Dialect20241105 implements Dialect {
 
   /** @see MCP 2025-11-25, server/resources, "Error Handling" */
   resourceNotFound(uri: string): ProtocolError {
-    const message = `Resource not found: ${describe(uri)}`;
+    const message = `Resource not found: ${inspectValue(uri)}`;
     return new ProtocolError(ErrorCode.resourceNotFound, message, { uri });
   }
 
@@ -253,7 +253,7 @@ export class Dialect20241105 implements Dialect {
     return undefined;
   }
 
-  lackingForTasks(_capabilities: JsonObject): Lacking | undefined {
+  lackingForTasks(_capabilities: JsonObject): MissingCapability | undefined {
     return undefined;
   }
 
@@ -282,7 +282,7 @@ export class Dialect20241105 implements Dialect {
     method: string,
     params: JsonObject | undefined,
     capabilities: JsonObject,
-  ): Lacking | undefined {
+  ): MissingCapability | undefined {
     switch (method) {
       case Method.rootsList:
         return declaresRoots(capabilities) ? undefined : didNotDeclare('roots');
@@ -307,19 +307,19 @@ export class Dialect20241105 implements Dialect {
   protected lackingForSampling(
     _sampling: JsonObject,
     params: JsonObject | undefined,
-  ): Lacking | undefined {
+  ): MissingCapability | undefined {
     return usesTools(params) ? this.#hasNo('tools in sampling') : undefined;
   }
 
-  protected lackingForForm(_elicitation: unknown): Lacking | undefined {
+  protected lackingForForm(_elicitation: unknown): MissingCapability | undefined {
     return this.#hasNo('elicitation');
   }
 
-  protected lackingForUrl(_elicitation: unknown): Lacking | undefined {
+  protected lackingForUrl(_elicitation: unknown): MissingCapability | undefined {
     return this.#hasNo('URL elicitation');
   }
 
-  #hasNo(what: string): Lacking {
+  #hasNo(what: string): MissingCapability {
     return { why: `speaks revision ${this.version}, which has no ${what}` };
   }
 
@@ -350,7 +350,7 @@ export class Dialect20241105 implements Dialect {
 }
 
 /** @param capability such as `sampling`, or `sampling.tools` for a part of it */
-export function didNotDeclare(capability: string): Lacking {
+export function didNotDeclare(capability: string): MissingCapability {
   const why = `did not declare the capability "${capability}"`;
   const required = capability
     .split('.')

@@ -3,7 +3,7 @@ import { ErrorCode } from '../errors.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import { Dialect20241105 } from './2024-11-05.ts';
 import type { ProgressReport, ToolItem } from './dialect.ts';
-import { only } from './members.ts';
+import { pick } from './members.ts';
 import type { WireObject } from './members.ts';
 
 /**
@@ -18,7 +18,7 @@ export class Dialect20250326 extends Dialect20241105 {
   }
 
   protected override capabilities(capabilities: JsonObject): JsonObject {
-    return { ...super.capabilities(capabilities), ...only(capabilities, 'completions') };
+    return { ...super.capabilities(capabilities), ...pick(capabilities, 'completions') };
   }
 
   /** @see MCP 2025-03-26, basic, "Batching" */
@@ -39,7 +39,7 @@ export class Dialect20250326 extends Dialect20241105 {
   }
 
   override progress(token: RequestId, step: ProgressReport): JsonObject {
-    return { ...super.progress(token, step), ...only(step, 'message') };
+    return { ...super.progress(token, step), ...pick(step, 'message') };
   }
 
   protected override checkModality(): void {}

@@ -1,14 +1,14 @@
 import { isJsonObject } from '../classify.ts';
 import type { ContentBlock, ResourceContents } from '../content.ts';
-import type { Described } from '../described.ts';
+import type { DisplayInfo } from '../display-info.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, WireError } from '../frames.ts';
 import type { Implementation } from '../implementation.ts';
 import { didNotDeclare, noBatches } from './2024-11-05.ts';
 import { Dialect20250326 } from './2025-03-26.ts';
-import type { Lacking, ToolItem } from './dialect.ts';
+import type { MissingCapability, ToolItem } from './dialect.ts';
 import { plainForm } from './form-schema.ts';
-import { only, without } from './members.ts';
+import { pick, omit } from './members.ts';
 import type { WireObject } from './members.ts';
 
 /**
@@ -19,11 +19,11 @@ export class Dialect20250618 extends Dialect20250326 {
   override readonly version: string = '2025-06-18';
 
   protected override capabilities(capabilities: JsonObject): JsonObject {
-    return { ...super.capabilities(capabilities), ...only(capabilities, 'extensions') };
+    return { ...super.capabilities(capabilities), ...pick(capabilities, 'extensions') };
   }
 
   protected override implementation(info: Implementation): JsonObject {
-    return { ...super.implementation(info), ...only(info, 'title') };
+    return { ...super.implementation(info), ...pick(info, 'title') };
   }
 
   override batchRefusal(): WireError | undefined {
@@ -40,7 +40,7 @@ export class Dialect20250618 extends Dialect20250326 {
     wire['structuredContent'] = structured;
   }
 
-  protected override describe(item: Described, wire: WireObject): void {
+  protected override describe(item: DisplayInfo, wire: WireObject): void {
     super.describe(item, wire);
     if (item.title !== undefined) wire['title'] = item.title;
     if (item._meta) wire['_meta'] = item._meta;
@@ -51,7 +51,7 @@ export class Dialect20250618 extends Dialect20250326 {
   }
 
   protected override block(block: ContentBlock): ContentBlock {
-    return block.type === 'resource_link' ? without(block, 'icons') : block;
+    return block.type === 'resource_link' ? omit(block, 'icons') : block;
   }
 
   override contents(contents: ResourceContents): ResourceContents {
@@ -66,7 +66,7 @@ export class Dialect20250618 extends Dialect20250326 {
    * `elicitation: {}` means forms; `{ url: {} }` alone does not.
    * @see MCP 2025-11-25, client/elicitation, "Capabilities"
    */
-  protected override lackingForForm(elicitation: unknown): Lacking | undefined {
+  protected override lackingForForm(elicitation: unknown): MissingCapability | undefined {
     if (!isJsonObject(elicitation)) return didNotDeclare('elicitation');
     const hasForms = isJsonObject(elicitation['form']) || elicitation['url'] === undefined;
     return hasForms ? undefined : didNotDeclare('elicitation.form');

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../classify.ts';
 import type { ContentBlock } from '../content.ts';
 import { textBlock } from '../content.ts';
-import type { Described } from '../described.ts';
+import type { DisplayInfo } from '../display-info.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject } from '../frames.ts';
 import type { Implementation } from '../implementation.ts';
@@ -9,9 +9,9 @@ import { readTaskRequest } from '../tasks.ts';
 import type { TaskRequest, TaskSupport } from '../tasks.ts';
 import { didNotDeclare, usesTools } from './2024-11-05.ts';
 import { Dialect20250618 } from './2025-06-18.ts';
-import type { ConversationMessage, Lacking, ToolItem } from './dialect.ts';
+import type { ConversationMessage, MissingCapability, ToolItem } from './dialect.ts';
 import { richForm } from './form-schema.ts';
-import { only } from './members.ts';
+import { pick } from './members.ts';
 import type { WireObject } from './members.ts';
 
 const taskMethods: ReadonlySet<string> = new Set([
@@ -29,11 +29,11 @@ export class Dialect20251125 extends Dialect20250618 {
   override readonly version: string = '2025-11-25';
 
   protected override capabilities(capabilities: JsonObject): JsonObject {
-    return { ...super.capabilities(capabilities), ...only(capabilities, 'tasks') };
+    return { ...super.capabilities(capabilities), ...pick(capabilities, 'tasks') };
   }
 
   protected override implementation(info: Implementation): JsonObject {
-    return { ...super.implementation(info), ...only(info, 'icons', 'websiteUrl') };
+    return { ...super.implementation(info), ...pick(info, 'icons', 'websiteUrl') };
   }
 
   override firstEvent(id: string, retryMs: number): string {
@@ -51,7 +51,7 @@ export class Dialect20251125 extends Dialect20250618 {
     return wire;
   }
 
-  protected override describe(item: Described, wire: WireObject): void {
+  protected override describe(item: DisplayInfo, wire: WireObject): void {
     super.describe(item, wire);
     if (item.icons) wire['icons'] = item.icons;
   }
@@ -77,7 +77,7 @@ export class Dialect20251125 extends Dialect20250618 {
   protected override lackingForSampling(
     sampling: JsonObject,
     params: JsonObject | undefined,
-  ): Lacking | undefined {
+  ): MissingCapability | undefined {
     if (usesTools(params) && !isJsonObject(sampling['tools'])) {
       return didNotDeclare('sampling.tools');
     }
@@ -88,7 +88,7 @@ export class Dialect20251125 extends Dialect20250618 {
       : undefined;
   }
 
-  protected override lackingForUrl(elicitation: unknown): Lacking | undefined {
+  protected override lackingForUrl(elicitation: unknown): MissingCapability | undefined {
     const hasUrls = isJsonObject(elicitation) && isJsonObject(elicitation['url']);
     return hasUrls ? undefined : didNotDeclare('elicitation.url');
   }

@@ -1,4 +1,4 @@
-import { describe, isJsonObject } from '../classify.ts';
+import { inspectValue, isJsonObject } from '../classify.ts';
 import { ErrorCode, ForwardedError, ProtocolError, RuntimeError } from '../errors.ts';
 import type { JsonObject, WireError } from '../frames.ts';
 import type { Implementation, ServerDescription } from '../implementation.ts';
@@ -7,13 +7,13 @@ import { Method } from '../methods.ts';
 import { Dialect20251125 } from './2025-11-25.ts';
 import type {
   CacheHints,
-  Lacking,
+  MissingCapability,
   StatelessDialect,
   ToolFailure,
   ToolItem,
   UrlElicitation,
 } from './dialect.ts';
-import { without } from './members.ts';
+import { omit } from './members.ts';
 import type { WireObject } from './members.ts';
 import { skillMethods } from '../skills.ts';
 import { declaresTasks, tasksExtension } from '../tasks.ts';
@@ -68,7 +68,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
   }
 
   protected override capabilities(capabilities: JsonObject): JsonObject {
-    const kept = without(super.capabilities(capabilities), 'tasks');
+    const kept = omit(super.capabilities(capabilities), 'tasks');
     const { extensions, tasks } = capabilities;
     if (!extensions && !tasks) return kept;
     const given = isJsonObject(extensions) ? extensions : {};
@@ -85,7 +85,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
 
   override tool(tool: ToolItem): WireObject {
     const wire = super.tool(tool);
-    return tool.taskSupport ? without(wire, 'execution') : wire;
+    return tool.taskSupport ? omit(wire, 'execution') : wire;
   }
 
   /** Pictures and titles of the server are told once, by discovery. */
@@ -145,12 +145,12 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     const lacking = this.lackingForTasks(capabilities);
     if (!lacking) return { requestedTtlMs: undefined };
     if (taskSupport === 'optional') return undefined;
-    const message = `The tool ${describe(name)} runs as a task only, and the client ${lacking.why}`;
+    const message = `The tool ${inspectValue(name)} runs as a task only, and the client ${lacking.why}`;
     const { required: requiredCapabilities } = lacking;
     throw new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
   }
 
-  override lackingForTasks(capabilities: JsonObject): Lacking | undefined {
+  override lackingForTasks(capabilities: JsonObject): MissingCapability | undefined {
     if (declaresTasks(capabilities)) return undefined;
     return {
       why: `did not declare the extension "${tasksExtension}"`,
@@ -185,14 +185,14 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     method: string,
     params: JsonObject | undefined,
     capabilities: JsonObject,
-  ): Lacking | undefined {
+  ): MissingCapability | undefined {
     if (questions.includes(method)) return super.lacking(method, params, capabilities);
     const why = `speaks revision ${this.version}, in which a server asks only ${questions.join(', ')}`;
     return { why };
   }
 
   override url(elicitation: UrlElicitation): JsonObject {
-    return without(super.url(elicitation), 'elicitationId');
+    return omit(super.url(elicitation), 'elicitationId');
   }
 }
 

@@ -8,7 +8,7 @@
  * a projection.
  */
 import type { ContentBlock, ResourceContents } from '../content.ts';
-import type { Described } from '../described.ts';
+import type { DisplayInfo } from '../display-info.ts';
 import type { ProtocolError } from '../errors.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
@@ -16,7 +16,7 @@ import type { ServerDescription } from '../implementation.ts';
 import type { DetailedTask, Task, TaskRequest, TaskSupport } from '../tasks.ts';
 
 /** A tool in a list, with its schemas as JSON Schema. */
-export interface ToolItem extends Described {
+export interface ToolItem extends DisplayInfo {
   readonly name: string;
   readonly inputSchema: object;
   readonly outputSchema?: object | undefined;
@@ -25,7 +25,7 @@ export interface ToolItem extends Described {
 }
 
 /** An item whose contents have a type, with hints about them. */
-export interface TypedItem extends Described {
+export interface TypedItem extends DisplayInfo {
   readonly mimeType?: string;
   readonly annotations?: object;
 }
@@ -44,12 +44,12 @@ export interface TemplateItem extends TypedItem {
 }
 
 /** A prompt in a list. */
-export interface PromptItem extends Described {
+export interface PromptItem extends DisplayInfo {
   readonly name: string;
   readonly arguments?: { readonly [name: string]: PromptArgumentItem };
 }
 
-export interface PromptArgumentItem extends Described {
+export interface PromptArgumentItem extends DisplayInfo {
   readonly required?: boolean;
 }
 
@@ -103,7 +103,7 @@ export interface ToolFailure {
 }
 
 /** What a client lacks for one of our requests. */
-export interface Lacking {
+export interface MissingCapability {
   /** The end of a sentence about the client. */
   readonly why: string;
   /** What it would have to declare; undefined if no capability would help. */
@@ -205,7 +205,7 @@ export interface Dialect {
     capabilities: JsonObject,
   ): TaskRequest | undefined;
   /** What a client lacks to ask about tasks; undefined if it lacks nothing. */
-  lackingForTasks(capabilities: JsonObject): Lacking | undefined;
+  lackingForTasks(capabilities: JsonObject): MissingCapability | undefined;
   /** The result of a call that has become a task. */
   createdTask(task: Task): JsonObject;
   /** A task as its client sees it when it asks. */
@@ -231,7 +231,7 @@ export interface Dialect {
     method: string,
     params: JsonObject | undefined,
     capabilities: JsonObject,
-  ): Lacking | undefined;
+  ): MissingCapability | undefined;
   /**
    * The params of `sampling/createMessage`.
    * @throws {RuntimeError} CAPABILITY_MISSING if the revision does not know some of the content

@@ -4,7 +4,7 @@
 export type WireObject = { [member: string]: unknown };
 
 /** A copy with only these members, if defined. */
-export function only<T extends object, K extends keyof T>(
+export function pick<T extends object, K extends keyof T>(
   value: T,
   ...names: readonly K[]
 ): Partial<Pick<T, K>> {
@@ -14,6 +14,6 @@ export function only<T extends object, K extends keyof T>(
 }
 
 /** A copy without these members. */
-export function without<T extends object>(value: T, ...names: readonly string[]): T {
+export function omit<T extends object>(value: T, ...names: readonly string[]): T {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) as T;
 }

@@ -15,12 +15,12 @@ import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import { Method } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
-import { unkeptIn } from '../../protocol/unkept.ts';
+import { findNonSerializable } from '../../protocol/non-serializable.ts';
 import { CallProgress } from './call-progress.ts';
 import type { ProgressDetails } from './call-progress.ts';
 import {
   UrlElicitationRequired,
-  faultOfFormAnswer,
+  validateFormAnswer,
   readAction,
   readFormAnswer,
   urlElicitation,
@@ -28,7 +28,7 @@ import {
 import type { FormAnswer, UrlAnswer, UrlRequest } from './elicitation.ts';
 import type { OpenElicitations } from './elicitation.ts';
 import { readConversation } from './sampling.ts';
-import { faultOfSample, readSample } from './sampling.ts';
+import { validateSample, readSample } from './sampling.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
 import { logOf } from './session-log.ts';
 import type { ClientLog, HandlerLog } from './session-log.ts';
@@ -139,7 +139,7 @@ export class CallContext implements HandlerContext {
   }
 
   set checkpoint(value: unknown) {
-    const unkept = value === undefined ? undefined : unkeptIn(value, 'checkpoint');
+    const unkept = value === undefined ? undefined : findNonSerializable(value, 'checkpoint');
     if (unkept) {
       const message = `"${unkept.path}" is ${unkept.what}, which does not come back from JSON as it was`;
       throw new TypeError(message);
@@ -230,7 +230,7 @@ export class CallContext implements HandlerContext {
       // Before the request is read: the missing capability may be one that only a part of it needs.
       this.#refuseMissing(method, { ...request });
       const params = this.client.dialect.sampling(readConversation(request));
-      const accepts = async (answer: JsonObject) => faultOfSample(answer);
+      const accepts = async (answer: JsonObject) => validateSample(answer);
       return readSample(await this.#ask(method, params, options, accepts));
     };
     return forCaller(ask());
@@ -246,7 +246,7 @@ export class CallContext implements HandlerContext {
       >;
       this.#refuseMissing(Method.elicit, { mode: 'form' });
       const params = this.client.dialect.form(message, form.description);
-      const accepts = (answer: JsonObject) => faultOfFormAnswer(answer, form);
+      const accepts = (answer: JsonObject) => validateFormAnswer(answer, form);
       return readFormAnswer(await this.#ask(Method.elicit, params, options, accepts), form);
     };
     return forCaller(ask());

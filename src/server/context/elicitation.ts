@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, client/elicitation, "Response Actions"
  */
 import { BoundedMap } from '../../protocol/bounded-map.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { UrlElicitation } from '../../protocol/dialects/dialect.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -72,7 +72,7 @@ export function urlElicitation(
 ): UrlElicitation {
   const given = typeof url === 'function' ? url(elicitationId) : url;
   if (!URL.canParse(String(given))) {
-    throw new TypeError(`A URL elicitation needs an absolute URL, this is ${describe(given)}`);
+    throw new TypeError(`A URL elicitation needs an absolute URL, this is ${inspectValue(given)}`);
   }
   const { href, username, password } = new URL(given);
   if (username !== '' || password !== '') {
@@ -91,7 +91,7 @@ const actions = ['accept', 'decline', 'cancel'] as const;
 export function readAction({ action }: JsonObject): UrlAnswer['action'] {
   const known = actions.find((each) => each === action);
   if (known !== undefined) return known;
-  throw invalid(`"action" must be one of ${actions.join(', ')}; this is ${describe(action)}`);
+  throw invalid(`"action" must be one of ${actions.join(', ')}; this is ${inspectValue(action)}`);
 }
 
 /**
@@ -108,13 +108,13 @@ export async function readFormAnswer<TContent>(
   // A form without fields may come back without content.
   const { content = {} } = result;
   if (!isJsonObject(content)) {
-    throw invalid(`"content" must be an object, this is ${describe(content)}`);
+    throw invalid(`"content" must be an object, this is ${inspectValue(content)}`);
   }
   return { action, content: await form.read(content) };
 }
 
 /** What is wrong with an answer to a form; undefined if nothing is. */
-export async function faultOfFormAnswer(
+export async function validateFormAnswer(
   answer: JsonObject,
   form: Form<unknown>,
 ): Promise<string | undefined> {

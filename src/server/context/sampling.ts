@@ -3,12 +3,12 @@
  *
  * @see MCP 2025-11-25, client/sampling
  */
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { ContentBlock } from '../../protocol/content.ts';
 import type { ConversationItem } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import { faultOfToolUses } from '../../protocol/tool-uses.ts';
+import { validateToolUses } from '../../protocol/tool-uses.ts';
 import { jsonSchemaOf } from '../../../packages/schema/src/schema.ts';
 import type { Schema } from '../../../packages/schema/src/schema.ts';
 
@@ -152,21 +152,21 @@ export function readConversation(request: SamplingRequest): ConversationItem {
   const { messages } = request;
   // Types do not bind a handler in JavaScript.
   if (!isList(messages)) {
-    throw new TypeError(`messages must be a list, this is ${describe(messages)}`);
+    throw new TypeError(`messages must be a list, this is ${inspectValue(messages)}`);
   }
   if (!Number.isSafeInteger(maxTokens) || maxTokens < 1) {
     throw new TypeError(
-      `maxTokens must be a whole number from 1 on, this is ${describe(maxTokens)}`,
+      `maxTokens must be a whole number from 1 on, this is ${inspectValue(maxTokens)}`,
     );
   }
   for (const name of ['costPriority', 'speedPriority', 'intelligencePriority'] as const) {
     const priority = modelPreferences[name];
     if (priority === undefined || (priority >= 0 && priority <= 1)) continue;
-    throw new TypeError(`${name} must be from 0 to 1, this is ${describe(priority)}`);
+    throw new TypeError(`${name} must be from 0 to 1, this is ${inspectValue(priority)}`);
   }
   const blocks = messages.map(({ content }) => blocksOf(content));
   const turns = messages.map(({ role, _meta }, at) => ({ role, content: blocks[at] ?? [], _meta }));
-  const fault = faultOfToolUses(turns);
+  const fault = validateToolUses(turns);
   if (fault !== undefined) throw new TypeError(fault);
   return {
     ...rest,
@@ -195,7 +195,7 @@ function describeTool({ name, title, description, inputSchema }: SamplingTool): 
     inputSchema: jsonSchemaOf(
       inputSchema,
       'input',
-      `The inputSchema of the tool ${describe(name)}`,
+      `The inputSchema of the tool ${inspectValue(name)}`,
     ),
   };
 }
@@ -208,10 +208,10 @@ function describeTool({ name, title, description, inputSchema }: SamplingTool): 
 export function readSample(result: JsonObject): Sample {
   const { role, model, stopReason, content } = result;
   if (role !== 'user' && role !== 'assistant') {
-    throw invalid(`"role" must be "user" or "assistant", this is ${describe(role)}`);
+    throw invalid(`"role" must be "user" or "assistant", this is ${inspectValue(role)}`);
   }
   if (typeof model !== 'string')
-    throw invalid(`"model" must be a string, this is ${describe(model)}`);
+    throw invalid(`"model" must be a string, this is ${inspectValue(model)}`);
   const blocks = isList(content)
     ? content.map((block, at) => readBlock(block, `content[${at}]`))
     : [readBlock(content, 'content')];
@@ -226,7 +226,7 @@ export function readSample(result: JsonObject): Sample {
 }
 
 /** What is wrong with a client's result; undefined if nothing is. */
-export function faultOfSample(result: JsonObject): string | undefined {
+export function validateSample(result: JsonObject): string | undefined {
   try {
     readSample(result);
     return undefined;
@@ -254,15 +254,16 @@ function readBlock(block: unknown, place: string): SamplingBlock {
 }
 
 function checkBlock(block: unknown, place: string): asserts block is SamplingBlock {
-  if (!isJsonObject(block)) throw invalid(`${place} must be a block, this is ${describe(block)}`);
+  if (!isJsonObject(block))
+    throw invalid(`${place} must be a block, this is ${inspectValue(block)}`);
   const { type } = block;
   if (typeof type !== 'string' || !Object.hasOwn(members, type)) {
     const known = Object.keys(members).join(', ');
-    throw invalid(`${place} must have a type of ${known}; this is ${describe(type)}`);
+    throw invalid(`${place} must have a type of ${known}; this is ${inspectValue(type)}`);
   }
   for (const [member, isRight] of Object.entries(members[type] ?? {})) {
     if (isRight(block[member])) continue;
-    throw invalid(`${place} is a ${type} with a wrong "${member}": ${describe(block[member])}`);
+    throw invalid(`${place} is a ${type} with a wrong "${member}": ${inspectValue(block[member])}`);
   }
 }
 

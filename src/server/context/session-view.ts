@@ -1,5 +1,5 @@
 /** A session as its handlers and its host see it. */
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -97,7 +97,9 @@ export function sendAuthored(
   send: (reportTo: Recipient<DeliveryEvent>) => boolean,
 ): boolean {
   if (typeof method !== 'string' || method === '') {
-    throw new TypeError(`The method of a notification must be a name, this is ${describe(method)}`);
+    throw new TypeError(
+      `The method of a notification must be a name, this is ${inspectValue(method)}`,
+    );
   }
   if (method === Method.cancelled) {
     throw new TypeError(`${method} is sent when the signal of a request is aborted, not by hand`);

@@ -6,7 +6,7 @@
 import type { HandlerContext } from '../context/handler-context.ts';
 import { appMimeType, uiVisibilities } from '../../protocol/apps.ts';
 import type { ToolUi } from '../../protocol/apps.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Caching } from './caching.ts';
 import { checkItem } from './item-faults.ts';
@@ -99,23 +99,25 @@ const rules: ItemRules = {
 /** What the members of {@link AppOptions} must be. */
 const optionRules: { readonly [member: string]: (value: unknown) => string | undefined } = {
   csp: (csp) =>
-    faultOfMembers(csp, {
-      connectDomains: faultOfOrigins,
-      resourceDomains: faultOfOrigins,
-      frameDomains: faultOfOrigins,
-      baseUriDomains: faultOfOrigins,
+    validateMembers(csp, {
+      connectDomains: validateOrigins,
+      resourceDomains: validateOrigins,
+      frameDomains: validateOrigins,
+      baseUriDomains: validateOrigins,
     }),
   permissions: (permissions) =>
-    faultOfMembers(permissions, {
-      camera: faultOfPermission,
-      microphone: faultOfPermission,
-      geolocation: faultOfPermission,
-      clipboardWrite: faultOfPermission,
+    validateMembers(permissions, {
+      camera: validatePermission,
+      microphone: validatePermission,
+      geolocation: validatePermission,
+      clipboardWrite: validatePermission,
     }),
   domain: (domain) =>
-    typeof domain === 'string' ? undefined : ` must be a string, this is ${describe(domain)}`,
+    typeof domain === 'string' ? undefined : ` must be a string, this is ${inspectValue(domain)}`,
   prefersBorder: (prefers) =>
-    typeof prefers === 'boolean' ? undefined : ` must be a boolean, this is ${describe(prefers)}`,
+    typeof prefers === 'boolean'
+      ? undefined
+      : ` must be a boolean, this is ${inspectValue(prefers)}`,
 };
 
 /**
@@ -130,16 +132,18 @@ export function defineAppResource(app: AppResourceSpecification): Resource {
   checkItem(app, rules);
   const { html, ui, ...described } = app;
   const { uri } = described;
-  const named = `the app resource ${describe(uri)}`;
+  const named = `the app resource ${inspectValue(uri)}`;
   if (!uri.startsWith('ui://')) {
-    throw new TypeError(`The URI of an app resource begins with ui:// ; this is ${describe(uri)}`);
+    throw new TypeError(
+      `The URI of an app resource begins with ui:// ; this is ${inspectValue(uri)}`,
+    );
   }
   if (typeof html !== 'string' && typeof html !== 'function') {
     throw new TypeError(
-      `"html" of ${named} must be a string or a function, this is ${describe(html)}`,
+      `"html" of ${named} must be a string or a function, this is ${inspectValue(html)}`,
     );
   }
-  const fault = ui === undefined ? undefined : faultOfMembers(ui, optionRules);
+  const fault = ui === undefined ? undefined : validateMembers(ui, optionRules);
   if (fault !== undefined) {
     const [path = '', ...rest] = fault.split(' ');
     throw new TypeError(`"ui${path}" ${rest.join(' ')}; it is of ${named}`);
@@ -152,7 +156,7 @@ export function defineAppResource(app: AppResourceSpecification): Resource {
     read: async (context) => {
       const text: unknown = typeof html === 'string' ? html : await html(context);
       if (typeof text !== 'string') {
-        throw new TypeError(`"html" of ${named} must give a string, this is ${describe(text)}`);
+        throw new TypeError(`"html" of ${named} must give a string, this is ${inspectValue(text)}`);
       }
       return [{ uri, mimeType: appMimeType, text, ...(_meta ? { _meta } : {}) }];
     },
@@ -165,7 +169,7 @@ export function checkToolUi(ui: unknown, tool: string, _meta: JsonObject | undef
   const refuse = (why: string): never => {
     throw new TypeError(`${why}; it is of ${tool}`);
   };
-  if (!isJsonObject(ui)) return refuse(`"ui" must be an object, this is ${describe(ui)}`);
+  if (!isJsonObject(ui)) return refuse(`"ui" must be an object, this is ${inspectValue(ui)}`);
   const { resourceUri, visibility } = ui;
   if (resourceUri === undefined && visibility === undefined) {
     refuse('"ui" must have "resourceUri" or "visibility"');
@@ -175,12 +179,12 @@ export function checkToolUi(ui: unknown, tool: string, _meta: JsonObject | undef
     !(typeof resourceUri === 'string' && resourceUri.startsWith('ui://'))
   ) {
     refuse(
-      `"ui.resourceUri" must be a URI that begins with ui:// , this is ${describe(resourceUri)}`,
+      `"ui.resourceUri" must be a URI that begins with ui:// , this is ${inspectValue(resourceUri)}`,
     );
   }
   if (visibility !== undefined && !isVisibility(visibility)) {
-    const known = uiVisibilities.map((name) => describe(name)).join(' and ');
-    refuse(`"ui.visibility" must be a list of ${known}, this is ${describe(visibility)}`);
+    const known = uiVisibilities.map((name) => inspectValue(name)).join(' and ');
+    refuse(`"ui.visibility" must be a list of ${known}, this is ${inspectValue(visibility)}`);
   }
   for (const member of Object.keys(ui)) {
     if (member === 'resourceUri' || member === 'visibility') continue;
@@ -195,11 +199,11 @@ function isVisibility(value: unknown): value is NonNullable<ToolUi['visibility']
 }
 
 /** The first member that is wrong: its path and what is wrong with it; undefined if none is. */
-function faultOfMembers(
+function validateMembers(
   value: unknown,
   known: { readonly [member: string]: (value: unknown) => string | undefined },
 ): string | undefined {
-  if (!isJsonObject(value)) return ` must be an object, this is ${describe(value)}`;
+  if (!isJsonObject(value)) return ` must be an object, this is ${inspectValue(value)}`;
   for (const [member, given] of Object.entries(value)) {
     if (given === undefined) continue;
     const faultOf = Object.hasOwn(known, member) ? known[member] : undefined;
@@ -211,15 +215,16 @@ function faultOfMembers(
 }
 
 /** A host writes them into its policy: an origin with a space or a semicolon would change that. */
-function faultOfOrigins(origins: unknown): string | undefined {
-  if (!Array.isArray(origins)) return ` must be a list of origins, this is ${describe(origins)}`;
+function validateOrigins(origins: unknown): string | undefined {
+  if (!Array.isArray(origins))
+    return ` must be a list of origins, this is ${inspectValue(origins)}`;
   const wrong: unknown = origins.find(
     (origin) => typeof origin !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\/[^\s;,'"]+$/i.test(origin),
   );
   if (wrong === undefined) return undefined;
-  return ` must hold origins such as "https://api.example.com", this is ${describe(wrong)}`;
+  return ` must hold origins such as "https://api.example.com", this is ${inspectValue(wrong)}`;
 }
 
-function faultOfPermission(permission: unknown): string | undefined {
-  return isJsonObject(permission) ? undefined : ` must be {}, this is ${describe(permission)}`;
+function validatePermission(permission: unknown): string | undefined {
+  return isJsonObject(permission) ? undefined : ` must be {}, this is ${inspectValue(permission)}`;
 }

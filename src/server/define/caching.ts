@@ -4,7 +4,7 @@
  *
  * @see MCP 2026-07-28, server/utilities/caching
  */
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
 
 /** Hints for caches. What is left out is taken from the more general ones. */
@@ -68,19 +68,21 @@ export function hintsOf(caching: Caching | undefined, general: CacheHints): Cach
 export function checkCaching(caching: unknown, whose: string, member = 'caching'): void {
   if (caching === undefined) return;
   if (!isJsonObject(caching)) {
-    throw new TypeError(`"${member}" of ${whose} must be an object, this is ${describe(caching)}`);
+    throw new TypeError(
+      `"${member}" of ${whose} must be an object, this is ${inspectValue(caching)}`,
+    );
   }
   const { ttlMs = 0, scope = 'private' } = caching;
   if (!Number.isSafeInteger(ttlMs) || Number(ttlMs) < 0) {
     const wanted = 'a whole number of milliseconds from 0 on';
     throw new TypeError(
-      `"${member}.ttlMs" of ${whose} must be ${wanted}, this is ${describe(ttlMs)}`,
+      `"${member}.ttlMs" of ${whose} must be ${wanted}, this is ${inspectValue(ttlMs)}`,
     );
   }
   if (scope !== 'public' && scope !== 'private') {
     const wanted = '"public" or "private"';
     throw new TypeError(
-      `"${member}.scope" of ${whose} must be ${wanted}, this is ${describe(scope)}`,
+      `"${member}.scope" of ${whose} must be ${wanted}, this is ${inspectValue(scope)}`,
     );
   }
 }

@@ -1,5 +1,5 @@
 /** Content made from what a handler has. */
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import { base64, textBlock } from '../../protocol/content.ts';
 import type { ContentBlock, ResourceContents } from '../../protocol/content.ts';
 
@@ -8,11 +8,13 @@ type BlockOf<TType extends ContentBlock['type']> = Extract<ContentBlock, { type:
 
 function media<TType extends 'image' | 'audio'>(type: TType, bytes: Uint8Array, mimeType: string) {
   if (!(bytes instanceof Uint8Array)) {
-    throw new TypeError(`content.${type} takes bytes, a Uint8Array; this is ${describe(bytes)}`);
+    throw new TypeError(
+      `content.${type} takes bytes, a Uint8Array; this is ${inspectValue(bytes)}`,
+    );
   }
   if (typeof mimeType !== 'string') {
     throw new TypeError(
-      `content.${type} takes the type after the bytes, such as "${type === 'image' ? 'image/png' : 'audio/wav'}"; this is ${describe(mimeType)}`,
+      `content.${type} takes the type after the bytes, such as "${type === 'image' ? 'image/png' : 'audio/wav'}"; this is ${inspectValue(mimeType)}`,
     );
   }
   return { type, data: base64(bytes), mimeType };

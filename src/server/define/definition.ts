@@ -1,5 +1,5 @@
 /** A server's definition, as its author writes it. */
-import type { Icon } from '../../protocol/described.ts';
+import type { Icon } from '../../protocol/display-info.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
 import type { CloseCause } from '../../machines/session-ports.ts';
 import type { RootsResolver } from '../../protocol/roots.ts';

@@ -1,7 +1,7 @@
 /** What is wrong with an item of a server, said when it is defined. It may be written in JavaScript. */
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import { nearest } from '../../protocol/nearest.ts';
+import { closestMatch } from '../../protocol/suggestions.ts';
 
 /** The members that an item of a kind must have. */
 export interface ItemRules {
@@ -25,10 +25,11 @@ export interface ItemRules {
 export function checkItem(item: unknown, rules: ItemRules): void {
   const { kind, key, strings = [], functions, synonyms } = rules;
   if (!isJsonObject(item)) {
-    const what = item === undefined ? 'undefined' : describe(item);
+    const what = item === undefined ? 'undefined' : inspectValue(item);
     throw new TypeError(`A ${kind} is an object with ${key}; this is ${what}`);
   }
-  const named = typeof item[key] === 'string' ? `the ${kind} ${describe(item[key])}` : `a ${kind}`;
+  const named =
+    typeof item[key] === 'string' ? `the ${kind} ${inspectValue(item[key])}` : `a ${kind}`;
   for (const [theirs, ours] of Object.entries(synonyms)) {
     if (item[theirs] === undefined || item[ours] !== undefined) continue;
     throw new TypeError(`"${theirs}" of ${named} is called "${ours}" here`);
@@ -37,7 +38,7 @@ export function checkItem(item: unknown, rules: ItemRules): void {
   const demand = (member: string, type: 'string' | 'function') => {
     if (typeof item[member] === type) return;
     throw new TypeError(
-      `"${member}" of ${named} must be a ${type}, this is ${describe(item[member])}`,
+      `"${member}" of ${named} must be a ${type}, this is ${inspectValue(item[member])}`,
     );
   };
   for (const member of [key, ...strings]) demand(member, 'string');
@@ -60,7 +61,7 @@ function refuseMistyped(
     if (Object.hasOwn(elsewhere, member)) {
       throw new TypeError(`"${member}" of ${named} ${elsewhere[member]}`);
     }
-    const meant = nearest(member, lacking);
+    const meant = closestMatch(member, lacking);
     if (meant === undefined) continue;
     throw new TypeError(`"${member}" is no member of ${named}; did you mean "${meant}"?`);
   }
@@ -71,5 +72,5 @@ export function checkDefined(item: unknown, rules: ItemRules): void {
   checkItem(item, rules);
   const { kind, key, defined } = rules;
   if (!defined || !isJsonObject(item) || item[defined.adds] !== undefined) return;
-  throw new TypeError(`The ${kind} ${describe(item[key])} is not defined: use ${defined.by}`);
+  throw new TypeError(`The ${kind} ${inspectValue(item[key])} is not defined: use ${defined.by}`);
 }

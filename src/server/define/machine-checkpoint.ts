@@ -17,7 +17,7 @@ import type { Clock } from '../../actors/clock.ts';
 import type { WorkLedger } from '../../actors/exchange.ts';
 import { stateName } from '../../machines/names.ts';
 import { ToolError } from '../../protocol/errors.ts';
-import { durationOf, faultOfContext } from './machine-faults.ts';
+import { durationOf, validateContext } from './machine-faults.ts';
 
 /** A timer of a machine. */
 interface KeptTimer {
@@ -55,7 +55,7 @@ export function checkpointOf(
   snapshot: AnyMachineSnapshot,
   timers: MachineTimers,
 ): unknown {
-  const fault = faultOfContext(snapshot.context);
+  const fault = validateContext(snapshot.context);
   if (fault !== undefined) {
     throw new TypeError(`The machine cannot be resumed from "${stateName(snapshot)}": ${fault}`);
   }

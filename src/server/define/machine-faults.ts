@@ -3,9 +3,9 @@
  * on from its snapshot, would not know what to ask, or would have nothing to do with an answer.
  */
 import type { AnyStateMachine } from 'xstate';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { unkeptIn } from '../../protocol/unkept.ts';
-import { answersOf, answersTo, faultOfQuestion, waiting } from './tool-question.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
+import { findNonSerializable } from '../../protocol/non-serializable.ts';
+import { answersOf, answersTo, validateQuestion, waiting } from './tool-question.ts';
 import type { WaitingMeta } from './tool-question.ts';
 
 type Node = AnyStateMachine['root'];
@@ -14,8 +14,8 @@ type Node = AnyStateMachine['root'];
  * What is wrong with the context of a machine that is to be resumed; undefined if nothing is. JSON
  * must give it back as it was.
  */
-export function faultOfContext(context: unknown): string | undefined {
-  const unkept = unkeptIn(context);
+export function validateContext(context: unknown): string | undefined {
+  const unkept = findNonSerializable(context);
   if (!unkept) return undefined;
   const { path, what } = unkept;
   const where = path === '' ? 'its context' : `"${path}" in its context`;
@@ -49,11 +49,11 @@ export function checkToolMachine(
 ): asserts machine is AnyStateMachine {
   if (!isMachine(machine)) {
     throw new TypeError(
-      `"machine" of ${tool} must be an XState machine, of createMachine or setup(…).createMachine; this is ${describe(machine)}`,
+      `"machine" of ${tool} must be an XState machine, of createMachine or setup(…).createMachine; this is ${inspectValue(machine)}`,
     );
   }
   const { context } = machine.config as { readonly context?: unknown };
-  const fault = typeof context === 'function' ? undefined : faultOfContext(context ?? {});
+  const fault = typeof context === 'function' ? undefined : validateContext(context ?? {});
   if (fault !== undefined)
     throw new TypeError(`The machine of ${tool} cannot be resumed: ${fault}`);
   checkNode(machine.root, [], tool);
@@ -83,7 +83,7 @@ function checkNode(node: Node, outer: readonly Node[], tool: string): void {
   if (node.tags.includes(waiting)) {
     if (ask === undefined)
       refuse(`cannot be resumed: ${name} waits, and its meta.ask does not say for what`);
-    const fault = typeof ask === 'function' ? undefined : faultOfQuestion(ask);
+    const fault = typeof ask === 'function' ? undefined : validateQuestion(ask);
     if (fault !== undefined) refuse(`cannot ask: meta.ask of ${name} ${fault}`);
     const missed = missedBy(node, outer, ask as NonNullable<WaitingMeta['ask']>);
     if (missed !== undefined) {

@@ -3,9 +3,9 @@
  *
  * @see MCP 2025-11-25, server/prompts
  */
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { ContentBlock } from '../../protocol/content.ts';
-import type { Described } from '../../protocol/described.ts';
+import type { DisplayInfo } from '../../protocol/display-info.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { isStandardSchema, looseJsonSchemaOf } from '../../../packages/schema/src/schema.ts';
@@ -91,7 +91,7 @@ type TakingStrings<TArguments> = TArguments extends StandardSchema
     : `A client sends strings, and "${StringlessName<TArguments>}" takes none: coerce it, as z.coerce does`
   : PromptArguments;
 
-interface PromptDescription extends Described, ForSome {
+interface PromptDescription extends DisplayInfo, ForSome {
   readonly name: string;
 }
 
@@ -148,13 +148,13 @@ export function definePrompt<
   const TName extends string = string,
 >(prompt: PromptSpecification<TArguments, TName>): DefinedPrompt<TName, TArguments> {
   checkItem(prompt, promptRules);
-  checkForSome(prompt, `the prompt ${describe(prompt.name)}`);
+  checkForSome(prompt, `the prompt ${inspectValue(prompt.name)}`);
   // Read now, not when a client lists the prompts: an author sees a mistake at the line that has it.
   const names = Object.keys(promptArguments(prompt));
   const stray = Object.keys(prompt.complete ?? {}).find((name) => !names.includes(name));
   if (stray !== undefined) {
     throw new TypeError(
-      `The prompt ${describe(prompt.name)} has no argument ${describe(stray)} to complete`,
+      `The prompt ${inspectValue(prompt.name)} has no argument ${inspectValue(stray)} to complete`,
     );
   }
   return prompt;
@@ -172,7 +172,7 @@ export function promptArguments(prompt: Prompt): PromptArguments {
   const known = declared.get(prompt);
   if (known) return known;
   const { arguments: written = {}, complete = {} } = prompt;
-  const what = `"arguments" of the prompt ${describe(prompt.name)}`;
+  const what = `"arguments" of the prompt ${inspectValue(prompt.name)}`;
   const described = isSchema(written) ? membersOf(written, what) : written;
   checkArguments(described, prompt.name, what);
   const completed = Object.entries(described).map(([name, argument]) => [
@@ -193,7 +193,7 @@ function isSchema(written: unknown): written is StandardSchema {
 function checkArguments(described: unknown, prompt: string, what: string): void {
   if (!isJsonObject(described)) {
     throw new TypeError(
-      `${what} must be an object of arguments by name, such as { city: { required: true } }, or a Standard Schema; this is ${describe(described)}`,
+      `${what} must be an object of arguments by name, such as { city: { required: true } }, or a Standard Schema; this is ${inspectValue(described)}`,
     );
   }
   for (const [name, argument] of Object.entries(described)) {
@@ -203,7 +203,7 @@ function checkArguments(described: unknown, prompt: string, what: string): void 
         ? '. Is it a JSON Schema? Give its properties by name, or a Standard Schema'
         : '';
     throw new TypeError(
-      `The argument ${describe(name)} of the prompt ${describe(prompt)} must be an object, this is ${describe(argument)}${hint}`,
+      `The argument ${inspectValue(name)} of the prompt ${inspectValue(prompt)} must be an object, this is ${inspectValue(argument)}${hint}`,
     );
   }
 }

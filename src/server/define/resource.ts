@@ -3,9 +3,9 @@
  *
  * @see MCP 2025-11-25, server/resources
  */
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import type { ResourceContents } from '../../protocol/content.ts';
-import type { Annotations, Described } from '../../protocol/described.ts';
+import type { Annotations, DisplayInfo } from '../../protocol/display-info.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { checkCaching } from './caching.ts';
 import type { Caching } from './caching.ts';
@@ -24,7 +24,7 @@ import type { UriTemplate, Variables } from './uri-template.ts';
 export type ReadResult = string | Uint8Array | readonly ResourceContents[];
 
 /** A resource as a list describes it. */
-export interface ResourceDescription extends Described {
+export interface ResourceDescription extends DisplayInfo {
   /** What clients read it by; an absolute URI, once in a server. */
   readonly uri: string;
   /** For programs; hosts show `title` if there is one. */
@@ -64,7 +64,7 @@ export type Complete = (
   context: HandlerContext,
 ) => readonly string[] | Promise<readonly string[]>;
 
-interface TemplateDescription extends Described, ForSome {
+interface TemplateDescription extends DisplayInfo, ForSome {
   readonly name: string;
   readonly mimeType?: string;
   readonly annotations?: Annotations;
@@ -190,11 +190,11 @@ export const templateRules: ItemRules = {
  */
 export function defineResource(resource: Resource): Resource {
   checkItem(resource, resourceRules);
-  checkCaching(resource.caching, `the resource ${describe(resource.uri)}`);
-  checkForSome(resource, `the resource ${describe(resource.uri)}`);
+  checkCaching(resource.caching, `the resource ${inspectValue(resource.uri)}`);
+  checkForSome(resource, `the resource ${inspectValue(resource.uri)}`);
   if (!isUri(resource.uri)) {
     throw new TypeError(
-      `A resource's URI has a scheme and no spaces, as "notes://today" has; this is ${describe(resource.uri)}`,
+      `A resource's URI has a scheme and no spaces, as "notes://today" has; this is ${inspectValue(resource.uri)}`,
     );
   }
   return resource;
@@ -212,13 +212,13 @@ export function defineResourceTemplate<const TTemplate extends string>(
   template: ResourceTemplateSpecification<TTemplate>,
 ): ResourceTemplate {
   checkItem(template, templateRules);
-  checkCaching(template.caching, `the resource template ${describe(template.uriTemplate)}`);
-  checkForSome(template, `the resource template ${describe(template.uriTemplate)}`);
+  checkCaching(template.caching, `the resource template ${inspectValue(template.uriTemplate)}`);
+  checkForSome(template, `the resource template ${inspectValue(template.uriTemplate)}`);
   const { variables, match } = uriTemplate(template.uriTemplate);
   const stray = Object.keys(template.complete ?? {}).find((name) => !variables.includes(name));
   if (stray !== undefined) {
     throw new TypeError(
-      `The template ${describe(template.uriTemplate)} has no variable ${describe(stray)} to complete`,
+      `The template ${inspectValue(template.uriTemplate)} has no variable ${inspectValue(stray)} to complete`,
     );
   }
   return { ...template, variables, match };

@@ -3,12 +3,12 @@
  *
  * @see SEP-2640; https://agentskills.io/specification
  */
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import {
   sha256Of,
   encodedPath,
-  faultOfSkill,
+  validateSkill,
   pathBelow,
   skillFileName,
   skillRoot,
@@ -121,7 +121,7 @@ export const skillRules: ItemRules = {
 export function defineSkill(skill: SkillSpecification): Skill {
   checkItem(skill, specified);
   const { name, description, instructions, directory, files = {}, visible, tags } = skill;
-  checkForSome(skill, `the skill ${describe(name)}`);
+  checkForSome(skill, `the skill ${inspectValue(name)}`);
   const frontmatter = { name, description, ...skill.frontmatter };
   // JSON is YAML, too. A plain name is easier to read.
   const said = Object.entries(frontmatter).map(([key, value]) => {
@@ -174,9 +174,9 @@ export function skillAt(
   }));
   const fault =
     pathBelow('skill:/', uri) === undefined
-      ? `its directory must be a path of names, this is ${describe(path)}`
-      : faultOfSkill({ uri, frontmatter, resources });
-  if (fault !== undefined) throw new TypeError(`The skill ${describe(path)}: ${fault}`);
+      ? `its directory must be a path of names, this is ${inspectValue(path)}`
+      : validateSkill({ uri, frontmatter, resources });
+  if (fault !== undefined) throw new TypeError(`The skill ${inspectValue(path)}: ${fault}`);
   return { uri, frontmatter: frontmatter as SkillFrontmatter, files };
 }
 

@@ -20,7 +20,7 @@ import type { HandlerContext } from '../context/handler-context.ts';
 import { RuntimeError, ToolError } from '../../protocol/errors.ts';
 import { MachineTimers, checkpointOf, fitting, resumableMachine } from './machine-checkpoint.ts';
 import type { MachineCheckpoint } from './machine-checkpoint.ts';
-import { faultOfQuestion, waiting } from './tool-question.ts';
+import { validateQuestion, waiting } from './tool-question.ts';
 import type { ToolAnswer, ToolQuestion, WaitingMeta } from './tool-question.ts';
 
 /** By the handlers that run them. */
@@ -138,7 +138,7 @@ export function runMachine(
 }
 
 /** Why a task of a tool cannot go on from this checkpoint; undefined if it can. */
-export function faultOfResumption(
+export function validateResumption(
   tool: { readonly handler: object },
   checkpoint: unknown,
 ): string | undefined {
@@ -269,7 +269,7 @@ function questionOf(snapshot: AnyMachineSnapshot): ToolQuestion {
   const ask = meta?.ask;
   if (!ask) throw new TypeError(`The state "${stateName(snapshot)}" waits, and asks nothing`);
   const question = typeof ask === 'function' ? ask({ context: snapshot.context as never }) : ask;
-  const fault = faultOfQuestion(question);
+  const fault = validateQuestion(question);
   if (fault === undefined) return question;
   throw new TypeError(`meta.ask of the state "${stateName(snapshot)}" ${fault}`);
 }

@@ -1,6 +1,6 @@
 /** What a tool that is a machine asks in its waiting states, and what it hears. */
 import type { RootsReport } from '../../protocol/roots.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
 import type { UrlRequest } from '../context/elicitation.ts';
 import type { Sample, SamplingRequest } from '../context/sampling.ts';
@@ -45,21 +45,23 @@ const answers = {
 } as const satisfies { readonly [kind: string]: readonly ToolAnswer['type'][] };
 
 /** What is wrong with a question; undefined if nothing is. */
-export function faultOfQuestion(question: unknown): string | undefined {
+export function validateQuestion(question: unknown): string | undefined {
   const kinds = Object.keys(answers).join(', ');
   if (!isJsonObject(question)) {
-    return `must be an object with one of ${kinds}, this is ${describe(question)}`;
+    return `must be an object with one of ${kinds}, this is ${inspectValue(question)}`;
   }
   const given = Object.keys(question);
   const [kind = ''] = given;
   if (given.length !== 1 || !Object.hasOwn(answers, kind)) {
-    const got = given.length === 0 ? 'nothing' : given.map((each) => describe(each)).join(', ');
+    const got = given.length === 0 ? 'nothing' : given.map((each) => inspectValue(each)).join(', ');
     return `must have one of ${kinds}, this has ${got}`;
   }
   const asked = question[kind];
   const isRight = kind === 'roots' ? asked === true : isJsonObject(asked);
   const wanted = kind === 'roots' ? 'true' : 'an object';
-  return isRight ? undefined : `has "${kind}", which must be ${wanted}, this is ${describe(asked)}`;
+  return isRight
+    ? undefined
+    : `has "${kind}", which must be ${wanted}, this is ${inspectValue(asked)}`;
 }
 
 /** The answers that a question can bring. */

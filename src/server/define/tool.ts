@@ -6,13 +6,13 @@
 import type { AnyStateMachine, InputFrom } from 'xstate';
 import type { HandlerContext } from '../context/handler-context.ts';
 import type { ToolUi } from '../../protocol/apps.ts';
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import type { ContentBlock } from '../../protocol/content.ts';
-import type { Described, ToolAnnotations } from '../../protocol/described.ts';
+import type { DisplayInfo, ToolAnnotations } from '../../protocol/display-info.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { taskSupports } from '../../protocol/tasks.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
-import { faultOfScopes } from '../../protocol/oauth.ts';
+import { validateScopes } from '../../protocol/oauth.ts';
 import { checkOf, jsonSchemaOf } from '../../../packages/schema/src/schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from '../../../packages/schema/src/schema.ts';
 import type { ObjectSchema, SchemaSide } from '../../../packages/schema/src/json-schema.ts';
@@ -35,7 +35,7 @@ export type ErrorExposure = (typeof errorExposures)[number];
 
 const errorExposures = ['show', 'mask'] as const;
 
-interface ToolDescription extends Described, ForSome {
+interface ToolDescription extends DisplayInfo, ForSome {
   /** 1 to 128 characters of `A-Z a-z 0-9 _ - .` */
   readonly name: string;
   /** For a model: what it does, when to use it. */
@@ -297,7 +297,7 @@ export function defineTool<
   }
   if (tool.taskSupport !== undefined && !taskSupports.includes(tool.taskSupport)) {
     throw new TypeError(
-      `taskSupport is one of ${taskSupports.join(', ')}; of the tool "${tool.name}" it is ${describe(tool.taskSupport)}`,
+      `taskSupport is one of ${taskSupports.join(', ')}; of the tool "${tool.name}" it is ${inspectValue(tool.taskSupport)}`,
     );
   }
   checkDurable(tool);
@@ -330,13 +330,13 @@ function checkMirrored(schema: ObjectSchema, what: string): void {
 function checkDurable({ name, durable }: ToolDescription & { readonly name: string }) {
   if (durable === undefined || typeof durable === 'boolean') return;
   throw new TypeError(
-    `"durable" of the tool "${name}" must be a boolean, it is ${describe(durable)}`,
+    `"durable" of the tool "${name}" must be a boolean, it is ${inspectValue(durable)}`,
   );
 }
 
 /** @throws {TypeError} they are not such hints */
 function checkScopes(scopes: unknown, of: string): void {
-  const fault = scopes === undefined ? undefined : faultOfScopes(scopes);
+  const fault = scopes === undefined ? undefined : validateScopes(scopes);
   if (fault !== undefined) throw new TypeError(`"scopes" of ${of} ${fault}`);
 }
 
@@ -344,7 +344,7 @@ function checkScopes(scopes: unknown, of: string): void {
 export function checkErrorExposure(errors: unknown, of: string): void {
   if (errors === undefined || errorExposures.some((exposure) => exposure === errors)) return;
   throw new TypeError(
-    `errors is one of ${errorExposures.join(', ')}; of ${of} it is ${describe(errors)}`,
+    `errors is one of ${errorExposures.join(', ')}; of ${of} it is ${inspectValue(errors)}`,
   );
 }
 

@@ -3,7 +3,7 @@
  * each client, after it has said who it is.
  */
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { Implementation, ServerStanding } from '../../protocol/implementation.ts';
+import type { Implementation, ServerState } from '../../protocol/implementation.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
 import type { ExchangedToken, Principal, TokenWanted } from '../../protocol/request-origin.ts';
 import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
@@ -108,7 +108,7 @@ export interface Upstream {
   /** The client has read everything that waited for it. */
   resume?(): void;
   /** Where the servers that it is made of stand, for a dump of the session. */
-  readonly standings?: readonly ServerStanding[];
+  readonly standings?: readonly ServerState[];
   /** Called once, when the client no longer needs it. The end of the session waits for it. */
   close?(): unknown;
 }

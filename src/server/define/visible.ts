@@ -1,6 +1,6 @@
 /** Items that only some callers see, as authors say it. */
 import type { SessionView } from '../context/session-view.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 
@@ -41,12 +41,12 @@ export type VisibleByTag = {
 /** @throws {TypeError} a member is not what it must be */
 export function checkForSome({ visible, tags }: ForSome, of: string): void {
   if (visible !== undefined && typeof visible !== 'function') {
-    throw new TypeError(`"visible" of ${of} must be a function, this is ${describe(visible)}`);
+    throw new TypeError(`"visible" of ${of} must be a function, this is ${inspectValue(visible)}`);
   }
   const given: unknown = tags;
   if (given === undefined) return;
   if (Array.isArray(given) && given.every((tag) => typeof tag === 'string')) return;
-  throw new TypeError(`"tags" of ${of} must be a list of strings, this is ${describe(given)}`);
+  throw new TypeError(`"tags" of ${of} must be a list of strings, this is ${inspectValue(given)}`);
 }
 
 /** @throws {TypeError} it is not an object of functions */
@@ -54,12 +54,12 @@ export function checkVisibleByTag(visible: unknown, of: string): void {
   if (visible === undefined) return;
   if (!isJsonObject(visible)) {
     const wanted = 'must be an object with a function for each tag';
-    throw new TypeError(`"visible" of ${of} ${wanted}, this is ${describe(visible)}`);
+    throw new TypeError(`"visible" of ${of} ${wanted}, this is ${inspectValue(visible)}`);
   }
   for (const [tag, answers] of Object.entries(visible)) {
     if (typeof answers === 'function') continue;
     throw new TypeError(
-      `"visible.${tag}" of ${of} must be a function, this is ${describe(answers)}`,
+      `"visible.${tag}" of ${of} must be a function, this is ${inspectValue(answers)}`,
     );
   }
 }

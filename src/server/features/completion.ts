@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, server/utilities/completion
  */
 import { isThenable } from '../../actors/exchange.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ServerCatalog, OfferedFeatures, SeenItems } from './registry.ts';
@@ -78,7 +78,7 @@ function completerOf(
     }
     default:
       throw invalidParams(
-        `"ref.type" must be "ref/prompt" or "ref/resource", this is ${describe(type)}`,
+        `"ref.type" must be "ref/prompt" or "ref/resource", this is ${inspectValue(type)}`,
       );
   }
 }
@@ -96,7 +96,7 @@ function variableCompleter(
   }
   if (!variables.includes(name)) {
     throw invalidParams(
-      `${describe(uri)} has no variable ${describe(name)}; it has ${someOf(variables)}`,
+      `${inspectValue(uri)} has no variable ${inspectValue(name)}; it has ${someOf(variables)}`,
     );
   }
   const completers = template?.complete ?? {};
@@ -106,7 +106,7 @@ function variableCompleter(
 function objectParam(params: JsonObject | undefined, name: string): JsonObject {
   const value = params?.[name];
   if (isJsonObject(value)) return value;
-  throw invalidParams(`"${name}" must be an object, this is ${describe(value)}`);
+  throw invalidParams(`"${name}" must be an object, this is ${inspectValue(value)}`);
 }
 
 /** The values that the user has already filled in. */
@@ -139,6 +139,8 @@ function readValues(name: string, given: unknown): readonly string[] {
   const list: readonly unknown[] | undefined = Array.isArray(given) ? given : undefined;
   if (list?.every((value) => typeof value === 'string')) return list;
   const fault = list?.findIndex((value) => typeof value !== 'string');
-  const what = fault === undefined ? describe(given) : `a list with something else at ${fault}`;
-  throw new TypeError(`completing ${describe(name)} must give a list of strings, this is ${what}`);
+  const what = fault === undefined ? inspectValue(given) : `a list with something else at ${fault}`;
+  throw new TypeError(
+    `completing ${inspectValue(name)} must give a list of strings, this is ${what}`,
+  );
 }

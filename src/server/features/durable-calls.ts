@@ -8,7 +8,7 @@ import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
 import { questionMeta, readSupervisedCall, resendableKey } from '../../protocol/durable-calls.ts';
 import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
-import { commonToRounds, readRetry } from '../../protocol/input-required.ts';
+import { roundParams, readRetry } from '../../protocol/input-required.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Limits } from '../../actors/limits.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
@@ -134,8 +134,8 @@ export class DurableCalls {
     if (!found || found.principal !== (request.origin?.principal?.id ?? null)) return false;
     const { call: written } = found.steps;
     if (!written) return found.hasEnded;
-    const begun = commonToRounds({ method: request.method, params: written.params });
-    if ((await digestOf(begun)) !== (await digestOf(commonToRounds(request)))) {
+    const begun = roundParams({ method: request.method, params: written.params });
+    if ((await digestOf(begun)) !== (await digestOf(roundParams(request)))) {
       throw invalidParams('the call was begun with another tool or other arguments');
     }
     await this.#durable.answer(taskId, answers);

@@ -3,17 +3,17 @@
  * sessions of a server share its features. Features also read their requests' params here.
  */
 import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import { RuntimeError, fromWireError, invalidParams } from '../../protocol/errors.ts';
 import type { ProtocolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { KnownHints } from '../define/caching.ts';
 import type { ErrorExposure } from '../define/tool.ts';
 import { methodNotOffered } from '../../protocol/methods.ts';
-import { nearest } from '../../protocol/nearest.ts';
+import { closestMatch } from '../../protocol/suggestions.ts';
 import { printableName } from '../../protocol/printable.ts';
 import type { Changing } from './list-changed.observable.ts';
-import type { SeenList } from './visibility.ts';
+import type { VisibleList } from './visibility.ts';
 
 /** Answers one method. */
 export interface FeatureHandler extends RequestHandler {
@@ -35,7 +35,7 @@ export interface Feature {
 export interface ChangingList {
   /** The capability that declares it. */
   readonly capability: 'tools' | 'resources' | 'prompts';
-  readonly sources: readonly (Changing & SeenList)[];
+  readonly sources: readonly (Changing & VisibleList)[];
   /** The method of the notification. */
   readonly changed: string;
   /** What clients see of its items. */
@@ -62,7 +62,7 @@ export function stringParam(
 ): string {
   const value = params?.[name];
   if (typeof value === 'string') return value;
-  throw invalidParams(`"${path}" must be a string, this is ${describe(value)}`);
+  throw invalidParams(`"${path}" must be a string, this is ${inspectValue(value)}`);
 }
 
 /** The first of the names that exist, for the message to someone who asked for another one. */
@@ -78,10 +78,10 @@ const compared = { length: 60, names: 200 };
 /** The error for a name that nothing of this kind has, with the nearest and the first of those that exist. */
 export function unknownName(kind: string, name: string, known: readonly string[]): ProtocolError {
   const near =
-    name.length > compared.length ? undefined : nearest(name, known.slice(0, compared.names));
+    name.length > compared.length ? undefined : closestMatch(name, known.slice(0, compared.names));
   const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
   return invalidParams(
-    `unknown ${kind} ${describe(name)}${hint}; this server has ${someOf(known)}`,
+    `unknown ${kind} ${inspectValue(name)}${hint}; this server has ${someOf(known)}`,
   );
 }
 

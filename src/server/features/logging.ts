@@ -3,7 +3,7 @@
  *
  * @see MCP 2025-11-25, server/utilities/logging, "Setting Log Level"
  */
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import { logLevelOf, logLevels } from '../../protocol/log-levels.ts';
 import { scopeOfCall } from '../session/session-scope.ts';
@@ -18,7 +18,7 @@ export const loggingFeature: Feature = {
       const level = logLevelOf(given);
       if (level === undefined) {
         throw invalidParams(
-          `"level" must be one of ${logLevels.join(', ')}; this is ${describe(given)}`,
+          `"level" must be one of ${logLevels.join(', ')}; this is ${inspectValue(given)}`,
         );
       }
       scopeOfCall(call).log.setLevel(level);

@@ -4,7 +4,7 @@
  */
 import { inPlaceOf } from '../../actors/exchange.ts';
 import type { RequestHandler } from '../../actors/exchange.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { FeatureHandler } from './feature.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
@@ -55,7 +55,7 @@ export function withMiddleware(
       if (isJsonObject(result)) return result;
       // Thrown here, because the router would blame the handler.
       throw new TypeError(
-        `A middleware must give a result, such as what next() gave; for ${call.request.method} it gave ${describe(result)}`,
+        `A middleware must give a result, such as what next() gave; for ${call.request.method} it gave ${inspectValue(result)}`,
       );
     };
     const { recover } = handler;

@@ -2,7 +2,7 @@
  * What handlers give, checked and brought into one form. Handlers are user code: they may give
  * anything.
  */
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { base64, textBlock } from '../../protocol/content.ts';
 import type { ContentBlock, ResourceContents } from '../../protocol/content.ts';
 import type { Dialect, ToolResultItem } from '../../protocol/dialects/dialect.ts';
@@ -20,7 +20,7 @@ export function readToolOutput(output: unknown, tool: string): ToolResultItem {
   if (Array.isArray(output)) return contentAlone(readBlocks(output));
   if (!isJsonObject(output)) {
     throw new TypeError(
-      `a tool gives a string, content blocks, or an object with "content" or "structured"; this is ${describe(output)}`,
+      `a tool gives a string, content blocks, or an object with "content" or "structured"; this is ${inspectValue(output)}`,
     );
   }
   const { content, structured, isError, _meta } = output;
@@ -42,7 +42,7 @@ export function readToolOutput(output: unknown, tool: string): ToolResultItem {
 /** @throws {TypeError} JSON writes it as another value than an object, or loses its entries */
 function assertStructured(value: unknown, tool: string): asserts value is JsonObject {
   if (!isJsonObject(value)) {
-    throw new TypeError(`${tool}: "structured" must be an object, got ${describe(value)}`);
+    throw new TypeError(`${tool}: "structured" must be an object, got ${inspectValue(value)}`);
   }
   const lost = value instanceof Date ? '' : lossyIn(value);
   if (lost === undefined) return;
@@ -78,10 +78,10 @@ function readBlocks(content: unknown): readonly ContentBlock[] {
 
 function checkBlocks(content: unknown): asserts content is readonly ContentBlock[] {
   if (!Array.isArray(content)) {
-    throw new TypeError(`"content" must be a list of blocks, this is ${describe(content)}`);
+    throw new TypeError(`"content" must be a list of blocks, this is ${inspectValue(content)}`);
   }
   for (const [at, block] of content.entries()) {
-    const fault = faultOfBlock(block);
+    const fault = validateBlock(block);
     if (fault !== undefined) throw new TypeError(`content block ${at} ${fault}`);
   }
 }
@@ -104,12 +104,12 @@ export function readPromptOutput(output: unknown): CheckedPrompt {
   if (Array.isArray(output)) return messagesAlone(readMessages(output));
   if (!isJsonObject(output)) {
     throw new TypeError(
-      `a prompt gives a string, messages, or an object with "messages"; this is ${describe(output)}`,
+      `a prompt gives a string, messages, or an object with "messages"; this is ${inspectValue(output)}`,
     );
   }
   const { description, messages, _meta } = output;
   if (description !== undefined && typeof description !== 'string') {
-    throw new TypeError(`"description" must be a string, this is ${describe(description)}`);
+    throw new TypeError(`"description" must be a string, this is ${inspectValue(description)}`);
   }
   return {
     description,
@@ -129,21 +129,21 @@ function readMessages(messages: unknown): readonly PromptMessage[] {
 
 function checkMessages(messages: unknown): asserts messages is readonly PromptMessage[] {
   if (!Array.isArray(messages)) {
-    throw new TypeError(`"messages" must be a list, this is ${describe(messages)}`);
+    throw new TypeError(`"messages" must be a list, this is ${inspectValue(messages)}`);
   }
   for (const [at, message] of messages.entries()) {
-    const fault = faultOfMessage(message);
+    const fault = validateMessage(message);
     if (fault !== undefined) throw new TypeError(`message ${at} ${fault}`);
   }
 }
 
-function faultOfMessage(message: unknown): string | undefined {
-  if (!isJsonObject(message)) return `must be an object, this is ${describe(message)}`;
+function validateMessage(message: unknown): string | undefined {
+  if (!isJsonObject(message)) return `must be an object, this is ${inspectValue(message)}`;
   const { role, content } = message;
   if (role !== 'user' && role !== 'assistant') {
-    return `must have the role "user" or "assistant", this is ${describe(role)}`;
+    return `must have the role "user" or "assistant", this is ${inspectValue(role)}`;
   }
-  const fault = faultOfBlock(content);
+  const fault = validateBlock(content);
   return fault === undefined ? undefined : `has a "content" that ${fault}`;
 }
 
@@ -171,12 +171,12 @@ function checkContents(
 ): asserts output is readonly ResourceContents[] {
   if (!Array.isArray(output)) {
     throw new TypeError(
-      `reading ${describe(uri)} must give a string, bytes or a list of contents; this is ${describe(output)}`,
+      `reading ${inspectValue(uri)} must give a string, bytes or a list of contents; this is ${inspectValue(output)}`,
     );
   }
   for (const [at, contents] of output.entries()) {
-    const fault = faultOfContents(contents);
-    if (fault !== undefined) throw new TypeError(`contents ${at} of ${describe(uri)} ${fault}`);
+    const fault = validateContents(contents);
+    if (fault !== undefined) throw new TypeError(`contents ${at} of ${inspectValue(uri)} ${fault}`);
   }
 }
 
@@ -190,35 +190,36 @@ const members: { readonly [type: string]: readonly string[] } = {
 };
 
 /** What is wrong with a content block; undefined if nothing is. */
-function faultOfBlock(block: unknown): string | undefined {
-  if (!isJsonObject(block)) return `must be an object, this is ${describe(block)}`;
+function validateBlock(block: unknown): string | undefined {
+  if (!isJsonObject(block)) return `must be an object, this is ${inspectValue(block)}`;
   const { type, resource, data } = block;
   const needed = typeof type === 'string' && Object.hasOwn(members, type) && members[type];
   if (!needed) {
-    return `must have a type of ${Object.keys(members).join(', ')}; this is ${describe(type)}`;
+    return `must have a type of ${Object.keys(members).join(', ')}; this is ${inspectValue(type)}`;
   }
   if (type === 'resource') {
-    const fault = faultOfContents(resource);
+    const fault = validateContents(resource);
     return fault === undefined ? undefined : `has a "resource" that ${fault}`;
   }
   const missing = needed.find((member) => typeof block[member] !== 'string');
   if (missing !== undefined) {
-    return `must have a string "${missing}", this is ${describe(block[missing])}`;
+    return `must have a string "${missing}", this is ${inspectValue(block[missing])}`;
   }
   return needed.includes('data') && !isBase64(data) ? 'has "data" that is no base64' : undefined;
 }
 
 /** What is wrong with the contents of a resource; undefined if nothing is. */
-function faultOfContents(contents: unknown): string | undefined {
-  if (!isJsonObject(contents)) return `must be an object, this is ${describe(contents)}`;
+function validateContents(contents: unknown): string | undefined {
+  if (!isJsonObject(contents)) return `must be an object, this is ${inspectValue(contents)}`;
   const { uri, mimeType, text, blob } = contents;
-  if (typeof uri !== 'string') return `must have a string "uri", this is ${describe(uri)}`;
+  if (typeof uri !== 'string') return `must have a string "uri", this is ${inspectValue(uri)}`;
   if (mimeType !== undefined && typeof mimeType !== 'string') {
-    return `must have a string "mimeType" or none, this is ${describe(mimeType)}`;
+    return `must have a string "mimeType" or none, this is ${inspectValue(mimeType)}`;
   }
   if (typeof text === 'string') return undefined;
-  if (blob === undefined) return `must have a string "text" or "blob", "text" is ${describe(text)}`;
-  return isBase64(blob) ? undefined : `must have base64 in "blob", this is ${describe(blob)}`;
+  if (blob === undefined)
+    return `must have a string "text" or "blob", "text" is ${inspectValue(text)}`;
+  return isBase64(blob) ? undefined : `must have base64 in "blob", this is ${inspectValue(blob)}`;
 }
 
 /**

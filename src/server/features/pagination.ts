@@ -4,7 +4,7 @@
  *
  * @see MCP 2025-11-25, server/utilities/pagination
  */
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import type { ProtocolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -70,7 +70,7 @@ export function firstPage<T extends { readonly uri: string }>(
 }
 
 function unknownCursor(cursor: unknown): ProtocolError {
-  return invalidParams(`the cursor ${describe(cursor)} is none that this list gave`);
+  return invalidParams(`the cursor ${inspectValue(cursor)} is none that this list gave`);
 }
 
 /** The cursor of a list that is ordered by a text: it names the text of the last item. */

@@ -5,7 +5,7 @@
  */
 import { isThenable } from '../../actors/exchange.ts';
 import type { Exchange } from '../../actors/exchange.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
@@ -29,7 +29,7 @@ export function promptsFeature(prompts: OfferedItems<Prompt>, inForce: InForce):
   const get = (prompt: Prompt, checked: Checked, call: Exchange) => {
     if (!checked.ok) {
       throw invalidParams(
-        `the prompt ${describe(prompt.name)} was called with invalid arguments: ${checked.fault}`,
+        `the prompt ${inspectValue(prompt.name)} was called with invalid arguments: ${checked.fault}`,
       );
     }
     const { dialect } = call.request.peer;
@@ -82,7 +82,7 @@ export function findPrompt(prompts: SeenItems<Prompt>, name: string): Prompt {
  */
 function checkArguments(prompt: Prompt, values: unknown): ReturnType<SchemaCheck> {
   if (!isJsonObject(values)) {
-    throw invalidParams(`"arguments" must be an object, this is ${describe(values)}`);
+    throw invalidParams(`"arguments" must be an object, this is ${inspectValue(values)}`);
   }
   const declared = promptArguments(prompt);
   const given = Object.keys(values).map((name): [string, string] => {
@@ -91,7 +91,9 @@ function checkArguments(prompt: Prompt, values: unknown): ReturnType<SchemaCheck
   });
   for (const [name, { required }] of Object.entries(declared)) {
     if (!required || Object.hasOwn(values, name)) continue;
-    throw invalidParams(`the prompt ${describe(prompt.name)} needs the argument ${describe(name)}`);
+    throw invalidParams(
+      `the prompt ${inspectValue(prompt.name)} needs the argument ${inspectValue(name)}`,
+    );
   }
   const value = Object.fromEntries(given);
   const { arguments: schema } = prompt;
@@ -102,7 +104,7 @@ function checkArguments(prompt: Prompt, values: unknown): ReturnType<SchemaCheck
 export function unknownArgument(prompt: Prompt, name: string) {
   const has = someOf(Object.keys(promptArguments(prompt)));
   return invalidParams(
-    `the prompt ${describe(prompt.name)} has no argument ${describe(name)}; it has ${has}`,
+    `the prompt ${inspectValue(prompt.name)} has no argument ${inspectValue(name)}; it has ${has}`,
   );
 }
 

@@ -15,7 +15,7 @@ import type { FileOfSkill, Skill, SkillFinder } from '../define/skill.ts';
 import { toolRules } from '../define/tool.ts';
 import type { Tool } from '../define/tool.ts';
 import { appMimeType } from '../../protocol/apps.ts';
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ForSome } from '../define/visible.ts';
@@ -23,7 +23,7 @@ import { skillScheme } from '../../protocol/skills.ts';
 import { contextOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { Visibility } from './visibility.ts';
-import type { ItemAsker, Eyes, SeenList } from './visibility.ts';
+import type { ItemAsker, CallerView, VisibleList } from './visibility.ts';
 
 /**
  * An item of a list, with its place. Later items have higher places, and the place of a removed
@@ -60,7 +60,9 @@ export class Registry<T> {
     this.#rules = rules;
     this.#check = check;
     if (!Array.isArray(items)) {
-      throw new TypeError(`The ${rules.kind}s of a server are a list; this is ${describe(items)}`);
+      throw new TypeError(
+        `The ${rules.kind}s of a server are a list; this is ${inspectValue(items)}`,
+      );
     }
     for (const item of items as readonly T[]) this.add(item);
   }
@@ -168,7 +170,7 @@ export class Registry<T> {
 export type SeenItems<T> = Pick<Registry<T>, 'get' | 'list' | 'keys'>;
 
 /** The items of one kind as the features look at them: some may exist for some callers only. */
-export class OfferedItems<T extends ForSome> extends Registry<T> implements SeenList {
+export class OfferedItems<T extends ForSome> extends Registry<T> implements VisibleList {
   readonly visibility: Visibility;
   readonly #forSession = new Set<(session: SessionScope) => void>();
   /** Whether there are such items; undefined if that has to be looked at again. */
@@ -221,7 +223,7 @@ export class OfferedItems<T extends ForSome> extends Registry<T> implements Seen
     return this.isForSome ? { ...hints, scope: 'private' } : hints;
   }
 
-  answerTo(eyes: Eyes): string {
+  answerTo(eyes: CallerView): string {
     const places = new ItemsInSight(this, eyes).list().map(({ place }) => place);
     return `${this.#announced}:${places.join()}`;
   }
@@ -268,9 +270,9 @@ export function itemsAtDoor<T extends ForSome>(
 
 class ItemsInSight<T extends ForSome> implements SeenItems<T> {
   readonly #items: OfferedItems<T>;
-  readonly #eyes: Eyes;
+  readonly #eyes: CallerView;
 
-  constructor(items: OfferedItems<T>, eyes: Eyes) {
+  constructor(items: OfferedItems<T>, eyes: CallerView) {
     this.#items = items;
     this.#eyes = eyes;
   }
@@ -322,7 +324,7 @@ export class OfferedSkills extends OfferedItems<Skill> {
     );
     const found: unknown = (await this.find?.(contextOf(call))) ?? [];
     if (!Array.isArray(found)) {
-      throw new TypeError(`"skills" must give a list of skills, this is ${describe(found)}`);
+      throw new TypeError(`"skills" must give a list of skills, this is ${inspectValue(found)}`);
     }
     const eyes = this.visibility.eyesOf(call.request);
     for (const skill of found as readonly Skill[]) {
@@ -370,7 +372,7 @@ export function catalogOf(definition: ServerDefinition): ServerCatalog {
     if (uri === undefined) return;
     const template = () => resourceTemplates.list().find(({ item }) => item.match(uri))?.item;
     const page = resources.get(uri) ?? template();
-    const named = `The tool "${name}" names the app resource ${describe(uri)}`;
+    const named = `The tool "${name}" names the app resource ${inspectValue(uri)}`;
     if (!page) {
       throw new TypeError(
         `${named}, which the server does not have: define it with defineAppResource, and add it first`,
@@ -378,7 +380,7 @@ export function catalogOf(definition: ServerDefinition): ServerCatalog {
     }
     if (page.mimeType === appMimeType) return;
     throw new TypeError(
-      `${named}, whose mimeType must be "${appMimeType}", this is ${describe(page.mimeType)}`,
+      `${named}, whose mimeType must be "${appMimeType}", this is ${inspectValue(page.mimeType)}`,
     );
   };
   return {

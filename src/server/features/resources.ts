@@ -6,7 +6,7 @@
 import { isThenable } from '../../actors/exchange.ts';
 import type { Exchange } from '../../actors/exchange.ts';
 import type { Retained } from '../../actors/room.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { isRetry } from '../../protocol/input-required.ts';
@@ -14,7 +14,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
 import { latestHandshake } from '../../protocol/dialects/registry.ts';
 import type { ServerCatalog } from './registry.ts';
-import type { ItemAsker, Eyes } from './visibility.ts';
+import type { ItemAsker, CallerView } from './visibility.ts';
 import { hintsOf, uncached } from '../define/caching.ts';
 import { isUri } from '../define/uri-template.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
@@ -72,7 +72,7 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
   };
 
   const findByTemplate = (uri: string, asker: ItemAsker): ReadableResource => {
-    if (!isUri(uri)) throw invalidParams(`"uri" must be a URI, this is ${describe(uri)}`);
+    if (!isUri(uri)) throw invalidParams(`"uri" must be a URI, this is ${inspectValue(uri)}`);
     for (const { item } of resourceTemplates.seenBy(asker).list()) {
       const variables = item.match(uri);
       if (!variables) continue;
@@ -168,7 +168,7 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
 export function isResourceSeen(
   uri: string,
   { resources, resourceTemplates, skills }: ServerCatalog,
-  eyes: Eyes,
+  eyes: CallerView,
 ): boolean {
   const resource = resources.get(uri);
   const templates = resourceTemplates.list().filter(({ item }) => item.match(uri) !== undefined);
@@ -304,9 +304,9 @@ async function readList(
   context: HandlerContext,
 ): Promise<readonly ResourceDescription[]> {
   const listed: unknown = await template.list?.(context);
-  const what = `the list of the template ${describe(template.uriTemplate)}`;
+  const what = `the list of the template ${inspectValue(template.uriTemplate)}`;
   if (!Array.isArray(listed)) {
-    throw new TypeError(`${what} must be a list of resources, this is ${describe(listed)}`);
+    throw new TypeError(`${what} must be a list of resources, this is ${inspectValue(listed)}`);
   }
   const resources: readonly unknown[] = listed;
   return resources.map((resource, at) => {
@@ -319,6 +319,6 @@ function checkListed(resource: unknown, what: string): asserts resource is Resou
   for (const member of ['uri', 'name']) {
     const value = isJsonObject(resource) ? resource[member] : undefined;
     if (typeof value === 'string') continue;
-    throw new TypeError(`${what} must have a string "${member}", this is ${describe(value)}`);
+    throw new TypeError(`${what} must have a string "${member}", this is ${inspectValue(value)}`);
   }
 }

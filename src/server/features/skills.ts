@@ -7,7 +7,7 @@ import type { Exchange } from '../../actors/exchange.ts';
 import { describeFile, fileIn, listedSkill } from '../define/skill.ts';
 import type { FileOfSkill, Skill } from '../define/skill.ts';
 import type { ResourceDescription } from '../define/resource.ts';
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import { utf8Of } from '../../protocol/content.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import { directoryMimeType, pathBelow, skillsExtension } from '../../protocol/skills.ts';
@@ -28,7 +28,7 @@ export async function readSkillFile(
   if (content instanceof Uint8Array) return utf8Of(content) ?? content;
   const wanted = 'must give a string or bytes';
   throw new TypeError(
-    `Reading ${describe(path)} of ${skill.uri} ${wanted}, this is ${describe(content)}`,
+    `Reading ${inspectValue(path)} of ${skill.uri} ${wanted}, this is ${inspectValue(content)}`,
   );
 }
 
@@ -98,5 +98,5 @@ function childrenOf(uri: string, skills: readonly Skill[]): readonly ResourceDes
     return [...children.values()].sort((one, other) => (one.uri < other.uri ? -1 : 1));
   }
   const what = fileIn(skills, uri) ? 'is a file, not a directory' : 'is no directory of a skill';
-  throw invalidParams(`${describe(uri)} ${what}`);
+  throw invalidParams(`${inspectValue(uri)} ${what}`);
 }

@@ -20,7 +20,7 @@ import type { UpstreamWatch } from '../define/upstream.ts';
 import type { Feature } from './feature.ts';
 import type { ServerCatalog, OfferedItems } from './registry.ts';
 import { isResourceSeen } from './resources.ts';
-import { ToldAnswers } from './visibility.ts';
+import { LastAnswers } from './visibility.ts';
 import type { ItemAsker } from './visibility.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
 
@@ -36,7 +36,7 @@ interface Open {
   /** Who listens, if what it sees depends on that; undefined if an upstream says what there is. */
   readonly asker: ItemAsker | undefined;
   /** What it was told of the lists that it listens for. Made once somebody sees less than others. */
-  told: ToldAnswers | undefined;
+  told: LastAnswers | undefined;
 }
 
 /** What a client listens to that has an upstream. */
@@ -83,7 +83,7 @@ export function subscriptionsFeature(
   const toldTo = (asker: ItemAsker, methods: readonly string[]) => {
     const all = methods.flatMap((method) => lists[method] ?? []);
     if (partial(all).length === 0) return undefined;
-    return new ToldAnswers(asker, all, tools.visibility);
+    return new LastAnswers(asker, all, tools.visibility);
   };
   const isBlind = (open: Open, method: string, uri: string | undefined) => {
     const { asker, interests } = open;

@@ -9,7 +9,7 @@ import { fullParties } from '../../actors/limits.ts';
 import type { Retained } from '../../actors/room.ts';
 import { taskMachine } from '../../../packages/tasks/src/task.machine.ts';
 import type { TaskInput } from '../../../packages/tasks/src/task.machine.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import {
   ErrorCode,
   ProtocolError,
@@ -570,7 +570,7 @@ export class TaskBook {
         return { ...response, error: { ...response.error, data } };
       }
       if (isJsonObject(result)) return { ...response, result };
-      throw new TypeError(`as JSON it is ${describe(result)}`);
+      throw new TypeError(`as JSON it is ${inspectValue(result)}`);
     } catch (error) {
       this.#report({
         level: 'error',

@@ -12,8 +12,8 @@ import { readInputResponses } from '../../protocol/input-required.ts';
 import type { Notice } from '../../protocol/subscriptions.ts';
 import type { OfferedItems } from './registry.ts';
 import type { Tool } from '../define/tool.ts';
-import { faultOfResumption, machineOfTool } from '../define/tool-machine.ts';
-import { describe } from '../../protocol/classify.ts';
+import { validateResumption, machineOfTool } from '../define/tool-machine.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import { readSupervisedCall } from '../../protocol/durable-calls.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { PerSession, scopeOfCall } from '../session/session-scope.ts';
@@ -60,7 +60,7 @@ export function asCall<T extends Pick<Tool, 'taskSupport'>>(tool: T): T {
 
 /** The retryable error of a call that an earlier process had: its handler may have run. */
 function notRepeated(params: JsonObject | undefined): ProtocolError {
-  const name = describe(params?.['name']);
+  const name = inspectValue(params?.['name']);
   const message = `The process that ran ${name} has ended, and the tool is not durable: it may have done a part of its work`;
   const data = { reason: 'process-ended', retryable: true };
   return new ProtocolError(ErrorCode.serverUnavailable, message, data);
@@ -104,7 +104,7 @@ export function tasksFeature(
       const wanted =
         isOffered && tool && dialect.taskRequest(calls ? asCall(tool) : tool, params, capabilities);
       if (!wanted && calls) {
-        const faultOf = (checkpoint: unknown) => faultOfResumption(tool as Tool, checkpoint);
+        const faultOf = (checkpoint: unknown) => validateResumption(tool as Tool, checkpoint);
         return calls.serve(call, { handler, faultOf }, inRounds.has(call));
       }
       const supervised = isSupervised ? readSupervisedCall(params) : undefined;

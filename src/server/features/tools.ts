@@ -6,7 +6,7 @@
 import { isThenable } from '../../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { metaWithApp, uiExtension } from '../../protocol/apps.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { ToolItem, ToolResultItem } from '../../protocol/dialects/dialect.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import { latestHandshake } from '../../protocol/dialects/registry.ts';
@@ -49,7 +49,7 @@ export function toolsFeature(tools: OfferedItems<Tool>, inForce: InForce): Featu
     const tool = typeof name === 'string' ? seen.get(name) : undefined;
     if (!tool) throw unknownName('tool', stringParam(params, 'name'), seen.keys());
     if (!isJsonObject(args)) {
-      throw invalidParams(`"arguments" must be an object, this is ${describe(args)}`);
+      throw invalidParams(`"arguments" must be an object, this is ${inspectValue(args)}`);
     }
     let callable = callables.get(tool);
     if (!callable) {

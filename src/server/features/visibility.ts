@@ -6,7 +6,7 @@ import type { Report } from '../../actors/facts.ts';
 import type { CalledRequest } from '../../actors/exchange.ts';
 import { sessionView } from '../context/session-view.ts';
 import type { ForSome, ItemViewer, VisibleByTag } from '../define/visible.ts';
-import { describe } from '../../protocol/classify.ts';
+import { inspectValue } from '../../protocol/classify.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
@@ -22,23 +22,23 @@ export type VisibilityFactName =
   'visible.failed';
 
 /** A list of which each may see a part. */
-export interface SeenList {
+export interface VisibleList {
   /** What these eyes see of it, in a text: another text is another list. */
-  answerTo(eyes: Eyes): string;
+  answerTo(eyes: CallerView): string;
 }
 
 /** What the client of a session was told last. */
-interface Sight {
+interface LastSeen {
   viewer: ItemViewer;
-  readonly answers: Map<SeenList, string>;
+  readonly answers: Map<VisibleList, string>;
 }
 
 export class Visibility {
   /** See `ServerDefinition.visible`. */
   byTag: VisibleByTag;
   /** By the params of a request: each item is asked about once for it, however often it is looked up. */
-  readonly #eyes = new WeakMap<object, Eyes>();
-  readonly #sights = new WeakMap<SessionScope, Sight>();
+  readonly #eyes = new WeakMap<object, CallerView>();
+  readonly #sights = new WeakMap<SessionScope, LastSeen>();
   /** Whether a session of the server has ever enabled or disabled something. */
   isSwitched = false;
   /** Called if the caller of a session is another one than before, or may do something else. */
@@ -55,7 +55,7 @@ export class Visibility {
   }
 
   /** The eyes of a request's sender. */
-  eyesOf(asker: ItemAsker): Eyes {
+  eyesOf(asker: ItemAsker): CallerView {
     const key = asker.params ?? asker;
     let eyes = this.#eyes.get(key);
     if (eyes) return eyes;
@@ -71,18 +71,18 @@ export class Visibility {
   }
 
   /** Eyes that look anew. */
-  newEyes({ peer, origin, session: scope }: ItemAsker): Eyes {
+  newEyes({ peer, origin, session: scope }: ItemAsker): CallerView {
     const session = sessionIn({ scope });
     const viewer = {
       principal: origin?.principal,
       client: peer,
       session: sessionView(session, peer.dialect.version),
     };
-    return new Eyes(viewer, session, this);
+    return new CallerView(viewer, session, this);
   }
 
   /** A client gets a list, or subscribes. Without a session, it is told of changes by `subscriptions/listen` alone. */
-  shown(asker: ItemAsker, list?: SeenList): void {
+  shown(asker: ItemAsker, list?: VisibleList): void {
     const session = sessionIn({ scope: asker.session });
     if (!hasOwnSession(asker)) return;
     const eyes = this.eyesOf(asker);
@@ -97,13 +97,13 @@ export class Visibility {
   }
 
   /** The eyes of a session's client now; undefined if it was shown nothing. */
-  eyesIn(session: SessionScope): Eyes | undefined {
+  eyesIn(session: SessionScope): CallerView | undefined {
     const sight = this.#sights.get(session);
-    return sight && new Eyes(sight.viewer, session, this);
+    return sight && new CallerView(sight.viewer, session, this);
   }
 
   /** Whether any of these lists is another one than a session's client has got. One that got none is told of all. */
-  differ(session: SessionScope, lists: readonly SeenList[]): boolean {
+  differ(session: SessionScope, lists: readonly VisibleList[]): boolean {
     const answers = this.#sights.get(session)?.answers;
     const eyes = this.eyesIn(session);
     const known = lists.filter((list) => answers?.has(list));
@@ -112,7 +112,7 @@ export class Visibility {
   }
 
   /** Whether an item is there for a viewer. Asks the author's code. */
-  answer(item: ForSome, { viewer, session }: Eyes): boolean {
+  answer(item: ForSome, { viewer, session }: CallerView): boolean {
     const predicates = [...(item.visible ? [item.visible] : []), ...this.#predicatesOf(item)];
     return predicates.every((visible) => this.#ask(visible, item, viewer, session.report));
   }
@@ -126,7 +126,7 @@ export class Visibility {
     try {
       const answer = visible(viewer);
       if (typeof answer !== 'boolean') {
-        throw new TypeError(`it must give true or false at once, this is ${describe(answer)}`);
+        throw new TypeError(`it must give true or false at once, this is ${inspectValue(answer)}`);
       }
       this.#failing.delete(item);
       return answer;
@@ -140,7 +140,7 @@ export class Visibility {
       } = item as ForSome & {
         readonly [member: string]: unknown;
       };
-      const message = `"visible" of ${describe(uri)} failed, so it is hidden: ${textOfError(error)}`;
+      const message = `"visible" of ${inspectValue(uri)} failed, so it is hidden: ${textOfError(error)}`;
       report({ level: 'error', name: 'visible.failed', message, details: { error } });
       return false;
     }
@@ -152,7 +152,7 @@ export class Visibility {
 }
 
 /** What one viewer sees. Each item is asked about once. */
-export class Eyes {
+export class CallerView {
   readonly viewer: ItemViewer;
   readonly session: SessionScope;
   readonly #visibility: Visibility;
@@ -177,12 +177,12 @@ export class Eyes {
 }
 
 /** The answers that a subscription has told, or could have told, its client. */
-export class ToldAnswers {
+export class LastAnswers {
   readonly #asker: ItemAsker;
   readonly #visibility: Visibility;
-  readonly #answers = new Map<SeenList, string>();
+  readonly #answers = new Map<VisibleList, string>();
 
-  constructor(asker: ItemAsker, lists: readonly SeenList[], visibility: Visibility) {
+  constructor(asker: ItemAsker, lists: readonly VisibleList[], visibility: Visibility) {
     this.#asker = asker;
     this.#visibility = visibility;
     const eyes = visibility.newEyes(asker);
@@ -190,7 +190,7 @@ export class ToldAnswers {
   }
 
   /** Whether any of them is another one by now. */
-  differ(lists: readonly SeenList[]): boolean {
+  differ(lists: readonly VisibleList[]): boolean {
     const known = lists.filter((list) => this.#answers.has(list));
     return renew(this.#answers, known, this.#visibility.newEyes(this.#asker));
   }
@@ -202,7 +202,11 @@ function hasOwnSession({ peer, origin, session }: ItemAsker): boolean {
 }
 
 /** Looks anew. @returns whether any answer is another one */
-function renew(answers: Map<SeenList, string>, lists: readonly SeenList[], eyes: Eyes): boolean {
+function renew(
+  answers: Map<VisibleList, string>,
+  lists: readonly VisibleList[],
+  eyes: CallerView,
+): boolean {
   const changed = lists.filter((list) => {
     const before = answers.get(list);
     const now = list.answerTo(eyes);

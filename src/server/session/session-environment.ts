@@ -110,7 +110,7 @@ export interface SessionEnvironment {
 }
 
 /** The environment of sessions that are neither recorded nor replayed; they share it. */
-export const plainEnvironment: SessionEnvironment = {
+export const liveEnvironment: SessionEnvironment = {
   clock: (hostClock) => hostClock,
   begin: ({ server }) => server,
   handlers: (handlers) => handlers,

@@ -1,5 +1,5 @@
 /** What `call` and `shell` share: their options and their messages to a person. */
-import { fileCredentialStore, textOfFault } from 'mcp-actors/client';
+import { fileCredentialStore, formatConfigProblem } from 'mcp-actors/client';
 import type {
   CredentialStore,
   Era,
@@ -8,7 +8,7 @@ import type {
   PersonAuth,
   ServersOptions,
 } from 'mcp-actors/client';
-import { nearest, printable, printableLines, secretsGiven } from 'mcp-actors/internal';
+import { closestMatch, printable, printableLines, secretsGiven } from 'mcp-actors/internal';
 import { UsageError, neverShow, print } from '../command.ts';
 import { count } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
@@ -90,7 +90,7 @@ export function onlyServer(config: HostsConfig, name: string): HostsConfig {
 
 /** The error for a server that there is not. */
 export function noServer(name: string, names: readonly string[]): UsageError {
-  const near = nearest(name, names);
+  const near = closestMatch(name, names);
   const advice = near === undefined ? `There are ${names.join(', ')}` : `Did you mean ${near}?`;
   return new UsageError(`There is no server ${JSON.stringify(name)}. ${advice}`);
 }
@@ -219,7 +219,7 @@ export async function tell(command: string, ...lines: readonly string[]): Promis
  */
 export async function tellFaults(command: string, config: HostsConfig): Promise<void> {
   const { faults, remarks, servers } = config;
-  await tell(command, ...[...faults, ...remarks].map(textOfFault));
+  await tell(command, ...[...faults, ...remarks].map(formatConfigProblem));
   const isUsable = [...servers.values()].some(({ kind }) => kind === 'enabled');
   if (faults.length > 0 && !isUsable) throw new UsageError('There is no server to start');
 }

@@ -1,7 +1,7 @@
 /** A tool by what a person calls it, and why some tools are not there. */
 import type { FoundTool, MergedTool, Servers } from 'mcp-actors/client';
 import { headlineOf } from 'mcp-actors';
-import { nearest } from 'mcp-actors/internal';
+import { closestMatch } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { textOfFailure } from './exit-codes.ts';
 
@@ -65,7 +65,7 @@ export function absencesOf(servers: Servers): readonly string[] {
 
 function adviceFor(tools: readonly MergedTool[], wanted: string): string {
   if (tools.length === 0) return 'There are none';
-  const near = nearest(
+  const near = closestMatch(
     wanted,
     tools.flatMap(({ name, tool }) => [name, tool]),
   );

@@ -1,6 +1,6 @@
 /** The commands of the shell. */
 import type { Connection, FoundTool, MergedTool, Servers, ServerStatus } from 'mcp-actors/client';
-import { nearest, printableJson } from 'mcp-actors/internal';
+import { closestMatch, printableJson } from 'mcp-actors/internal';
 import type { ResourceContents } from 'mcp-actors';
 import { UsageError } from '../command.ts';
 import { columns, noServer } from './client-options.ts';
@@ -168,7 +168,7 @@ export class ShellCommands {
     if (name === undefined) return;
     const command = Object.hasOwn(this.#commands, name) ? this.#commands[name] : undefined;
     if (command) return command.run(args, signal);
-    const near = nearest(name, Object.keys(this.#commands));
+    const near = closestMatch(name, Object.keys(this.#commands));
     throw new UsageError(
       `There is no command ${JSON.stringify(name)}. ${near === undefined ? 'help lists them' : `Did you mean ${near}?`}`,
     );

@@ -1,5 +1,5 @@
 /** A server's questions, asked of the person at the terminal. */
-import { faultOfInput, formFields } from 'mcp-actors/client';
+import { validateInput, formFields } from 'mcp-actors/client';
 import type { ElicitProvider, FormField, FormProvider, UrlProvider } from 'mcp-actors/client';
 import { printable, printableName } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
@@ -59,7 +59,7 @@ function formProvider(server: string, { say, ask }: Terminal): FormProvider {
           return { action: refusals[line as keyof typeof refusals] };
         const value = line === '' ? field.default : valueOf(field, line);
         if (value === undefined && !required.includes(field.name)) break;
-        const fault = value === undefined ? 'is needed' : faultOfInput(field, value);
+        const fault = value === undefined ? 'is needed' : validateInput(field, value);
         if (fault === undefined) {
           content[field.name] = value;
           break;

@@ -1,6 +1,6 @@
 /** The arguments of a tool as people write them on a command line. */
 import { readFileSync } from 'node:fs';
-import { describe, isJsonObject, nearest, parseExactly } from 'mcp-actors/internal';
+import { inspectValue, isJsonObject, closestMatch, parseExactly } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import { UsageError } from '../command.ts';
 
@@ -61,7 +61,7 @@ function parse(text: string, where: string): JsonObject {
     );
   }
   if (isJsonObject(value)) return value;
-  throw new UsageError(`The arguments must be a JSON object; ${where} is ${describe(value)}`);
+  throw new UsageError(`The arguments must be a JSON object; ${where} is ${inspectValue(value)}`);
 }
 
 function fromPairs(pairs: readonly string[], tool: CalledTool): JsonObject {
@@ -96,7 +96,7 @@ function joined(before: string, more: string): string {
 
 /** A mistyped name is refused. Another one may be right if the schema allows it. */
 function refuseUnknown(key: string, known: readonly string[], isOpen: boolean, tool: string): void {
-  const near = nearest(key, known);
+  const near = closestMatch(key, known);
   if (isOpen && near === undefined) return;
   const names = known.length === 0 ? 'no arguments' : known.join(', ');
   const meant = near === undefined ? '.' : `. Did you mean ${near}?`;

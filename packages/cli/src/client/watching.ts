@@ -3,11 +3,11 @@ import { join, parse } from 'node:path';
 import type { ServersOptions } from 'mcp-actors/client';
 import type { ConnectionRecorder } from 'mcp-actors/recording';
 import { inspectorWish, openPage, openStately } from '../inspector.ts';
-import type { InspectorWish } from '../inspector.ts';
+import type { InspectorSettings } from '../inspector.ts';
 import type { RecordConnection } from '../recording.ts';
 import type { OptionTable } from '../options/option.ts';
 import { recordOptionsOf, recordWish } from '../options/record-options.ts';
-import type { RecordWish } from '../options/record-options.ts';
+import type { RecordSettings } from '../options/record-options.ts';
 
 export const watchOptions = {
   inspect: {
@@ -61,14 +61,14 @@ export async function watching(
   };
 }
 
-const openInspector = (wish: InspectorWish) =>
+const openInspector = (wish: InspectorSettings) =>
   wish.kind === 'page'
     ? openPage(wish.port, 'connections')
     : openStately(wish.port, 'connections are');
 
 /** A server may be started again, as a new connection: that has a number. */
 function recordersInto(
-  wish: RecordWish,
+  wish: RecordSettings,
   of: 'one' | 'each',
   recordInto: RecordConnection,
 ): (server: string) => ConnectionRecorder {

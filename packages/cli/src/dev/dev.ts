@@ -3,12 +3,12 @@ import { relative } from 'node:path';
 import { createMcpServer, defaultLimits, stdio } from 'mcp-actors';
 import type { McpServer, Report } from 'mcp-actors';
 import { defineUpstream } from 'mcp-actors/bridge';
-import { processLog, untilEnd } from 'mcp-actors/internal';
+import { processLog, waitForExit } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { inspectorWish, openInspector } from '../inspector.ts';
 import { fileSink } from '../log-file.ts';
 import { loaderFor, moduleAt } from '../module-server.ts';
-import { httpWish } from '../options/http-wish.ts';
+import { httpWish } from '../options/http-settings.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
 import { commandOf, helpOption } from '../options/parse-options.ts';
@@ -100,11 +100,11 @@ export const command = commandOf(
       if (process.stdin.isTTY) {
         terminal.takeKeys({ end: () => serving.ending.shutdown('q', drainTimeoutMs ?? 0) });
       }
-      return await untilEnd(serving, { log, drainTimeoutMs, release });
+      return await waitForExit(serving, { log, drainTimeoutMs, release });
     }
     const session = server.listen(stdio(), common);
     const serving = { ending: session, sessions: () => [session] };
-    return await untilEnd(serving, { log, drainTimeoutMs, release });
+    return await waitForExit(serving, { log, drainTimeoutMs, release });
   },
 );
 

@@ -139,7 +139,7 @@ class Runner {
   async #load(): Promise<void> {
     const { href } = pathToFileURL(this.#file);
     try {
-      const given: unknown = await serving.orServed(() => import(href) as Promise<object>);
+      const given: unknown = await serving.runOrServe(() => import(href) as Promise<object>);
       this.#server = serverIn(given);
       const { definition } = this.#server;
       const machines = (definition.tools ?? []).filter((tool) => 'machine' in tool);
@@ -201,7 +201,7 @@ function faultText(error: unknown, file: string): string {
   if (typeof stack !== 'string' || text.includes(resolve(file))) return text;
   const frames = stack.split('\n').filter((line) => /^ +at /.test(line));
   const theirs = frames.filter(
-    (line) => !/node:|node_modules|data:text|orServed|Runner\./.test(line),
+    (line) => !/node:|node_modules|data:text|runOrServe|Runner\./.test(line),
   );
   return [text, ...theirs.slice(0, maxFrames)].join('\n');
 }

@@ -29,7 +29,7 @@ export class DevTerminal implements CallObserver {
     return (outcome) => {
       if (!this.#showsCalls) return;
       const took = Math.round(performance.now() - startedAt);
-      this.say(`${inWords(call)} ${took} ms${outcomeInWords(outcome)}`);
+      this.say(`${inWords(call)} ${took} ms${describeOutcome(outcome)}`);
     };
   }
 
@@ -71,7 +71,7 @@ function inWords({ method, params = {} }: SeenCall): string {
   return printable(whole.length > maxShown ? `${whole.slice(0, maxShown)}…` : whole);
 }
 
-function outcomeInWords(outcome: JsonObject | Error): string {
+function describeOutcome(outcome: JsonObject | Error): string {
   if (outcome instanceof Error) return `, failed: ${outcome.message}`;
   if (outcome['resultType'] === 'input_required') return ', asks the client';
   return outcome['isError'] === true ? ', the tool failed' : '';

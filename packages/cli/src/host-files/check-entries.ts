@@ -1,7 +1,7 @@
 /** Says which hosts have the server in their files, and whether it starts as it is written there. */
-import { openConfig, readHosts, textOfFault } from 'mcp-actors/client';
+import { openConfig, readHosts, formatConfigProblem } from 'mcp-actors/client';
 import type { HostsConfig, Servers } from 'mcp-actors/client';
-import { describe, isJsonObject, printableName } from 'mcp-actors/internal';
+import { inspectValue, isJsonObject, printableName } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import { hideSecretsOf } from '../client/client-options.ts';
 import { textOfFailure } from '../client/exit-codes.ts';
@@ -75,7 +75,7 @@ async function readEntry({
     if (text.trim() === '') return { finding: { kind: 'absent', why: 'does not have it' } };
     const entry = await namingFile(file.path, () => file.format.read(text, path));
     if (entry === undefined) return { finding: { kind: 'absent', why: 'does not have it' } };
-    if (!isJsonObject(entry)) return broken(`has it as ${describe(entry)}, which is no server`);
+    if (!isJsonObject(entry)) return broken(`has it as ${inspectValue(entry)}, which is no server`);
     const { enabled, disabled } = entry;
     if (enabled === false || disabled === true) return broken('has it, but switched off');
     return { entry: commonEntry(entry) };
@@ -115,7 +115,7 @@ async function greeted(
   signal: AbortSignal,
 ): Promise<Finding> {
   if (server?.kind === 'invalid') {
-    const faults = server.faults.map(({ key, message }) => textOfFault({ key, message }));
+    const faults = server.faults.map(({ key, message }) => formatConfigProblem({ key, message }));
     return { kind: 'broken', why: `has it wrongly: ${faults.join('; ')}` };
   }
   try {

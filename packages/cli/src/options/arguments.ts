@@ -1,16 +1,16 @@
 /** Reads the command line and the environment into what the command must do. */
-import { nearest } from 'mcp-actors/internal';
+import { closestMatch } from 'mcp-actors/internal';
 import type { LogThreshold } from 'mcp-actors/serve';
 import type { Limits } from 'mcp-actors';
 import { inspectorWish } from '../inspector.ts';
-import type { InspectorWish } from '../inspector.ts';
-import { httpWish } from './http-wish.ts';
-import type { HttpWish } from './http-wish.ts';
+import type { InspectorSettings } from '../inspector.ts';
+import { httpWish } from './http-settings.ts';
+import type { HttpSettings } from './http-settings.ts';
 import { recordWish } from './record-options.ts';
-import type { RecordWish } from './record-options.ts';
+import type { RecordSettings } from './record-options.ts';
 import { limitsIn, options } from './serve-options.ts';
-import { openApiWish } from './openapi-wish.ts';
-import type { OpenApiWish } from './openapi-wish.ts';
+import { openApiWish } from './openapi-settings.ts';
+import type { OpenApiSettings } from './openapi-settings.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 
 import { UsageError, commandNames, helpTopics, isCommandName } from '../command.ts';
@@ -37,12 +37,12 @@ export interface ServeInvocation {
   readonly primaryRoot: string | undefined;
   readonly chdir: boolean;
   readonly searchTimeoutMs: number;
-  readonly inspect: InspectorWish | undefined;
-  readonly record: RecordWish | undefined;
+  readonly inspect: InspectorSettings | undefined;
+  readonly record: RecordSettings | undefined;
   /** Over HTTP in place of stdio. */
-  readonly http: HttpWish | undefined;
+  readonly http: HttpSettings | undefined;
   /** The operations of a document in place of the workspace. */
-  readonly openApi: OpenApiWish | undefined;
+  readonly openApi: OpenApiSettings | undefined;
   /** A module whose newest code is served in place of the workspace. */
   readonly watch: string | undefined;
   /** Where a module that is served in place of the workspace keeps its tasks and calls. */
@@ -106,7 +106,7 @@ function helpOn(topic: string | undefined): Invocation {
   if (topic === undefined || topic.startsWith('-')) return { kind: 'help' };
   const known = helpTopics.find((each) => each === topic);
   if (known !== undefined) return { kind: 'help', topic: known };
-  const near = nearest(topic, [...commandNames, ...helpTopics]);
+  const near = closestMatch(topic, [...commandNames, ...helpTopics]);
   const advice = near === undefined ? 'See mcp-actors help' : `Did you mean ${near}?`;
   throw new UsageError(`There is no command and no topic ${JSON.stringify(topic)}. ${advice}`);
 }

@@ -8,7 +8,7 @@ import type {
   OptionValue,
   Quantities,
 } from './option.ts';
-import { nearest } from 'mcp-actors/internal';
+import { closestMatch } from 'mcp-actors/internal';
 import { parseQuantity } from './units.ts';
 import { UsageError, print } from '../command.ts';
 import type { Command } from '../command.ts';
@@ -212,7 +212,7 @@ function quantitiesOf(
 }
 
 function unknownQuantity(flag: string, name: string, quantities: Quantities['quantities']): string {
-  const near = nearest(name, Object.keys(quantities));
+  const near = closestMatch(name, Object.keys(quantities));
   const advice = near === undefined ? 'See mcp-actors help limits' : `Did you mean ${near}?`;
   return `${flag}: there is no ${JSON.stringify(name)}. ${advice}`;
 }
@@ -256,7 +256,7 @@ function given(name: string, args: readonly string[]): string {
 function adviceFor(name: string, table: OptionTable, command: string): string {
   const setting = settingFor(name, table);
   if (setting !== undefined) return `Write ${setting}`;
-  const near = nearest(name, Object.keys(table));
+  const near = closestMatch(name, Object.keys(table));
   const meant = near === undefined ? '' : `Did you mean --${near}? `;
   return `${meant}See ${command} --help; to name a file or directory that begins with a dash, write ./${name}`;
 }

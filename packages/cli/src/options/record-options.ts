@@ -5,7 +5,7 @@ import type { OptionTable } from './option.ts';
 import { size } from './option.ts';
 
 /** What `--record` asks for. */
-export interface RecordWish {
+export interface RecordSettings {
   /** A new file, or a directory. */
   readonly path: string;
   /** Bytes. */
@@ -30,7 +30,7 @@ export function recordWish(values: {
   readonly record: string | undefined;
   readonly 'record-limit': number | undefined;
   readonly 'record-unredacted': boolean;
-}): RecordWish | undefined {
+}): RecordSettings | undefined {
   const { record: path, 'record-limit': maxBytes, 'record-unredacted': unredacted } = values;
   if (path !== undefined) return { path, maxBytes, redact: !unredacted };
   if (maxBytes === undefined && !unredacted) return undefined;

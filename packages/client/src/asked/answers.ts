@@ -11,7 +11,7 @@ import { anyMethod } from '../../../../src/actors/exchange.ts';
 import type { RequestHandler } from '../../../../src/actors/exchange.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import { BoundedMap } from '../../../../src/protocol/bounded-map.ts';
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import {
   ErrorCode,
   ProtocolError,
@@ -19,11 +19,11 @@ import {
   textOfError,
 } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { without } from '../../../../src/protocol/dialects/members.ts';
-import { faultOfAnswer } from '../../../../src/protocol/input-required.ts';
+import { omit } from '../../../../src/protocol/dialects/members.ts';
+import { validateAnswer } from '../../../../src/protocol/input-required.ts';
 import { Method } from '../../../../src/protocol/methods.ts';
-import { faultOfToolUses } from '../../../../src/protocol/tool-uses.ts';
-import { faultOfForm, formAnswer } from './form-answer.ts';
+import { validateToolUses } from '../../../../src/protocol/tool-uses.ts';
+import { validateForm, formAnswer } from './form-answer.ts';
 import type {
   Asked,
   ElicitProvider,
@@ -134,7 +134,7 @@ export class Answers {
     if (!answer) {
       throw new ProtocolError(
         ErrorCode.methodNotFound,
-        `The host does not answer ${describe(method)}`,
+        `The host does not answer ${inspectValue(method)}`,
       );
     }
     const withdraw = (): void => this.#host.withdrawn(method);
@@ -202,14 +202,14 @@ export class Answers {
   async #continue(sample: SampleProvider, params: JsonObject, asked: Asked): Promise<JsonObject> {
     const { messages, tools, toolChoice } = params;
     if (!Array.isArray(messages)) {
-      throw invalidParams(`"messages" must be an array, this is ${describe(messages)}`);
+      throw invalidParams(`"messages" must be an array, this is ${inspectValue(messages)}`);
     }
     const { sampling } = this.capabilities('told');
     const mayUseTools = isJsonObject(sampling) && sampling['tools'] !== undefined;
     if (!mayUseTools && (tools !== undefined || toolChoice !== undefined)) {
       throw invalidParams('the host has not declared "sampling.tools"');
     }
-    const fault = faultOfToolUses(messages);
+    const fault = validateToolUses(messages);
     if (fault !== undefined) throw invalidParams(fault);
     return checkedAnswer(Method.createMessage, await sample(params as SampleRequest, asked));
   }
@@ -222,14 +222,16 @@ export class Answers {
     if (!provider) throw invalidParams('the host has not declared "elicitation.url"');
     const { message, url, elicitationId: id } = params;
     if (typeof message !== 'string') {
-      throw invalidParams(`"message" must be a string, this is ${describe(message)}`);
+      throw invalidParams(`"message" must be a string, this is ${inspectValue(message)}`);
     }
     // The host will open the URL, so only web URLs are allowed.
     if (
       typeof url !== 'string' ||
       !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')
     ) {
-      throw invalidParams(`"url" must be an absolute http or https URL, this is ${describe(url)}`);
+      throw invalidParams(
+        `"url" must be an absolute http or https URL, this is ${inspectValue(url)}`,
+      );
     }
     const completed = new Promise<void>((resolve) => {
       if (typeof id === 'string') (this.#open ??= new BoundedMap(maxOpenUrls)).set(id, resolve);
@@ -254,9 +256,10 @@ async function fillIn(
   asked: Asked,
 ): Promise<JsonObject> {
   const { mode = 'form' } = params;
-  if (mode !== 'form') throw invalidParams(`"mode" must be form or url, this is ${describe(mode)}`);
+  if (mode !== 'form')
+    throw invalidParams(`"mode" must be form or url, this is ${inspectValue(mode)}`);
   if (!provider) throw invalidParams('the host has not declared "elicitation.form"');
-  const fault = faultOfForm(params);
+  const fault = validateForm(params);
   if (fault !== undefined) throw invalidParams(fault);
   const form = params as FormRequest;
   return formAnswer(form.requestedSchema, await provider(form, asked));
@@ -264,12 +267,12 @@ async function fillIn(
 
 /** Capabilities of the legacy era without what later revisions have in another form. */
 export function untoldCapabilities(given: JsonObject): JsonObject {
-  const capabilities = without(given, 'tasks');
+  const capabilities = omit(given, 'tasks');
   return isJsonObject(capabilities['roots']) ? { ...capabilities, roots: {} } : capabilities;
 }
 
 function checkedAnswer(method: string, answer: unknown): JsonObject {
-  const fault = faultOfAnswer(method, answer);
+  const fault = validateAnswer(method, answer);
   if (fault !== undefined) throw new TypeError(`The answer ${fault}`);
   return answer as JsonObject;
 }
@@ -284,7 +287,7 @@ function elicitationsOf(elicit: ElicitProvider | undefined): {
 /** @throws {TypeError} */
 function checked<T>(name: string, provider: T | undefined): T | undefined {
   if (provider === undefined || typeof provider === 'function') return provider;
-  throw new TypeError(`"${name}" must be a function, this is ${describe(provider)}`);
+  throw new TypeError(`"${name}" must be a function, this is ${inspectValue(provider)}`);
 }
 
 /** @throws {TypeError} */
@@ -295,14 +298,16 @@ function checkedRoots(roots: RootsProvider | undefined): RootsProvider | undefin
 /** @throws {TypeError} naming the invalid root */
 function listOfRoots(roots: unknown): readonly ProvidedRoot[] {
   if (!Array.isArray(roots)) {
-    throw new TypeError(`The roots must be an array, this is ${describe(roots)}`);
+    throw new TypeError(`The roots must be an array, this is ${inspectValue(roots)}`);
   }
   return (roots as readonly unknown[]).map((root, at) => {
     const { uri, name } = isJsonObject(root) ? root : {};
     if (typeof uri !== 'string' || !/^file:\/\//i.test(uri) || !URL.canParse(uri)) {
-      throw new TypeError(`roots[${at}] must have a "uri" of file://, this is ${describe(uri)}`);
+      throw new TypeError(
+        `roots[${at}] must have a "uri" of file://, this is ${inspectValue(uri)}`,
+      );
     }
     if (name === undefined || typeof name === 'string') return root as ProvidedRoot;
-    throw new TypeError(`roots[${at}].name must be a string, this is ${describe(name)}`);
+    throw new TypeError(`roots[${at}].name must be a string, this is ${inspectValue(name)}`);
   });
 }

@@ -4,10 +4,10 @@
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { FormDescription, FormField } from '../../../../src/protocol/form.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { faultOfValue, stepsForStranger } from '../../../schema/src/forms/field-value.ts';
+import { validateFieldValue, stepsForStranger } from '../../../schema/src/forms/field-value.ts';
 import { readForm } from '../../../schema/src/forms/read-form.ts';
 import type { Steps } from '../../../schema/src/pattern.ts';
 import type { ElicitAnswer } from './providers.ts';
@@ -15,12 +15,12 @@ import type { ElicitAnswer } from './providers.ts';
 const actions: readonly unknown[] = ['accept', 'decline', 'cancel'];
 
 /** What is wrong with a form from a server; undefined if it can be shown. */
-export function faultOfForm({ message, requestedSchema }: JsonObject): string | undefined {
+export function validateForm({ message, requestedSchema }: JsonObject): string | undefined {
   if (typeof message !== 'string')
-    return `"message" must be a string, this is ${describe(message)}`;
+    return `"message" must be a string, this is ${inspectValue(message)}`;
   const properties = isJsonObject(requestedSchema) ? requestedSchema['properties'] : undefined;
   if (isJsonObject(properties)) return undefined;
-  return `"requestedSchema" must be an object with "properties", this is ${describe(requestedSchema)}`;
+  return `"requestedSchema" must be an object with "properties", this is ${inspectValue(requestedSchema)}`;
 }
 
 /**
@@ -36,8 +36,8 @@ export function formFields(schema: JsonObject): FormDescription {
  * What is wrong with a person's input, as the rest of a sentence that begins with the field's name;
  * undefined if nothing is. A pattern that takes too long to compare is left to the server.
  */
-export function faultOfInput(field: FormField, value: unknown): string | undefined {
-  return faultOfValue(field, value, stepsForStranger());
+export function validateInput(field: FormField, value: unknown): string | undefined {
+  return validateFieldValue(field, value, stepsForStranger());
 }
 
 /**
@@ -48,7 +48,7 @@ export function faultOfInput(field: FormField, value: unknown): string | undefin
  */
 export function formAnswer(schema: JsonObject, answer: unknown): JsonObject {
   if (!isJsonObject(answer) || !actions.includes(answer['action'])) {
-    const got = isJsonObject(answer) ? describe(answer['action']) : describe(answer);
+    const got = isJsonObject(answer) ? inspectValue(answer['action']) : inspectValue(answer);
     throw new TypeError(
       `The answer to a form must have an "action" of accept, decline or cancel, this is ${got}`,
     );
@@ -56,7 +56,9 @@ export function formAnswer(schema: JsonObject, answer: unknown): JsonObject {
   const { action, content = {} } = answer as JsonObject & ElicitAnswer;
   if (action !== 'accept') return { action };
   if (!isJsonObject(content)) {
-    throw new TypeError(`The "content" of a form must be an object, this is ${describe(content)}`);
+    throw new TypeError(
+      `The "content" of a form must be an object, this is ${inspectValue(content)}`,
+    );
   }
   const filled = withDefaults(schema, content);
   const faults = faultsOf(schema, filled);
@@ -82,14 +84,14 @@ function faultsOf(schema: JsonObject, content: JsonObject): readonly string[] {
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
   const missing = names
     .filter((name) => typeof name === 'string' && !Object.hasOwn(content, name))
-    .map((name) => `${describe(name)} is missing`);
+    .map((name) => `${inspectValue(name)} is missing`);
   // A check that takes more steps than this is left to the server, which checks the values too.
   const steps = stepsForStranger();
   const wrong = propertiesOf(schema).flatMap(([name, property]) => {
     if (!Object.hasOwn(content, name)) return [];
     const field = fieldOf(name, property, steps);
-    const fault = field && faultOfValue(field, content[name], steps);
-    return fault === undefined ? [] : [`${describe(name)} ${fault}`];
+    const fault = field && validateFieldValue(field, content[name], steps);
+    return fault === undefined ? [] : [`${inspectValue(name)} ${fault}`];
   });
   return [...missing, ...wrong];
 }

@@ -8,7 +8,7 @@ import { holdProcess } from '../../../../src/actors/clock.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { PartyTurns } from '../../../../src/actors/party-turns.ts';
 import { unlessAborted, waitFor } from '../../../../src/actors/waiting.ts';
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { resendableKey } from '../../../../src/protocol/durable-calls.ts';
@@ -291,7 +291,7 @@ function refuseNoQuestions(requests: JsonObject): void {
     const { method: asks, params } = isJsonObject(request) ? request : {};
     if (questions.has(asks) && (params === undefined || isJsonObject(params))) continue;
     throw violation(
-      `inputRequests[${describe(key)}] is no question: its method is ${describe(asks)}`,
+      `inputRequests[${inspectValue(key)}] is no question: its method is ${inspectValue(asks)}`,
     );
   }
 }
@@ -305,17 +305,17 @@ function wantedBy(method: string, result: JsonObject): Wanted | undefined {
   if (resultType === 'complete') return undefined;
   if (resultType === 'task' && method === 'tools/call') return undefined;
   if (resultType !== 'input_required') {
-    throw violation(`the "resultType" of ${method} is ${describe(resultType)}`);
+    throw violation(`the "resultType" of ${method} is ${inspectValue(resultType)}`);
   }
   if (!mayRequireInput.has(method)) throw violation(`${method} asks for input, which it must not`);
   if (inputRequests === undefined && requestState === undefined) {
     throw violation(`${method} asks for input, and neither for which nor with a "requestState"`);
   }
   if (requestState !== undefined && typeof requestState !== 'string') {
-    throw violation(`"requestState" must be a string, this is ${describe(requestState)}`);
+    throw violation(`"requestState" must be a string, this is ${inspectValue(requestState)}`);
   }
   if (inputRequests !== undefined && !isJsonObject(inputRequests)) {
-    throw violation(`"inputRequests" must be an object, this is ${describe(inputRequests)}`);
+    throw violation(`"inputRequests" must be an object, this is ${inspectValue(inputRequests)}`);
   }
   const meta = result['_meta'];
   const isResendable = isJsonObject(meta) && meta[resendableKey] === true;

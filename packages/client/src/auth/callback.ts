@@ -7,7 +7,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { refusedAuthorization } from './official-client.ts';
+import { refusedAuthorization } from './sdk-auth.ts';
 import { unlessAborted } from '../../../../src/actors/waiting.ts';
 
 /** Where a person is sent back to. */

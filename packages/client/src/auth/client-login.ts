@@ -8,7 +8,7 @@ import { assertIssuer, assertNamed, discover, issuerOf, scopeFor } from './disco
 import { grantFrom } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
-import { refusalFrom } from './official-client.ts';
+import { refusalFrom } from './sdk-auth.ts';
 import type { ClientCredentialsAuth } from './options.ts';
 import type { LoginScope } from './person-login.ts';
 import { requestToken } from './token-request.ts';

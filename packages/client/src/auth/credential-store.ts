@@ -29,7 +29,7 @@ export interface CredentialStore {
 /** A store that is forgotten with the process. */
 export function memoryCredentialStore(): CredentialStore {
   const values = new Map<string, string>();
-  const turns = new KeyedTurns();
+  const turns = new KeyedMutex();
   return {
     read: (key) => Promise.resolve(documentOf(values.get(key))),
     write: (key, value) => {
@@ -50,7 +50,7 @@ function documentOf(text: string | undefined): JsonObject | undefined {
 }
 
 /** Takes turns within one process. */
-export class KeyedTurns {
+export class KeyedMutex {
   readonly #turns = new Map<string, PartyTurns>();
 
   /**

@@ -26,7 +26,7 @@ import { grantFrom, knownClient } from './grants.ts';
 import type { GivenTokens, Grant, KnownClient } from './grants.ts';
 import { assertTrusted, guardedFetch } from './guarded-fetch.ts';
 import type { Fetch } from './guarded-fetch.ts';
-import { refusalFrom, refusedAuthorization } from './official-client.ts';
+import { refusalFrom, refusedAuthorization } from './sdk-auth.ts';
 import type { PersonAuth } from './options.ts';
 import { clientMetadataOf, keptClient, ownClient } from './person-login.ts';
 import type { LoginScope } from './person-login.ts';

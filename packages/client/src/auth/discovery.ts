@@ -4,12 +4,12 @@ import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { Grants } from './grants.ts';
 import { assertTrusted } from './guarded-fetch.ts';
 import type { Fetch } from './guarded-fetch.ts';
-import { refusedAuthorization } from './official-client.ts';
-import type { Official } from './official-client.ts';
+import { refusedAuthorization } from './sdk-auth.ts';
+import type { SdkAuth } from './sdk-auth.ts';
 import type { PersonAuth } from './options.ts';
 
 /** What the official client finds. */
-export type Discovered = Awaited<ReturnType<Official['discoverOAuthServerInfo']>>;
+export type Discovered = Awaited<ReturnType<SdkAuth['discoverOAuthServerInfo']>>;
 
 /** A member of an authorization server's metadata that the official client does not read. */
 export function otherEndpoint(
@@ -32,7 +32,7 @@ export function issuerOf({ authorizationServerMetadata, authorizationServerUrl }
  * @throws {RefusedAuthorization | RuntimeError} see {@link assertItsOwn}
  */
 export async function discover(
-  { official, server }: { readonly official: Official; readonly server: URL },
+  { official, server }: { readonly official: SdkAuth; readonly server: URL },
   resourceMetadataUrl: string | undefined,
   fetchFn: Fetch,
 ): Promise<Discovered> {
@@ -87,7 +87,7 @@ export function scopeFor(
  * @throws {RefusedAuthorization} the metadata belong to another resource
  * @throws {RuntimeError} UNAUTHORIZED: an endpoint is not to be trusted
  */
-export function assertItsOwn(found: Discovered, server: URL, official: Official): void {
+export function assertItsOwn(found: Discovered, server: URL, official: SdkAuth): void {
   const resource = found.resourceMetadata?.resource;
   const requestedResource = official.resourceUrlFromServerUrl(server);
   if (

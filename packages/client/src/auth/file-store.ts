@@ -9,7 +9,7 @@ import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { withFileLock } from './file-lock.ts';
-import { KeyedTurns } from './credential-store.ts';
+import { KeyedMutex } from './credential-store.ts';
 
 /** A document, its lock, or a draft of it. */
 const ownName = /^[\da-f]{32}\.json(?:\.|$)/;
@@ -67,7 +67,7 @@ export function defaultCredentialFolder(
 
 class FileStore implements CredentialStore {
   readonly #folder: string;
-  readonly #turns = new KeyedTurns();
+  readonly #turns = new KeyedMutex();
 
   constructor(folder: string) {
     this.#folder = folder;

@@ -30,8 +30,8 @@ import { inspectedAs } from '../../../../src/actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
-import { loadOfficial, refusedAuthorization } from './official-client.ts';
-import type { Official } from './official-client.ts';
+import { loadOfficial, refusedAuthorization } from './sdk-auth.ts';
+import type { SdkAuth } from './sdk-auth.ts';
 import { assertUsable, defaultVisitMs } from './options.ts';
 import type {
   AuthOption,
@@ -87,7 +87,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
   readonly #actor;
   /** The last grant that this connection knows. */
   #grant: Grant | undefined;
-  #official: Promise<Official> | undefined;
+  #official: Promise<SdkAuth> | undefined;
 
   constructor(
     server: URL,
@@ -191,7 +191,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     return clientId === undefined || clientId === kept?.client.client_id ? kept : undefined;
   }
 
-  #load(): Promise<Official> {
+  #load(): Promise<SdkAuth> {
     this.#official ??= loadOfficial();
     return this.#official;
   }

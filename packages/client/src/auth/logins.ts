@@ -5,7 +5,7 @@ import { otherEndpoint } from './discovery.ts';
 import { Grants, loggedInAt } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { assertTrusted, guardedFetch } from './guarded-fetch.ts';
-import { loadOfficial, refusalFrom } from './official-client.ts';
+import { loadOfficial, refusalFrom } from './sdk-auth.ts';
 
 /** A login that a store has. No token is in it. */
 export interface Login {

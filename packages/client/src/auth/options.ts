@@ -178,11 +178,11 @@ function faultOf(server: URL, options: Exclude<AuthOption, boolean>): string | u
   if (options.issuer !== undefined && !URL.canParse(options.issuer)) {
     return `"issuer" must be a URL, not ${JSON.stringify(options.issuer)}`;
   }
-  if (options.kind === 'client-credentials') return faultOfClient(options);
-  return faultOfPerson(options);
+  if (options.kind === 'client-credentials') return validateClientCredentials(options);
+  return validatePersonAuth(options);
 }
 
-function faultOfClient({ clientId, clientSecret, privateKey }: ClientCredentialsAuth) {
+function validateClientCredentials({ clientId, clientSecret, privateKey }: ClientCredentialsAuth) {
   if (!clientId) return '"clientId" is missing';
   if ((clientSecret === undefined) === (privateKey === undefined)) {
     return 'give either "clientSecret" or "privateKey"';
@@ -190,7 +190,7 @@ function faultOfClient({ clientId, clientSecret, privateKey }: ClientCredentials
   return undefined;
 }
 
-function faultOfPerson(options: Omit<PersonAuth, 'kind'>): string | undefined {
+function validatePersonAuth(options: Omit<PersonAuth, 'kind'>): string | undefined {
   const { redirectUrl, visit, visitTimeoutMs, clientId, clientSecret, clientMetadataUrl } = options;
   if (clientSecret !== undefined && clientId === undefined) {
     return '"clientSecret" is of no use without "clientId"';

@@ -19,8 +19,8 @@ import type { Discovered } from './discovery.ts';
 import { grantFrom, knownClient } from './grants.ts';
 import type { Grant, Grants, KnownClient } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
-import { refusalFrom, refusedAuthorization } from './official-client.ts';
-import type { Official } from './official-client.ts';
+import { refusalFrom, refusedAuthorization } from './sdk-auth.ts';
+import type { SdkAuth } from './sdk-auth.ts';
 import type { PersonAuth } from './options.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { unlessAborted } from '../../../../src/actors/waiting.ts';
@@ -28,7 +28,7 @@ import { spawn } from 'node:child_process';
 
 /** The dependencies of a login. */
 export interface LoginScope<TOptions> {
-  readonly official: Official;
+  readonly official: SdkAuth;
   readonly server: URL;
   readonly options: TOptions;
   readonly grants: Grants;

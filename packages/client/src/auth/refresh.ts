@@ -12,7 +12,7 @@ import type { Discovered } from './discovery.ts';
 import { grantFrom } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
-import { refusalFrom, refusedAuthorization } from './official-client.ts';
+import { refusalFrom, refusedAuthorization } from './sdk-auth.ts';
 import type { PersonAuth } from './options.ts';
 import type { LoginScope } from './person-login.ts';
 

@@ -2,7 +2,7 @@
 import type { Discovered } from './discovery.ts';
 import type { GivenTokens, KnownClient } from './grants.ts';
 import type { Fetch } from './guarded-fetch.ts';
-import type { Official } from './official-client.ts';
+import type { SdkAuth } from './sdk-auth.ts';
 
 /** What a request for a token consists of. */
 interface TokenRequest {
@@ -10,7 +10,7 @@ interface TokenRequest {
   /** The grant type, and what belongs to it. */
   readonly params: Readonly<Record<string, string>>;
   /** Authenticates the client in place of a secret. */
-  readonly addClientAuthentication?: ReturnType<Official['createPrivateKeyJwtAuth']> | undefined;
+  readonly addClientAuthentication?: ReturnType<SdkAuth['createPrivateKeyJwtAuth']> | undefined;
 }
 
 const none = (): never => {
@@ -19,7 +19,7 @@ const none = (): never => {
 
 /** @throws the official client's error */
 export async function requestToken(
-  { official, found, fetchFn }: { official: Official; found: Discovered; fetchFn: Fetch },
+  { official, found, fetchFn }: { official: SdkAuth; found: Discovered; fetchFn: Fetch },
   { client, params, addClientAuthentication }: TokenRequest,
 ): Promise<GivenTokens> {
   const provider = {

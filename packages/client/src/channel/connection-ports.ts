@@ -5,7 +5,7 @@
  */
 import type { InputScope, TransportEnds } from '../../../../src/machines/peer-ports.ts';
 import type { Recipient } from '../../../../src/machines/port.ts';
-import type { Loss } from '../../../../src/protocol/losses.ts';
+import type { Loss } from '../../../../src/protocol/disconnects.ts';
 
 /** What a channel takes. */
 export type ChannelEvent =

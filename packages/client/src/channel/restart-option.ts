@@ -1,5 +1,5 @@
 /** How a host says when a server is started or tried again, and what holds if it does not say it. */
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { RestartPolicy, RestartTimes } from './restart-policy.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 
@@ -51,7 +51,7 @@ export function restartPolicyWith(
 ): RestartPolicy {
   if (given === 'none') return 'none';
   if (given !== undefined && (typeof given !== 'object' || given === null)) {
-    throw new RangeError(`${name} must be "none" or an object, this is ${describe(given)}`);
+    throw new RangeError(`${name} must be "none" or an object, this is ${inspectValue(given)}`);
   }
   const changed = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   for (const [field, value] of changed) refuseField(`${name}.${field}`, field, value);
@@ -69,7 +69,7 @@ function refuseField(path: string, field: string, value: unknown): void {
     throw new RangeError(`There is no ${path}; there are ${restartFields.join(', ')}`);
   }
   if (isRestartValue(field, value)) return;
-  throw new RangeError(`${path} must be ${restartWords(field)}, this is ${describe(value)}`);
+  throw new RangeError(`${path} must be ${restartWords(field)}, this is ${inspectValue(value)}`);
 }
 
 /** The names of a policy's times. */

@@ -1,6 +1,6 @@
 /** A channel over a transport with the official SDK's interface. */
 import type { ChannelEvent, ChannelInput } from './connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/losses.ts';
+import type { Loss } from '../../../../src/protocol/disconnects.ts';
 import { plainActor } from '../../../../src/machines/port.ts';
 import type { Behaviour } from '../../../../src/machines/port.ts';
 import { processRestart } from './restart-option.ts';

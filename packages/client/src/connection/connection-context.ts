@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { Implementation } from '../../../../src/protocol/implementation.ts';
 import type { ChannelEvent } from '../channel/connection-ports.ts';
-import type { Loss, UnreadInput } from '../../../../src/protocol/losses.ts';
+import type { Loss, UnreadInput } from '../../../../src/protocol/disconnects.ts';
 import type {
   CorrelationEvent,
   InputScope,

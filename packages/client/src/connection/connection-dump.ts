@@ -2,7 +2,7 @@
 import type { ActorRefFrom } from 'xstate';
 import { viewOf } from '../../../../src/machines/port.ts';
 import { stateName } from '../../../../src/machines/names.ts';
-import { errorOf } from '../../../../src/protocol/losses.ts';
+import { disconnectError } from '../../../../src/protocol/disconnects.ts';
 import type { Limits } from '../../../../src/actors/limits.ts';
 import type { MachineActor } from '../../../../src/actors/transitions.ts';
 import type { ConnectionDump, ListDump } from '../../../diagnostics/src/connection-dump.ts';
@@ -83,7 +83,7 @@ export function dumpConnection(source: ConnectionDumpSource): ConnectionDump {
           },
         }
       : {}),
-    ...(loss ? { loss: { kind: loss.kind, message: errorOf(loss).message } } : {}),
+    ...(loss ? { loss: { kind: loss.kind, message: disconnectError(loss).message } } : {}),
     ...(lastWords === '' ? {} : { lastWords }),
     lists,
     actors: [

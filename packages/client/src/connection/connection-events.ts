@@ -4,7 +4,7 @@
 import type { ErrorActorEvent } from 'xstate';
 import type { HandshakeFact, ServerProfile } from './connection-context.ts';
 import type { ChannelReport } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/losses.ts';
+import type { Loss } from '../../../../src/protocol/disconnects.ts';
 import type { CallsFact, TransportFact } from '../../../../src/machines/peer-ports.ts';
 
 /** What a host sends. */

@@ -3,7 +3,7 @@ import type { Era, EraKnowledge } from './connection-context.ts';
 import { processRestart, restartPolicyWith } from '../channel/restart-option.ts';
 import type { RestartPolicy } from '../channel/restart-policy.ts';
 import type { RestartOption } from '../channel/restart-option.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { Implementation } from '../../../../src/protocol/implementation.ts';
 import { tasksExtension } from '../../../../src/protocol/tasks.ts';
@@ -85,7 +85,7 @@ function eraSupposed({ supposedEra }: SetupOptions): EraKnowledge | undefined {
 
 function eraWanted(era: Era | undefined): EraKnowledge | undefined {
   if (era !== undefined && era !== 'legacy' && era !== 'modern') {
-    throw new RangeError(`era must be "legacy" or "modern", this is ${describe(era)}`);
+    throw new RangeError(`era must be "legacy" or "modern", this is ${inspectValue(era)}`);
   }
   return era === 'legacy' ? { kind: 'legacy', by: 'host' } : era && { kind: 'modern' };
 }

@@ -1,6 +1,6 @@
 /** A connection as observables. A stream without subscribers costs nothing. */
 import type { SnapshotFrom } from 'xstate';
-import type { Loss, UnreadInput } from '../../../../src/protocol/losses.ts';
+import type { Loss, UnreadInput } from '../../../../src/protocol/disconnects.ts';
 import type { DevicePrompt } from '../channel/connection-ports.ts';
 import type { connectionMachine } from './connection.machine.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -9,11 +9,11 @@ import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import { Listeners } from '../../../../src/actors/listeners.ts';
 import type { Traffic } from '../../../../src/actors/traffic.ts';
-import type { ListedTool } from '../../../../src/protocol/listed.ts';
+import type { ListedTool } from '../../../../src/protocol/list-items.ts';
 import { itemsOfInbound, itemsOfOutbound } from '../../../../src/server/session/traffic-item.ts';
 import type { TrafficItem } from '../../../../src/server/session/traffic-item.ts';
 import type { Lists } from '../lists/lists.ts';
-import type { ListReport } from '../lists/offered.ts';
+import type { ListReport } from '../lists/list-results.ts';
 import type { ConnectionActorRef } from './connection-scope.ts';
 
 export type { ServerProfile } from './connection-context.ts';

@@ -27,9 +27,9 @@ import type {
   ConnectionMachineEvent,
   ConnectionOutput,
 } from './connection-events.ts';
-import { closedByHost, failureOf, forbidsRetry } from '../../../../src/protocol/losses.ts';
+import { closedByHost, failureOf, forbidsRetry } from '../../../../src/protocol/disconnects.ts';
 import type { ChannelEvent, ChannelInput } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/losses.ts';
+import type { Loss } from '../../../../src/protocol/disconnects.ts';
 import type {
   CorrelationEvent,
   InputScope,

@@ -8,7 +8,7 @@ import type {
   ListedResource,
   ListedResourceTemplate,
   ListedTool,
-} from '../../../../src/protocol/listed.ts';
+} from '../../../../src/protocol/list-items.ts';
 import type { LogLevel } from '../../../../src/protocol/log-levels.ts';
 import type { RootsProvider } from '../asked/providers.ts';
 import type {
@@ -16,7 +16,7 @@ import type {
   CompletionRequest,
   GetPromptResult,
   ReadResourceResult,
-} from '../lists/offered.ts';
+} from '../lists/list-results.ts';
 import type { ServerSkills } from '../lists/skills.ts';
 import type { ConnectionState, ConnectionStreams } from './connection-streams.observable.ts';
 import type { HostRequestOptions } from './options.ts';

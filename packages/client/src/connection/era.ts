@@ -8,14 +8,14 @@
  */
 import type { ServerProfile, EraKnowledge } from './connection-context.ts';
 import { BoundedMap } from '../../../../src/protocol/bounded-map.ts';
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import {
   handshakeVersions,
   statelessVersions,
 } from '../../../../src/protocol/dialects/registry.ts';
 import { ErrorCode, RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject, WireError } from '../../../../src/protocol/frames.ts';
-import { anonymous, faultOfImplementation } from '../../../../src/protocol/implementation.ts';
+import { anonymous, validateImplementation } from '../../../../src/protocol/implementation.ts';
 import type { Implementation } from '../../../../src/protocol/implementation.ts';
 import { MetaKey } from '../../../../src/protocol/meta.ts';
 
@@ -38,7 +38,7 @@ export function readDiscovery(result: JsonObject): EraReading {
   if (capabilities === undefined && supportedVersions === undefined) return { era: 'legacy' };
   if (!isJsonObject(capabilities) || !isTexts(supportedVersions)) {
     const error = violation(
-      `server/discover was answered without "supportedVersions" and "capabilities": ${describe(result)}`,
+      `server/discover was answered without "supportedVersions" and "capabilities": ${inspectValue(result)}`,
     );
     return { era: 'refused', error };
   }
@@ -48,7 +48,7 @@ export function readDiscovery(result: JsonObject): EraReading {
   const profile: ServerProfile = {
     era: 'modern',
     revision,
-    info: faultOfImplementation(info) ? anonymous : (info as Implementation & JsonObject),
+    info: validateImplementation(info) ? anonymous : (info as Implementation & JsonObject),
     capabilities,
     ...(typeof instructions === 'string' ? { instructions } : {}),
   };
@@ -84,15 +84,15 @@ function elsewhere(supported: readonly string[]): EraReading {
 export function readGreeting(result: JsonObject): GreetingReading {
   const { protocolVersion, capabilities, serverInfo, instructions, ...others } = result;
   if (typeof protocolVersion !== 'string' || !isJsonObject(capabilities)) {
-    const message = `initialize was answered without "protocolVersion" and "capabilities": ${describe(result)}`;
+    const message = `initialize was answered without "protocolVersion" and "capabilities": ${inspectValue(result)}`;
     return { ok: false, error: violation(message) };
   }
   if (!handshakeVersions.includes(protocolVersion)) {
     return { ok: false, error: unsupported(protocolVersion) };
   }
-  const fault = faultOfImplementation(serverInfo);
+  const fault = validateImplementation(serverInfo);
   if (fault) {
-    const message = `The server's "serverInfo${fault.path}" must be ${fault.wanted}, this is ${describe(fault.got)}`;
+    const message = `The server's "serverInfo${fault.path}" must be ${fault.wanted}, this is ${inspectValue(fault.got)}`;
     return { ok: false, error: violation(message) };
   }
   return {
@@ -114,7 +114,7 @@ function isTexts(value: unknown): value is readonly string[] {
 
 function unsupported(theirs: string): RuntimeError {
   const ours = [...statelessVersions, ...handshakeVersions].join(', ');
-  const message = `The server speaks ${describe(theirs)}, the host ${ours}: they have no revision in common`;
+  const message = `The server speaks ${inspectValue(theirs)}, the host ${ours}: they have no revision in common`;
   return new RuntimeError('VERSION_UNSUPPORTED', message);
 }
 

@@ -11,7 +11,7 @@ import { viewOf } from '../../../../src/machines/port.ts';
 import type { WriterView } from '../../../../src/actors/writer/outbound-flow.ts';
 import type { ConnectionInput, ServerProfile } from './connection-context.ts';
 import type { ConnectionEmitted } from './connection-events.ts';
-import { errorOf } from '../../../../src/protocol/losses.ts';
+import { disconnectError } from '../../../../src/protocol/disconnects.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { dumpConnection } from './connection-dump.ts';
@@ -25,8 +25,8 @@ import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import type { Lists } from '../lists/lists.ts';
 import type { Preferences } from '../lists/preferences.ts';
-import type { ListReport } from '../lists/offered.ts';
-import type { ListedTool } from '../../../../src/protocol/listed.ts';
+import type { ListReport } from '../lists/list-results.ts';
+import type { ListedTool } from '../../../../src/protocol/list-items.ts';
 import { plainConnection } from './connection-environment.ts';
 import type { ConnectionEnvironment } from './connection-environment.ts';
 import type { Connection } from './connection.ts';
@@ -242,7 +242,8 @@ export class HostConnection extends ServerFeatures {
     const { traffic, transitions } = this.#scope;
     const closed = new Promise<Error | undefined>((resolve) => {
       const complete = () => resolve(undefined);
-      const error = (failure: unknown) => resolve(errorOf({ kind: 'failure', error: failure }));
+      const error = (failure: unknown) =>
+        resolve(disconnectError({ kind: 'failure', error: failure }));
       this.actor.subscribe({ complete, error });
     });
     const dump = () => this.dump();
@@ -301,17 +302,17 @@ export class HostConnection extends ServerFeatures {
     if (refusal) return Promise.reject(refusal);
     // A transport may be lost in the turn in which it is started.
     const { loss: known } = snapshot.context;
-    if (until === 'lost' && known) return Promise.reject(errorOf(known));
+    if (until === 'lost' && known) return Promise.reject(disconnectError(known));
     const cancelled = () => waitCancelled(this.name, signal);
     const fail = (error: unknown) =>
-      error instanceof Error ? error : errorOf({ kind: 'failure', error });
+      error instanceof Error ? error : disconnectError({ kind: 'failure', error });
     return waitFor<ServerProfile>(
       { clock: this.#clock, timeoutMs: Infinity, signal, cancelled },
       ({ resolve, reject }) => {
-        const end = () => reject(errorOf(undefined));
+        const end = () => reject(disconnectError(undefined));
         const subscriptions = [
           actor.on('connection.ready', ({ profile }) => resolve(profile)),
-          actor.on(`connection.${until}`, ({ loss }) => reject(errorOf(loss))),
+          actor.on(`connection.${until}`, ({ loss }) => reject(disconnectError(loss))),
           actor.on('connection.closed', end),
           actor.subscribe({ error: (error) => reject(fail(error)), complete: end }),
         ];
@@ -346,7 +347,7 @@ export class HostConnection extends ServerFeatures {
       loss: { kind: 'failure', error },
     };
     this.events.tell({ type: 'state', state: this.#state });
-    this.ended(errorOf(this.#state.loss));
+    this.ended(disconnectError(this.#state.loss));
     this.#environment.closed('failure');
   }
 
@@ -361,7 +362,7 @@ export class HostConnection extends ServerFeatures {
           rememberEra(this.#options.kind.eraKey, { kind: 'unknown' });
         return this.lost();
       case 'connection.failed':
-        return this.refused(errorOf(event.loss));
+        return this.refused(disconnectError(event.loss));
       case 'login.changed':
         this.lists.forget();
         return this.lost();
@@ -373,7 +374,7 @@ export class HostConnection extends ServerFeatures {
         return;
       case 'connection.closed':
         this.#options.signal?.removeEventListener('abort', this.#abort);
-        return this.ended(errorOf(undefined));
+        return this.ended(disconnectError(undefined));
     }
   }
 

@@ -6,7 +6,7 @@ import type {
   TransportLimits,
 } from '../../../../src/actors/limits.ts';
 import type { ConnectionTimes } from './connection-context.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { defaultListLimits } from '../lists/lists.ts';
 import type { KeptListLimits } from '../lists/lists.ts';
 
@@ -69,13 +69,13 @@ export function connectionLimitsWith(
   for (const [name, value] of changed) {
     if (!Object.hasOwn(defaultConnectionLimits, name)) {
       const known = Object.keys(defaultConnectionLimits).join(', ');
-      throw new RangeError(`There is no limit ${describe(name)}; the limits are ${known}`);
+      throw new RangeError(`There is no limit ${inspectValue(name)}; the limits are ${known}`);
     }
     const least = atLeastOne.has(name) ? 1 : 0;
     // NaN fails this comparison too.
     if (typeof value === 'number' && value >= least) continue;
     throw new RangeError(
-      `limits.${name} must be a number of at least ${least}, this is ${describe(value)}`,
+      `limits.${name} must be a number of at least ${least}, this is ${inspectValue(value)}`,
     );
   }
   const limits = Object.freeze({ ...defaultConnectionLimits, ...Object.fromEntries(changed) });

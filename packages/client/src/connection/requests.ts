@@ -10,7 +10,7 @@ import type { SendableRequest } from '../../../../src/actors/correlation/peer-re
 import type { PendingRequest } from '../../../../src/actors/correlation/pending-requests.ts';
 import { turnEnd } from '../../../../src/actors/clock.ts';
 import type { Exchange } from '../../../../src/actors/exchange.ts';
-import { errorOf } from '../../../../src/protocol/losses.ts';
+import { disconnectError } from '../../../../src/protocol/disconnects.ts';
 import type { PeerRequest, RequestOutcome } from '../../../../src/machines/peer-ports.ts';
 import { viewOf } from '../../../../src/machines/port.ts';
 import type { ProgressReport } from '../../../../src/protocol/dialects/dialect.ts';
@@ -313,7 +313,7 @@ export function stateRefusal(
 ): RuntimeError | undefined {
   const { value, context } = snapshot;
   if (value === 'failed' && context.loss) {
-    const cause = errorOf(context.loss);
+    const cause = disconnectError(context.loss);
     const message = `${what}: the connection failed ${Math.round(ageMs / 1000)} s ago. ${cause.message}`;
     return new RuntimeError('NOT_READY', message, {
       cause,

@@ -8,7 +8,7 @@ import type { Report } from '../../../../src/actors/facts.ts';
 import type { ObservedScope } from '../../../../src/actors/transitions.ts';
 import type { Era, ServerProfile } from './connection-context.ts';
 import { BoundedMap } from '../../../../src/protocol/bounded-map.ts';
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../../../src/protocol/frames.ts';
 import type { LogLevel } from '../../../../src/protocol/log-levels.ts';
@@ -29,14 +29,14 @@ import type {
   CompletionRequest,
   GetPromptResult,
   ReadResourceResult,
-} from '../lists/offered.ts';
+} from '../lists/list-results.ts';
 import type {
   Completion,
   ListedPrompt,
   ListedResource,
   ListedResourceTemplate,
   ListedTool,
-} from '../../../../src/protocol/listed.ts';
+} from '../../../../src/protocol/list-items.ts';
 import type { ListOptions } from './connection.ts';
 import type { ConnectionLimits } from './limits.ts';
 import type { HostCall, Requests } from './requests.ts';
@@ -281,7 +281,7 @@ export abstract class ServerFeatures {
     const meta = params?.['_meta'];
     const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
     if (id === undefined || this.#subscriptions?.has(id as RequestId)) return false;
-    const message = `The server told ${describe(method)} of the subscription ${describe(id)}, which is not of this host`;
+    const message = `The server told ${inspectValue(method)} of the subscription ${inspectValue(id)}, which is not of this host`;
     this.#parts.problem('subscription.unknown', message);
     return true;
   }

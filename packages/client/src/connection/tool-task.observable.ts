@@ -14,7 +14,7 @@ import type {
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { TaskReport, TaskStatus } from '../../../../src/protocol/tasks.ts';
-import type { CallToolResult } from '../lists/offered.ts';
+import type { CallToolResult } from '../lists/list-results.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 
 /** The status of a task. */

@@ -8,7 +8,7 @@
 import type { MachineActor } from '../../../../src/actors/transitions.ts';
 import { followedTaskMachine } from './followed-task.machine.ts';
 import type { FollowedTaskInput } from './followed-task.machine.ts';
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { ProgressReport } from '../../../../src/protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../../../src/protocol/frames.ts';
@@ -18,8 +18,8 @@ import { Subscription } from '../lists/listening.actor.ts';
 import type { KeptList } from '../lists/kept-list.ts';
 import type { ListeningPort } from '../lists/listening.actor.ts';
 import type { Era } from './connection-context.ts';
-import type { ListedTool } from '../../../../src/protocol/listed.ts';
-import type { CallToolResult } from '../lists/offered.ts';
+import type { ListedTool } from '../../../../src/protocol/list-items.ts';
+import type { CallToolResult } from '../lists/list-results.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import type { HostCall, Requests } from './requests.ts';
 import type { ConnectionLimits } from './limits.ts';
@@ -193,7 +193,7 @@ export class ToolTasks {
       );
       const support = supportOf(tool);
       if (tool && support !== 'required' && support !== 'optional') {
-        throw refusal(`${name} does not run ${describe(tool.name)} as a task`);
+        throw refusal(`${name} does not run ${inspectValue(tool.name)} as a task`);
       }
     }
     const answered = answeredTask;

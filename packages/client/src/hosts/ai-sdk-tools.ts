@@ -2,7 +2,7 @@
  * The tools of many servers for Vercel's AI SDK (the package `ai`), which the host installs itself.
  */
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import type { CallToolResult } from '../lists/offered.ts';
+import type { CallToolResult } from '../lists/list-results.ts';
 import type { Servers } from './servers.ts';
 
 /** The definition of a tool for the AI SDK. */

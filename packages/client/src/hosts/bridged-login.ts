@@ -1,6 +1,6 @@
 /** `auth` of a server in a file: with which token a bridge goes there. Other readers leave it alone. */
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
-import { shownEntry } from './config-fault.ts';
+import { shownEntry } from './config-problem.ts';
 
 /** See `BridgeAuth` of `mcp-actors/bridge`, which has these too. */
 export type BridgedLogin =

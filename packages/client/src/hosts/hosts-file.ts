@@ -10,9 +10,9 @@ import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } from
 import type { Node, ParseError } from 'jsonc-parser';
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { nearest } from '../../../../src/protocol/nearest.ts';
-import { configInvalid, shownEntry } from './config-fault.ts';
-import type { ConfigFault } from './config-fault.ts';
+import { closestMatch } from '../../../../src/protocol/suggestions.ts';
+import { configInvalid, shownEntry } from './config-problem.ts';
+import type { ConfigProblem } from './config-problem.ts';
 import { readServer } from './server-entry.ts';
 import type { HostedServer } from './server-entry.ts';
 import type { EnvironmentVariables } from './variables.ts';
@@ -32,9 +32,9 @@ export interface HostsConfig {
   /** By their names, in the order of the file. */
   readonly servers: ReadonlyMap<string, HostedServer>;
   /** All faults of servers. The other servers can be started. */
-  readonly faults: readonly ConfigFault[];
+  readonly faults: readonly ConfigProblem[];
   /** Keys that have no effect and may be typing errors. */
-  readonly remarks: readonly ConfigFault[];
+  readonly remarks: readonly ConfigProblem[];
 }
 
 /** How a configuration of servers is read. */
@@ -104,7 +104,7 @@ export function readHostsText(text: string, options: ReadHostsOptions = {}): Hos
     throw configInvalid(found.map((error) => ({ file, message: syntaxFault(source, error) })));
   }
   const config = readHosts(getNodeValue(root), options);
-  const placed = <T extends ConfigFault>(fault: T): T => ({
+  const placed = <T extends ConfigProblem>(fault: T): T => ({
     ...fault,
     line: lineOf(source, root, fault),
   });
@@ -128,7 +128,11 @@ export function readHostsText(text: string, options: ReadHostsOptions = {}): Hos
 }
 
 /** The line of a fault's key; of its server, if the key is missing. */
-function lineOf(source: string, root: Node, { server = '', key }: ConfigFault): number | undefined {
+function lineOf(
+  source: string,
+  root: Node,
+  { server = '', key }: ConfigProblem,
+): number | undefined {
   const steps = (key ?? '').match(/[^.[\]]+/g) ?? [];
   const paths = steps.map((_, at) => steps.slice(0, steps.length - at));
   for (const path of [...paths, []]) {
@@ -171,7 +175,7 @@ export function readHosts(
 ): HostsConfig {
   const entries = entriesIn(written, file);
   const servers = new Map<string, HostedServer>();
-  const remarks: ConfigFault[] = [];
+  const remarks: ConfigProblem[] = [];
   for (const [name, entry] of entries) {
     const read = readServer(entry, { file, server: name }, environment);
     servers.set(name, name === '' ? unnamed(file) : read.server);
@@ -199,7 +203,7 @@ function entriesIn(written: unknown, file: string | undefined): (readonly [strin
     // Only an object can contain servers, so a text such as the version in a package.json is not
     // suggested.
     const near = keys.find(
-      (key) => isJsonObject(written[key]) && nearest(key, serverKeys) !== undefined,
+      (key) => isJsonObject(written[key]) && closestMatch(key, serverKeys) !== undefined,
     );
     const meant = near === undefined ? '' : `; is ${JSON.stringify(near)} meant as that?`;
     return refuse(`it is not ${wanted}${meant}`);

@@ -10,20 +10,20 @@ import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { PartyTurns } from '../../../../src/actors/party-turns.ts';
 import { waitFor } from '../../../../src/actors/waiting.ts';
 import type { WaitEnd } from '../../../../src/actors/waiting.ts';
-import { nearest } from '../../../../src/protocol/nearest.ts';
+import { closestMatch } from '../../../../src/protocol/suggestions.ts';
 import { quoted } from '../../../../src/protocol/printable.ts';
 import type { Connection } from '../connection/connection.ts';
-import type { CallToolResult } from '../lists/offered.ts';
+import type { CallToolResult } from '../lists/list-results.ts';
 import type { ConnectionOptions, HostRequestOptions } from '../connection/options.ts';
 import { defaultConnectionLimits } from '../connection/limits.ts';
 import { changesBetween } from './config-changes.ts';
-import { configInvalid } from './config-fault.ts';
-import type { ConfigFault } from './config-fault.ts';
+import { configInvalid } from './config-problem.ts';
+import type { ConfigProblem } from './config-problem.ts';
 import type { HostsConfig } from './hosts-file.ts';
 import { mayBeNamed, mergeTools, splitName } from './merged-names.ts';
 import type { HostedServer } from './server-entry.ts';
-import { ServerSlot } from './server-slot.ts';
-import type { SlotHost } from './server-slot.ts';
+import { ManagedServer } from './managed-server.ts';
+import type { SlotHost } from './managed-server.ts';
 import type { FoundTool, MergedTool, ServerStatus, Startup } from './server-reports.ts';
 import type { ConnectionMaker, Servers, ManagedOptions } from './servers.ts';
 import { ServersFeed } from './servers-streams.observable.ts';
@@ -42,7 +42,7 @@ type Listed = MergedTool & { readonly tool: string };
 export class ServerManager implements Servers {
   readonly tools$: Servers['tools$'];
   readonly events$: Servers['events$'];
-  readonly #slots = new Map<string, ServerSlot>();
+  readonly #slots = new Map<string, ManagedServer>();
   readonly #feed: ServersFeed;
   readonly #host: SlotHost;
   /** Only so many start at once, in their order. */
@@ -97,11 +97,11 @@ export class ServerManager implements Servers {
     this.#changed();
   }
 
-  get faults(): readonly ConfigFault[] {
+  get faults(): readonly ConfigProblem[] {
     return this.#config.faults;
   }
 
-  get remarks(): readonly ConfigFault[] {
+  get remarks(): readonly ConfigProblem[] {
     return this.#config.remarks;
   }
 
@@ -171,7 +171,7 @@ export class ServerManager implements Servers {
     const { error } = this.#statusOf(server);
     if (error) return error;
     const names = [...this.#config.servers.keys()];
-    const near = nearest(server, names);
+    const near = closestMatch(server, names);
     const message = names.includes(server)
       ? 'it is disabled'
       : `there is no such server${near === undefined ? '' : `. Did you mean ${near}?`}`;
@@ -258,7 +258,7 @@ export class ServerManager implements Servers {
     const owner = splitName(name)?.server;
     const isKept = owner !== undefined && this.#config.servers.has(owner);
     if (isKept && !this.#slots.has(owner)) return this.#unusable(owner);
-    const near = nearest(name, [...this.#merged().keys()]);
+    const near = closestMatch(name, [...this.#merged().keys()]);
     const advice = near === undefined ? '' : `. Did you mean ${near}?`;
     const unheard = [...this.#slots.values()]
       .filter((slot) => mayBeNamed(slot.name, name) && slot.list.state === 'failed')
@@ -297,13 +297,13 @@ export class ServerManager implements Servers {
 
   #add(name: string, server: HostedServer, after: Promise<void> = Promise.resolve()): void {
     if (server.kind !== 'enabled') return;
-    const slot = new ServerSlot(name, server.settings, this.#host, after);
+    const slot = new ManagedServer(name, server.settings, this.#host, after);
     this.#slots.set(name, slot);
     if (!server.settings.lazy) this.#start(slot);
   }
 
   /** Only processes wait for a place: an HTTP request costs this machine next to nothing. */
-  #start(slot: ServerSlot): void {
+  #start(slot: ManagedServer): void {
     if (!('command' in slot.settings.entry)) {
       void slot.use().catch(() => {});
       return;
@@ -312,7 +312,7 @@ export class ServerManager implements Servers {
   }
 
   /** Starts it. Resolves once it is ready or has failed, or has had its place long enough. */
-  #begun(slot: ServerSlot): Promise<void> {
+  #begun(slot: ManagedServer): Promise<void> {
     const { clock } = this.#host;
     return new Promise((resolve) => {
       const timer = clock.setTimeout(resolve, placeMs);

@@ -1,12 +1,12 @@
 /** One entry of an `mcpServers` file: its keys, their values, and the settings read from it. */
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { nearest } from '../../../../src/protocol/nearest.ts';
+import { closestMatch } from '../../../../src/protocol/suggestions.ts';
 import { quoted } from '../../../../src/protocol/printable.ts';
 import { bridgedLogin } from './bridged-login.ts';
 import type { BridgedLogin } from './bridged-login.ts';
-import { shownEntry } from './config-fault.ts';
-import type { ConfigFault } from './config-fault.ts';
+import { shownEntry } from './config-problem.ts';
+import type { ConfigProblem } from './config-problem.ts';
 import type { CommandEntry, UrlEntry } from '../connection/options.ts';
 import {
   isRestartValue,
@@ -59,12 +59,12 @@ export type HostedServer =
   /** Its entry is not checked further. */
   | { readonly kind: 'disabled' }
   /** It cannot be started. */
-  | { readonly kind: 'invalid'; readonly faults: readonly ConfigFault[] };
+  | { readonly kind: 'invalid'; readonly faults: readonly ConfigProblem[] };
 
 /** A server, with remarks for the author of its entry. */
 export interface ReadServer {
   readonly server: HostedServer;
-  readonly remarks: readonly ConfigFault[];
+  readonly remarks: readonly ConfigProblem[];
 }
 
 const types = ['stdio', 'http', 'streamable-http', 'sse'];
@@ -218,11 +218,11 @@ type Tell = (key: string | undefined, message: string) => void;
  */
 export function readServer(
   written: unknown,
-  place: Pick<ConfigFault, 'file' | 'server'>,
+  place: Pick<ConfigProblem, 'file' | 'server'>,
   environment: EnvironmentVariables,
 ): ReadServer {
-  const faults: ConfigFault[] = [];
-  const remarks: ConfigFault[] = [];
+  const faults: ConfigProblem[] = [];
+  const remarks: ConfigProblem[] = [];
   const tell: Tell = (key, message) => faults.push({ ...place, key, message });
   if (!isJsonObject(written)) {
     tell(undefined, `${shownEntry('', written)} is not an object with a "command" or a "url"`);
@@ -244,7 +244,7 @@ export function readServer(
   if (!isWord(restart)) checkRestart(restart, tell);
   const others = Object.entries(plain).filter(([key]) => !Object.hasOwn(shapes, key));
   for (const [key] of others.filter(([key]) => !keysOfOthers.has(key))) {
-    const near = nearest(key, [...Object.keys(shapes), 'restart', 'tools', 'policies']);
+    const near = closestMatch(key, [...Object.keys(shapes), 'restart', 'tools', 'policies']);
     const meant = near === undefined ? '' : `. Did you mean ${near}?`;
     remarks.push({ ...place, key, message: `this key is not known, and has no effect${meant}` });
   }

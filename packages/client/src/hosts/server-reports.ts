@@ -3,10 +3,10 @@ import type {
   ConnectionEvent,
   ConnectionState,
 } from '../connection/connection-streams.observable.ts';
-import type { ListReport, ListStanding } from '../lists/offered.ts';
-import type { ListedTool } from '../../../../src/protocol/listed.ts';
+import type { ListReport, ListState } from '../lists/list-results.ts';
+import type { ListedTool } from '../../../../src/protocol/list-items.ts';
 import type { ConfigChanges } from './config-changes.ts';
-import type { ConfigFault } from './config-fault.ts';
+import type { ConfigProblem } from './config-problem.ts';
 import type { OwnedTool } from './merged-names.ts';
 
 /** A tool in the merged list, with everything that its server says about it. */
@@ -48,7 +48,7 @@ export interface ServerStatus {
    * The state of its list of tools, and why there is none. `asking` also if the server was never
    * started; `failed` also if the server has failed.
    */
-  readonly tools: ListStanding;
+  readonly tools: ListState;
 }
 
 /** The outcome of the start. */
@@ -75,8 +75,8 @@ export type ServersEvent =
   | {
       readonly type: 'config';
       readonly changes: ConfigChanges;
-      readonly faults: readonly ConfigFault[];
-      readonly remarks: readonly ConfigFault[];
+      readonly faults: readonly ConfigProblem[];
+      readonly remarks: readonly ConfigProblem[];
     }
   /** The file has changed but cannot be used, so nothing changes; or it cannot be watched. */
   | { readonly type: 'config-failed'; readonly error: Error };

@@ -9,7 +9,7 @@ import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { printableName } from '../../../../src/protocol/printable.ts';
 import type { ServerEntry } from '../connection/options.ts';
-import { configInvalid } from './config-fault.ts';
+import { configInvalid } from './config-problem.ts';
 
 /** What is locked of a tool, beside its name. */
 const parts = ['title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;

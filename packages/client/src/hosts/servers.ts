@@ -2,8 +2,8 @@
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { ConnectionOptions, HostRequestOptions, ServerEntry } from '../connection/options.ts';
-import type { CallToolResult } from '../lists/offered.ts';
-import type { ConfigFault } from './config-fault.ts';
+import type { CallToolResult } from '../lists/list-results.ts';
+import type { ConfigProblem } from './config-problem.ts';
 import type { FoundTool, MergedTool, ServerStatus, Startup } from './server-reports.ts';
 import type { ServersStreams } from './servers-streams.observable.ts';
 import type { EnvironmentVariables } from './variables.ts';
@@ -30,9 +30,9 @@ export interface ManagedOptions extends Omit<ConnectionOptions, 'name' | 'record
 /** Connections by the names of their servers. */
 export interface Servers extends ServersStreams, AsyncDisposable {
   /** The faults of the configuration. A faulty server counts as failed; the others run. */
-  readonly faults: readonly ConfigFault[];
+  readonly faults: readonly ConfigProblem[];
   /** Keys of the configuration that have no effect and may be typing errors. */
-  readonly remarks: readonly ConfigFault[];
+  readonly remarks: readonly ConfigProblem[];
   /** All servers of the configuration, in its order. */
   readonly status: ReadonlyMap<string, ServerStatus>;
   /** The merged list as it is known now, sorted by name. */

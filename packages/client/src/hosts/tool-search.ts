@@ -12,12 +12,12 @@ import type { HostRequestOptions } from '../connection/options.ts';
 import { mayBeNamed, splitName } from './merged-names.ts';
 import { isAllowed } from './tool-policies.ts';
 import type { FoundTool, MergedTool } from './server-reports.ts';
-import type { ServerSlot } from './server-slot.ts';
+import type { ManagedServer } from './managed-server.ts';
 
 /** The servers to search. */
 export interface SearchedServers {
   readonly clock: Clock;
-  readonly slots: ReadonlyMap<string, ServerSlot>;
+  readonly slots: ReadonlyMap<string, ManagedServer>;
   /** The merged list as it is known now. */
   merged(): ReadonlyMap<string, MergedTool>;
 }
@@ -27,7 +27,7 @@ interface Finding {
   /** The tools found so far. */
   readonly found: readonly FoundTool[];
   /** The servers whose lists are still to come and could change that. */
-  readonly late: readonly ServerSlot[];
+  readonly late: readonly ManagedServer[];
 }
 
 /**

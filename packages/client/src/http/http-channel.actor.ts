@@ -10,7 +10,7 @@ import { shownChart } from '../../../../src/actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import type { WriterView } from '../../../../src/actors/writer/outbound-flow.ts';
 import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/losses.ts';
+import type { Loss } from '../../../../src/protocol/disconnects.ts';
 import type {
   FramesToSend,
   RouterEvent,

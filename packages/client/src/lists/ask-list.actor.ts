@@ -7,7 +7,7 @@
 import { fromPromise } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
 import type { CatalogInput, CatalogOutcome } from './catalog.machine.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { ErrorCode, RuntimeError, remoteCodeOf } from '../../../../src/protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../../../src/protocol/frames.ts';
 import type { ListKind, PagedKind } from './list-kinds.ts';
@@ -169,7 +169,7 @@ class Pages {
     const { name, method } = this.#kind;
     const { [name]: entries, nextCursor, ttlMs } = page;
     if (!Array.isArray(entries)) {
-      const message = `The result of ${method} must have an array "${name}", this is ${describe(entries)}`;
+      const message = `The result of ${method} must have an array "${name}", this is ${inspectValue(entries)}`;
       throw new RuntimeError('INVALID_RESPONSE', message);
     }
     if (typeof ttlMs === 'number') {
@@ -193,7 +193,7 @@ class Pages {
     const { key } = this.#kind;
     const known = key === undefined ? item : item[key];
     if (this.#keys.has(known)) {
-      this.#repeated.push(`${at}: ${describe(known)} is in the list already`);
+      this.#repeated.push(`${at}: ${inspectValue(known)} is in the list already`);
       return;
     }
     this.#keys.add(known);
@@ -206,7 +206,7 @@ class Pages {
     const { name, method } = this.#kind;
     const why = this.#faultOfCursor(cursor);
     if (why !== undefined) {
-      const message = `"nextCursor" of ${method} ${why}, this is ${describe(cursor)}: the list of ${name} ends there`;
+      const message = `"nextCursor" of ${method} ${why}, this is ${inspectValue(cursor)}: the list of ${name} ends there`;
       this.#source.problem('list.cursor', message);
       this.#cut = message;
       return undefined;

@@ -12,7 +12,7 @@ import type { CatalogInput, QuerySpacing, catalogMachine } from './catalog.machi
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { ListKind } from './list-kinds.ts';
-import type { ListReport } from './offered.ts';
+import type { ListReport } from './list-results.ts';
 
 /** How a caller waits for a list. */
 export interface ListWait {

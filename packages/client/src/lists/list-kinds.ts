@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, server/tools, server/prompts, server/resources
  */
 import type { CatalogName } from './catalog.machine.ts';
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 
 type MemberType = 'string' | 'object' | 'array';
@@ -81,7 +81,7 @@ export interface EntryReading {
 /** Reads one entry of a list. An entry without faults is returned unchanged. */
 export function readEntry(kind: PagedKind, entry: unknown): EntryReading {
   const { required, optional } = kind;
-  if (!isJsonObject(entry)) return { fault: `must be an object, this is ${describe(entry)}` };
+  if (!isJsonObject(entry)) return { fault: `must be an object, this is ${inspectValue(entry)}` };
   for (const [member, type] of Object.entries(required)) {
     const fault = faultOf(entry, member, type);
     if (fault !== undefined) return { fault };
@@ -108,7 +108,9 @@ function faultOf(entry: JsonObject, member: string, type: MemberType): string | 
       : type === 'array'
         ? Array.isArray(value)
         : typeof value === 'string';
-  return isRight ? undefined : `"${member}" must be ${articled[type]}, this is ${describe(value)}`;
+  return isRight
+    ? undefined
+    : `"${member}" must be ${articled[type]}, this is ${inspectValue(value)}`;
 }
 
 const articled = { string: 'a string', object: 'an object', array: 'an array' } as const;

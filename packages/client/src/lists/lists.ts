@@ -28,7 +28,7 @@ import type {
   ListedResource,
   ListedResourceTemplate,
   ListedTool,
-} from '../../../../src/protocol/listed.ts';
+} from '../../../../src/protocol/list-items.ts';
 
 /** The bounds and times of lists. */
 export interface KeptListLimits extends ListBounds {

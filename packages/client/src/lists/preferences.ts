@@ -9,7 +9,7 @@ import { onceAtTurnEnd } from '../../../../src/actors/clock.ts';
 import type { MachineActor } from '../../../../src/actors/transitions.ts';
 import { waitFor } from '../../../../src/actors/waiting.ts';
 import type { WaitEnd } from '../../../../src/actors/waiting.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { logLevelOf } from '../../../../src/protocol/log-levels.ts';
@@ -164,7 +164,7 @@ export class Preferences {
     this.#host.request('resources/subscribe', { uri }, restoring).catch((error: unknown) => {
       if (isLost(error)) return;
       this.#uris.delete(uri);
-      const message = `${describe(uri)} is not watched any more: ${textOfError(error)}`;
+      const message = `${inspectValue(uri)} is not watched any more: ${textOfError(error)}`;
       this.#host.problem('subscription.lost', message);
     });
   }
@@ -172,10 +172,10 @@ export class Preferences {
   #listenTo(uri: string, { timeoutMs, signal }: PreferenceOptions): Promise<void> {
     if (this.#uris.has(uri) && this.#waitersFor(uri).length === 0) return Promise.resolve();
     const cancelled = (cause: unknown): RuntimeError =>
-      new RuntimeError('CANCELLED', `Watching ${describe(uri)} was cancelled`, { cause });
+      new RuntimeError('CANCELLED', `Watching ${inspectValue(uri)} was cancelled`, { cause });
     if (signal?.aborted) return Promise.reject(cancelled(signal.reason));
     const overdue = ({ reject }: WaitEnd<void>): void => {
-      const message = `The server has not agreed to tell of ${describe(uri)} within ${timeoutMs} ms`;
+      const message = `The server has not agreed to tell of ${inspectValue(uri)} within ${timeoutMs} ms`;
       reject(new RuntimeError('REQUEST_TIMEOUT', message));
     };
     const { clock } = this.#host;
@@ -228,7 +228,7 @@ export class Preferences {
         for (const waiter of waiters) waiter.settle();
         continue;
       }
-      const message = `The server does not tell of changes of ${describe(uri)}`;
+      const message = `The server does not tell of changes of ${inspectValue(uri)}`;
       const error = new RuntimeError('CAPABILITY_MISSING', message);
       for (const waiter of waiters) waiter.settle(error);
       if (waiters.length > 0 || !this.#uris.delete(uri)) continue;

@@ -3,13 +3,13 @@
  *
  * @see MCP 2025-11-25, server/tools, "Output Schema"
  */
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { textLength } from '../../../../src/protocol/codec.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import type { Completion, ListedTool } from '../../../../src/protocol/listed.ts';
+import type { Completion, ListedTool } from '../../../../src/protocol/list-items.ts';
 import { validatorOf } from '../../../schema/src/schema-check.ts';
-import type { CallToolResult, GetPromptResult, ReadResourceResult } from './offered.ts';
+import type { CallToolResult, GetPromptResult, ReadResourceResult } from './list-results.ts';
 
 /** Longer schemas are not used, UTF-16 units: compiling one of 2 MB takes more than a second. */
 const maxSchemaLength = 64 * 1024;
@@ -54,7 +54,7 @@ export class Results {
     const schema = this.#schemas.get(tool);
     const fault = schema && result['isError'] !== true ? this.#faultOf(schema, result) : undefined;
     if (fault !== undefined) {
-      const message = `The "structuredContent" of ${describe(tool)} breaks its "outputSchema": ${fault}`;
+      const message = `The "structuredContent" of ${inspectValue(tool)} breaks its "outputSchema": ${fault}`;
       this.#problem('output.invalid', message);
     }
     const { content } = result;
@@ -93,7 +93,7 @@ export class Results {
   }
 
   #malformed(method: string, member: string, wanted: string, got: unknown): RuntimeError {
-    const message = `${this.#name} answered ${method} with a "${member}" that must be ${wanted}, this is ${describe(got)}`;
+    const message = `${this.#name} answered ${method} with a "${member}" that must be ${wanted}, this is ${inspectValue(got)}`;
     return new RuntimeError('INVALID_RESPONSE', message);
   }
 }

@@ -3,15 +3,15 @@
  *
  * @see SEP-2640, "Integrity and Verification"
  */
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { bytesOf, utf8Of } from '../../../../src/protocol/content.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import type { ListedResource } from '../../../../src/protocol/listed.ts';
+import type { ListedResource } from '../../../../src/protocol/list-items.ts';
 import {
   sha256Of,
   encodedPath,
-  faultOfSkill,
+  validateSkill,
   pathBelow,
   readFrontmatter,
   skillBounds,
@@ -24,7 +24,7 @@ import { askPages } from './ask-list.actor.ts';
 import type { ListSource, OwnRequestOptions } from './ask-list.actor.ts';
 import { listKinds } from './list-kinds.ts';
 import type { PagedKind } from './list-kinds.ts';
-import type { ReadResourceResult } from './offered.ts';
+import type { ReadResourceResult } from './list-results.ts';
 
 /** A file of a skill, as a host has read it. */
 export interface SkillContents {
@@ -94,7 +94,7 @@ const skillsKind: PagedKind = {
   key: 'uri',
   required: {},
   optional: {},
-  faultOf: faultOfSkill,
+  faultOf: validateSkill,
 };
 
 const directoryKind: PagedKind = {
@@ -125,15 +125,15 @@ export function serverSkills(host: SkillsHost): ServerSkills {
       await assertDeclared('skills/get', options);
       const { skill } = await host.request('skills/get', { uri }, options);
       const fault = isJsonObject(skill)
-        ? (faultOfSkill(skill) ??
-          (skill['uri'] === uri ? undefined : `it is ${describe(skill['uri'])}`))
-        : `"skill" must be an object, this is ${describe(skill)}`;
+        ? (validateSkill(skill) ??
+          (skill['uri'] === uri ? undefined : `it is ${inspectValue(skill['uri'])}`))
+        : `"skill" must be an object, this is ${inspectValue(skill)}`;
       if (fault === undefined) return skill as ListedSkill;
-      const message = `${host.name} answered skills/get for ${describe(uri)} with what is not that skill: ${fault}`;
+      const message = `${host.name} answered skills/get for ${inspectValue(uri)} with what is not that skill: ${fault}`;
       throw new RuntimeError('INVALID_RESPONSE', message);
     },
     async read(skill, path = skillFileName, options = {}) {
-      const fault = faultOfSkill(skill);
+      const fault = validateSkill(skill);
       if (fault !== undefined)
         throw new TypeError(`The skill to read is not as it must be: ${fault}`);
       await assertDeclared('resources/read', options);
@@ -150,8 +150,8 @@ export function serverSkills(host: SkillsHost): ServerSkills {
 }
 
 function unverified(uri: string, what: string, { uri: skill }: ListedSkill): RuntimeError {
-  const advice = `It must not be used; skills/get says what the skill ${describe(skill)} is now`;
-  return new RuntimeError('UNVERIFIED', `${describe(uri)} ${what}. ${advice}`);
+  const advice = `It must not be used; skills/get says what the skill ${inspectValue(skill)} is now`;
+  return new RuntimeError('UNVERIFIED', `${inspectValue(uri)} ${what}. ${advice}`);
 }
 
 /** The file that a path or a URI names. Another spelling of it is another name: it is asked for by the entry's own. */
@@ -204,7 +204,7 @@ async function verified(
     throw refuse(`has not the digest ${file.digest}`);
   const text = utf8Of(bytes);
   if (uri === skill.uri) {
-    const fault = await faultOfManifest(text, skill.frontmatter);
+    const fault = await validateManifest(text, skill.frontmatter);
     if (fault !== undefined) throw refuse(fault);
   }
   const { mimeType } = content;
@@ -218,7 +218,7 @@ async function verified(
 }
 
 /** What a `SKILL.md` says otherwise than the entry; undefined if nothing. */
-async function faultOfManifest(
+async function validateManifest(
   text: string | undefined,
   entry: JsonObject,
 ): Promise<string | undefined> {
@@ -236,7 +236,7 @@ async function faultOfManifest(
   );
   return other === undefined
     ? undefined
-    : `says another ${describe(other)} of itself than the entry`;
+    : `says another ${inspectValue(other)} of itself than the entry`;
 }
 
 /** Whether two values of JSON are the same; the order of members does not count. */

@@ -8,9 +8,9 @@ import { heldProcess, systemClock } from '../../../../src/actors/clock.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../../src/actors/limits.ts';
 import { unobserved } from '../../../../src/actors/transitions.ts';
-import { errorOf } from '../../../../src/protocol/losses.ts';
+import { disconnectError } from '../../../../src/protocol/disconnects.ts';
 import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/losses.ts';
+import type { Loss } from '../../../../src/protocol/disconnects.ts';
 import type {
   DeliveryEvent,
   TransportEnds,
@@ -22,7 +22,7 @@ import type {
   SdkTransportSnapshot,
 } from '../../../../src/transports/sdk-transport.machine.ts';
 import type { Port, Recipient } from '../../../../src/machines/port.ts';
-import { describe, classifyMessage, messageOf } from '../../../../src/protocol/classify.ts';
+import { inspectValue, classifyMessage, messageOf } from '../../../../src/protocol/classify.ts';
 import { RuntimeError, errorResponse, ErrorCode } from '../../../../src/protocol/errors.ts';
 import type {
   InboundFrame,
@@ -32,7 +32,7 @@ import type {
   SingleFrame,
 } from '../../../../src/protocol/frames.ts';
 import type { SdkTransport } from '../../../../src/transports/sdk-transport.ts';
-import { InTurn } from '../../../../src/transports/to-sdk-transport.ts';
+import { SerialQueue } from '../../../../src/transports/to-sdk-transport.ts';
 import { stdioChannel } from './stdio-channel.actor.ts';
 import type { StdioChannelKind, StdioEntry, StdioOptions } from './stdio-channel.actor.ts';
 
@@ -72,7 +72,7 @@ export function sdkTransport(
   options: ProcessTransportOptions = {},
 ): ProcessTransport {
   if (typeof entry?.command === 'string') return new ChannelTransport(entry, options);
-  const message = `A transport is made from an entry with "command", this is ${describe(entry)}; the official SDK has transports of its own for a URL`;
+  const message = `A transport is made from an entry with "command", this is ${inspectValue(entry)}; the official SDK has transports of its own for a URL`;
   throw new RuntimeError('CONFIG_INVALID', message);
 }
 
@@ -86,7 +86,7 @@ class ChannelTransport implements ProcessTransport {
   onerror?: SdkTransport['onerror'];
   readonly #kind: StdioChannelKind;
   readonly #options: ProcessTransportOptions;
-  readonly #turns = new InTurn((error) => this.onerror?.(error));
+  readonly #turns = new SerialQueue((error) => this.onerror?.(error));
   /** Messages that the process does not have yet, by their receipts. */
   readonly #undelivered = new Map<number, { resolve(): void; reject(error: unknown): void }>();
   #receipts = 0;
@@ -161,11 +161,11 @@ class ChannelTransport implements ProcessTransport {
       this.#tellClosed();
     } else if (this.#state.value === 'starting') {
       this.#end(() => {
-        this.#started?.failed(errorOf(undefined));
+        this.#started?.failed(disconnectError(undefined));
         this.onclose?.();
       });
     } else if (this.#state.matches('open')) {
-      this.#rejectUndelivered(errorOf(undefined));
+      this.#rejectUndelivered(disconnectError(undefined));
       this.#end(() => this.onclose?.());
     }
     const release = heldProcess();
@@ -264,7 +264,7 @@ class ChannelTransport implements ProcessTransport {
   }
 
   #lost(loss: Loss): void {
-    const error = errorOf(loss);
+    const error = disconnectError(loss);
     if (this.#state.value === 'starting') {
       this.#end(() => this.#started?.failed(error));
     } else if (this.#state.matches('open')) {

@@ -8,7 +8,7 @@ import { basename } from 'node:path';
 import { readerActor } from '../../../../src/actors/reader/reader.actor.ts';
 import { writerActor } from '../../../../src/actors/writer/writer.actor.ts';
 import type { ChannelEvent, ChannelInput } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/losses.ts';
+import type { Loss } from '../../../../src/protocol/disconnects.ts';
 import type { TransportEnds } from '../../../../src/machines/peer-ports.ts';
 import { plainActor } from '../../../../src/machines/port.ts';
 import type { Behaviour } from '../../../../src/machines/port.ts';

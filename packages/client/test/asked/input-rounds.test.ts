@@ -8,7 +8,7 @@ import type { Providers } from '../../src/asked/providers.ts';
 import { ProtocolError } from '../../../../src/protocol/errors.ts';
 import { defineTool } from '../../../../src/index.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { TestClock, gate, turn } from '../../../testing/src/index.ts';
+import { TestClock, gate, flush } from '../../../testing/src/index.ts';
 import { modern } from '../../../../test/server/modern-peer.ts';
 
 type Send = RoundsCall['send'];
@@ -122,13 +122,13 @@ describe('a round', () => {
     const { sent, send } = scripted(shedding, shedding, shedding, done);
     const { call, clock } = hostWith();
     const result = call(send);
-    await turn();
+    await flush();
     expect(sent).toHaveLength(2);
     clock.increment(99);
-    await turn();
+    await flush();
     expect(sent).toHaveLength(2);
     clock.increment(1);
-    await turn();
+    await flush();
     expect(sent).toHaveLength(3);
     clock.increment(200);
     expect(await result).toBe(done);
@@ -140,13 +140,13 @@ describe('a round', () => {
     const { call, clock } = hostWith({ elicit });
     const controller = new AbortController();
     const outcome = call(send, { signal: controller.signal }).catch((error: unknown) => error);
-    await turn();
+    await flush();
     expect(sent).toHaveLength(2);
     clock.increment(100);
-    await turn();
+    await flush();
     expect(sent).toHaveLength(5);
     controller.abort('enough');
-    await turn();
+    await flush();
     expect(clock.liveTimers).toBe(0);
     expect(await outcome).toMatchObject({ code: 'CANCELLED', cause: 'enough' });
   });
@@ -294,7 +294,7 @@ describe('a question of a call', () => {
     const { sent, send } = scripted(asks('x', Object.keys('abcdefghij')), done);
     const result = call(send);
     await door.arrived(2);
-    await turn();
+    await flush();
     expect(door.arrivals).toBe(2);
     door.release();
     await result;
@@ -361,7 +361,7 @@ describe('a question of a call', () => {
     const inputRequests = { r: { method: 'roots/list' }, a: question };
     const result = call(scripted({ ...asks('x'), inputRequests }).send);
     await door.arrived();
-    await turn();
+    await flush();
     door.release();
     await expect(result).rejects.toMatchObject({ code: 'REQUEST_FAILED' });
     expect(heard).toEqual(['asked roots/list', 'asked elicitation/create']);
@@ -390,7 +390,7 @@ describe('a question of a call', () => {
       await expect(result).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
       expect(heard).toEqual(['asked elicitation/create', 'withdrawn elicitation/create']);
       door.release();
-      await turn();
+      await flush();
       expect(sent).toHaveLength(1);
       expect(clock.liveTimers).toBe(0);
     },

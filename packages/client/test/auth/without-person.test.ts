@@ -2,7 +2,7 @@
 import { generateKeyPair, exportPKCS8, jwtVerify } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { memoryCredentialStore } from '../../src/auth/credential-store.ts';
-import { loadOfficial } from '../../src/auth/official-client.ts';
+import { loadOfficial } from '../../src/auth/sdk-auth.ts';
 import type { AuthOption } from '../../src/auth/options.ts';
 import { AuthorizationServer } from '../../../http/test/authorization-server.ts';
 import { authorize as authorizeBy } from './authorizing.ts';

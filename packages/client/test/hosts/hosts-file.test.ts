@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TestClock } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { textOfFault } from '../../src/hosts/config-fault.ts';
+import { formatConfigProblem } from '../../src/hosts/config-problem.ts';
 import { readHosts, readHostsFile, readHostsText, watchFile } from '../../src/hosts/hosts-file.ts';
 import type { ServerSettings } from '../../src/hosts/server-entry.ts';
 import { fitsTool, isAllowed } from '../../src/hosts/tool-policies.ts';
@@ -170,7 +170,7 @@ describe('a file of servers', () => {
       '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}, "inputs": {"i": 1, "i": 2}}',
       { file: 'mcp.json' },
     );
-    expect(remarks.map(textOfFault)).toEqual([
+    expect(remarks.map(formatConfigProblem)).toEqual([
       'mcp.json: line 1, server "a": the name stands in the file twice, and only one of them counts: remove or rename one',
     ]);
   });
@@ -350,7 +350,7 @@ describe('faults', () => {
     );
     expect(file).toBe('mcp.json');
     expect(servers.get('good')?.kind).toBe('enabled');
-    expect(faults.map(textOfFault)).toEqual([
+    expect(faults.map(formatConfigProblem)).toEqual([
       'mcp.json: server "bad", key "command": 3 is not the name or path of a program',
       'mcp.json: server "": the name is empty',
     ]);
@@ -373,7 +373,7 @@ test('a fault in a text has its line, and that of its server if the key is missi
     [6, undefined],
   ]);
   expect(servers.get('b')).toMatchObject({ kind: 'invalid', faults: [{ line: 6 }] });
-  expect(faults.map(textOfFault)[0]).toBe(
+  expect(faults.map(formatConfigProblem)[0]).toBe(
     'mcp.json: line 4, server "a", key "args[1]": 3 is not a string',
   );
 });

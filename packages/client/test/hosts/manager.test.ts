@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { filter, firstValueFrom } from 'rxjs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import type { WatchedConnection } from '../../src/connection/watched-connection.ts';
 import { readHosts } from '../../src/hosts/hosts-file.ts';
 import type { ServersEvent } from '../../src/hosts/server-reports.ts';
@@ -55,7 +55,7 @@ describe('what a manager says of servers', () => {
     );
     const { manager, clock } = servers;
     const status = (name: string) => manager.status.get(name);
-    await turn();
+    await flush();
     expect(status('refused')).toStrictEqual({
       ...{ state: 'failed', error: refusal, launches: 0 },
       tools: { state: 'failed', reason: 'No such option' },
@@ -64,16 +64,16 @@ describe('what a manager says of servers', () => {
     expect(status('a')).toStrictEqual({ state: 'connecting', ...asking });
     servers.answer('a', 'initialize');
     expect(await now(manager.started())).toMatchObject({ ready: ['a'], failed: ['refused'] });
-    await turn();
+    await flush();
     expect(status('a')).toStrictEqual({ state: 'ready', launches: 1, tools: { state: 'known' } });
     servers.launched('a')[0]?.onclose?.();
-    await turn();
+    await flush();
     const lost = status('a');
     expect(lost).toMatchObject({ state: 'backoff', launches: 1, tools: { state: 'stale' } });
     expect(lost?.error).toBeInstanceOf(Error);
     expect(namesOf(manager.tools)).toEqual(['a__a']);
     clock.increment(1000);
-    await turn();
+    await flush();
     expect(status('a')).toStrictEqual({ state: 'ready', launches: 2, tools: { state: 'known' } });
     const given = vi.fn();
     manager.tools$.subscribe(given);
@@ -85,7 +85,7 @@ describe('what a manager says of servers', () => {
     const { manager } = servers;
     const told: (readonly string[])[] = [];
     manager.tools$.subscribe((tools) => told.push(namesOf(tools)));
-    await turn();
+    await flush();
     servers.launched('a')[0]?.onclose?.();
     // Whoever wants a list has it without the failed one, at once.
     expect(namesOf((await now(manager.listTools())) ?? [])).toEqual(['b__b']);
@@ -104,7 +104,7 @@ describe('what a manager says of servers', () => {
     const servers = new ScriptedServers({ a: launched, 'b.c': launched }, {}, (all) => {
       all.plan('b.c').refused = new Error('b is broken');
     });
-    await turn();
+    await flush();
     await expect(servers.manager.callTool('a__other')).rejects.toThrow(
       /There is no tool "a__other"$/,
     );
@@ -131,7 +131,7 @@ describe('servers start', () => {
         all.plan('c').held.add('initialize');
       },
     );
-    await turn();
+    await flush();
     expect(openedIn(servers)).toEqual(['a', 'url']);
     expect(['b', 'c', 'd'].map((name) => stateOf(servers, name))).toEqual([
       ...['connecting', 'connecting', 'connecting'],
@@ -139,13 +139,13 @@ describe('servers start', () => {
     // Nothing is shown of who waits for a turn.
     expect(seen.map((each) => each.dump().name)).toEqual(['a', 'url']);
     servers.answer('a', 'initialize');
-    await turn();
+    await flush();
     expect(openedIn(servers)).toEqual(['a', 'url', 'b', 'c']);
     servers.clock.increment(999);
-    await turn();
+    await flush();
     expect(openedIn(servers)).not.toContain('d');
     servers.clock.increment(1);
-    await turn();
+    await flush();
     expect(openedIn(servers).at(-1)).toBe('d');
     expect(await now(servers.manager.started())).toBeUndefined();
     servers.clock.increment(2000);
@@ -159,7 +159,7 @@ describe('servers start', () => {
       all.plan('a').refused = new Error('No');
     });
     expect(await now(servers.manager.started())).toMatchObject({ failed: ['a'] });
-    await turn();
+    await flush();
     expect(servers.clock.liveTimers).toBe(0);
   });
 
@@ -194,7 +194,7 @@ describe('an idle time', () => {
   test('ends a server that nothing was asked of for so long, and leaves what it has listed', async () => {
     const servers = new ScriptedServers({ a: { ...launched, idleMs: 1000 } });
     const { manager, clock } = servers;
-    await turn();
+    await flush();
     clock.increment(600);
     await manager.callTool('a__a');
     clock.increment(400);
@@ -203,7 +203,7 @@ describe('an idle time', () => {
     expect(stateOf(servers, 'a')).toBe('ready');
     clock.increment(1);
     expect(stateOf(servers, 'a')).toBe('idle');
-    await turn();
+    await flush();
     expect(clock.liveTimers).toBe(0);
     expect(manager.get('a')).toBeUndefined();
     expect(namesOf(manager.tools)).toEqual(['a__a']);
@@ -221,9 +221,9 @@ describe('an idle time', () => {
   test('does not count while the server works', async () => {
     const servers = new ScriptedServers({ a: { ...launched, idleMs: 1000 } });
     servers.plan('a').held.add('tools/call');
-    await turn();
+    await flush();
     const called = servers.manager.callTool('a__a', {}, { timeoutMs: 60_000 });
-    await turn();
+    await flush();
     clock5(servers);
     expect(stateOf(servers, 'a')).toBe('ready');
     servers.answer('a', 'tools/call');
@@ -241,7 +241,7 @@ describe('an idle time', () => {
     const [without, having] = [{}, { idleMs: 1000 }].map(
       (idle) => new ScriptedServers({ a: { ...launched, ...idle } }),
     );
-    await turn();
+    await flush();
     expect(having?.clock.liveTimers).toBe((without?.clock.liveTimers ?? 0) + 1);
     await having?.manager.close();
     expect(having?.clock.liveTimers).toBe(0);
@@ -252,7 +252,7 @@ describe('a lazy server', () => {
   test('is started by its first use, or to be listed if nothing is known of it', async () => {
     const servers = new ScriptedServers({ called: lazy, listed: lazy });
     const { manager } = servers;
-    await turn();
+    await flush();
     expect(manager.status.get('called')).toEqual({
       ...{ state: 'idle', launches: 0 },
       tools: { state: 'asking' },
@@ -279,7 +279,7 @@ describe('a lazy server', () => {
     await manager.listTools();
     expect(manager.status.get('a')?.launches).toBe(0);
     await manager.callTool('a__a');
-    await turn();
+    await flush();
     expect(manager.tools).toMatchObject([{ name: 'a__a', cachedAt: undefined }]);
     expect(manager.status.get('a')?.launches).toBe(1);
   });
@@ -288,7 +288,7 @@ describe('a lazy server', () => {
 test('a server whose connection the host has closed is started again if it is used, not if it is only listed', async () => {
   const servers = new ScriptedServers({ a: launched, b: launched });
   const { manager } = servers;
-  await turn();
+  await flush();
   const closed = manager.get('a')?.close();
   const other = await manager.use('a');
   await closed;
@@ -305,7 +305,7 @@ describe('the merged list', () => {
     const servers = new ScriptedServers({ a: { ...launched, tools } });
     servers.plan('a').tools = ['read_a', 'read_b', 'write'];
     const { manager } = servers;
-    await turn();
+    await flush();
     expect(namesOf(manager.tools)).toEqual(['a__read_a']);
     await expect(manager.callTool('a__write')).rejects.toMatchObject({ code: -32602 });
     await expect(manager.callTool('a__read_x')).rejects.toThrow(
@@ -320,13 +320,13 @@ describe('the merged list', () => {
     let ending = (): void => {};
     servers.plan('a').ending = new Promise((resolve) => (ending = resolve));
     onTestFinished(() => ending());
-    await turn();
+    await flush();
     const told: (readonly string[])[] = [];
     manager.tools$.subscribe((tools) => told.push(namesOf(tools)));
     void manager.get('a')?.close();
     servers.plan('a').refused = new Error('No more');
     const used = manager.use('a').catch(({ message }: Error) => message);
-    await turn();
+    await flush();
     expect(manager.status.get('a')).toStrictEqual({
       ...{ state: 'connecting', launches: 1 },
       tools: { state: 'known' },
@@ -334,7 +334,7 @@ describe('the merged list', () => {
     expect(told).toEqual([['a__a']]);
     ending();
     expect(await used).toBe('No more');
-    await turn();
+    await flush();
     expect(told).toEqual([['a__a'], []]);
   });
 
@@ -343,7 +343,7 @@ describe('the merged list', () => {
       all.plan('late').held.add('initialize'),
     );
     const { manager } = servers;
-    await turn();
+    await flush();
     servers.plan('a').tools = ['a', 'b'];
     const refuse = { whenAway: 'refuse' } as const;
     expect(namesOf((await now(manager.listTools(refuse))) ?? [])).toEqual(['a__a']);
@@ -359,16 +359,16 @@ describe('the merged list', () => {
     const servers = new ScriptedServers({ a: launched, deaf: launched }, {}, (all) =>
       all.plan('deaf').held.add('initialize'),
     );
-    await turn();
+    await flush();
     servers.plan('a').held.add('tools/list');
     const given = async () => {
       const controller = new AbortController();
       const { signal } = controller;
       const wanted = servers.manager.listTools({ refresh: true, signal });
-      await turn();
+      await flush();
       controller.abort('enough');
       await expect(wanted).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
-      await turn();
+      await flush();
       return servers.clock.liveTimers;
     };
     const [began, ended] = [
@@ -412,12 +412,12 @@ describe('the merged list', () => {
     expect(stateOf(servers, 'b')).toBe('closed');
     servers.plan('a').tools = [];
     servers.answer('a', 'tools/list');
-    await turn();
+    await flush();
     expect(namesOf(manager.tools)).toEqual(['b__old']);
     // A server that says that it has no tools has none.
     servers.plan('b').capabilities = {};
     await manager.use('b');
-    await turn();
+    await flush();
     expect(manager.status.get('b')).toMatchObject({ tools: { state: 'unsupported' } });
     expect(manager.tools).toEqual([]);
   });
@@ -427,7 +427,7 @@ describe('another configuration', () => {
   test('is told with what is wrong in it, and nothing of it is started once all is closed', async () => {
     const servers = new ScriptedServers({ a: launched, gone: launched });
     const { manager } = servers;
-    await turn();
+    await flush();
     const told: ServersEvent[] = [];
     manager.events$.subscribe((event) => told.push(event));
     const next = config({
@@ -442,7 +442,7 @@ describe('another configuration', () => {
     expect([faults.length, remarks.length]).toEqual([1, 1]);
     expect([manager.faults, manager.remarks]).toEqual([faults, remarks]);
     expect([...manager.status.keys()]).toEqual(['a', 'b', 'faulty']);
-    await turn();
+    await flush();
     expect(await firstValueFrom(manager.tools$)).toMatchObject([
       { name: 'b__b', inputSchema: { type: 'object' } },
     ]);
@@ -453,19 +453,19 @@ describe('another configuration', () => {
     expect(told.some((each) => each.type === 'connection' && each.server === 'b')).toBe(true);
     await manager.close();
     manager.apply(config({ c: launched }));
-    await turn();
+    await flush();
     expect(servers.opened.map(({ options }) => options.name)).toEqual(['a', 'gone', 'b']);
     expect([...manager.status.keys()]).not.toContain('c');
   });
 
   test('restarts nothing for another filter of tools, and tells of that', async () => {
     const servers = new ScriptedServers({ a: launched });
-    await turn();
+    await flush();
     const before = servers.manager.get('a');
     const told: (readonly string[])[] = [];
     servers.manager.tools$.subscribe((tools) => told.push(namesOf(tools)));
     servers.manager.apply(config({ a: { ...launched, tools: { deny: ['a'] } } }));
-    await turn();
+    await flush();
     expect(told).toEqual([['a__a'], []]);
     expect(servers.manager.get('a')).toBe(before);
     expect(servers.opened).toHaveLength(1);
@@ -487,7 +487,7 @@ test('what happens on each connection is told, and which it was, to those that c
     return told;
   };
   const first = listening();
-  await turn();
+  await flush();
   const late = listening();
   await manager.close();
   expect(first).toEqual(expect.arrayContaining(['a connecting', 'a ready', 'a lists a']));
@@ -506,7 +506,7 @@ describe('the end', () => {
     const started = manager.started();
     await manager.close();
     expect(await now(started)).toEqual({ ready: [], late: [], failed: ['faulty'] });
-    await turn();
+    await flush();
     expect(servers.opened).toEqual([]);
     expect(watch).not.toHaveBeenCalled();
     expect(ended).toEqual(['watching', 'tools', 'events']);
@@ -517,7 +517,7 @@ describe('the end', () => {
   test('leaves no connection, and none can be had after it', async () => {
     const servers = new ScriptedServers({ a: launched });
     const connection = await servers.manager.use('a');
-    await turn();
+    await flush();
     await servers.manager.close();
     expect(connection.state.value).toBe('closed');
     await expect(servers.manager.use('a')).rejects.toMatchObject({ code: 'NOT_READY' });

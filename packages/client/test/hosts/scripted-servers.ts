@@ -1,7 +1,7 @@
 /** Many servers in this process, under a manager whose clock is the test's. Each does what the test lets it do. */
 import { onTestFinished } from 'vitest';
 import { openConnection } from 'mcp-actors/client';
-import { TestClock, turn } from 'mcp-actors/testing';
+import { TestClock, flush } from 'mcp-actors/testing';
 import type { ConnectionOptions, ServerEntry } from '../../src/connection/options.ts';
 import { readHosts } from '../../src/hosts/hosts-file.ts';
 import { ServerManager } from '../../src/hosts/manager.ts';
@@ -29,7 +29,7 @@ interface Opened {
 
 /** What has not settled in this turn is undefined. */
 export const now = <T>(promise: Promise<T> | undefined): Promise<T | undefined> =>
-  Promise.race([promise, turn().then(() => undefined)]);
+  Promise.race([promise, flush().then(() => undefined)]);
 
 export class ScriptedServers {
   readonly clock = new TestClock();

@@ -1,6 +1,6 @@
 /** What watchers see of many servers: those without a connection, and those that have one. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import type { MachineTransition } from '../../../../src/actors/transitions.ts';
 import type { WatchedConnection } from '../../src/connection/watched-connection.ts';
 import { readHosts } from '../../src/hosts/hosts-file.ts';
@@ -22,11 +22,11 @@ describe('what watches the connections', () => {
 
   test('is shown each server without one, where it stands and since when', async () => {
     const { seen, servers } = watching({ lazy, off, faulty });
-    await turn();
+    await flush();
     servers.clock.increment(4);
     // What changes nothing of them is no new beginning.
     servers.manager.apply(config({ lazy, off, faulty }));
-    await turn();
+    await flush();
     servers.clock.increment(6);
     const none = { count: 0, max: 0 };
     const dump = (name: string, state: string, chart = state) => ({
@@ -54,7 +54,7 @@ describe('what watches the connections', () => {
     servers.manager.apply(config({ lazy, off: { ...launched, command: 'y' } }));
     const [, removed, replaced] = seen;
     for (const each of [removed, replaced]) expect(await each?.closed).toBeUndefined();
-    await turn();
+    await flush();
     const [first, , , last] = seen;
     expect(seen).toHaveLength(4);
     for (const each of [first, last])
@@ -66,7 +66,7 @@ describe('what watches the connections', () => {
   test('sees a server go from idle to its connection and back, under one id for as long', async () => {
     const { seen, servers } = watching({ a: { ...lazy, idleMs: 1000 } });
     const { manager, clock } = servers;
-    await turn();
+    await flush();
     const transitions: MachineTransition[] = [];
     const [idle] = seen;
     idle?.transitions.listen((each) => transitions.push(each));
@@ -88,19 +88,19 @@ describe('what watches the connections', () => {
     expect(open?.dump().actors.length).toBeGreaterThan(1);
     const both: string[] = [];
     const stop = open?.transitions.listen(({ machine }) => both.push(machine));
-    await turn();
+    await flush();
     clock.increment(1000);
     expect(new Set(both)).toEqual(new Set(['connection', 'catalog', 'slot']));
     const count = both.length;
     stop?.();
-    await turn();
+    await flush();
     const [, , again] = seen;
     expect(again?.dump()).toMatchObject({ state: 'idle', launches: 1, sinceMs: 0 });
     expect(again?.id).not.toBe(idle?.id);
     // The next process waits until the last one is gone: meanwhile it is shown as connecting.
     clock.increment(5);
     const used = manager.use('a');
-    await turn();
+    await flush();
     clock.increment(3);
     expect(again?.dump()).toMatchObject({ state: 'connecting', ageMs: 8, sinceMs: 3 });
     expect(seen).toHaveLength(3);
@@ -112,7 +112,7 @@ describe('what watches the connections', () => {
 
   test('has the id of a connection that was not shown before from the connection itself', async () => {
     const { seen, servers } = watching({ a: launched });
-    await turn();
+    await flush();
     expect(seen).toHaveLength(1);
     expect(seen[0]?.dump()).toMatchObject({ id: seen[0]?.id, state: 'ready.fresh' });
     await servers.manager.close();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { filter, firstValueFrom } from 'rxjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import { mayBeNamed, mergedName } from '../../src/hosts/merged-names.ts';
 import type { ManagedOptions } from '../../src/hosts/servers.ts';
 import { toolsCache } from '../../src/hosts/tools-cache.ts';
@@ -107,7 +107,7 @@ describe('a list of tools that cannot be had', () => {
     const servers = opened({ bad: [], a: ['one'] });
     servers.plan('bad').listFault = 'The database is away';
     const { manager } = servers;
-    await turn();
+    await flush();
     expect(manager.status.get('bad')).toMatchObject({
       state: 'ready',
       tools: { state: 'failed', reason: expect.stringContaining('The database is away') },
@@ -121,7 +121,7 @@ describe('a list of tools that cannot be had', () => {
   test('is why a name with a digest is refused', async () => {
     const servers = opened({ 'b.ad': [] });
     servers.plan('b.ad').listFault = 'The database is away';
-    await turn();
+    await flush();
     const called = servers.manager.callTool(mergedName({ server: 'b.ad', tool: 'echo' }));
     await expect(called).rejects.toThrow(
       /The tools of b\.ad are not known: .*The database is away/,
@@ -135,7 +135,7 @@ describe('a list of tools that cannot be had', () => {
     });
     servers.plan('without').capabilities = {};
     const { manager } = servers;
-    await turn();
+    await flush();
     expect(manager.status.get('without')?.tools).toEqual({
       state: 'unsupported',
       reason: 'The server declares no "tools" capability',
@@ -148,7 +148,7 @@ describe('a list of tools that cannot be had', () => {
 
   test('keeps nobody from the other lists for longer than the time that it is waited for', async () => {
     const { manager, clock } = opened({ deaf: [], a: ['one'] });
-    await turn();
+    await flush();
     const listed = manager.listTools({ timeoutMs: 20 });
     expect(await now(listed)).toBeUndefined();
     clock.increment(20);
@@ -164,7 +164,7 @@ describe('a search, step by step', () => {
   test('waits for the list of another server that could have the name, though it spells one out', async () => {
     const name = mergedName({ server: 'a.b', tool: 'c' });
     const servers = silent({ a_b: ['d'], 'a.b': ['c'] });
-    await turn();
+    await flush();
     const called = servers.manager.callTool(name);
     expect(await now(called)).toBeUndefined();
     servers.answer('a.b', 'tools/list');
@@ -182,7 +182,7 @@ describe('a search, step by step', () => {
     expect(ownersOf(await now(servers.manager.findTools('a__one')))).toEqual(['a']);
     const deaf = silent({ a: ['one'] });
     const late = deaf.manager.findTools('a__one', { timeoutMs: 50 });
-    await turn();
+    await flush();
     deaf.clock.increment(50);
     expect(await now(late)).toEqual([{ server: 'a', tool: 'one', listed: undefined }]);
     const nobody = deaf.manager.findTools('one', { timeoutMs: 50 });
@@ -193,7 +193,7 @@ describe('a search, step by step', () => {
   test('of a name that one server has gives the others a second, and no longer than they need', async () => {
     const find = async (tools: { readonly [name: string]: readonly string[] }) => {
       const servers = silent(tools);
-      await turn();
+      await flush();
       const controller = new AbortController();
       const found = servers.manager.findTools('one', { signal: controller.signal });
       servers.answer('a', 'tools/list');
@@ -225,7 +225,7 @@ describe('a search, step by step', () => {
         all.plan('deaf').held.add('initialize');
       },
     );
-    await turn();
+    await flush();
     const { manager, clock, opened } = servers;
     expect(ownersOf(await now(manager.findTools('one', { whenAway: 'refuse' })))).toEqual(['a']);
     expect(await now(manager.findTools('two', { whenAway: 'refuse' }))).toEqual([]);

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { TestClock, turn } from 'mcp-actors/testing';
+import { TestClock, flush } from 'mcp-actors/testing';
 import { networkFailure, statusError } from '../../src/http/failures.ts';
 import { HttpHost, errorOf } from './http-host.ts';
 import type { HostOptions } from './http-host.ts';
@@ -368,11 +368,11 @@ describe('a server that cannot be reached', () => {
     });
     void host.request('prompts/list');
     void host.tell('notifications/roots/list_changed');
-    await turn();
+    await flush();
     expect(await host.request('tools/list')).toEqual({ kind: 'returned' });
     host.channel.stop();
     await body.letGo;
-    await turn();
+    await flush();
     expect(typesOf(host)).toEqual(['channel.opened']);
   });
 

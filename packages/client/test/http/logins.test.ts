@@ -7,7 +7,7 @@ import type {
   ChallengeOutcome,
   HttpAuthorization,
 } from '../../src/http/authorization.ts';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import { HttpHost, errorOf } from './http-host.ts';
 import { Poured, anywhere, greetedIn, resultOf, scriptedFetch } from './scripted-fetch.ts';
 import { greeted, scriptedServer } from './scripted-server.ts';
@@ -135,7 +135,7 @@ describe('a login', () => {
     const types = () => host.reports.all.map(({ type }) => type);
     const asks = [host.ask('server/discover'), host.ask('tools/list')];
     await Promise.all(refusals.map(({ letGo }) => letGo));
-    await turn();
+    await flush();
     goOn[0]?.();
     await asks[0];
     expect(types()).toEqual(['channel.opened', 'channel.challenged']);

@@ -1,5 +1,5 @@
 /** The stream on which a server says what answers no request: opened anew, given up, ended with its session. */
-import { TestClock, turn } from 'mcp-actors/testing';
+import { TestClock, flush } from 'mcp-actors/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { HttpHost } from './http-host.ts';
 import {
@@ -73,7 +73,7 @@ describe("the server's own stream", () => {
     first.write(`id: 1\ndata:\n\nid: ${id}\ndata:\n\n`);
     first.end();
     await clock.pass(1);
-    await turn();
+    await flush();
     expect(gets().map(({ headers }) => headers.has('last-event-id'))).toEqual([false, false]);
   });
 
@@ -82,7 +82,7 @@ describe("the server's own stream", () => {
     const { host, gets, clock } = await withPoured((_, nth) => (nth === 1 ? old : next).answer());
     host.flow('output.blocked');
     old.event(note);
-    await turn();
+    await flush();
     clock.increment(nightMs);
     // Each stream has a moment of its own within two seconds.
     clock.increment(2000);
@@ -170,7 +170,7 @@ describe("the server's own stream", () => {
     await host.close();
     const { length } = asked;
     clock.increment(nightMs);
-    await turn();
+    await flush();
     expect(asked).toHaveLength(length);
     expect(clock.liveTimers).toBe(0);
     const toNobody = expect.stringContaining('was sent to stopped actor') as string;

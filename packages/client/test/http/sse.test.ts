@@ -6,7 +6,7 @@ import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { laboratory } from '../../../../examples/lab/laboratory.ts';
 import { serveHttp } from '../../../http/test/serving.ts';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import { HttpHost, errorOf } from './http-host.ts';
 import { Poured, anywhere, jsonOf, scriptedFetch } from './scripted-fetch.ts';
 import { scriptedServer } from './scripted-server.ts';
@@ -94,9 +94,9 @@ describe('the transport of 2024-11-05', () => {
   test('is lost with its stream also where it was found behind a refused handshake', async () => {
     const { host, stream } = streaming('http');
     void host.initialize();
-    await turn();
+    await flush();
     stream.write('event: endpoint\ndata: /messages\n\n');
-    await turn();
+    await flush();
     stream.end();
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unreachable' } });
   });
@@ -104,7 +104,7 @@ describe('the transport of 2024-11-05', () => {
   test('begins with its endpoint: other events before it are none, and there is no second one', async () => {
     const { host, stream, asked } = streaming();
     stream.write(': hello\n\n');
-    await turn();
+    await flush();
     stream.write('event: ping\ndata: /no\n\nevent: endpoint\ndata: /messages\n\n');
     await host.told('channel.opened');
     stream.write('event: endpoint\ndata: /no\n\n');
@@ -126,7 +126,7 @@ describe('the transport of 2024-11-05', () => {
     const { host, stream } = streaming();
     stream.write(begin);
     await stream.letGo;
-    await turn();
+    await flush();
     expect(host.reports.all).toMatchObject([
       { type: 'channel.lost', loss: { kind: 'refused', error: { code: 'PROTOCOL_VIOLATION' } } },
     ]);
@@ -149,7 +149,7 @@ describe('the transport of 2024-11-05', () => {
     const error = { code: -32_000, message: 'Not here' };
     const { host, asked } = streaming('http', jsonOf({ jsonrpc: '2.0', id: null, error }, 404));
     void host.initialize();
-    await turn();
+    await flush();
     expect(asked.map(({ method }) => method)).toEqual(['POST', 'GET']);
   });
 
@@ -159,9 +159,9 @@ describe('the transport of 2024-11-05', () => {
     await host.told('channel.opened');
     host.channel.send({ type: 'channel.negotiated', revision: '2024-11-05' });
     void host.request('tools/call', {}, 7);
-    await turn();
+    await flush();
     host.cancel(7);
-    await turn();
+    await flush();
     expect(asked.at(-1)?.message?.method).toBe('notifications/cancelled');
   });
 

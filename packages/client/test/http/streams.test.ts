@@ -4,7 +4,7 @@ import { Transitions } from '../../../../src/actors/transitions.ts';
 import { retryAfterMs } from '../../src/http/failures.ts';
 import type { HttpResponse } from '../../src/http/response.ts';
 import { ReadGate } from '../../src/http/server-stream.ts';
-import { turn } from 'mcp-actors/testing';
+import { flush } from 'mcp-actors/testing';
 import { HttpHost, errorOf } from './http-host.ts';
 import type { HostOptions } from './http-host.ts';
 import { Poured, anywhere, greetedIn, scriptedFetch } from './scripted-fetch.ts';
@@ -230,10 +230,10 @@ describe('the stream of a request', () => {
     const { host, asked } = await pouring(body, { clock, streamRetry: { maxAttempts: 1 } });
     const outcome = host.request('tools/call');
     body.write('id: 1\ndata:\n\n');
-    await turn();
+    await flush();
     body.break(thrown);
     await clock.pass(1);
-    await turn();
+    await flush();
     expect(asked.at(-1)?.headers.get('last-event-id')).toBe('1');
     expect(asked.at(-1)?.method).toBe('GET');
     expect(host.pauses).toEqual([]);
@@ -241,7 +241,7 @@ describe('the stream of a request', () => {
     const other = new Poured();
     const alone = await pouring(other);
     const lost = alone.host.request('tools/call');
-    await turn();
+    await flush();
     other.break(thrown);
     expect(errorOf(await lost).message).toBe(
       `The stream of tools/call was cut before all was said: ${why}`,
@@ -328,14 +328,14 @@ describe('the stream of a request', () => {
     const body = new Poured();
     const { host } = await pouring(body, { observed: { observedTransitions } });
     const outcome = host.request('tools/call', {}, 2);
-    await turn();
+    await flush();
     const shown = () => host.machines.map(([id]) => id);
     expect(shown()).toContain('tools/call');
     body.event(note);
-    await turn();
+    await flush();
     body.event({ jsonrpc: '2.0', id: 2, result: {} });
     await outcome;
-    await turn();
+    await flush();
     expect(shown()).not.toContain('tools/call');
     expect(host.heard.all).toHaveLength(1);
     expect(seen).toContainEqual(['stream', 'tools/call', 'stream.finished']);
@@ -365,7 +365,7 @@ describe('the stream of a request', () => {
     const outcome = host.request('tools/call', {}, 2);
     for (const piece of [...pieces, '"id":2,"result":{}}\r\n\r\n']) {
       body.write(piece);
-      await turn();
+      await flush();
     }
     expect(await outcome).toEqual({ kind: 'result', result: {} });
   });
@@ -375,11 +375,11 @@ describe('the stream of a request', () => {
     const { host, asked } = await pouring(body, { clock });
     const outcome = host.request('tools/call', {}, 2);
     body.write('id: 1\ndata:\n\n');
-    await turn();
+    await flush();
     const { length } = asked;
     clock.increment(nightMs);
     clock.increment(nightMs);
-    await turn();
+    await flush();
     expect(asked).toHaveLength(length);
     body.event({ jsonrpc: '2.0', id: 2, result: {} });
     expect(await outcome).toMatchObject({ kind: 'result' });

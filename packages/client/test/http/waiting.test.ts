@@ -1,5 +1,5 @@
 /** What waits for a server, or is given up: how much it may be, and that it leaves nothing behind. */
-import { gate, turn } from 'mcp-actors/testing';
+import { gate, flush } from 'mcp-actors/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { HttpHost, errorOf } from './http-host.ts';
 import {
@@ -64,7 +64,7 @@ describe('what waits for a server that takes nothing', () => {
     const { host, asked } = fetchingHost(() => undefined);
     for (const method of first) host.notify(method);
     for (let told = 0; told < 64 + 1024 + 3; told++) host.notify('notifications/x');
-    await turn();
+    await flush();
     expect(asked).toHaveLength(open);
     expect(host.facts.all.map(({ name }) => name)).toEqual(['answers.waiting']);
     // Its end would wait for them.
@@ -75,7 +75,7 @@ describe('what waits for a server that takes nothing', () => {
     const { host, asked } = fetchingHost(() => undefined);
     const { error } = (await host.request('tools/call', { n: 1n as never })) as { error: Error };
     expect(error.message).toContain('BigInt');
-    await turn();
+    await flush();
     expect(asked).toEqual([]);
   });
 
@@ -91,7 +91,7 @@ describe('what waits for a server that takes nothing', () => {
     const sent = host.request('tools/call');
     void host.request('tools/call', {}, 'waiting').then(settled);
     expect(await sent).toEqual({ kind: 'returned' });
-    await turn();
+    await flush();
     expect(settled).not.toHaveBeenCalled();
   });
 
@@ -128,7 +128,7 @@ describe('what a host has given up', () => {
     void host.ask('tools/call', {}, 5).then(settled);
     await given.arrived();
     host.cancel(5);
-    await turn();
+    await flush();
     expect(host.written).toEqual({ state: 'flowing', queuedBytes: 0 });
     given.release();
     await body.letGo;
@@ -142,11 +142,11 @@ describe('what a host has given up', () => {
     void host.ask('tools/call', {}, 5);
     host.flow('output.blocked');
     body.event({ jsonrpc: '2.0', method: 'notifications/message', params: {} });
-    await turn();
+    await flush();
     host.cancel(5);
     await body.letGo;
     host.flow('output.flowing');
-    await turn();
+    await flush();
     expect(host.heard.all).toEqual([]);
   });
 
@@ -155,10 +155,10 @@ describe('what a host has given up', () => {
     const { fetch } = scriptedFetch(() => body.answer('application/json'));
     const host = new HttpHost(anywhere, { fetch });
     void host.ask('server/discover', {}, 1);
-    await turn();
+    await flush();
     host.cancel(1);
     body.break(new Error('It broke'));
-    await turn();
+    await flush();
     expect(typesOf(host)).toEqual(['channel.opened']);
   });
 
@@ -167,10 +167,10 @@ describe('what a host has given up', () => {
     const { fetch, asked } = scriptedFetch(() => body.answer('text/plain', 404));
     const host = new HttpHost(anywhere, { fetch });
     void host.initialize();
-    await turn();
+    await flush();
     await host.close();
     body.end();
-    await turn();
+    await flush();
     expect(asked).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 /** A list that changes again and again, before a server of the official SDK. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { turn } from '../../../testing/src/index.ts';
+import { flush } from '../../../testing/src/index.ts';
 import { beforeSdk } from './list-hosts.ts';
 
 const toolsOf = (name: string) => ({ tools: [{ name, inputSchema: { type: 'object' } }] });
@@ -23,7 +23,7 @@ describe('a change', () => {
       // The answer is there once the next query waits for its turn.
       await expect.poll(() => clock.liveTimers).toBe(1);
       clock.increment(distanceMs - 1);
-      await turn();
+      await flush();
       expect(sent).toHaveLength(2 + count);
       until = count === 5 ? version + 1 : until;
       clock.increment(1);

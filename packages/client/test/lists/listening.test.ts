@@ -5,7 +5,7 @@ import { sleepLookMs } from '../../../../src/actors/sleep.ts';
 import type { OwnRequestOptions } from '../../src/lists/ask-list.actor.ts';
 import { defineTool } from '../../../../src/index.ts';
 import { ProtocolError, RuntimeError } from '../../../../src/protocol/errors.ts';
-import { turn } from '../../../testing/src/index.ts';
+import { flush } from '../../../testing/src/index.ts';
 import { beforeModern, listsBy } from './list-hosts.ts';
 import type { HostOptions } from './list-hosts.ts';
 
@@ -52,7 +52,7 @@ function byHand(options: HostOptions = {}) {
   const answerTools = async (index: number, ...names: string[]) => {
     const tools = names.map((name) => ({ name, inputSchema: { type: 'object' } }));
     requests[index]?.answer({ tools });
-    await turn();
+    await flush();
   };
   return { ...host, requests, ended, acknowledge, methods, answerTools };
 }
@@ -77,14 +77,14 @@ describe('before a server that tells only those who listen', () => {
     lists.opened(tells);
     void lists.tools.items({ timeoutMs: 1 }).catch(() => {});
     void lists.resources.items({ timeoutMs: 1 }).catch(() => {});
-    await turn();
+    await flush();
     expect(requests[0]).toMatchObject({
       method: listen,
       params: { notifications: { toolsListChanged: true, resourcesListChanged: true } },
     });
     expect(methods()).toEqual([listen]);
     acknowledge(0);
-    await turn();
+    await flush();
     expect(methods()).toEqual([listen, 'tools/list', 'resources/list']);
   });
 
@@ -92,9 +92,9 @@ describe('before a server that tells only those who listen', () => {
     const { lists, wait, requests, acknowledge } = byHand();
     lists.opened(tells);
     void lists.tools.items(wait).catch(() => {});
-    await turn();
+    await flush();
     acknowledge(0);
-    await turn();
+    await flush();
     const whenAway = 'refuse';
     const endless = { timeoutMs: longestDelayMs, maxTotalMs: longestDelayMs };
     expect(requests.map(({ options }) => options)).toMatchObject([
@@ -118,7 +118,7 @@ describe('before a server that tells only those who listen', () => {
     const { lists, clock, wait, ended } = byHand();
     lists.opened(tells);
     const waiting = expect(lists.tools.items(wait)).rejects.toMatchObject({ code: 'CLOSED' });
-    await turn();
+    await flush();
     lists.end(new RuntimeError('CLOSED', 'closed'));
     await waiting;
     expect([ended, clock.liveTimers]).toEqual([[0], 0]);
@@ -131,9 +131,9 @@ describe('before a server that tells only those who listen', () => {
     const { lists, clock, wait, ended, acknowledge, methods } = byHand();
     lists.opened(tells);
     void lists.tools.items(wait).catch(() => {});
-    await turn();
+    await flush();
     acknowledge(0);
-    await turn();
+    await flush();
     today.mockReturnValue(Date.now() + 3_600_000);
     clock.increment(sleepLookMs);
     expect(ended).toEqual([0]);
@@ -147,7 +147,7 @@ describe('before a server that tells only those who listen', () => {
     const { lists, methods } = byHand();
     lists.opened({ capabilities: { prompts: {} }, era: 'modern' });
     void lists.prompts.items({ timeoutMs: 1 }).catch(() => {});
-    await turn();
+    await flush();
     expect(methods()).toEqual(['prompts/list']);
   });
 
@@ -155,15 +155,15 @@ describe('before a server that tells only those who listen', () => {
     const { lists, clock, wait, acknowledge, answerTools, methods } = byHand();
     lists.opened(tells);
     const waiting = lists.tools.items(wait);
-    await turn();
+    await flush();
     clock.increment(1000);
-    await turn();
+    await flush();
     expect(methods()).toEqual([listen, 'tools/list']);
     await answerTools(1, 'before');
     expect(namesOf(await waiting)).toEqual(['before']);
     acknowledge(0);
     const after = lists.tools.items(wait);
-    await turn();
+    await flush();
     await answerTools(2, 'after');
     expect(namesOf(await after)).toEqual(['after']);
   });
@@ -172,16 +172,16 @@ describe('before a server that tells only those who listen', () => {
     const { lists, clock, wait, requests, acknowledge, answerTools, methods } = byHand();
     lists.opened(tells);
     const waiting = lists.tools.items(wait);
-    await turn();
+    await flush();
     acknowledge(0);
-    await turn();
+    await flush();
     await answerTools(1, 'a');
     await waiting;
     requests[0]?.fail(closed);
-    await turn();
+    await flush();
     // Meanwhile there is no acknowledgment to wait for.
     const refreshed = lists.tools.items({ ...wait, refresh: true });
-    await turn();
+    await flush();
     expect(methods()).toEqual([listen, 'tools/list', 'tools/list']);
     requests.splice(2, 1)[0]?.answer({ tools: [] });
     await refreshed;
@@ -190,12 +190,12 @@ describe('before a server that tells only those who listen', () => {
     clock.increment(1);
     expect(methods()).toEqual([listen, 'tools/list', listen]);
     requests[2]?.answer({});
-    await turn();
+    await flush();
     clock.increment(1999);
     expect(methods()).toHaveLength(3);
     clock.increment(1);
     acknowledge(3);
-    await turn();
+    await flush();
     expect(methods()).toEqual([listen, 'tools/list', listen, listen, 'tools/list']);
     await answerTools(4, 'b');
     expect(namesOf(lists.tools.report.items)).toEqual(['b']);
@@ -205,12 +205,12 @@ describe('before a server that tells only those who listen', () => {
     const { lists, wait, acknowledge, methods } = byHand();
     lists.opened(tells);
     void lists.tools.items(wait).catch(() => {});
-    await turn();
+    await flush();
     acknowledge(17);
     for (const params of [undefined, {}, { _meta: 7 }]) {
       lists.heard('notifications/subscriptions/acknowledged', params as never);
     }
-    await turn();
+    await flush();
     expect(methods()).toEqual([listen]);
   });
 
@@ -218,9 +218,9 @@ describe('before a server that tells only those who listen', () => {
     const { lists, clock, wait, requests, answerTools, methods } = byHand();
     lists.opened(tells);
     const waiting = lists.tools.items(wait);
-    await turn();
+    await flush();
     requests[0]?.fail(new ProtocolError(-32601, 'Method not found'));
-    await turn();
+    await flush();
     await answerTools(1, 'a');
     expect(namesOf(await waiting)).toEqual(['a']);
     clock.increment(60_000);
@@ -231,13 +231,13 @@ describe('before a server that tells only those who listen', () => {
     const { lists, wait, ended, acknowledge, methods } = byHand();
     lists.opened(tells);
     void lists.tools.items(wait).catch(() => {});
-    await turn();
+    await flush();
     acknowledge(0);
-    await turn();
+    await flush();
     lists.closed();
     expect(ended).toEqual([0, 1]);
     lists.opened(tells);
-    await turn();
+    await flush();
     expect(methods()).toEqual([listen, 'tools/list', listen]);
   });
 });

@@ -2,11 +2,11 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { AnyActorRef } from 'xstate';
 import { defaultListLimits } from '../../src/lists/lists.ts';
-import type { ListReport } from '../../src/lists/offered.ts';
-import type { ListedTool } from '../../../../src/protocol/listed.ts';
+import type { ListReport } from '../../src/lists/list-results.ts';
+import type { ListedTool } from '../../../../src/protocol/list-items.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { ProtocolError, RuntimeError } from '../../../../src/protocol/errors.ts';
-import { gate, turn } from '../../../testing/src/index.ts';
+import { gate, flush } from '../../../testing/src/index.ts';
 import { beforeSdk } from './list-hosts.ts';
 
 const inputSchema = { type: 'object' };
@@ -18,7 +18,7 @@ describe('a list', () => {
   test('is asked for when somebody wants it, and then given as it is known', async () => {
     const { lists, sent, wait } = await beforeSdk(() => toolsOf('a', 'b'));
     expect(lists.tools.report).toEqual({ items: [], state: 'asking' });
-    await turn();
+    await flush();
     expect(sent).toEqual([]);
     const [first, second] = await Promise.all([lists.tools.items(wait), lists.tools.items(wait)]);
     expect(namesOf(first)).toEqual(['a', 'b']);
@@ -140,7 +140,7 @@ describe('a change', () => {
     for (let i = 0; i < 20; i++) {
       await server.notification({ method: 'notifications/tools/list_changed' });
     }
-    await turn();
+    await flush();
     door.release();
     expect(namesOf(await waiting)).toEqual(['version 2']);
     expect(sent).toEqual(['tools/list', 'tools/list']);
@@ -172,7 +172,7 @@ describe('a change', () => {
     const { lists, server, sent, wait } = await beforeSdk(() => toolsOf('a'));
     await lists.tools.items(wait);
     await server.notification({ method: 'notifications/prompts/list_changed' });
-    await turn();
+    await flush();
     expect(sent).toEqual(['tools/list']);
   });
 
@@ -235,7 +235,7 @@ describe('a refresh', () => {
   test('of a list that nobody has asked for costs one query', async () => {
     const { lists, sent, wait } = await beforeSdk(() => toolsOf('a'));
     await lists.tools.items({ ...wait, refresh: true });
-    await turn();
+    await flush();
     expect(sent).toEqual(['tools/list']);
   });
 
@@ -265,7 +265,7 @@ describe('a refresh', () => {
       let version = 0;
       const { lists, sent, wait } = await beforeSdk(() => ({ ...toolsOf(`${++version}`), ttlMs }));
       expect(namesOf(await lists.tools.items(wait))).toEqual(['1']);
-      await turn();
+      await flush();
       expect(sent).toHaveLength(1);
       expect(namesOf(await lists.tools.items(wait))).toEqual(['2']);
       expect(namesOf(await lists.tools.items(wait))).toEqual(['3']);
@@ -279,7 +279,7 @@ describe('a refresh', () => {
     clock.increment(86_400_000);
     expect(namesOf(await lists.tools.items(wait))).toEqual(['1']);
     await server.notification({ method: 'notifications/tools/list_changed' });
-    await turn();
+    await flush();
     expect(namesOf(await lists.tools.items(wait))).toEqual(['2']);
     expect(sent).toHaveLength(2);
   });
@@ -324,7 +324,7 @@ describe('a list that cannot be had', () => {
     });
     fails = false;
     clock.increment(4999);
-    await turn();
+    await flush();
     expect(sent).toHaveLength(1);
     clock.increment(1);
     await expect.poll(() => lists.tools.report).toEqual({ items: [tool('a')], state: 'known' });
@@ -410,7 +410,7 @@ describe('whoever waits for a list', () => {
         cause: 'enough',
       });
     }
-    await turn();
+    await flush();
     expect(sent).toEqual(['tools/list']);
     clock.increment(defaultListLimits.listSpacingMs);
     expect(clock.liveTimers).toBe(0);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Preferences } from '../../src/lists/preferences.ts';
 import { ProtocolError, RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { TestClock, turn } from '../../../testing/src/index.ts';
+import { TestClock, flush } from '../../../testing/src/index.ts';
 
 const listen = 'subscriptions/listen';
 
@@ -79,7 +79,7 @@ describe('before a server that takes requests', () => {
     await watching;
     preferences.opened('legacy');
     sent[1]?.fail(new ProtocolError(-32602, 'No such resource'));
-    await turn();
+    await flush();
     expect(problems).toEqual([
       'subscription.lost "test://a" is not watched any more: ProtocolError: No such resource',
     ]);
@@ -98,7 +98,7 @@ describe('before a server that takes requests', () => {
       preferences.opened('legacy');
       preferences.closed();
       sent[1]?.fail(new RuntimeError(code, 'gone'));
-      await turn();
+      await flush();
       preferences.opened('legacy');
       expect([lines().length, problems.length]).toEqual(
         code === 'REQUEST_TIMEOUT' ? [2, 1] : [3, 0],
@@ -143,7 +143,7 @@ describe('before a server that is listened to', () => {
     const watching = ['test://a', 'test://b'].map((uri) =>
       preferences.subscribe(uri, 'modern', wait),
     );
-    await turn();
+    await flush();
     expect(lines()).toEqual([`${listen} test://a test://b`]);
     acknowledge(0);
     await Promise.all(watching);
@@ -155,10 +155,10 @@ describe('before a server that is listened to', () => {
     const { preferences, lines, ended, acknowledge, wait } = preferencesByHand();
     preferences.opened('modern');
     void preferences.subscribe('test://a', 'modern', wait);
-    await turn();
+    await flush();
     acknowledge(0);
     const watching = preferences.subscribe('test://b', 'modern', wait);
-    await turn();
+    await flush();
     expect(lines()[1]).toBe(`${listen} test://a test://b`);
     expect(ended).toEqual([]);
     acknowledge(1);
@@ -171,7 +171,7 @@ describe('before a server that is listened to', () => {
     preferences.opened('modern');
     const watch = async (uri: string) => {
       void preferences.subscribe(uri, 'modern', wait);
-      await turn();
+      await flush();
     };
     await watch('test://a');
     await watch('test://b');
@@ -197,7 +197,7 @@ describe('before a server that is listened to', () => {
     preferences.opened('modern');
     for (const id of [0, 1]) {
       const watching = preferences.subscribe('test://a', 'modern', wait);
-      await turn();
+      await flush();
       expect(shown()).toEqual([
         ['updates', 'resources updates', 'subscribing'],
         ['listening', 'resources listening', { asked: 'opening' }],
@@ -205,7 +205,7 @@ describe('before a server that is listened to', () => {
       acknowledge(id);
       await watching;
       await preferences.unsubscribe('test://a', wait);
-      await turn();
+      await flush();
       expect(shown()).toEqual([]);
     }
   });
@@ -216,7 +216,7 @@ describe('before a server that is listened to', () => {
       const { preferences, wait } = preferencesByHand();
       preferences.opened('modern');
       const watching = preferences.subscribe('test://a', 'modern', wait);
-      await turn();
+      await flush();
       const _meta = { 'io.modelcontextprotocol/subscriptionId': 0 };
       preferences.acknowledged({ _meta, ...(notifications && { notifications }) });
       await expect(watching).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
@@ -227,7 +227,7 @@ describe('before a server that is listened to', () => {
     const { preferences, acknowledge, problems, wait } = preferencesByHand();
     preferences.opened('modern');
     for (const uri of ['test://a', 'test://b']) void preferences.subscribe(uri, 'modern', wait);
-    await turn();
+    await flush();
     acknowledge(0);
     preferences.closed();
     preferences.opened('modern');
@@ -244,11 +244,11 @@ describe('before a server that is listened to', () => {
     const [good, bad] = ['test://a', 'test://b'].map((uri) =>
       preferences.subscribe(uri, 'modern', wait),
     );
-    await turn();
+    await flush();
     acknowledge(0, ['test://a']);
     await good;
     await expect(bad).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
-    await turn();
+    await flush();
     expect(lines()[1]).toBe(`${listen} test://a`);
     expect(problems).toEqual([]);
   });
@@ -260,13 +260,13 @@ describe('before a server that is listened to', () => {
     const [stopped, other] = [waiter.signal, undefined].map((signal) =>
       preferences.subscribe('test://a', 'modern', { ...wait, signal }),
     );
-    await turn();
+    await flush();
     waiter.abort('enough');
     await expect(stopped).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
     const late = preferences.subscribe('test://b', 'modern', { ...wait, signal: waiter.signal });
     await expect(late).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
     await preferences.unsubscribe('test://c', wait);
-    await turn();
+    await flush();
     acknowledge(0);
     await other;
     expect([lines(), preferences.uris]).toEqual([[`${listen} test://a`], ['test://a']]);
@@ -276,7 +276,7 @@ describe('before a server that is listened to', () => {
     const { preferences, sent, wait } = preferencesByHand();
     preferences.opened('modern');
     const watching = preferences.subscribe('test://a', 'modern', wait);
-    await turn();
+    await flush();
     sent[0]?.fail(new ProtocolError(-32601, 'Method not found'));
     await expect(watching).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
     expect(preferences.uris).toEqual([]);
@@ -302,11 +302,11 @@ describe('before a server that is listened to', () => {
     const { preferences, sent, clock, lines, problems, acknowledge, wait } = preferencesByHand();
     preferences.opened('modern');
     const watching = preferences.subscribe('test://a', 'modern', wait);
-    await turn();
+    await flush();
     acknowledge(0);
     await watching;
     sent[0]?.fail(new RuntimeError('CLOSED', 'cut'));
-    await turn();
+    await flush();
     expect(problems).toEqual([expect.stringContaining('subscription.cut Changes of 1 resources')]);
     clock.increment(1000);
     expect(lines()).toHaveLength(2);
@@ -316,11 +316,11 @@ describe('before a server that is listened to', () => {
     const { preferences, sent, clock, lines, ended, acknowledge, wait } = preferencesByHand();
     preferences.opened('modern');
     void preferences.subscribe('test://a', 'modern', wait);
-    await turn();
+    await flush();
     acknowledge(0);
     sent[0]?.fail(new RuntimeError('CLOSED', 'cut'));
     const watching = preferences.subscribe('test://b', 'modern', { timeoutMs: 5000 });
-    await turn();
+    await flush();
     clock.increment(1000);
     expect(lines().slice(1)).toEqual([`${listen} test://a test://b`, `${listen} test://a`]);
     acknowledge(2);
@@ -334,15 +334,15 @@ describe('before a server that is listened to', () => {
     const { preferences, ended, lines, acknowledge, wait } = preferencesByHand();
     preferences.opened('modern');
     void preferences.subscribe('test://a', 'modern', wait);
-    await turn();
+    await flush();
     acknowledge(0);
     preferences.closed();
     expect(ended).toEqual([0]);
     preferences.opened('modern');
-    await turn();
+    await flush();
     acknowledge(1);
     await preferences.unsubscribe('test://a', wait);
-    await turn();
+    await flush();
     expect(ended).toEqual([0, 1]);
     expect(lines()).toHaveLength(2);
   });
@@ -358,10 +358,10 @@ describe('before a server that is listened to', () => {
     const { preferences, clock, ended, acknowledge, wait } = preferencesByHand();
     preferences.opened('modern');
     void preferences.subscribe('test://a', 'modern', wait);
-    await turn();
+    await flush();
     acknowledge(0);
     const watching = preferences.subscribe('test://b', 'modern', wait);
-    await turn();
+    await flush();
     preferences.end(new RuntimeError('CLOSED', 'closed'));
     expect(ended).toEqual([0, 1]);
     await expect(watching).rejects.toMatchObject({ code: 'CLOSED' });

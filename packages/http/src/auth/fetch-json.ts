@@ -1,5 +1,5 @@
 /** Requests to an authorization server: bounded in time and size, never redirected. */
-import { isJsonObject, describe } from '../../../../src/protocol/classify.ts';
+import { isJsonObject, inspectValue } from '../../../../src/protocol/classify.ts';
 import { textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { isLoopback } from '../../../../src/protocol/oauth.ts';
@@ -104,7 +104,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** @returns what is wrong with the URL of something that is trusted; undefined if nothing is */
-export function faultOfTrustedUrl(text: unknown): string | undefined {
+export function validateTrustedUrl(text: unknown): string | undefined {
   const url = typeof text === 'string' ? urlOf(text) : undefined;
   if (!url) return 'must be an absolute URL';
   if (url.username || url.password) return 'must be without credentials';
@@ -156,10 +156,12 @@ export async function endpointOf(
 function readMember(body: JsonObject, issuer: string, member: string, url: string): string {
   // A document of another issuer may come from an attacker.
   if (body['issuer'] !== issuer) {
-    throw new Error(`${url} is the metadata of ${describe(body['issuer'])}, not of this issuer`);
+    throw new Error(
+      `${url} is the metadata of ${inspectValue(body['issuer'])}, not of this issuer`,
+    );
   }
   const value = body[member];
-  const fault = faultOfTrustedUrl(value);
+  const fault = validateTrustedUrl(value);
   if (fault === undefined) return value as string;
-  throw new Error(`"${member}" of ${url} ${fault}, this is ${describe(value)}`);
+  throw new Error(`"${member}" of ${url} ${fault}, this is ${inspectValue(value)}`);
 }

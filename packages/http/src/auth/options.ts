@@ -1,9 +1,9 @@
 /** How a server knows its callers, as its author writes it. What is wrong is said at once. */
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { faultOfScopes } from '../../../../src/protocol/oauth.ts';
+import { validateScopes } from '../../../../src/protocol/oauth.ts';
 import type { RequestToAuthorize } from './bearer-token.ts';
-import { faultOfTrustedUrl } from './fetch-json.ts';
+import { validateTrustedUrl } from './fetch-json.ts';
 
 /** Bounds of authorization, each an option. */
 export interface TokenLimits {
@@ -190,7 +190,7 @@ export function algorithmsOf({ algorithms = asymmetric }: JwtOptions): string[] 
   const wrong = algorithms.find((name) => !asymmetric.includes(name));
   if (wrong === undefined && algorithms.length > 0) return [...algorithms];
   throw new TypeError(
-    `algorithms must be some of ${asymmetric.join(', ')}; ${wrong === undefined ? 'there are none' : `${describe(wrong)} is none of them`}`,
+    `algorithms must be some of ${asymmetric.join(', ')}; ${wrong === undefined ? 'there are none' : `${inspectValue(wrong)} is none of them`}`,
   );
 }
 
@@ -199,13 +199,13 @@ export function tokenLimitsOf({ limits = {} }: CommonOptions): TokenLimits {
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaultTokenLimits, name)) {
       throw new RangeError(
-        `There is no limit ${describe(name)} of tokens; there are ${Object.keys(defaultTokenLimits).join(', ')}`,
+        `There is no limit ${inspectValue(name)} of tokens; there are ${Object.keys(defaultTokenLimits).join(', ')}`,
       );
     }
     const least = name.startsWith('max') || name === 'fetchTimeoutMs' ? 1 : 0;
     if (typeof value === 'number' && value >= least) continue;
     throw new RangeError(
-      `${name} must be a number of at least ${least}, this is ${describe(value)}`,
+      `${name} must be a number of at least ${least}, this is ${inspectValue(value)}`,
     );
   }
   return { ...defaultTokenLimits, ...limits };
@@ -215,14 +215,14 @@ export function tokenLimitsOf({ limits = {} }: CommonOptions): TokenLimits {
 export function checkAuthorization(given: AuthorizationOptions): void {
   const options: unknown = given;
   if (!isJsonObject(options)) {
-    throw new TypeError(`authorization is an object of options, this is ${describe(options)}`);
+    throw new TypeError(`authorization is an object of options, this is ${inspectValue(options)}`);
   }
   if (given.verifyToken === undefined) checkIssuer(given);
   else checkVerifier(given);
   const { requiredScopes, scopesSupported, impliedScopes = {} } = given;
   const lists = { requiredScopes, scopesSupported, ...impliedScopes };
   for (const [name, scopes] of Object.entries(lists)) {
-    const fault = scopes === undefined ? undefined : faultOfScopes(scopes);
+    const fault = scopes === undefined ? undefined : validateScopes(scopes);
     if (fault !== undefined) throw new TypeError(`${name} ${fault}`);
   }
 }
@@ -249,7 +249,7 @@ function checkIssuer(options: JwtOptions | IntrospectionOptions): void {
 
 function checkVerifier({ verifyToken, resource, authorizationServers }: VerifierOptions): void {
   if (typeof verifyToken !== 'function') {
-    throw new TypeError(`verifyToken must be a function, this is ${describe(verifyToken)}`);
+    throw new TypeError(`verifyToken must be a function, this is ${inspectValue(verifyToken)}`);
   }
   if (resource !== undefined) demandUrl('resource', resource);
   for (const server of authorizationServers ?? []) demandUrl('authorizationServers', server);
@@ -258,8 +258,8 @@ function checkVerifier({ verifyToken, resource, authorizationServers }: Verifier
 }
 
 function demandUrl(name: string, value: unknown): void {
-  const fault = faultOfTrustedUrl(value);
-  if (fault !== undefined) throw new TypeError(`${name} ${fault}, this is ${describe(value)}`);
+  const fault = validateTrustedUrl(value);
+  if (fault !== undefined) throw new TypeError(`${name} ${fault}, this is ${inspectValue(value)}`);
 }
 
 export function audiencesOf({ audience }: IssuerOptions): readonly string[] {
@@ -269,5 +269,5 @@ export function audiencesOf({ audience }: IssuerOptions): readonly string[] {
 /** The URL of the protected resource; undefined if clients are not told where to get tokens. */
 export function resourceOf(options: AuthorizationOptions): string | undefined {
   if (options.resource !== undefined || options.verifyToken) return options.resource;
-  return audiencesOf(options).find((one) => faultOfTrustedUrl(one) === undefined);
+  return audiencesOf(options).find((one) => validateTrustedUrl(one) === undefined);
 }

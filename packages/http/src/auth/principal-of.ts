@@ -1,5 +1,5 @@
 /** From what is known of a valid token to the principal. */
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
 import { isScope } from '../../../../src/protocol/oauth.ts';
@@ -94,5 +94,7 @@ function withRoot(url: string): string {
 export function demandSubject(subject: unknown): string {
   const text = textOf(subject);
   if (text !== undefined) return text;
-  throw new TypeError(`verifyToken must give a "subject", a string; this is ${describe(subject)}`);
+  throw new TypeError(
+    `verifyToken must give a "subject", a string; this is ${inspectValue(subject)}`,
+  );
 }

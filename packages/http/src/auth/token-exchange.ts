@@ -5,7 +5,7 @@
  * @see RFC 8693; MCP 2026-07-28, basic/authorization, "Access Token Privilege Restriction"
  */
 import { BoundedMap } from '../../../../src/protocol/bounded-map.ts';
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { basicCredentials } from '../../../../src/protocol/oauth.ts';
@@ -16,7 +16,7 @@ import type {
   TokenExchange,
   TokenWanted,
 } from '../../../../src/protocol/request-origin.ts';
-import { postForm, endpointOf, faultOfTrustedUrl } from './fetch-json.ts';
+import { postForm, endpointOf, validateTrustedUrl } from './fetch-json.ts';
 import type { FetchBounds, JsonAnswer } from './fetch-json.ts';
 import type { TokenExchangeOptions, TokenLimits } from './options.ts';
 import type { Time } from './token-check.ts';
@@ -165,7 +165,7 @@ export class TokenExchanges {
         : token === subjectToken
           ? 'it is the token that was sent to this server'
           : typeof type !== 'string' || type.toLowerCase() !== 'bearer'
-            ? `"token_type" is ${describe(type)}, and should be Bearer`
+            ? `"token_type" is ${inspectValue(type)}, and should be Bearer`
             : undefined;
     if (fault !== undefined) {
       const message = `What was exchanged for ${nameOf(wanted)} is not used: ${fault}`;
@@ -203,7 +203,7 @@ const withoutToken = (text: string, token: string): string =>
 function checkTokenExchange(given: TokenExchangeOptions, issuer: string | undefined): void {
   const options: unknown = given;
   if (!isJsonObject(options)) {
-    throw new TypeError(`tokenExchange is an object of options, this is ${describe(options)}`);
+    throw new TypeError(`tokenExchange is an object of options, this is ${inspectValue(options)}`);
   }
   const { clientId, clientSecret, privateKey, endpoint } = options;
   if (typeof clientId !== 'string' || clientId === '') {
@@ -212,9 +212,9 @@ function checkTokenExchange(given: TokenExchangeOptions, issuer: string | undefi
   if ((typeof clientSecret === 'string') === (typeof privateKey === 'string')) {
     throw new TypeError('tokenExchange needs either "clientSecret" or "privateKey"');
   }
-  const fault = endpoint === undefined ? undefined : faultOfTrustedUrl(endpoint);
+  const fault = endpoint === undefined ? undefined : validateTrustedUrl(endpoint);
   if (fault !== undefined) {
-    throw new TypeError(`tokenExchange.endpoint ${fault}, this is ${describe(endpoint)}`);
+    throw new TypeError(`tokenExchange.endpoint ${fault}, this is ${inspectValue(endpoint)}`);
   }
   if (endpoint !== undefined || issuer !== undefined) return;
   throw new TypeError('tokenExchange.endpoint must say where, since there is no "issuer"');

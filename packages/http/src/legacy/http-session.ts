@@ -12,7 +12,7 @@ import type { Recipient } from '../../../../src/machines/port.ts';
 import { begunHttpSession, nextHttpSession, reasonOfEnd } from './http-session.machine.ts';
 import type { HttpSessionEvent } from './http-session.machine.ts';
 import type { FramesToSend, TransportFact } from '../../../../src/machines/peer-ports.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { encodeFrame } from '../../../../src/protocol/codec.ts';
 import type { Dialect } from '../../../../src/protocol/dialects/dialect.ts';
 import { withOrigin } from '../../../../src/protocol/frames.ts';
@@ -29,9 +29,9 @@ import { isWatched } from '../../../../src/server/create-server.ts';
 import type { ListenOptions, McpServer } from '../../../../src/server/create-server.ts';
 import type { SwitchKeeper } from '../../../../src/server/session/session-scope.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
-import { answerFailure, fault, malformedResponse } from '../checks.ts';
+import { answerFailure, httpError, malformedResponse } from '../checks.ts';
 import { EndpointSession, toolsSeenIn } from '../endpoint-session.actor.ts';
-import { reportInWords } from '../facts.ts';
+import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import type { RequestAuthorization } from '../request-authorization.ts';
@@ -44,26 +44,26 @@ import {
   framesOf,
   switchChange,
   switchesOf,
-} from '../nodes/said.ts';
+} from '../nodes/session-facts.ts';
 import { unavailable } from '../owner/unavailable.ts';
-import type { FactChange, LoggedText } from '../nodes/stores.ts';
+import type { FactChange, StreamEvent } from '../nodes/stores.ts';
 import type { HttpLimits } from '../options.ts';
-import type { Claim, Party, PlaceHolder } from '../parties.ts';
+import type { Claim, ClientKey, SlotHolder } from '../session-slots.ts';
 import { greet, isGreeting, isReadiness } from './greeting.ts';
 import { PostAnswer } from '../answers.ts';
 import type { AnsweringHome, AnsweringSession } from '../answers.ts';
 import type { SessionStream } from './session-stream.ts';
 import { HttpSessionStreams, noStreams } from './session-streams.ts';
 import type { StreamingSession } from './session-streams.ts';
-import { unlisted } from '../upkeep.ts';
-import type { Tended, Upkeep } from '../upkeep.ts';
+import { notListed } from '../maintenance.ts';
+import type { Maintained, Maintenance } from '../maintenance.ts';
 import { RuntimeError, errorResponse } from '../../../../src/protocol/errors.ts';
 
 /** What all sessions of an endpoint have in common. */
 export interface SessionHome extends AnsweringHome {
   readonly limits: HttpLimits;
   readonly clock: Clock;
-  readonly upkeep: Upkeep;
+  readonly upkeep: Maintenance;
   readonly report: HttpReport;
   /** Undefined if everybody may use the endpoint. */
   readonly authorization: RequestAuthorization | undefined;
@@ -76,16 +76,16 @@ export interface SessionHome extends AnsweringHome {
 
 export class HttpSession
   extends EndpointSession
-  implements AnsweringSession, StreamingSession, OwnedCopy, Tended, PlaceHolder
+  implements AnsweringSession, StreamingSession, OwnedCopy, Maintained, SlotHolder
 {
   readonly id: string;
   /** Whose session it is; undefined without authorization. */
   readonly principal: Principal | undefined;
-  readonly party: Party;
+  readonly party: ClientKey;
   readonly server: McpServer;
   /** What is written down of it for other nodes; undefined if there are none. */
   readonly share: OwnedSession | undefined;
-  place = unlisted;
+  place = notListed;
   /** When it was last used, the clock's milliseconds. */
   usedAt: number;
   readonly home: SessionHome;
@@ -132,7 +132,7 @@ export class HttpSession
     return this.home.limits;
   }
 
-  get upkeep(): Upkeep {
+  get upkeep(): Maintenance {
     return this.home.upkeep;
   }
 
@@ -213,7 +213,10 @@ export class HttpSession
             ? malformedResponse(frame.outcome.malformed)
             : this.#isAskedHere(frame.id)
               ? { status: 202 }
-              : fault(400, `The process that has sent the request ${describe(frame.id)} has ended`),
+              : httpError(
+                  400,
+                  `The process that has sent the request ${inspectValue(frame.id)} has ended`,
+                ),
         );
       default:
         if (isReady) this.#live({ type: 'session.readied' });
@@ -289,7 +292,7 @@ export class HttpSession
   #isMeantBy(exchange: HttpExchange): boolean {
     const { protocolVersion: said } = exchange.head;
     const wrong = said === undefined ? undefined : this.dialect?.versionFault(said);
-    if (wrong !== undefined) this.home.refuse(exchange, fault(400, wrong));
+    if (wrong !== undefined) this.home.refuse(exchange, httpError(400, wrong));
     return wrong === undefined;
   }
 
@@ -322,7 +325,7 @@ export class HttpSession
     this.#live({ type: 'session.abandoned' });
   }
 
-  get said(): readonly LoggedText[] {
+  get said(): readonly StreamEvent[] {
     return this.#made?.said ?? [];
   }
 
@@ -382,9 +385,9 @@ export class HttpSession
   answerLost(answer: PostAnswer): void {
     this.#unawait(answer);
     this.usedAt = this.clock.now();
-    const ids = answer.answers.map((id) => describe(id)).join(', ');
+    const ids = answer.answers.map((id) => inspectValue(id)).join(', ');
     const message = `The client left before the request ${ids} was answered; the call goes on, and its answer is lost`;
-    reportInWords(this.report, 'info', 'answer.lost', message);
+    formatReport(this.report, 'info', 'answer.lost', message);
   }
 
   answerEnded(answer: PostAnswer): void {

@@ -5,21 +5,21 @@
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { InboundFrame, InboundRequest } from '../../../../src/protocol/frames.ts';
 import { Method } from '../../../../src/protocol/methods.ts';
 import type { ServedHttpRequest } from '../../../../src/protocol/request-origin.ts';
 import type { McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
-import { accepts, answerFailure, closing, errorAnswer, fault } from '../checks.ts';
+import { accepts, answerFailure, closing, errorAnswer, httpError } from '../checks.ts';
 import type { EndpointHome, RequestAuthorization } from '../request-authorization.ts';
-import { reportInWords } from '../facts.ts';
+import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
-import { Places, partyOf } from '../parties.ts';
+import { SessionSlots, clientKeyOf } from '../session-slots.ts';
 import type { Nodes } from '../owner/nodes.ts';
 import type { Forward, PeerNode } from '../owner/forwarded-request.ts';
 import { OwnedSession } from '../owner/owned-session.ts';
@@ -29,12 +29,12 @@ import { reportUnavailable, unavailable } from '../owner/unavailable.ts';
 import { jsonOnly } from '../answers.ts';
 import { HttpSession } from './http-session.ts';
 import type { SessionHome } from './http-session.ts';
-import type { Upkeep } from '../upkeep.ts';
+import type { Maintenance } from '../maintenance.ts';
 
 export class HttpSessions implements SessionHome {
   readonly limits: HttpLimits;
   readonly clock: Clock;
-  readonly upkeep: Upkeep;
+  readonly upkeep: Maintenance;
   readonly streams: boolean;
   readonly unaskable: string | undefined;
   readonly authorization: RequestAuthorization | undefined;
@@ -43,7 +43,7 @@ export class HttpSessions implements SessionHome {
   readonly #endpoint: EndpointHome;
   readonly report: HttpReport;
   readonly #sessions = new Map<string, HttpSession>();
-  readonly #places: Places<HttpSession>;
+  readonly #places: SessionSlots<HttpSession>;
   /** The other nodes; undefined if this one is alone, and owns all. */
   readonly #nodes: Nodes | undefined;
   /** Sessions that have ended here because the endpoint closes: whichever node asks for one gets it. */
@@ -68,7 +68,7 @@ export class HttpSessions implements SessionHome {
     this.streams = !options.jsonResponses;
     this.unaskable = options.jsonResponses ? jsonOnly : undefined;
     this.upkeep = upkeep;
-    this.#places = new Places(limits.maxSessions, room);
+    this.#places = new SessionSlots(limits.maxSessions, room);
     this.#nodes = nodes;
   }
 
@@ -113,12 +113,12 @@ export class HttpSessions implements SessionHome {
   get(exchange: HttpExchange): void {
     const { accept } = exchange.head;
     if (!accepts(accept, 'text/event-stream')) {
-      const why = `Accept must have text/event-stream, this is ${describe(accept)}`;
-      return this.refuse(exchange, fault(406, why));
+      const why = `Accept must have text/event-stream, this is ${inspectValue(accept)}`;
+      return this.refuse(exchange, httpError(406, why));
     }
     if (!this.streams) {
       const why = 'There are no streams here: each request is answered by itself';
-      return this.refuse(exchange, fault(405, why, { allow: 'POST, DELETE' }));
+      return this.refuse(exchange, httpError(405, why, { allow: 'POST, DELETE' }));
     }
     this.#find(exchange, (session) => session.get(exchange));
   }
@@ -169,7 +169,7 @@ export class HttpSessions implements SessionHome {
   }
 
   #begin(exchange: HttpExchange, frame: InboundRequest): void {
-    if (!this.#places.makeRoom(partyOf(exchange))) return this.#refuseForRoom(exchange);
+    if (!this.#places.makeRoom(clientKeyOf(exchange))) return this.#refuseForRoom(exchange);
     const session = this.#made(exchange, crypto.randomUUID());
     if (!session) return;
     if (!session.greet(exchange, frame)) session.post(exchange, frame);
@@ -183,7 +183,7 @@ export class HttpSessions implements SessionHome {
       const served = this.#servedTo(servedRequest(exchange));
       const { principal } = exchange;
       const options = beginning(served, this.#options);
-      const party = this.#places.party(partyOf(exchange));
+      const party = this.#places.party(clientKeyOf(exchange));
       const who = { id, principal, party };
       const session = new HttpSession(served.server, options, who, this, this.#sharing(who, woken));
       this.#sessions.set(id, session);
@@ -297,15 +297,15 @@ export class HttpSessions implements SessionHome {
     // A session of HTTP+SSE has ended with its stream.
     if (!('initialize' in woken.record.facts)) this.refuse(exchange, sessionFault(id));
     else if (this.isClosing) this.refuse(exchange, closing);
-    else if (!this.#places.makeRoom(partyOf(exchange))) this.#refuseForRoom(exchange);
+    else if (!this.#places.makeRoom(clientKeyOf(exchange))) this.#refuseForRoom(exchange);
     else return this.#made(exchange, id, woken);
     return undefined;
   }
 
   #refuseForRoom(exchange: HttpExchange): void {
     const message = `${this.limits.maxSessions} sessions are open, and none of them can make room`;
-    reportInWords(this.report, 'warning', 'session.refused', message);
-    exchange.answer(fault(503, `${message}; try again later`, { 'retry-after': '10' }));
+    formatReport(this.report, 'warning', 'session.refused', message);
+    exchange.answer(httpError(503, `${message}; try again later`, { 'retry-after': '10' }));
   }
 
   refuse(exchange: HttpExchange, answer: HttpAnswer): void {
@@ -341,11 +341,14 @@ const noBody: Posted = { frame: undefined, body: '', tried: [] };
 /** What is wrong with the id of a session that a request names. */
 function sessionFault(id: string): HttpAnswer {
   if (id === '') {
-    return fault(400, 'The header Mcp-Session-Id is missing; a session begins with "initialize"');
+    return httpError(
+      400,
+      'The header Mcp-Session-Id is missing; a session begins with "initialize"',
+    );
   }
   // No id has a comma: these are several.
   if (id.includes(',')) {
-    return fault(400, 'The header Mcp-Session-Id was sent more than once');
+    return httpError(400, 'The header Mcp-Session-Id was sent more than once');
   }
-  return fault(404, `There is no session ${describe(id)}: it has ended, or never was`);
+  return httpError(404, `There is no session ${inspectValue(id)}: it has ended, or never was`);
 }

@@ -10,13 +10,13 @@ import { ErrorCode, errorResponse } from '../../../../src/protocol/errors.ts';
 import type { InboundRequestId } from '../../../../src/protocol/frames.ts';
 import { sessionStreamChart } from './session-stream.machine.ts';
 import type { SessionStreamEvent } from './session-stream.machine.ts';
-import { endInWords } from '../admission.ts';
-import type { Admission, AdmissionEnd } from '../admission.ts';
-import { reportInWords } from '../facts.ts';
+import { describeEnd } from '../admission.ts';
+import type { TokenValidity, TokenEnd } from '../admission.ts';
+import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpLimits } from '../options.ts';
 import type { StreamEventLog, LoggedStream } from './event-log.ts';
-import type { KeptText, LoggedText } from '../nodes/stores.ts';
+import type { StoredEvent, StreamEvent } from '../nodes/stores.ts';
 import type { OwnedSession } from '../owner/owned-session.ts';
 import { processEnded } from '../owner/unavailable.ts';
 import { eventIdOf, readLastEventId } from './stream-names.ts';
@@ -47,7 +47,7 @@ export interface StreamHome {
 interface StreamConnection {
   readonly sink: WatchedSink;
   /** For how long its token lets it go on; undefined without authorization. */
-  readonly admission: Admission | undefined;
+  readonly admission: TokenValidity | undefined;
 }
 
 export class SessionStream implements LoggedStream, SinkOwner {
@@ -110,7 +110,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
   }
 
   /** Takes what another process has said on it, before all else. */
-  restore({ number, text, ageMs, end }: KeptText): void {
+  restore({ number, text, ageMs, end }: StoredEvent): void {
     this.#last = Math.max(this.#last, number);
     // A connection that this process does not know may have had it.
     this.#given = this.#last;
@@ -124,7 +124,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
   }
 
   /** All that another process needs to go on with it. */
-  get said(): readonly LoggedText[] {
+  get said(): readonly StreamEvent[] {
     const stream = this.name;
     const known = { stream, number: this.#last, text: '' };
     const events = this.#home.log
@@ -143,7 +143,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
   }
 
   /** What ends its connection; a request that was allowed is answered, however long that takes. */
-  get admission(): Admission | undefined {
+  get admission(): TokenValidity | undefined {
     return this.answers ? undefined : this.#connection?.admission;
   }
 
@@ -151,7 +151,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
    * Begins on its first connection, on which nothing is said until other nodes can know the stream.
    * @param admission of the request that the connection is
    */
-  begin(sink: WatchedSink, admission: Admission | undefined): void {
+  begin(sink: WatchedSink, admission: TokenValidity | undefined): void {
     const kept = this.#home.share?.append({ stream: this.name, number: 0, text: '' });
     // Another node could not tell what has become of a stream that it does not know.
     if (kept && this.answers) sink.holdUntil(kept);
@@ -166,12 +166,12 @@ export class SessionStream implements LoggedStream, SinkOwner {
   resume(
     sink: WatchedSink,
     { number, answers }: StreamPlace,
-    admission: Admission | undefined,
+    admission: TokenValidity | undefined,
   ): void {
     const { log, report } = this.#home;
     const events = log.after(this, number);
     const from = this.#home.firstEvent(eventIdOf(this.name, number));
-    reportInWords(
+    formatReport(
       report,
       'debug',
       'stream.resumed',
@@ -249,7 +249,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
     sink.cut();
     if (this.#connection?.sink !== sink) return;
     const message = `The connection of stream ${this.name} has ended after event ${this.#last}`;
-    reportInWords(this.#home.report, 'debug', 'stream.left', message);
+    formatReport(this.#home.report, 'debug', 'stream.left', message);
     this.#disconnect();
   }
 
@@ -259,15 +259,15 @@ export class SessionStream implements LoggedStream, SinkOwner {
     return event > this.#given;
   }
 
-  expired(end: AdmissionEnd): void {
-    const message = `The token that stream ${this.name} was opened with ${endInWords[end]}: its client has to come back with another one`;
-    reportInWords(this.#home.report, 'info', `authorization.${end}`, message);
+  expired(end: TokenEnd): void {
+    const message = `The token that stream ${this.name} was opened with ${describeEnd[end]}: its client has to come back with another one`;
+    formatReport(this.#home.report, 'info', `authorization.${end}`, message);
     this.pause(this.#home.limits.retryMs);
   }
 
   unread(why: string): void {
     const message = `The client was cut off from stream ${this.name}: it ${why}`;
-    reportInWords(this.#home.report, 'warning', 'stream.cut', message);
+    formatReport(this.#home.report, 'warning', 'stream.cut', message);
     // Much may have come at once: a client that reads well can come back for the rest.
     this.letGo();
   }

@@ -8,20 +8,20 @@ import type { Clock } from '../../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../../src/actors/limits.ts';
 import type { Retained } from '../../../../src/actors/room.ts';
 import type { HttpSessionView } from '../../../../src/actors/writer/http-view.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { ListenOptions } from '../../../../src/server/create-server.ts';
 import type { InboundRequestId } from '../../../../src/protocol/frames.ts';
-import { fault } from '../checks.ts';
-import { reportInWords } from '../facts.ts';
+import { httpError } from '../checks.ts';
+import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
-import type { Party } from '../parties.ts';
+import type { ClientKey } from '../session-slots.ts';
 import { streamHeaders } from '../answers.ts';
 import { StreamEventLog } from './event-log.ts';
 import { PushStreams } from './push-streams.ts';
 import type { WaitingPush } from './push-streams.ts';
-import type { KeptText, LoggedText } from '../nodes/stores.ts';
+import type { StoredEvent, StreamEvent } from '../nodes/stores.ts';
 import { firstFence } from '../owner/owned-session.ts';
 import type { OwnedSession } from '../owner/owned-session.ts';
 import { SessionStream, lostAnswer } from './session-stream.ts';
@@ -34,7 +34,7 @@ export interface StreamingSession {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly report: HttpReport;
-  readonly party: Party;
+  readonly party: ClientKey;
   readonly listening: Pick<ListenOptions, 'limits'>;
   /** What is written down of it for other nodes; undefined if there are none. */
   readonly share: OwnedSession | undefined;
@@ -125,7 +125,7 @@ export class HttpSessionStreams implements StreamHome {
   }
 
   /** Takes what another process has said on the streams of the session. */
-  restore(log: readonly KeptText[]): void {
+  restore(log: readonly StoredEvent[]): void {
     for (const entry of log) {
       const place = readLastEventId(eventIdOf(entry.stream, 0));
       if (!place) continue;
@@ -138,7 +138,7 @@ export class HttpSessionStreams implements StreamHome {
   }
 
   /** What another process needs to go on with them. */
-  get said(): readonly LoggedText[] {
+  get said(): readonly StreamEvent[] {
     return [...this.#streams.values()].flatMap(({ said }) => said);
   }
 
@@ -158,8 +158,8 @@ export class HttpSessionStreams implements StreamHome {
     const stream = place && this.#streams.get(place.stream);
     const isKnown = stream ? stream.has(place.number) : place && this.#hadStream(place);
     if (!place || !isKnown) {
-      const message = `No event of this session has the id ${describe(lastEventId)}`;
-      return exchange.answer(fault(400, message));
+      const message = `No event of this session has the id ${inspectValue(lastEventId)}`;
+      return exchange.answer(httpError(400, message));
     }
     if (stream && !place.answers && place.fence !== this.#fence) {
       return this.#open(exchange, stream.repeated(place.number));
@@ -255,7 +255,7 @@ export class HttpSessionStreams implements StreamHome {
 
   #lost(name: 'events.lost' | 'pushes.lost', count: number, reason: string): void {
     const what = `${count} ${count === 1 ? 'message' : 'messages'} that the client has not had`;
-    reportInWords(this.report, 'warning', name, `Dropped ${what}: ${reason}`);
+    formatReport(this.report, 'warning', name, `Dropped ${what}: ${reason}`);
   }
 }
 
@@ -263,6 +263,6 @@ export class HttpSessionStreams implements StreamHome {
  * All is said on that stream, and the client has it all. A client that asks again would ask for ever
  * if it got an empty stream.
  */
-const nothingToResume = fault(405, 'This stream has ended: there is nothing more on it', {
+const nothingToResume = httpError(405, 'This stream has ended: there is nothing more on it', {
   allow: 'GET, POST, DELETE',
 });

@@ -5,7 +5,7 @@
  */
 import type { HttpRequestsView } from '../../../../src/actors/writer/http-view.ts';
 import type { FramesToSend } from '../../../../src/machines/peer-ports.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { encodeFrame } from '../../../../src/protocol/codec.ts';
 import { errorResponse, shuttingDown } from '../../../../src/protocol/errors.ts';
 import { withOrigin } from '../../../../src/protocol/frames.ts';
@@ -17,13 +17,13 @@ import type {
 import type { ListenOptions, McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
 import { Shares } from '../../../../src/actors/room.ts';
-import { endInWords } from '../admission.ts';
-import type { AdmissionEnd } from '../admission.ts';
+import { describeEnd } from '../admission.ts';
+import type { TokenEnd } from '../admission.ts';
 import { EndpointSession } from '../endpoint-session.actor.ts';
-import { reportInWords } from '../facts.ts';
+import { formatReport } from '../facts.ts';
 import type { EndpointHome } from '../request-authorization.ts';
 import type { HttpLimits } from '../options.ts';
-import { Roster } from '../upkeep.ts';
+import { IndexedList } from '../maintenance.ts';
 import { StatelessAnswer } from '../answers.ts';
 import type { AnswerKeeper } from '../answers.ts';
 
@@ -44,7 +44,7 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
   /** How many requests and batches have come. */
   #served = 0;
   /** The answers that clients wait for. */
-  readonly #due = new Roster<StatelessAnswer>();
+  readonly #due = new IndexedList<StatelessAnswer>();
   /** How long nothing was due, milliseconds. */
   #idleMs = 0;
 
@@ -120,9 +120,9 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
     this.router.send({ type: 'request.gone', request: { id, origin: answer }, reason });
   }
 
-  authorizationEnded({ id }: StatelessAnswer, end: AdmissionEnd): void {
-    const message = `The token that ${describe(id)} was asked for with ${endInWords[end]}: its client has to ask again with another one`;
-    reportInWords(this.report, 'info', `authorization.${end}`, message);
+  authorizationEnded({ id }: StatelessAnswer, end: TokenEnd): void {
+    const message = `The token that ${inspectValue(id)} was asked for with ${describeEnd[end]}: its client has to ask again with another one`;
+    formatReport(this.report, 'info', `authorization.${end}`, message);
   }
 
   get view(): HttpRequestsView {

@@ -10,9 +10,9 @@ import type { EndpointHome } from '../request-authorization.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
-import type { HttpOptions, Served, ServerOf } from '../options.ts';
-import { unlisted } from '../upkeep.ts';
-import type { Tended } from '../upkeep.ts';
+import type { HttpOptions, Served, ServerFactory } from '../options.ts';
+import { notListed } from '../maintenance.ts';
+import type { Maintained } from '../maintenance.ts';
 import { RequestService } from './request-service.ts';
 
 /** How many are kept that nobody waits for; the one that is idle for longest goes first. */
@@ -21,9 +21,9 @@ const maxIdle = 64;
 /** Of those how many may have something that a client may come back to. */
 const maxKeeping = 1024;
 
-export class RequestServices implements Tended {
-  place = unlisted;
-  readonly #server: ServerOf;
+export class RequestServices implements Maintained {
+  place = notListed;
+  readonly #server: ServerFactory;
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #options: HttpOptions;
   readonly #home: EndpointHome;
@@ -34,7 +34,7 @@ export class RequestServices implements Tended {
 
   /** @param servedTo what is served to a request */
   constructor(
-    server: ServerOf,
+    server: ServerFactory,
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
     home: EndpointHome,

@@ -4,7 +4,7 @@
  *
  * @see MCP 2025-11-25, basic/transports, "Session Management": a server MAY assign a session
  */
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import {
   assumedVersion,
   handshakeVersions,
@@ -19,7 +19,7 @@ import type {
 import { Method } from '../../../../src/protocol/methods.ts';
 import type { RequestAuthorization } from '../request-authorization.ts';
 import type { HttpExchange } from '../http-exchange.ts';
-import { errorAnswer, fault } from '../checks.ts';
+import { errorAnswer, httpError } from '../checks.ts';
 import { unknownClient } from '../../../../src/actors/router/server-side.ts';
 import { itemsAtDoor } from '../../../../src/server/features/registry.ts';
 import type { RequestServices } from './request-services.ts';
@@ -55,14 +55,14 @@ export class SessionlessRequests {
 
   /** There are no streams, and nothing to end. */
   refuseOther(exchange: HttpExchange): void {
-    exchange.answer(fault(405, 'This server keeps no sessions: use POST', { allow: 'POST' }));
+    exchange.answer(httpError(405, 'This server keeps no sessions: use POST', { allow: 'POST' }));
   }
 
   #serve(exchange: HttpExchange, frame: InboundRequest | InboundBatch): void {
     const revision = revisionOf(exchange, frame);
     const id = frame.kind === 'request' ? frame.id : undefined;
     if (revision === undefined) {
-      const said = describe(exchange.head.protocolVersion);
+      const said = inspectValue(exchange.head.protocolVersion);
       const message = `Invalid request: MCP-Protocol-Version is ${said}, and may be ${handshakeVersions.join(', ')}`;
       return exchange.answer(errorAnswer({ code: ErrorCode.invalidRequest, message }, id));
     }

@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { Principal, TokenExchange } from '../../../../src/protocol/request-origin.ts';
-import type { Admission } from '../admission.ts';
+import type { TokenValidity } from '../admission.ts';
 import { bodyTooLong } from '../bodies.ts';
 import type { BodyRefusal, ReceivedBody } from '../bodies.ts';
 import type {
@@ -14,13 +14,13 @@ import type {
   HttpExchange,
   RequestHead,
 } from '../http-exchange.ts';
-import { partyOf } from '../parties.ts';
+import { clientKeyOf } from '../session-slots.ts';
 import { WatchedSink } from '../watched-sink.ts';
 import { NodeOutlet, pieceBytes } from './node-outlet.ts';
 import { Retransmissions } from './retransmissions.ts';
 import { Endpoint, controlled } from '../endpoint.ts';
 import type { EndpointControl } from '../endpoint.ts';
-import type { HttpOptions, ServerOf } from '../options.ts';
+import type { HttpOptions, ServerFactory } from '../options.ts';
 
 type Headers = { readonly [name: string]: string };
 
@@ -100,7 +100,7 @@ function joined(before: string | undefined, value: string): string {
 export class NodeExchange implements HttpExchange {
   principal?: Principal;
   tokens?: TokenExchange;
-  admission?: Admission;
+  admission?: TokenValidity;
   readonly #request: IncomingMessage & Prepared;
   readonly #response: ServerResponse;
   readonly #home: ExchangeHome;
@@ -169,7 +169,7 @@ export class NodeExchange implements HttpExchange {
         whole = chunk;
         return;
       }
-      body ??= this.#received(party ?? partyOf(this), refused);
+      body ??= this.#received(party ?? clientKeyOf(this), refused);
       body.take(chunk, body.length + chunk.length === expected);
     };
     const end = () => {
@@ -334,7 +334,7 @@ function jsonOf(body: unknown): string {
 
 /** Node takes off the last coding alone. @see RFC 9112, 6.1 */
 function unknownCoding(coding: string): Body {
-  const message = `The Transfer-Encoding ${describe(coding)} is not supported`;
+  const message = `The Transfer-Encoding ${inspectValue(coding)} is not supported`;
   return { ok: false, status: 501, message };
 }
 
@@ -359,7 +359,7 @@ export interface NodeHandler extends EndpointControl {
 }
 
 /** A server as a handler of node's requests: for `node:http`, Express and Fastify. */
-export function nodeHandler(server: ServerOf, options: HttpOptions = {}): NodeHandler {
+export function nodeHandler(server: ServerFactory, options: HttpOptions = {}): NodeHandler {
   const endpoint = new Endpoint(server, options);
   // A client that is gone is found in a minute, even if the last that was sent to it was a comment.
   const retransmissions = new Retransmissions(endpoint.limits.unreadTimeoutMs / 3);

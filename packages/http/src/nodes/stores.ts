@@ -7,7 +7,7 @@
  */
 
 /** Which data a store has. A store that was emptied, or went back to older data, has another name. */
-export interface StoreAge {
+export interface StoreEpoch {
   /** The same as long as nothing was lost. */
   readonly name: string;
   /** Since when it has this name, the store's milliseconds. */
@@ -23,7 +23,7 @@ export interface LeaseReply {
   /** When it ends, the store's milliseconds. */
   readonly untilMs: number;
   /** Which data the store has. */
-  readonly store: StoreAge;
+  readonly store: StoreEpoch;
   /** The ids of sessions that were removed since {@link LeaseRequest.removedSinceMs}. */
   readonly removed: readonly string[];
 }
@@ -69,7 +69,7 @@ export interface Found {
   /** Where its owner is; undefined if the owner's lease is over. */
   readonly address: NodeAddress | undefined;
   /** Which data this was read from. */
-  readonly store: StoreAge;
+  readonly store: StoreEpoch;
 }
 
 /** A change of one slot. */
@@ -145,7 +145,7 @@ export interface Directory {
 }
 
 /** What a stream of a session has said. */
-export interface LoggedText {
+export interface StreamEvent {
   /** The name of the stream. */
   readonly stream: string;
   /** Its events are 1, 2, 3 and so on; 0 is its beginning. */
@@ -157,7 +157,7 @@ export interface LoggedText {
 }
 
 /** An entry as it is read. */
-export interface KeptText extends LoggedText {
+export interface StoredEvent extends StreamEvent {
   /** How long ago it was written, milliseconds. */
   readonly ageMs: number;
 }
@@ -165,11 +165,14 @@ export interface KeptText extends LoggedText {
 /** The event logs of sessions. Only the owner writes, and reads when it has claimed one. */
 export interface StreamLog {
   /** Appends, in the order of the calls. `behind`: the directory lacks the session, or has a lower fence, and nothing was written. */
-  append(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]): Promise<Written>;
+  append(
+    at: Pick<SessionRecord, 'id' | 'fence'>,
+    entries: readonly StreamEvent[],
+  ): Promise<Written>;
   /** Keeps these in the place of all that it has. */
-  put(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]): Promise<Written>;
+  put(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly StreamEvent[]): Promise<Written>;
   /** All that is kept, the oldest first. */
-  read(id: string): Promise<readonly KeptText[]>;
+  read(id: string): Promise<readonly StoredEvent[]>;
 }
 
 /** What a node hears of the broadcasts of all nodes. */

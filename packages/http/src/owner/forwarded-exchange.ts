@@ -1,12 +1,12 @@
 /** A request that another node has taken and checked, at the node that owns its session. */
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
-import type { Admission } from '../admission.ts';
+import type { TokenValidity } from '../admission.ts';
 import { forwardHeader } from '../nodes/forwarding.ts';
 import type { ForwardOutcome, ForwardedHead } from '../nodes/forwarding.ts';
-import { fault } from '../checks.ts';
+import { httpError } from '../checks.ts';
 import type { Body, HttpAnswer, HttpExchange, RequestHead } from '../http-exchange.ts';
 import { isSecret } from '../http-exchange.ts';
-import { partyOf } from '../parties.ts';
+import { clientKeyOf } from '../session-slots.ts';
 import type { WatchedSink } from '../watched-sink.ts';
 
 type Headers = { readonly [name: string]: string };
@@ -15,7 +15,7 @@ const outcomeHeaders = (outcome: ForwardOutcome): Headers => ({ [forwardHeader]:
 
 /** Refuses a request that another node has forwarded: nothing was done. */
 export function misdirected(outcome: 'moved' | 'refused', message: string): HttpAnswer {
-  return fault(421, message, outcomeHeaders(outcome));
+  return httpError(421, message, outcomeHeaders(outcome));
 }
 
 /** The answer to a probe. */
@@ -27,7 +27,7 @@ export class ForwardedExchange implements HttpExchange {
   readonly remoteAddress: string | undefined;
   readonly head: RequestHead;
   readonly principal?: Principal;
-  readonly admission?: Admission;
+  readonly admission?: TokenValidity;
   readonly handedBy: string;
   readonly #exchange: HttpExchange;
   readonly #digest: string;
@@ -79,7 +79,7 @@ export class ForwardedExchange implements HttpExchange {
       if (!isOther) return done(body);
       done({ ok: false, status: 400, message: 'The body is not the one that was signed' });
     };
-    this.#exchange.readBody(read, partyOf(this));
+    this.#exchange.readBody(read, clientKeyOf(this));
   }
 
   addHeaders(headers: Headers): void {

@@ -8,10 +8,10 @@ import type { ForwardEvent } from '../forward/forward.machine.ts';
 import { isJsonObject, isRequestId } from '../../../../src/protocol/classify.ts';
 import { decodeLine } from '../../../../src/protocol/codec.ts';
 import type { InboundFrame, RequestId } from '../../../../src/protocol/frames.ts';
-import { endInWords } from '../admission.ts';
-import type { Admission, AdmissionEnd } from '../admission.ts';
-import { fault } from '../checks.ts';
-import { reportInWords } from '../facts.ts';
+import { describeEnd } from '../admission.ts';
+import type { TokenValidity, TokenEnd } from '../admission.ts';
+import { httpError } from '../checks.ts';
+import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { PeerListener, PeerRequest, PeerResponse } from '../forward/peer-client.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
@@ -177,20 +177,20 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
 
   // What its connection to the client tells.
 
-  get admission(): Admission | undefined {
+  get admission(): TokenValidity | undefined {
     const { method, admission } = this.#forward.exchange;
     return method === 'GET' ? admission : undefined;
   }
 
-  expired(end: AdmissionEnd): void {
-    const message = `The token that a stream was opened with ${endInWords[end]}: its client has to come back with another one`;
-    reportInWords(this.#home.report, 'info', `authorization.${end}`, message);
+  expired(end: TokenEnd): void {
+    const message = `The token that a stream was opened with ${describeEnd[end]}: its client has to come back with another one`;
+    formatReport(this.#home.report, 'info', `authorization.${end}`, message);
     this.close();
   }
 
   unread(why: string): void {
     const message = `The client was cut off from a stream of another node: it ${why}`;
-    reportInWords(this.#home.report, 'warning', 'stream.cut', message);
+    formatReport(this.#home.report, 'warning', 'stream.cut', message);
     this.#sink?.end();
     this.#leave();
   }
@@ -246,7 +246,7 @@ function endedAnswer(forward: Forward): HttpAnswer {
   const body = forward.isAnswered ? errorTextFor(forward.body) : undefined;
   if (body === undefined) {
     const message = 'The process that has the session has ended; try again';
-    return fault(503, message, { 'retry-after': '1' });
+    return httpError(503, message, { 'retry-after': '1' });
   }
   return { status: 200, headers: { 'content-type': 'application/json' }, body };
 }

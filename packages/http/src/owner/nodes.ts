@@ -12,8 +12,8 @@ import { forwardHeader, maxSignatureAgeMs, probeMethod } from '../nodes/forwardi
 import type { ForwardedHead } from '../nodes/forwarding.ts';
 import { StoreUnavailable, isNodeName } from '../nodes/stores.ts';
 import type { NodeAddress, Stores } from '../nodes/stores.ts';
-import type { NodeOptions, ServerOf } from '../options.ts';
-import { reportInWords } from '../facts.ts';
+import type { NodeOptions, ServerFactory } from '../options.ts';
+import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import { ChangeBroadcast } from './change-broadcast.ts';
 import { ForwardedExchange, misdirected, probed } from './forwarded-exchange.ts';
@@ -25,7 +25,7 @@ import type { Location } from './ownership.ts';
 import { unavailable } from './unavailable.ts';
 
 export interface NodesOptions {
-  readonly server: ServerOf;
+  readonly server: ServerFactory;
   readonly node: NodeOptions;
   /** The servers that have sessions here. */
   servers(): readonly McpServer[];
@@ -89,7 +89,7 @@ export class Nodes implements ForwardHome {
     if (this.#heard.has(server)) return;
     this.#heard.add(server);
     if (!this.#first && !hasKeys(server)) {
-      reportInWords(this.report, 'warning', 'stateKeys.missing', keysMissing);
+      formatReport(this.report, 'warning', 'stateKeys.missing', keysMissing);
     }
     this.#first ??= server;
     const { name } = server.definition;
@@ -241,7 +241,7 @@ export class Nodes implements ForwardHome {
     this.#unreachable.add(url);
     const own = this.#forwarding?.address.url;
     const message = `The node ${this.node} at ${own} does not reach the node ${node} at ${url}: ${why.message}`;
-    reportInWords(this.report, 'warning', 'nodes.unreachable', message);
+    formatReport(this.report, 'warning', 'nodes.unreachable', message);
   }
 
   began(request: ForwardedRequest): void {
@@ -346,7 +346,7 @@ export class Nodes implements ForwardHome {
     if (this.ownership.isLeaving) return;
     const why = failed instanceof Error ? failed.message : String(failed);
     const message = `This node does not reach itself at ${address.url}, so other nodes do not either (${why}): set node.url, or --node-url`;
-    reportInWords(this.report, 'warning', 'nodes.unreachable', message);
+    formatReport(this.report, 'warning', 'nodes.unreachable', message);
   }
 
   /** Servers that are one to their clients, wherever these are served. */

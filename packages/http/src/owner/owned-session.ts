@@ -7,7 +7,7 @@ import type { HttpReport } from '../facts.ts';
 import { StoreUnavailable, lengthOf } from '../nodes/stores.ts';
 import type {
   FactChange,
-  LoggedText,
+  StreamEvent,
   SessionRecord,
   Stores,
   StreamLog,
@@ -18,7 +18,7 @@ import { reportUnavailable } from './unavailable.ts';
 /** A session that this node serves. */
 export interface OwnedCopy {
   /** What another node needs to go on with its streams. */
-  readonly said: readonly LoggedText[];
+  readonly said: readonly StreamEvent[];
   /** Another node may serve it from now on: it ends here, and its client is told to come back. */
   abandon(): void;
 }
@@ -56,7 +56,7 @@ export class OwnedSession {
   #bytes = 0;
   #revision: number;
   /** What was said in this turn. */
-  #log: LoggedText[] = [];
+  #log: StreamEvent[] = [];
   /** Settles when what was appended in this turn is kept, or cannot be. */
   #keeping: Promise<void> | undefined = undefined;
   /** When it was written last, the clock's milliseconds. */
@@ -147,7 +147,7 @@ export class OwnedSession {
    * Keeps what is said on a stream, so that another node can repeat it.
    * @returns settles when it is kept, or cannot be; only the beginning of a stream waits for that
    */
-  append(entry: LoggedText): Promise<void> {
+  append(entry: StreamEvent): Promise<void> {
     this.#log.push(entry);
     return (this.#keeping ??= turnEnd.then(this.#flush));
   }

@@ -9,14 +9,14 @@ import type { Clock } from '../../../../src/actors/clock.ts';
 import { ownershipChart } from './ownership.machine.ts';
 import type { OwnershipEvent } from './ownership.machine.ts';
 import type { HttpReport } from '../facts.ts';
-import { reportInWords } from '../facts.ts';
+import { formatReport } from '../facts.ts';
 import { StoreUnavailable, forEachAtStore, newNodeName } from '../nodes/stores.ts';
 import type {
-  KeptText,
+  StoredEvent,
   LeaseReply,
   NodeAddress,
   SessionRecord,
-  StoreAge,
+  StoreEpoch,
   Stores,
 } from '../nodes/stores.ts';
 import type { PeerNode } from './forwarded-request.ts';
@@ -26,7 +26,7 @@ import { reportUnavailable } from './unavailable.ts';
 /** A session that was brought back from what was written down. */
 export interface WokenSession {
   readonly record: SessionRecord;
-  readonly log: readonly KeptText[];
+  readonly log: readonly StoredEvent[];
 }
 
 /** Who has a session. */
@@ -73,7 +73,7 @@ export class Ownership implements SessionOwner {
   #until = -Infinity;
   /** When the lease ends, the store's clock. */
   #storeUntil = 0;
-  #store: StoreAge | undefined = undefined;
+  #store: StoreEpoch | undefined = undefined;
   #joining: Promise<void> | undefined = undefined;
   #restoring: Promise<void> | undefined = undefined;
   #timer: unknown = undefined;
@@ -472,7 +472,7 @@ export class Ownership implements SessionOwner {
     if (node !== this.#node || store !== this.#store?.name) return;
     this.#move({ type: 'store.restored' });
     const message = `The store has lost data; this node has put ${this.#owned.size} sessions back`;
-    reportInWords(this.report, 'warning', 'nodes.restored', message);
+    formatReport(this.report, 'warning', 'nodes.restored', message);
   }
 
   /** Its sessions may be others' by now. */
@@ -488,7 +488,7 @@ export class Ownership implements SessionOwner {
       copy.abandon();
     }
     const message = `The lease of this node is over: ${why}. ${sessions.length} sessions have ended here`;
-    reportInWords(this.report, 'warning', 'nodes.lapsed', message);
+    formatReport(this.report, 'warning', 'nodes.lapsed', message);
   }
 
   #next(): unknown {

@@ -1,7 +1,7 @@
 import { ErrorCode, errorResponse, textOfError } from '../../../../src/protocol/errors.ts';
 import type { RequestId } from '../../../../src/protocol/frames.ts';
-import { fault } from '../checks.ts';
-import { reportInWords } from '../facts.ts';
+import { httpError } from '../checks.ts';
+import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpAnswer } from '../http-exchange.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
@@ -11,11 +11,11 @@ export function unavailable(error: unknown, report: HttpReport): HttpAnswer {
   if (error instanceof StoreUnavailable) {
     const seconds = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
     const message = `The other nodes cannot be reached (${error.message}); try again`;
-    return fault(503, message, { 'retry-after': `${seconds}` });
+    return httpError(503, message, { 'retry-after': `${seconds}` });
   }
   const message = `A request that needed other nodes failed: ${textOfError(error)}`;
   report({ level: 'error', name: 'nodes.failed', message, details: { error } });
-  return fault(500, 'The server failed');
+  return httpError(500, 'The server failed');
 }
 
 /** For what nobody waits for: says that it did not come to pass. */
@@ -23,7 +23,7 @@ export function reportUnavailable(report: HttpReport, what: string): (error: unk
   return (error) => {
     const message = `${what}: ${textOfError(error)}`;
     if (error instanceof StoreUnavailable) {
-      return reportInWords(report, 'warning', 'nodes.unavailable', message);
+      return formatReport(report, 'warning', 'nodes.unavailable', message);
     }
     report({ level: 'error', name: 'nodes.failed', message, details: { error } });
   };

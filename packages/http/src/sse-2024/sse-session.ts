@@ -11,13 +11,13 @@ import type { InboundFrame } from '../../../../src/protocol/frames.ts';
 import type { Principal, RequestOrigin } from '../../../../src/protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
-import { endInWords } from '../admission.ts';
-import type { Admission, AdmissionEnd } from '../admission.ts';
+import { describeEnd } from '../admission.ts';
+import type { TokenValidity, TokenEnd } from '../admission.ts';
 import { EndpointSession } from '../endpoint-session.actor.ts';
-import { reportInWords } from '../facts.ts';
+import { formatReport } from '../facts.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
-import type { Claim, Party, PlaceHolder } from '../parties.ts';
+import type { Claim, ClientKey, SlotHolder } from '../session-slots.ts';
 import { streamHeaders } from '../answers.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
 import { OwnedSession } from '../owner/owned-session.ts';
@@ -28,7 +28,7 @@ import { isGreeting } from '../legacy/greeting.ts';
 
 export interface SseSessionOptions {
   readonly listening: ListenOptions;
-  readonly party: Party;
+  readonly party: ClientKey;
   readonly home: ExchangeHome;
   /** What this node owns; undefined if it is alone. */
   readonly ownership: Ownership | undefined;
@@ -36,14 +36,14 @@ export interface SseSessionOptions {
   readonly ended: () => void;
 }
 
-export class SseSession extends EndpointSession implements SinkOwner, PlaceHolder, OwnedCopy {
+export class SseSession extends EndpointSession implements SinkOwner, SlotHolder, OwnedCopy {
   /** Its one stream ends with its connection. */
   readonly said = [];
   readonly id = crypto.randomUUID();
   readonly server: McpServer;
   readonly principal: Principal | undefined;
   readonly mcp: McpSession;
-  readonly party: Party;
+  readonly party: ClientKey;
   /** When its client spoke last, the clock's milliseconds. */
   usedAt: number;
   /** Its stream is open as long as it is. */
@@ -56,7 +56,7 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
    * Of the token that lasts for longest of those that its client has shown: its stream cannot be
    * opened again with another one.
    */
-  #admission: Admission | undefined;
+  #admission: TokenValidity | undefined;
 
   constructor(exchange: HttpExchange, server: McpServer, options: SseSessionOptions) {
     super();
@@ -103,18 +103,18 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
     return this.mcp.actor.getSnapshot().context.client;
   }
 
-  get admission(): Admission | undefined {
+  get admission(): TokenValidity | undefined {
     return this.#admission;
   }
 
-  expired(end: AdmissionEnd): void {
-    const message = `The last token that its client has shown ${endInWords[end]}: its session ends`;
-    reportInWords(this.report, 'info', `authorization.${end}`, message);
+  expired(end: TokenEnd): void {
+    const message = `The last token that its client has shown ${describeEnd[end]}: its session ends`;
+    formatReport(this.report, 'info', `authorization.${end}`, message);
     this.#end(message);
   }
 
   unread(why: string): void {
-    reportInWords(this.report, 'warning', 'stream.cut', `The client ${why}: its session ends`);
+    formatReport(this.report, 'warning', 'stream.cut', `The client ${why}: its session ends`);
     this.#sink.cut();
     this.#end(`The client ${why}`);
   }

@@ -5,19 +5,19 @@
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
 import { defaultLimits } from '../../../../src/actors/limits.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { decodeLine } from '../../../../src/protocol/codec.ts';
 import type { ServedHttpRequest } from '../../../../src/protocol/request-origin.ts';
 import type { McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
-import { accepts, answerFailure, errorAnswer, fault, unfit } from '../checks.ts';
+import { accepts, answerFailure, errorAnswer, httpError, checkHeaders } from '../checks.ts';
 import type { EndpointHome } from '../request-authorization.ts';
-import { reportInWords } from '../facts.ts';
+import { formatReport } from '../facts.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpOptions, Served } from '../options.ts';
-import { Places, partyOf } from '../parties.ts';
+import { SessionSlots, clientKeyOf } from '../session-slots.ts';
 import type { Nodes } from '../owner/nodes.ts';
 import { unavailable } from '../owner/unavailable.ts';
 import { toolsSeenIn } from '../endpoint-session.actor.ts';
@@ -32,7 +32,7 @@ export class SseSessions {
   readonly #options: HttpOptions;
   readonly #home: EndpointHome;
   readonly #sessions = new Map<string, SseSession>();
-  readonly #places: Places<SseSession>;
+  readonly #places: SessionSlots<SseSession>;
   /** The other nodes; undefined if this one is alone. */
   readonly #nodes: Nodes | undefined;
 
@@ -46,7 +46,7 @@ export class SseSessions {
     this.#servedTo = servedTo;
     this.#options = options;
     this.#home = home;
-    this.#places = new Places(home.limits.maxSessions, home.room);
+    this.#places = new SessionSlots(home.limits.maxSessions, home.room);
   }
 
   /** The sessions that are open. */
@@ -70,7 +70,7 @@ export class SseSessions {
     const method = isStream ? 'GET' : 'POST';
     if (exchange.method !== method) {
       const message = `${exchange.method} is not served here, ${method} is`;
-      return exchange.answer(fault(405, message, { allow: method }));
+      return exchange.answer(httpError(405, message, { allow: method }));
     }
     if (isStream) this.#begin(exchange);
     else this.#post(exchange);
@@ -85,13 +85,15 @@ export class SseSessions {
   #begin(exchange: HttpExchange): void {
     if (exchange.isGone) return;
     if (!accepts(exchange.head.accept, 'text/event-stream')) {
-      return exchange.answer(fault(406, 'Accept must have text/event-stream'));
+      return exchange.answer(httpError(406, 'Accept must have text/event-stream'));
     }
     const { limits, report } = this.#home;
-    if (!this.#places.makeRoom(partyOf(exchange))) {
+    if (!this.#places.makeRoom(clientKeyOf(exchange))) {
       const message = `${limits.maxSessions} sessions are open, and each has its stream`;
-      reportInWords(report, 'warning', 'session.refused', message);
-      return exchange.answer(fault(503, `${message}; try again later`, { 'retry-after': '10' }));
+      formatReport(report, 'warning', 'session.refused', message);
+      return exchange.answer(
+        httpError(503, `${message}; try again later`, { 'retry-after': '10' }),
+      );
     }
     const session = this.#made(exchange);
     if (!session) return;
@@ -104,7 +106,7 @@ export class SseSessions {
     try {
       const served = this.#servedTo(servedRequest(exchange));
       const listening = { ...beginning(served, this.#options), clock: this.#home.clock };
-      const party = this.#places.party(partyOf(exchange));
+      const party = this.#places.party(clientKeyOf(exchange));
       const nodes = this.#nodes;
       const options = {
         listening,
@@ -132,16 +134,16 @@ export class SseSessions {
     const nodes = session ? undefined : this.#nodes;
     if (id === undefined) {
       return exchange.answer(
-        fault(400, 'The parameter sessionId is missing: open the stream first'),
+        httpError(400, 'The parameter sessionId is missing: open the stream first'),
       );
     }
     if (!nodes && session?.principal?.id !== exchange.principal?.id) {
       return exchange.answer(unknown(id));
     }
-    const refusal = unfit(exchange.head, []);
+    const refusal = checkHeaders(exchange.head, []);
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
-      if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
+      if (!body.ok) return exchange.answer(httpError(body.status, body.message, body.headers));
       if (nodes) return this.#forward(exchange, id, body.text, nodes);
       if (!session) return exchange.answer(unknown(id));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
@@ -179,5 +181,5 @@ export class SseSessions {
 }
 
 function unknown(id: string): HttpAnswer {
-  return fault(404, `There is no session ${describe(id)}`);
+  return httpError(404, `There is no session ${inspectValue(id)}`);
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { TokenLimits } from '../../src/auth/options.ts';
-import { gate, turn } from '../../../testing/src/index.ts';
+import { gate, flush } from '../../../testing/src/index.ts';
 import type { AuthorizationServer } from '../authorization-server.ts';
 import { principalOf, resource, start } from './start-authorization.ts';
 
@@ -327,12 +327,12 @@ describe('while one address sends invented tokens without end', () => {
     const invent = async (): Promise<void> => {
       while (!over.signal.aborted) {
         await started.present(`invented-${invented++}`, '198.51.100.1');
-        await turn();
+        await flush();
       }
     };
     const attackers = Promise.all(Array.from({ length: 200 }, invent));
     const answerOne = async () => {
-      while (answers.length === 0) await turn();
+      while (answers.length === 0) await flush();
       answers.shift()?.();
     };
     const stop = async () => {
@@ -341,10 +341,10 @@ describe('while one address sends invented tokens without end', () => {
       void attackers.then(() => (hasEnded = true));
       while (!hasEnded) {
         answers.shift()?.();
-        await turn();
+        await flush();
       }
     };
-    while (answers.length < 4) await turn();
+    while (answers.length < 4) await flush();
     return { ...started, answers, answerOne, stop };
   }
 
@@ -363,7 +363,7 @@ describe('while one address sends invented tokens without end', () => {
     const { present, answers, stop } = await flooded();
     const before = answers.length;
     const rechecked = present('revoked', '198.51.100.1', 'recheck');
-    while (answers.length === before) await turn();
+    while (answers.length === before) await flush();
     answers.pop()?.();
     expect(await rechecked).toMatchObject({ status: 401 });
     await stop();

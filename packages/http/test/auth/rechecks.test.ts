@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { Rechecks, TokenAdmission } from '../../src/admission.ts';
 import type { Authorizer } from '../../src/auth/authorizer.ts';
-import { gate, turn } from '../../../testing/src/index.ts';
+import { gate, flush } from '../../../testing/src/index.ts';
 
 test('the streams of one principal that are checked again leave the others their turn', async () => {
   const asked: unknown[] = [];
@@ -51,7 +51,7 @@ test.each([
     now += passed;
     // A second look, while it is checked, asks nobody.
     expect([admission.endedBy(now), admission.endedBy(now)]).toEqual([undefined, undefined]);
-    await turn();
+    await flush();
     seen.push(asked);
   }
   expect(seen).toEqual(counts);

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../../src/index.ts';
 import { nodeHandler } from '../../src/node/index.ts';
 import { serveHttp } from '../../../serve/src/index.ts';
-import { enveloped, gate, turn } from '../../../testing/src/index.ts';
+import { enveloped, gate, flush } from '../../../testing/src/index.ts';
 import { headersOf } from '../modern/asking.ts';
 import { begin } from '../raw-client.ts';
 import type { Message, RawSession } from '../raw-client.ts';
@@ -78,7 +78,7 @@ describe.each(hosts)('a request that does not come to its end, at %s', (_, serve
     socket.write(wire({ headers: [`Host: ${url.host}`, json, 'Transfer-Encoding: chunked'] }));
     while (open) {
       if (socket.writable) socket.write('1\r\n \r\n');
-      await turn();
+      await flush();
     }
     expect(socket.bytesWritten).toBeGreaterThan(100);
   });
@@ -139,7 +139,7 @@ describe.each(eras)('a connection %s', (era, callsOf) => {
     socket.write(bytes(1, 'first') + bytes(2, 'second'));
     await Promise.all([first.arrived(), second.arrived()]);
     second.release();
-    await turn();
+    await flush();
     first.release();
     let got = '';
     while (!got.includes('second done')) got += String((await once(socket, 'data'))[0]);
@@ -160,7 +160,7 @@ describe.each(eras)('a connection %s', (era, callsOf) => {
       await told('answer.lost');
       expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
     } else {
-      while (signals[0]?.aborted === false) await turn();
+      while (signals[0]?.aborted === false) await flush();
       expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
     }
     first.release();

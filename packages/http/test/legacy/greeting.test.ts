@@ -1,7 +1,7 @@
 /** Sessions whose clients have said `initialize`, perhaps that they are ready, and nothing else yet. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Fact, HandlerContext, McpServer, Report, RuntimeError } from 'mcp-actors';
-import { TestClock, gate, turn } from 'mcp-actors/testing';
+import { TestClock, gate, flush } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { httpHandler } from '../../src/index.ts';
 import type { HttpOptions } from '../../src/index.ts';
@@ -262,7 +262,7 @@ test('the end of an endpoint comes once all its calls are answered, and leaves n
   ] as const) {
     expect((await send('POST', message, id)).status).toBe(status);
   }
-  await turn();
+  await flush();
   expect(isClosed).toBe(false);
   running.release();
   expect(await (await answer).json()).toMatchObject({ result: { content: [{ text: 'done' }] } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../../src/index.ts';
-import { fault, unfit } from '../../src/checks.ts';
+import { httpError, checkHeaders } from '../../src/checks.ts';
 import type { RequestHead } from '../../src/http-exchange.ts';
 import { begin, initializeOf, jsonOf } from '../raw-client.ts';
 import type { RawSession } from '../raw-client.ts';
@@ -25,7 +25,7 @@ test.each([
   [501, -32_600],
   [503, -32_000],
 ])('a refusal with %i says whose fault it is', (status, code) => {
-  const { body, headers } = fault(status, 'It is so', { allow: 'GET' });
+  const { body, headers } = httpError(status, 'It is so', { allow: 'GET' });
   expect(JSON.parse(String(body))).toMatchObject({ error: { code, message: 'It is so' } });
   expect(headers).toEqual({ allow: 'GET', 'content-type': 'application/json' });
 });
@@ -38,7 +38,7 @@ test('headers are judged anew for each request, whatever was fit before', () => 
     accept: 'application/json, text/event-stream',
   };
   const statusOf = (head: object, taken = types) =>
-    unfit({ ...fit, ...head } as RequestHead, taken)?.status;
+    checkHeaders({ ...fit, ...head } as RequestHead, taken)?.status;
   const others: readonly (readonly [object, number])[] = [
     [{ contentType: 'text/plain' }, 415],
     [{ contentType: undefined }, 415],

@@ -1,23 +1,23 @@
 /** The streams of one session without the session: what they say, keep, count and tell. */
 import { describe, expect, test } from 'vitest';
 import { Shares } from '../../../../src/actors/room.ts';
-import type { Admission } from '../../src/admission.ts';
+import type { TokenValidity } from '../../src/admission.ts';
 import { HttpSessionStreams, noStreams } from '../../src/legacy/session-streams.ts';
-import type { LoggedText } from '../../src/nodes/stores.ts';
+import type { StreamEvent } from '../../src/nodes/stores.ts';
 import type { HttpLimits } from '../../src/options.ts';
 import type { OwnedSession } from '../../src/owner/owned-session.ts';
 import { WebExchange } from '../../src/web-exchange.ts';
 import type { InboundRequestId } from '../../../../src/protocol/frames.ts';
-import { turn } from '../../../testing/src/index.ts';
+import { flush } from '../../../testing/src/index.ts';
 import { exchangeHome } from '../exchange-home.ts';
 
 function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
   const home = exchangeHome({ keepaliveIntervalMs: 0, ...limits });
   const shares = new Shares();
   const own: string[] = [];
-  const appended: LoggedText[] = [];
+  const appended: StreamEvent[] = [];
   let known = () => {};
-  const append = (said: LoggedText) => {
+  const append = (said: StreamEvent) => {
     appended.push(said);
     return new Promise<void>((resolve) => (known = resolve));
   };
@@ -33,7 +33,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
     ownStream: (is) => void own.push(is),
   });
   /** A client that asks for something, and reads what it gets. */
-  const client = (lastEventId?: string, admission?: Admission) => {
+  const client = (lastEventId?: string, admission?: TokenValidity) => {
     const headers = new Headers(lastEventId === undefined ? [] : [['last-event-id', lastEventId]]);
     const leaving = new AbortController();
     const request = new Request('http://127.0.0.1/mcp', { headers, signal: leaving.signal });
@@ -53,21 +53,21 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
       read: () => void read().catch(() => (state = 'cut')),
       /** What has come since it was asked last, and how the connection is. */
       got: async () => {
-        for (let at = 0; at < 5; at++) await turn();
+        for (let at = 0; at < 5; at++) await flush();
         const got = [text, state];
         text = '';
         return got;
       },
     };
   };
-  const get = (lastEventId?: string, admission?: Admission) => {
+  const get = (lastEventId?: string, admission?: TokenValidity) => {
     const asking = client(lastEventId, admission);
     asking.read();
     streams.get(asking.exchange);
     return asking;
   };
   /** A stream that answers the request 7. */
-  const answering = (admission?: Admission) => {
+  const answering = (admission?: TokenValidity) => {
     const asking = client();
     asking.read();
     const stream = streams.make([7 as InboundRequestId]);
@@ -97,7 +97,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
 const event = (id: string, data = '') => `id: ${id}\ndata: ${data}\n\n`;
 
 /** The token lasts until then. */
-const until = (at: number): Admission => ({
+const until = (at: number): TokenValidity => ({
   until: at,
   endedBy: (now) => (now >= at ? 'expired' : undefined),
 });

@@ -9,10 +9,10 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
 import { httpHandler } from '../../src/index.ts';
-import type { HttpOptions, ServerOf } from '../../src/index.ts';
+import type { HttpOptions, ServerFactory } from '../../src/index.ts';
 import { createMcpServer, defineTool } from '../../../../src/index.ts';
 import type { HandlerContext, RuntimeError } from '../../../../src/index.ts';
-import { TestClock, gate, turn } from '../../../testing/src/index.ts';
+import { TestClock, gate, flush } from '../../../testing/src/index.ts';
 import { EventReader, initializeOf, jsonOf, post } from '../raw-client.ts';
 import { reported, serveEndpoint, serveHttp, serveTools } from '../serving.ts';
 
@@ -196,7 +196,7 @@ describe('HTTP+SSE', () => {
     throw new Error('none today');
   };
 
-  test.each<[string, ServerOf, HttpOptions]>([
+  test.each<[string, ServerFactory, HttpOptions]>([
     ['a server', fail, {}],
     ['options', plain, { session: fail }],
     ['an environment', plain, { environment: fail }],
@@ -322,7 +322,7 @@ describe('a session of HTTP+SSE', () => {
     await held.arrived();
     let isClosed = false;
     const closed = handler.close().then(() => void (isClosed = true));
-    await turn();
+    await flush();
     expect(isClosed).toBe(false);
     held.release();
     const told = await events.messages();

@@ -1,7 +1,7 @@
 /** What serves the requests that have no session: how long it is there, and what becomes of what it serves. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { HandlerContext, McpServer } from 'mcp-actors';
-import { TestClock, enveloped, gate, initialize, toolCall, turn } from 'mcp-actors/testing';
+import { TestClock, enveloped, gate, initialize, toolCall, flush } from 'mcp-actors/testing';
 import type { EnvelopeOptions } from 'mcp-actors/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { httpHandler } from '../../src/index.ts';
@@ -46,7 +46,7 @@ function endpoint(run: Run = () => 'done', options: HttpOptions = {}, serverOf?:
   const pass = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) {
       clock.increment(1000);
-      await turn();
+      await flush();
     }
   };
   return { clock, handler, post, call, pass, made, listened: () => listen.mock.calls.length };
@@ -56,7 +56,7 @@ function endpoint(run: Run = () => 'done', options: HttpOptions = {}, serverOf?:
 async function hasCome(answer: Promise<unknown>): Promise<boolean> {
   let come = false;
   void answer.then(() => (come = true));
-  for (let turns = 0; turns < 3; turns++) await turn();
+  for (let turns = 0; turns < 3; turns++) await flush();
   return come;
 }
 

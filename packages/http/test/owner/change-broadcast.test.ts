@@ -4,7 +4,7 @@ import { createMcpServer, defineResource, defineTool } from '../../../../src/ind
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
 import type { BroadcastListener } from '../../src/nodes/stores.ts';
 import { changesOf } from '../../../../src/server/changes.ts';
-import { TestClock, enveloped, turn } from '../../../testing/src/index.ts';
+import { TestClock, enveloped, flush } from '../../../testing/src/index.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
 import { EventReader, begin, post } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
@@ -89,20 +89,20 @@ test('clients are told that everything may have changed, if another node could n
   const stream = await session.get();
   store = 'away';
   changing.resourceUpdated(uri);
-  await turn();
+  await flush();
   store = 'there';
   // The next renewal of the lease tells of it.
   await expect
     .poll(async () => {
       clock.increment(2500);
-      await turn();
+      await flush();
       return published.some((text) => text.includes('"missed":true'));
     })
     .toBe(true);
   expect(await until(stream, updated)).toContain(updated);
   const count = published.length;
   clock.increment(2500);
-  await turn();
+  await flush();
   expect(published).toHaveLength(count);
 });
 

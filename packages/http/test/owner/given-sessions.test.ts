@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
 import { OwnedSession } from '../../src/owner/owned-session.ts';
 import { Ownership } from '../../src/owner/ownership.ts';
-import { TestClock, gate, turn } from '../../../testing/src/index.ts';
+import { TestClock, gate, flush } from '../../../testing/src/index.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
 
 const id = 'given';
@@ -89,7 +89,7 @@ async function givenSession() {
     /** Both look at the store. */
     beat: async () => {
       clock.increment(leaseMs / 4);
-      await turn();
+      await flush();
     },
   };
 }
@@ -114,7 +114,7 @@ test('one that has ended at the other node stays ended, though the first puts it
   await beat();
   await putting.arrived();
   putting.release();
-  await turn();
+  await flush();
   // Its record is there, and hidden: both nodes know that it was removed.
   expect(shared.rules.data.records.has(id)).toBe(true);
   for (let beats = 0; beats < 6; beats++) {
@@ -143,7 +143,7 @@ test.each([
     else await expect(removed).rejects.toMatchObject({ fault: 'slow' });
     await putting.arrived();
     putting.release();
-    await turn();
+    await flush();
     for (let beats = 0; beats < 6; beats++) await beat();
     for (const node of [giver, taker]) {
       expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
@@ -240,7 +240,7 @@ test('one whose node has lost its lease is put back, too, if the store loses it 
   await session.begin([{ slot: 'initialize', text: '{}' }]);
   const beat = async () => {
     clock.increment(leaseMs / 4);
-    await turn();
+    await flush();
   };
   store = 'away';
   for (let beats = 0; beats < 5; beats++) await beat();

@@ -1,7 +1,7 @@
 /** What is written down of a session, and what becomes of it if the store does not take that. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
-import type { LoggedText, Stores, Written } from '../../src/nodes/stores.ts';
+import type { StreamEvent, Stores, Written } from '../../src/nodes/stores.ts';
 import { OwnedSession } from '../../src/owner/owned-session.ts';
 import type { SessionOwner } from '../../src/owner/owned-session.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
@@ -9,7 +9,7 @@ import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
 const who = { id: 's1', principal: 'ada' };
 const away = new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
 const elsewhere = new StoreUnavailable('away', 'elsewhere', { retryAfterMs: 1000 });
-const said = (number: number): LoggedText => ({ stream: '1', number, text: `said ${number}` });
+const said = (number: number): StreamEvent => ({ stream: '1', number, text: `said ${number}` });
 
 describe('a session that a node owns', () => {
   /** What the store was asked for, and who owns sessions. */
@@ -19,7 +19,7 @@ describe('a session that a node owns', () => {
   let isPut: boolean;
   let warned: string[];
   let tracked: Promise<unknown>[];
-  let copy: { said: LoggedText[]; abandon(): void };
+  let copy: { said: StreamEvent[]; abandon(): void };
   let owner: SessionOwner;
   let session: OwnedSession;
   beforeEach(async () => {

@@ -6,8 +6,8 @@
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
 import type {
-  KeptText,
-  LoggedText,
+  StoredEvent,
+  StreamEvent,
   SessionRecord,
   Stores,
   Written,
@@ -86,25 +86,25 @@ class ModelClock implements Clock {
 
 /** The event log of the one session. */
 class ModelLog {
-  entries: readonly LoggedText[] = [];
+  entries: readonly StreamEvent[] = [];
   readonly #rules: DirectoryRules;
 
   constructor(rules: DirectoryRules) {
     this.#rules = rules;
   }
 
-  append(at: Pick<SessionRecord, 'fence'>, entries: readonly LoggedText[]): Written {
+  append(at: Pick<SessionRecord, 'fence'>, entries: readonly StreamEvent[]): Written {
     return this.put(at, [...this.entries, ...entries]);
   }
 
-  put({ fence }: Pick<SessionRecord, 'fence'>, entries: readonly LoggedText[]): Written {
+  put({ fence }: Pick<SessionRecord, 'fence'>, entries: readonly StreamEvent[]): Written {
     const { record } = this.#rules.find(id);
     if (record?.fence !== fence) return record && record.fence > fence ? 'fenced' : 'behind';
     this.entries = entries;
     return 'written';
   }
 
-  read(): readonly KeptText[] {
+  read(): readonly StoredEvent[] {
     return this.entries.map((entry) => ({ ...entry, ageMs: 0 }));
   }
 }
@@ -112,7 +112,7 @@ class ModelLog {
 /** A copy of it is older data. */
 interface ModelData {
   readonly directory: DirectoryData;
-  readonly entries: readonly LoggedText[];
+  readonly entries: readonly StreamEvent[];
 }
 
 class ModelNode {
@@ -121,7 +121,7 @@ class ModelNode {
   readonly clock: ModelClock;
   readonly ownership: Ownership;
   copy: OwnedSession | undefined = undefined;
-  said: readonly LoggedText[] = [];
+  said: readonly StreamEvent[] = [];
   /** Answers that have come while it was stopped. */
   readonly late: (() => void)[] = [];
   isStopped = false;
@@ -499,7 +499,7 @@ class World {
   }
 }
 
-function shown(record: SessionRecord | undefined, said: readonly LoggedText[]): string {
+function shown(record: SessionRecord | undefined, said: readonly StreamEvent[]): string {
   const { owner, fence, revision, facts = {} } = record ?? {};
   const known = Object.entries(facts).sort(([one], [other]) => one.localeCompare(other));
   return JSON.stringify([owner, fence, revision, known, said]);

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Fact, HandlerContext } from 'mcp-actors';
-import { TestClock, gate, turn } from 'mcp-actors/testing';
+import { TestClock, gate, flush } from 'mcp-actors/testing';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { HttpOptions, ServerOf } from '../../src/index.ts';
+import type { HttpOptions, ServerFactory } from '../../src/index.ts';
 import { nodeHandler } from '../../src/node/index.ts';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
 import type { Directory, Stores } from '../../src/nodes/stores.ts';
@@ -50,13 +50,13 @@ async function hasCome(coming: Promise<unknown>): Promise<boolean> {
   let isOver = false;
   const over = () => void (isOver = true);
   coming.then(over, over);
-  for (let turns = 0; turns < 3; turns++) await turn();
+  for (let turns = 0; turns < 3; turns++) await flush();
   return isOver;
 }
 
 /** Serves at an address that other nodes reach, until the test is over. */
 async function serve(
-  server: ServerOf,
+  server: ServerFactory,
   options: HttpOptions & Pick<Required<HttpOptions>, 'stores'>,
 ) {
   const http = createServer(keptAlive);
@@ -212,7 +212,7 @@ describe('what the other nodes have to know', () => {
     const early = send('POST', call('run'), third);
     await writing.arrived(4);
     writing.release(1);
-    await turn();
+    await flush();
     // The first is written down by now, and the second is not.
     returning.release();
     expect(await hasCome(early)).toBe(false);
@@ -242,7 +242,7 @@ describe('what the other nodes have to know', () => {
       touches = 0;
       for (let second = 0; second < seconds; second++) {
         clock.increment(1000);
-        await turn();
+        await flush();
       }
       return touches;
     };
@@ -346,7 +346,7 @@ describe('a session of another node', () => {
     const session = await here.begin();
     const cut = new EventReader(await here.send('POST', call('run', 7), session));
     const said = await cut.message();
-    await turn();
+    await flush();
     here.kill();
     const last = { ...session, 'last-event-id': said.id?.replace(/-\d+$/, '-0') };
     const repeated = new EventReader(await there.send('GET', undefined, last));
@@ -399,7 +399,7 @@ describe('a session of another node', () => {
     );
     here.kill();
     expect((await failing.send('POST', ping(), session)).status).toBe(500);
-    await turn();
+    await flush();
     expect(facts.facts.map(({ name }) => name)).toEqual(['server.failed']);
   });
 });

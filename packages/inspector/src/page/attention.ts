@@ -126,7 +126,7 @@ export function waitOf(
   if (dump.side === 'host') return waitOnHost(call, dump);
   if (isSubscription(call)) return { on: 'nothing', words: 'open until the client ends it' };
   if (call.state === 'suspended') {
-    const asked = inWords.countInWords(call.openQuestions, 'answer');
+    const asked = inWords.formatCount(call.openQuestions, 'answer');
     const { suspendedMs: ageMs = 0, leftMs = 0, questions = [] } = call;
     const what = questions.length === 0 ? '' : ` to ${questions.join(', ')}`;
     const since = ages({ state: 'sent', ageMs, leftMs }, elapsedMs);

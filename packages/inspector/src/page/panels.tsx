@@ -174,7 +174,7 @@ function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
   const who = http.kind === 'session' ? `Session ${http.id}: ` : '';
   const waiting = http.kind === 'session' ? http.waitingPushes.count : 0;
   const pushes = waiting === 0 ? '' : ` ${waiting} messages wait for a GET stream.`;
-  const note = `${who}${inWords.httpStateInWords(http)}.${pushes}`;
+  const note = `${who}${inWords.formatHttpState(http)}.${pushes}`;
   return (
     <Panel id="streams" title="HTTP" omitted={omitted['streams']} note={note}>
       {http.streams.map(({ kind, name, answers, state, ageMs, unreadBytes, keptEvents }) => (
@@ -186,7 +186,7 @@ function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
             <span>{`${keptEvents} ${keptEvents === 1 ? 'event' : 'events'} kept`}</span>
           )}
           {unreadBytes > 0 && (
-            <span class="why">{`${inWords.sizeInWords(unreadBytes)} not read`}</span>
+            <span class="why">{`${inWords.formatBytes(unreadBytes)} not read`}</span>
           )}
         </li>
       ))}
@@ -208,7 +208,7 @@ function Tasks({ view, dump, elapsedMs }: TasksProps) {
   const chosen = taskOf(view);
   const parts = [
     ...(durable ? [`Their store knows this process as ${durable.lease.slice(0, 8)}.`] : []),
-    ...(givenUp > 0 ? [`${inWords.givenUpInWords(givenUp)}.`] : []),
+    ...(givenUp > 0 ? [`${inWords.formatAbandoned(givenUp)}.`] : []),
   ];
   return (
     <Panel id="tasks" title="Tasks" omitted={omitted['tasks']} note={parts.join(' ')}>
@@ -238,7 +238,7 @@ function Tasks({ view, dump, elapsedMs }: TasksProps) {
 /** What a task waits for that can go on elsewhere. */
 function TaskWait({ elapsedMs, dueInMs, ...task }: TaskWaitProps) {
   const dueMs = dueInMs === undefined ? undefined : Math.max(0, dueInMs - elapsedMs);
-  const words = inWords.waitInWords({ ...task, dueInMs: dueMs });
+  const words = inWords.formatWait({ ...task, dueInMs: dueMs });
   return words === undefined ? null : <span class="ages">{`waits for ${words}`}</span>;
 }
 
@@ -270,7 +270,7 @@ function Queues({ dump: { queues, pending } }: { readonly dump: PageDump }) {
   return (
     <Panel id="queues" title="Queues and caps" note={note}>
       {used.map(({ name, count, max }) => {
-        const show = name.endsWith('Bytes') ? inWords.sizeInWords : String;
+        const show = name.endsWith('Bytes') ? inWords.formatBytes : String;
         return (
           <li key={name} data-full={count >= max}>
             <span>{levelNames[name]}</span>

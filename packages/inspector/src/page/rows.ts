@@ -63,18 +63,18 @@ export function peerLine({ side }: Pick<PageDump, 'side'>): 'client' | 'server' 
 
 /** An event as a screen reader says it. */
 export function spoken(event: PageEvent, peer: 'client' | 'server'): string {
-  if (event.kind === 'transition') return `transition of ${transitionInWords(event)}`;
+  if (event.kind === 'transition') return `transition of ${formatTransition(event)}`;
   const way = `${event.direction === 'in' ? 'from' : 'to'} the ${peer}`;
   const problem = event.problem === undefined ? '' : `: ${event.problem}`;
   return `${way}: ${nameOf(event)} ${event.id ?? ''} ${outcomeOf(event)}${problem}`;
 }
 
-function transitionInWords({ machine, task = '', from, to, cause }: TransitionEvent): string {
+function formatTransition({ machine, task = '', from, to, cause }: TransitionEvent): string {
   return `${machine} ${task} from ${from} to ${to} by ${cause}`;
 }
 
 /** `12 more, only counted: → ping ×12`. */
-export function countsInWords({ counts }: SkippedEvents): string {
+export function formatCounts({ counts }: SkippedEvents): string {
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const list = counts.map(
     ({ direction, label, count }) => `${direction === 'in' ? '→' : '←'} ${label} ×${count}`,

@@ -1,7 +1,7 @@
 /** The layout of a sequence diagram: lanes, arrows, states, and pending work. */
 import type { FrameEvent, PageEvent, TransitionEvent } from '../page-messages.ts';
 import type { Row } from './model.ts';
-import { countsInWords, isFault, nameOf, outcomeOf, shortId } from './rows.ts';
+import { formatCounts, isFault, nameOf, outcomeOf, shortId } from './rows.ts';
 import { timeOfDay } from './durations.ts';
 
 /** From left to right. Beside the peer, which comes first, they are the parts that speak to it. */
@@ -147,7 +147,7 @@ function itemOf(
   };
   if (row.kind === 'skipped') {
     const labelX = left + 8;
-    return { kind: 'counted', key: row.seq, y, labelX, label: fitting(countsInWords(row), labelX) };
+    return { kind: 'counted', key: row.seq, y, labelX, label: fitting(formatCounts(row), labelX) };
   }
   const x = xOf(laneFor(row));
   if (row.kind === 'transition') {

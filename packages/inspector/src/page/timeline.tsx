@@ -7,7 +7,7 @@ import type { Row } from './model.ts';
 import { rowKinds } from './page.machine.ts';
 import type { RowKind } from './page.machine.ts';
 import {
-  countsInWords,
+  formatCounts,
   isFault,
   nameOf,
   outcomeOf,
@@ -27,7 +27,7 @@ const nearEnd = 40;
 const kindNames = { in: '→ in', out: '← out', transition: '◆ states' } as const;
 
 /** What a kind of row is, in words. */
-function kindInWords(kind: RowKind, peer: 'client' | 'server'): string {
+function formatKind(kind: RowKind, peer: 'client' | 'server'): string {
   if (kind === 'transition') return 'transitions';
   return `${kind === 'in' ? 'from' : 'to'} the ${peer}`;
 }
@@ -89,11 +89,11 @@ export function TimelinePanel(view: ShownSessionView) {
         <fieldset>
           <legend class="visually-hidden">Show</legend>
           {rowKinds.map((kind) => (
-            <label key={kind} title={kindInWords(kind, peer)}>
+            <label key={kind} title={formatKind(kind, peer)}>
               <input
                 type="checkbox"
                 value={kind}
-                aria-label={kindInWords(kind, peer)}
+                aria-label={formatKind(kind, peer)}
                 checked={kinds.includes(kind)}
                 onChange={() => send({ type: 'kind.toggle', kind })}
               />
@@ -173,7 +173,7 @@ function TimelineRow({ row, isChosen, peer }: TimelineRowProps) {
       <div class="row skipped" role="option" aria-disabled="true" aria-selected={false}>
         <time>{time}</time>
         <span class="way">⋯</span>
-        <span class="words">{countsInWords(row)}</span>
+        <span class="words">{formatCounts(row)}</span>
       </div>
     );
   }

@@ -5,7 +5,7 @@ import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
 import { openServers } from 'mcp-actors/client';
 import { inspectPage } from '@mcp-actors/inspector';
 import { serveHttp } from 'mcp-actors/serve';
-import { converse, toolCall } from 'mcp-actors/testing';
+import { scriptedConversation, toolCall } from 'mcp-actors/testing';
 import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { asking } from '../../../../test/contract/asking.ts';
@@ -46,7 +46,7 @@ describe('the page', () => {
     onTestFinished(() => shown.close());
     const { ask } = asking();
     const server = createMcpServer({ name: 'watched', version: '1', tools: [ask] });
-    const { session, peer } = converse(server, { watchers: [shown.watcher] });
+    const { session, peer } = scriptedConversation(server, { watchers: [shown.watcher] });
     onTestFinished(() => session.shutdown('it leaves'));
     await peer.handshake({ clientInfo: { name: 'editor', version: '1' } });
     peer.send(toolCall(7, 'ask', { method: 'custom/question' }));
@@ -79,7 +79,7 @@ describe('the page', () => {
     const { ask } = asking();
     const server = createMcpServer({ name: 'watched', version: '1', tools: [ask] });
     const join = async (name: string) => {
-      const { session, peer } = converse(server, { watchers: [shown.watcher] });
+      const { session, peer } = scriptedConversation(server, { watchers: [shown.watcher] });
       onTestFinished(() => session.shutdown('it leaves'));
       await peer.handshake({ clientInfo: { name, version: '1' } });
       return { session, peer };

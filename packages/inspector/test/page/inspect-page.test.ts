@@ -5,7 +5,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Tool, WatchedSession } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
 import type { InspectedPage } from '@mcp-actors/inspector';
-import { converse, enveloped, testClient, gate } from 'mcp-actors/testing';
+import { scriptedConversation, enveloped, testClient, gate } from 'mcp-actors/testing';
 import type { TestClient } from 'mcp-actors/testing';
 import { systemClock } from '../../../../src/actors/clock.ts';
 import { SessionlessTasks } from '../../../../src/server/task-resumer.actor.ts';
@@ -260,7 +260,10 @@ describe('the page', () => {
       resumer: (keeper) => new SessionlessTasks(server, keeper, {}),
     });
     await durable.begin();
-    const { peer, session } = converse(server, { durable, watchers: [inspected.watcher] });
+    const { peer, session } = scriptedConversation(server, {
+      durable,
+      watchers: [inspected.watcher],
+    });
     held.push({
       [Symbol.asyncDispose]: async () => {
         session.shutdown('the test is over', 0);

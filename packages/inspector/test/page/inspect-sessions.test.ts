@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { createMcpServer } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
-import { converse, toolCall } from 'mcp-actors/testing';
+import { scriptedConversation, toolCall } from 'mcp-actors/testing';
 import { asking } from '../../../../test/contract/asking.ts';
 import { reapServers } from '../../../../test/e2e/server-process.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
@@ -23,7 +23,7 @@ describe('the page', () => {
     const { ask } = asking();
     const server = createMcpServer({ name: 'watched', version: '1', tools: [ask] });
     const join = async (name: string) => {
-      const { session, peer } = converse(server, { watchers: [page.watcher] });
+      const { session, peer } = scriptedConversation(server, { watchers: [page.watcher] });
       await peer.handshake({ clientInfo: { name, version: '1' } });
       const close = async () => {
         if (session.actor.getSnapshot().status === 'active') session.shutdown('it leaves');

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
-import { converse, toolCall } from 'mcp-actors/testing';
+import { scriptedConversation, toolCall } from 'mcp-actors/testing';
 import { needsChromium, newPage } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 
@@ -37,7 +37,7 @@ describe('the timeline', () => {
     held.push(inspected);
     const server = createMcpServer({ name: 'watched', version: '1', tools });
     const { page, faults } = await open(inspected.url);
-    const { session, peer } = converse(server, { watchers: [inspected.watcher] });
+    const { session, peer } = scriptedConversation(server, { watchers: [inspected.watcher] });
     held.push(session);
     await peer.handshake({ capabilities: { roots: { listChanged: true } } });
     const query = await peer.request('roots/list');

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
-import { converse } from 'mcp-actors/testing';
+import { scriptedConversation } from 'mcp-actors/testing';
 import { bookingMachine } from '../../../../examples/booking/booking.machine.ts';
 import { modernPeer } from '../../../../test/server/modern-peer.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
@@ -41,7 +41,7 @@ describe('the chart of a tool', () => {
     const inspected = await inspectPage();
     held.push(inspected);
     const server = createMcpServer({ name: 'restaurant', version: '1', tools: [book] });
-    const { peer, session } = converse(server, { watchers: [inspected.watcher] });
+    const { peer, session } = scriptedConversation(server, { watchers: [inspected.watcher] });
     held.push(session);
     const { page, faults } = await open(inspected.url, {
       viewport: { width: 1440, height: 900 },

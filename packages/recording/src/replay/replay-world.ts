@@ -2,7 +2,7 @@
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Limits } from '../../../../src/actors/limits.ts';
 import type { ServerDescription } from '../../../../src/protocol/implementation.ts';
-import { plainEnvironment } from '../../../../src/server/session/session-environment.ts';
+import { liveEnvironment } from '../../../../src/server/session/session-environment.ts';
 import type { SessionEnvironment } from '../../../../src/server/session/session-environment.ts';
 import type { Transport } from '../../../../src/transports/transport.ts';
 import type { RecordingHeader, SessionOutputLine } from '../format.ts';
@@ -69,7 +69,7 @@ export function replayEnvironment(options: {
 }): SessionEnvironment {
   const { header, clock, transport, random, output, server, afterwards } = options;
   return {
-    ...plainEnvironment,
+    ...liveEnvironment,
     clock: () => clock,
     timeOfDay: () => timeOfDayAt(header, clock.now()),
     randomId: (of, make) => random(of) ?? make(),

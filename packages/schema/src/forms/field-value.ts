@@ -2,7 +2,7 @@
  * Checks a value against a form's field. It is not ajv's work: a default is checked when the form
  * is defined, before ajv is loaded, and ajv knows none of the four formats.
  */
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type {
   ChoiceField,
   ChoicesField,
@@ -26,31 +26,31 @@ export const stepsForStranger = (): Steps => new Steps(maxSteps);
  * @param foreign what patterns may cost if a stranger has made the form: a value for which that does
  *   not suffice is left to the stranger to judge. Without it, such a value is at fault.
  */
-export function faultOfValue(
+export function validateFieldValue(
   field: FormField,
   value: unknown,
   foreign?: Steps,
 ): string | undefined {
   switch (field.kind) {
     case 'text':
-      return faultOfText(field, value, foreign);
+      return validateText(field, value, foreign);
     case 'number':
     case 'integer':
-      return faultOfNumber(field, value);
+      return validateNumber(field, value);
     case 'boolean':
       return typeof value === 'boolean' ? undefined : mustBe('true or false', value);
     case 'choice':
-      return faultOfChoice(field, value);
+      return validateChoice(field, value);
     case 'choices':
-      return faultOfChoices(field, value);
+      return validateChoices(field, value);
   }
 }
 
 function mustBe(what: string, value: unknown): string {
-  return `must be ${what}, this is ${describe(value)}`;
+  return `must be ${what}, this is ${inspectValue(value)}`;
 }
 
-function faultOfText(
+function validateText(
   { minLength = 0, maxLength = Infinity, pattern, format }: TextField,
   value: unknown,
   foreign: Steps | undefined,
@@ -62,7 +62,7 @@ function faultOfText(
   if (format !== undefined && !formats[format].matches(value)) {
     return mustBe(formats[format].what, value);
   }
-  return pattern === undefined ? undefined : faultOfMatch(pattern, value, foreign);
+  return pattern === undefined ? undefined : validatePattern(pattern, value, foreign);
 }
 
 /** JSON Schema counts characters, not UTF-16 code units. */
@@ -72,7 +72,7 @@ export function charactersOf(text: string): number {
   return count;
 }
 
-function faultOfMatch(
+function validatePattern(
   pattern: string,
   value: string,
   foreign: Steps | undefined,
@@ -80,7 +80,7 @@ function faultOfMatch(
   try {
     const steps = foreign ?? new Steps(maxSteps);
     if (patternOf(pattern, foreign).test(value, steps)) return undefined;
-    return `must match ${pattern}, this is ${describe(value)}`;
+    return `must match ${pattern}, this is ${inspectValue(value)}`;
   } catch (error) {
     if (!(error instanceof OutOfSteps)) throw error;
     return foreign ? undefined : `is too long to be compared with ${pattern}`;
@@ -114,7 +114,7 @@ function isDateTime(text: string): boolean {
   return date !== undefined && isDate(date);
 }
 
-function faultOfNumber(
+function validateNumber(
   { kind, minimum = -Infinity, maximum = Infinity }: NumberField,
   value: unknown,
 ): string | undefined {
@@ -127,14 +127,14 @@ function faultOfNumber(
 /** How many of the values to choose from a message names. */
 const maxNamed = 50;
 
-function faultOfChoice({ options }: ChoiceField | ChoicesField, value: unknown) {
+function validateChoice({ options }: ChoiceField | ChoicesField, value: unknown) {
   if (options.some((option) => option.value === value)) return undefined;
-  const named = options.slice(0, maxNamed).map((option) => describe(option.value));
+  const named = options.slice(0, maxNamed).map((option) => inspectValue(option.value));
   const more = options.length > maxNamed ? `, and ${options.length - maxNamed} more` : '';
   return mustBe(`one of ${named.join(', ')}${more}`, value);
 }
 
-function faultOfChoices(field: ChoicesField, value: unknown): string | undefined {
+function validateChoices(field: ChoicesField, value: unknown): string | undefined {
   const { minItems = 0, maxItems = Infinity, options } = field;
   if (!Array.isArray(value)) return mustBe('a list of values', value);
   const items: readonly unknown[] = value;
@@ -143,5 +143,5 @@ function faultOfChoices(field: ChoicesField, value: unknown): string | undefined
   if (length > maxItems) return `must have at most ${maxItems} values, this has ${length}`;
   const allowed = new Set<unknown>(options.map((option) => option.value));
   const wrong = items.findIndex((item) => !allowed.has(item));
-  return wrong === -1 ? undefined : `has a value that ${faultOfChoice(field, items[wrong])}`;
+  return wrong === -1 ? undefined : `has a value that ${validateChoice(field, items[wrong])}`;
 }

@@ -5,14 +5,14 @@
  * @see MCP 2025-11-25, client/elicitation, "Form Mode Elicitation Requests"
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { FormDescription, TextFormat } from '../../../../src/protocol/form.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { RequiredOf } from '../json-schema.ts';
 import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema.ts';
 import type { SchemaCheck, StandardSchema } from '../schema.ts';
-import { faultOfValue } from './field-value.ts';
+import { validateFieldValue } from './field-value.ts';
 import { readForm } from './read-form.ts';
 
 interface Labels {
@@ -157,11 +157,11 @@ function checkContent({ fields, required }: FormDescription, content: JsonObject
   for (const field of fields) {
     const { name } = field;
     if (!Object.hasOwn(content, name)) {
-      if (required.includes(name)) faults.push(`${describe(name)} is missing`);
+      if (required.includes(name)) faults.push(`${inspectValue(name)} is missing`);
       continue;
     }
-    const fault = faultOfValue(field, content[name]);
-    if (fault !== undefined) faults.push(`${describe(name)} ${fault}`);
+    const fault = validateFieldValue(field, content[name]);
+    if (fault !== undefined) faults.push(`${inspectValue(name)} ${fault}`);
     values.push([name, content[name]]);
   }
   if (faults.length === 0) return { ok: true, value: Object.fromEntries(values) } as const;

@@ -5,7 +5,7 @@
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import type {
   ChoiceField,
   ChoicesField,
@@ -17,7 +17,7 @@ import type {
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { patternOf } from '../pattern.ts';
 import type { Steps } from '../pattern.ts';
-import { faultOfValue } from './field-value.ts';
+import { validateFieldValue } from './field-value.ts';
 
 /**
  * Reads a schema as a form.
@@ -28,11 +28,15 @@ import { faultOfValue } from './field-value.ts';
  */
 export function readForm(schema: unknown, foreign?: Steps): FormDescription {
   if (!isJsonObject(schema) || schema['type'] !== 'object') {
-    throw new TypeError(`A form's schema must have "type": "object", this is ${describe(schema)}`);
+    throw new TypeError(
+      `A form's schema must have "type": "object", this is ${inspectValue(schema)}`,
+    );
   }
   const { properties, required = [] } = schema;
   if (!isJsonObject(properties)) {
-    throw new TypeError(`A form's "properties" must be an object, this is ${describe(properties)}`);
+    throw new TypeError(
+      `A form's "properties" must be an object, this is ${inspectValue(properties)}`,
+    );
   }
   allowKeywords(schema, 'A form', [
     '$schema',
@@ -49,20 +53,22 @@ export function readForm(schema: unknown, foreign?: Steps): FormDescription {
   }
   const unknown = required.find((name) => !Object.hasOwn(properties, name));
   if (unknown !== undefined) {
-    throw new TypeError(`A form requires ${describe(unknown)}, which is none of its properties`);
+    throw new TypeError(
+      `A form requires ${inspectValue(unknown)}, which is none of its properties`,
+    );
   }
   return { fields, required };
 }
 
 function readField(name: string, schema: unknown, foreign: Steps | undefined): FormField {
-  const what = `The form's property ${describe(name)}`;
+  const what = `The form's property ${inspectValue(name)}`;
   if (!isJsonObject(schema)) {
-    throw new TypeError(`${what} must be a schema, this is ${describe(schema)}`);
+    throw new TypeError(`${what} must be a schema, this is ${inspectValue(schema)}`);
   }
   const field = readKind(name, what, schema, foreign);
   const { default: given } = schema;
   if (given === undefined) return field;
-  const fault = faultOfValue(field, given, foreign);
+  const fault = validateFieldValue(field, given, foreign);
   if (fault !== undefined) throw new TypeError(`${what}: its default ${fault}`);
   return { ...field, default: given };
 }
@@ -116,7 +122,7 @@ function readText(schema: JsonObject, what: string, foreign: Steps | undefined) 
   const format = text(schema, 'format', what);
   if (format !== undefined && !isTextFormat(format)) {
     const known = textFormats.join(', ');
-    throw new TypeError(`${what} has the format ${describe(format)}; forms have ${known}`);
+    throw new TypeError(`${what} has the format ${inspectValue(format)}; forms have ${known}`);
   }
   const [minLength, maxLength] = range(schema, what, ['minLength', 'maxLength'], isCount);
   return { minLength, maxLength, pattern, format };
@@ -145,7 +151,7 @@ function checkedPattern(
     }
     if (foreign) return undefined;
     throw new TypeError(
-      `${what} has a pattern that ${(cause as Error).message}: ${describe(pattern)}`,
+      `${what} has a pattern that ${(cause as Error).message}: ${inspectValue(pattern)}`,
       { cause },
     );
   }
@@ -161,7 +167,7 @@ function readList(schema: JsonObject, what: string): Omit<ChoicesField, 'name' |
   const { type = 'string' } = items;
   if (type !== 'string') {
     throw new TypeError(
-      `${what} has items of type ${describe(type)}; a form's choices are strings`,
+      `${what} has items of type ${inspectValue(type)}; a form's choices are strings`,
     );
   }
   allowKeywords(items, what, ['type', 'enum', 'const', 'oneOf', 'anyOf']);
@@ -215,7 +221,7 @@ function readMembers(members: unknown, what: string): Pick<ChoiceField, 'options
 function refuseRepeated(values: readonly string[], what: string): void {
   const met = new Set<string>();
   for (const value of values) {
-    if (met.has(value)) throw new TypeError(`${what} has the value ${describe(value)} twice`);
+    if (met.has(value)) throw new TypeError(`${what} has the value ${inspectValue(value)} twice`);
     met.add(value);
   }
 }
@@ -224,14 +230,14 @@ function allowKeywords(schema: JsonObject, what: string, allowed: readonly strin
   const other = Object.keys(schema).find((keyword) => !allowed.includes(keyword));
   if (other === undefined) return;
   throw new TypeError(
-    `${what} has ${describe(other)}, which the protocol's forms do not know; here they know ${allowed.join(', ')}`,
+    `${what} has ${inspectValue(other)}, which the protocol's forms do not know; here they know ${allowed.join(', ')}`,
   );
 }
 
 function text(schema: JsonObject, keyword: string, what: string): string | undefined {
   const value = schema[keyword];
   if (value === undefined || typeof value === 'string') return value;
-  throw new TypeError(`${what}: "${keyword}" must be a string, this is ${describe(value)}`);
+  throw new TypeError(`${what}: "${keyword}" must be a string, this is ${inspectValue(value)}`);
 }
 
 function isFinite(value: unknown): value is number {
@@ -252,7 +258,7 @@ function range(
   const bound = (keyword: string) => {
     const value = schema[keyword];
     if (value === undefined || isBound(value)) return value;
-    throw new TypeError(`${what}: "${keyword}" is ${describe(value)}, which is no such bound`);
+    throw new TypeError(`${what}: "${keyword}" is ${inspectValue(value)}, which is no such bound`);
   };
   const [least, most] = [bound(low), bound(high)];
   if (least !== undefined && most !== undefined && least > most) {

@@ -6,7 +6,7 @@ import { Method } from '../../../../src/protocol/methods.ts';
 import { replaced } from './lines.ts';
 import { uriOf } from './host-requests.ts';
 import type { ScannedMessage, Span } from './message-scan.ts';
-import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 
 interface KeptRequest {
@@ -100,7 +100,7 @@ export class SessionReplay {
     const before = this.#version;
     this.#readInitialize(answer);
     if (this.#version !== before) {
-      const words = `${describe(before)} before, ${describe(this.#version)} now`;
+      const words = `${inspectValue(before)} before, ${inspectValue(this.#version)} now`;
       return `The restarted server has answered initialize differently: protocol ${words}`;
     }
     const rest = this.#initialized ? [this.#initialized] : [];

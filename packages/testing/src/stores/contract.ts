@@ -3,7 +3,7 @@ import { newNodeName } from '../../../http/src/nodes/stores.ts';
 import type {
   BroadcastListener,
   LeaseRequest,
-  LoggedText,
+  StreamEvent,
   SessionRecord,
   StoreLimits,
   Stores,
@@ -285,14 +285,14 @@ const directoryCases: readonly StoresCase[] = [
   ),
 ];
 
-const said = (number: number, more: Partial<LoggedText> = {}): LoggedText => ({
+const said = (number: number, more: Partial<StreamEvent> = {}): StreamEvent => ({
   stream: '1.1',
   number,
   text: `text ${number}`,
   ...more,
 });
 
-const numbers = (entries: readonly LoggedText[]) => entries.map(({ number }) => number);
+const numbers = (entries: readonly StreamEvent[]) => entries.map(({ number }) => number);
 
 const logCases: readonly StoresCase[] = [
   storesCase('what was said is read in its order, at every node', async ({ a, b }) => {

@@ -3,7 +3,7 @@
  * hostile project's files come here too. A file that cannot be read throws a `SyntaxError` with the
  * reason, and nothing else is thrown.
  */
-import { describe, isJsonObject } from 'mcp-actors/internal';
+import { inspectValue, isJsonObject } from 'mcp-actors/internal';
 
 /** A kind of file that declares scripts. */
 export interface ScriptFile {
@@ -49,11 +49,11 @@ function* fromDeno(text: string): Reading {
 }
 
 function fromMember(value: unknown, member: string): string[] {
-  if (!isJsonObject(value)) throw new SyntaxError(`it is ${describe(value)}, not an object`);
+  if (!isJsonObject(value)) throw new SyntaxError(`it is ${inspectValue(value)}, not an object`);
   const scripts = value[member];
   if (scripts === undefined) return [];
   if (!isJsonObject(scripts)) {
-    throw new SyntaxError(`"${member}" is ${describe(scripts)}, not an object`);
+    throw new SyntaxError(`"${member}" is ${inspectValue(scripts)}, not an object`);
   }
   return Object.keys(scripts);
 }

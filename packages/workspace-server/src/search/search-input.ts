@@ -6,7 +6,7 @@
  * boundary, and is UTF-8 if the encoding of the file is known.
  */
 import { disk, quoted } from 'mcp-actors/internal';
-import { openerOf } from 'mcp-actors/roots';
+import { fileOpener } from 'mcp-actors/roots';
 import type { Boundary, FileOpener } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { maxLineBytes } from './line-bounds.ts';
@@ -64,7 +64,7 @@ export class SearchInput {
    * @throws {ToolError} ROOT_UNAVAILABLE; what `paths` throws
    */
   async *read(paths: AsyncIterable<string>): AsyncGenerator<Buffer, void, void> {
-    const opener = await openerOf(this.#boundary);
+    const opener = await fileOpener(this.#boundary);
     try {
       for await (const path of paths) {
         try {

@@ -1,7 +1,7 @@
 /** What may have been meant by a path at which there is nothing. */
 import { relative, resolve, sep } from 'node:path';
 import { basename, dirname, extname } from 'node:path/posix';
-import { likeness, quoted } from 'mcp-actors/internal';
+import { similarity, quoted } from 'mcp-actors/internal';
 import { ToolError } from 'mcp-actors';
 import type { HandlerContext } from 'mcp-actors';
 import type { Entered, Workspace } from '../project/workspace.ts';
@@ -92,7 +92,7 @@ function scoreOf(path: string, written: string): number {
   if (dirname(path) !== dirname(written)) return 0;
   // What all names of a kind end with makes none of them alike.
   const kind = extname(path) === extname(name) ? extname(name) : '';
-  return likeness(basename(path, kind), basename(name, kind));
+  return similarity(basename(path, kind), basename(name, kind));
 }
 
 /** How many directories two paths have in common, counted from their ends. */

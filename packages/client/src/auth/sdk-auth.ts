@@ -9,12 +9,12 @@ import { RefusedAuthorization } from './authorization.machine.ts';
 import type { RefusalKind } from './authorization.machine.ts';
 
 /** The package: an optional peer. */
-export type Official = typeof oauth;
+export type SdkAuth = typeof oauth;
 
 /** @throws {RuntimeError} CONFIG_INVALID: the package is not installed */
 export async function loadOfficial(
-  load: () => Promise<Official> = () => import('./official-oauth.ts'),
-): Promise<Official> {
+  load: () => Promise<SdkAuth> = () => import('./official-oauth.ts'),
+): Promise<SdkAuth> {
   try {
     return await load();
   } catch (error) {
@@ -45,7 +45,7 @@ export function refusedAuthorization(
  */
 export function refusalFrom(
   error: unknown,
-  official: Official,
+  official: SdkAuth,
   secrets: readonly (string | undefined)[],
 ): RefusedAuthorization {
   if (error instanceof RefusedAuthorization) return error;
@@ -79,8 +79,8 @@ export function refusalFrom(
 }
 
 function refusalOfOAuth(
-  { code, message }: InstanceType<Official['OAuthError']>,
-  { OAuthErrorCode }: Official,
+  { code, message }: InstanceType<SdkAuth['OAuthError']>,
+  { OAuthErrorCode }: SdkAuth,
   said: (text: string) => string,
 ): RefusedAuthorization {
   // The official client uses this for an answer that it could not read; the message contains the

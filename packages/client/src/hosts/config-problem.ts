@@ -1,11 +1,11 @@
 /** What is wrong with a configuration of servers, for the person who wrote it. */
 import { redactText } from '../../../diagnostics/src/redaction.ts';
-import { describe } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import { printable, quoted } from '../../../../src/protocol/printable.ts';
 
 /** One thing that is wrong, and where it is. */
-export interface ConfigFault {
+export interface ConfigProblem {
   /** Undefined if the configuration was given as an object. */
   readonly file?: string | undefined;
   /** From 1 on; undefined if no text was read, or if it is about the whole file. */
@@ -19,7 +19,7 @@ export interface ConfigFault {
 }
 
 /** One line: `mcp.json: line 7, server "github", key "args[1]": 3 is not a text`. */
-export function textOfFault({ file, line, server, key, message }: ConfigFault): string {
+export function formatConfigProblem({ file, line, server, key, message }: ConfigProblem): string {
   const place = [
     ...(line === undefined ? [] : [`line ${line}`]),
     ...(server === undefined ? [] : [`server ${quoted(server)}`]),
@@ -30,8 +30,8 @@ export function textOfFault({ file, line, server, key, message }: ConfigFault): 
 }
 
 /** All faults in one error, a line for each. */
-export function configInvalid(faults: readonly ConfigFault[], cause?: unknown): RuntimeError {
-  return new RuntimeError('CONFIG_INVALID', faults.map(textOfFault).join('\n'), { cause });
+export function configInvalid(faults: readonly ConfigProblem[], cause?: unknown): RuntimeError {
+  return new RuntimeError('CONFIG_INVALID', faults.map(formatConfigProblem).join('\n'), { cause });
 }
 
 /**
@@ -41,5 +41,5 @@ export function configInvalid(faults: readonly ConfigFault[], cause?: unknown): 
 export function shownEntry(key: string, value: unknown): string {
   const isSecret = /^(?:env|headers|oauth\.clientSecret|auth\.clientSecret)\b/.test(key);
   if (isSecret && typeof value !== 'object') return `the value, a ${typeof value},`;
-  return printable(redactText(describe(value)), 200);
+  return printable(redactText(inspectValue(value)), 200);
 }

@@ -8,7 +8,7 @@ import { addressParty } from '../../../src/protocol/address-party.ts';
 import type { Principal } from '../../../src/protocol/request-origin.ts';
 
 /** The name of a request's party: its principal or, without authorization, its address. */
-export function partyOf({
+export function clientKeyOf({
   principal,
   remoteAddress,
 }: {
@@ -19,7 +19,7 @@ export function partyOf({
 }
 
 /** Those who share places: a principal's sessions, or those of an address. */
-export interface Party {
+export interface ClientKey {
   readonly name: string;
   /** What all that is theirs holds in memory counts towards these. */
   readonly shares: Shares;
@@ -35,8 +35,8 @@ export interface Party {
 export type Claim = 'greeted' | 'idle' | 'silent' | 'listening' | 'busy';
 
 /** What has a place. */
-export interface PlaceHolder {
-  readonly party: Party;
+export interface SlotHolder {
+  readonly party: ClientKey;
   readonly claim: Claim;
   /** When it was used last, the clock's milliseconds. */
   readonly usedAt: number;
@@ -45,11 +45,11 @@ export interface PlaceHolder {
 }
 
 /** A number of places, of which nobody keeps the others out by taking many. */
-export class Places<T extends PlaceHolder> {
+export class SessionSlots<T extends SlotHolder> {
   readonly #max: number;
   readonly #room: Room;
   readonly #taken = new Set<T>();
-  readonly #parties = new Map<string, Party>();
+  readonly #parties = new Map<string, ClientKey>();
 
   /** @param room what the endpoint holds of its clients */
   constructor(max: number, room: Room) {
@@ -58,7 +58,7 @@ export class Places<T extends PlaceHolder> {
   }
 
   /** The party of this name, to which places are counted. */
-  party(name: string): Party {
+  party(name: string): ClientKey {
     return this.#parties.get(name) ?? { name, size: 0, shares: new Shares(this.#room, name) };
   }
 

@@ -2,10 +2,10 @@
  * What a server lists and completes, as its client reads it. The members that the revisions name are typed; everything else of an
  * item is there as the server sent it.
  */
-import type { Annotations, Described, ToolAnnotations } from './described.ts';
+import type { Annotations, DisplayInfo, ToolAnnotations } from './display-info.ts';
 import type { JsonObject } from './frames.ts';
 
-interface ListedItem extends Described, JsonObject {
+interface ListedItem extends DisplayInfo, JsonObject {
   /** What requests name it by. */
   readonly name: string;
 }

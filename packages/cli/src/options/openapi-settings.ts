@@ -1,11 +1,11 @@
 /** What the options about OpenAPI ask for. */
 import { UsageError } from '../command.ts';
-import type { HttpWish } from './http-wish.ts';
+import type { HttpSettings } from './http-settings.ts';
 import type { Values } from './parse-options.ts';
 import type { options } from './serve-options.ts';
 
 /** Which operations to serve. */
-export interface OpenApiWish {
+export interface OpenApiSettings {
   /** A file or a URL. */
   readonly document: string;
   readonly server: string | undefined;
@@ -30,8 +30,8 @@ export interface OpenApiWish {
 export function openApiWish(
   values: Values<typeof options>,
   environment: Environment,
-  http: HttpWish | undefined,
-): OpenApiWish | undefined {
+  http: HttpSettings | undefined,
+): OpenApiSettings | undefined {
   const {
     openapi: document,
     'openapi-server': server,

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { defaultHttpLimits } from '../src/options.ts';
 import type { HttpLimits } from '../src/options.ts';
-import { Upkeep, unlisted, upkeepMs } from '../src/upkeep.ts';
-import type { Tended } from '../src/upkeep.ts';
+import { Maintenance, notListed, upkeepMs } from '../src/maintenance.ts';
+import type { Maintained } from '../src/maintenance.ts';
 import { TestClock } from '../../testing/src/index.ts';
 
 function startUpkeep() {
   const clock = new TestClock();
-  const upkeep = new Upkeep(clock, 10);
+  const upkeep = new Maintenance(clock, 10);
   const tended: string[] = [];
-  const made = (name: string, onTurn = () => {}): Tended => ({
-    place: unlisted,
+  const made = (name: string, onTurn = () => {}): Maintained => ({
+    place: notListed,
     tend: () => {
       tended.push(name);
       onTurn();
@@ -38,8 +38,8 @@ test('what is added is looked after until it leaves, each once a turn', () => {
 
 test("those that leave in their turn take nobody else's", () => {
   const { upkeep, made, turn } = startUpkeep();
-  const leaving: Tended[] = ['a', 'b', 'c', 'd'].map((name, at) =>
-    made(name, () => at % 2 === 0 && upkeep.delete(leaving[at] as Tended)),
+  const leaving: Maintained[] = ['a', 'b', 'c', 'd'].map((name, at) =>
+    made(name, () => at % 2 === 0 && upkeep.delete(leaving[at] as Maintained)),
   );
   for (const each of leaving) upkeep.add(each);
   expect(turn()).toEqual(['a', 'b', 'c', 'd']);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearest } from '../../src/protocol/nearest.ts';
+import { closestMatch } from '../../src/protocol/suggestions.ts';
 
 const known = ['check', 'doctor', 'diagram', 'replay', '--record', '--record-limit'];
 
@@ -15,5 +15,5 @@ test.each([
   ['do', undefined],
   ['docs', undefined],
 ])('%s: %s', (written, name) => {
-  expect(nearest(written, known)).toBe(name);
+  expect(closestMatch(written, known)).toBe(name);
 });

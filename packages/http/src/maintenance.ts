@@ -7,15 +7,15 @@ import type { Clock } from '../../../src/actors/clock.ts';
 import type { HttpLimits } from './options.ts';
 
 /** Something that is looked after by one upkeep. */
-export interface Tended extends RosterMember {
+export interface Maintained extends RosterMember {
   /** @param now the clock's milliseconds */
   tend(now: number): void;
 }
 
-export class Upkeep {
+export class Maintenance {
   readonly #clock: Clock;
   readonly #everyMs: number;
-  readonly #tended = new Roster<Tended>();
+  readonly #tended = new IndexedList<Maintained>();
   #timer: unknown = undefined;
 
   /** @param everyMs how often it looks */
@@ -29,12 +29,12 @@ export class Upkeep {
     return this.#tended.size;
   }
 
-  add(tended: Tended): void {
+  add(tended: Maintained): void {
     this.#tended.add(tended);
     if (this.#timer === undefined) this.#timer = this.#next();
   }
 
-  delete(tended: Tended): void {
+  delete(tended: Maintained): void {
     this.#tended.delete(tended);
   }
 
@@ -75,14 +75,14 @@ export function upkeepMs(limits: HttpLimits): number {
 
 /** What may be in one roster. */
 export interface RosterMember {
-  /** Where it stands; only the roster sets it. {@link unlisted} at first. */
+  /** Where it stands; only the roster sets it. {@link notListed} at first. */
   place: number;
 }
 
 /** The place of what is in no roster. */
-export const unlisted = -1;
+export const notListed = -1;
 
-export class Roster<T extends RosterMember> {
+export class IndexedList<T extends RosterMember> {
   readonly #members: T[] = [];
 
   get size(): number {
@@ -96,14 +96,14 @@ export class Roster<T extends RosterMember> {
 
   /** Does nothing if it is in it already. */
   add(member: T): void {
-    if (member.place === unlisted) member.place = this.#members.push(member) - 1;
+    if (member.place === notListed) member.place = this.#members.push(member) - 1;
   }
 
   /** Does nothing if it is not in it. */
   delete(member: T): void {
     const { place } = member;
-    if (place === unlisted) return;
-    member.place = unlisted;
+    if (place === notListed) return;
+    member.place = notListed;
     const last = this.#members.pop();
     if (!last || last === member) return;
     this.#members[place] = last;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { TestClock } from 'mcp-actors/testing';
-import { withoutLate } from '../src/patience.ts';
+import { settledInTime } from '../src/staggered-timeout.ts';
 
 /** Lets what has settled be heard. */
 const heard = () => new Promise((resolve) => setImmediate(resolve));
@@ -19,7 +19,7 @@ function waiting(count: number) {
       }),
   );
   let found: readonly (string | undefined)[] | undefined;
-  const over = withoutLate(asked, { clock, patienceMs: 600 }, (at, value) =>
+  const over = settledInTime(asked, { clock, patienceMs: 600 }, (at, value) =>
     late.push(`${at} ${value}`),
   ).then((value) => (found = value));
   return { clock, settle, fail, late, over, found: () => found };

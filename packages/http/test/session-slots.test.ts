@@ -5,8 +5,8 @@ import type { Tool } from '../../../src/index.ts';
 import { httpHandler } from '../src/index.ts';
 import type { HttpHandler, HttpOptions } from '../src/index.ts';
 import { Room } from '../../../src/actors/room.ts';
-import { Places } from '../src/parties.ts';
-import type { Claim, PlaceHolder } from '../src/parties.ts';
+import { SessionSlots } from '../src/session-slots.ts';
+import type { Claim, SlotHolder } from '../src/session-slots.ts';
 import { gate } from '../../testing/src/index.ts';
 import { addressParty } from '../../../src/protocol/address-party.ts';
 import { EventReader, initializeOf, postHeaders } from './raw-client.ts';
@@ -32,11 +32,11 @@ test.each([
 
 describe('places', () => {
   function places(max: number) {
-    const all = new Places<PlaceHolder>(max, new Room());
+    const all = new SessionSlots<SlotHolder>(max, new Room());
     const evicted: string[] = [];
     let usedAt = 0;
     const take = (name: string, claim: Claim) => {
-      const placed: PlaceHolder = {
+      const placed: SlotHolder = {
         ...{ party: all.party(name), claim, usedAt: ++usedAt },
         evict: () => {
           evicted.push(`${name} ${claim} ${placed.usedAt}`);

@@ -26,7 +26,7 @@ export interface EndLines {
 }
 
 /** A reader and a writer, with snapshots of any kind. */
-export interface Ends {
+export interface ReaderWriter {
   readonly reader: Port<ReaderEvent, ReaderInput>;
   readonly writer: Port<WriterEvent, WriterInput>;
 }
@@ -44,11 +44,11 @@ export class RecordedEnds {
   }
 
   /** The same ends. */
-  record({ reader, writer }: Ends): Ends {
+  record({ reader, writer }: ReaderWriter): ReaderWriter {
     return { reader: this.#recordReader(reader), writer: this.#recordWriter(writer) };
   }
 
-  #recordReader(port: Ends['reader']): Ends['reader'] {
+  #recordReader(port: ReaderWriter['reader']): ReaderWriter['reader'] {
     const timeline = this.#timeline;
     return {
       ...port,
@@ -73,7 +73,7 @@ export class RecordedEnds {
     };
   }
 
-  #recordWriter(port: Ends['writer']): Ends['writer'] {
+  #recordWriter(port: ReaderWriter['writer']): ReaderWriter['writer'] {
     const timeline = this.#timeline;
     return {
       ...port,

@@ -4,7 +4,7 @@
  */
 
 /** A member that would come back changed or not at all. */
-export interface Unkept {
+export interface NonSerializable {
   /** Such as `when` or `guests[2].name`; empty for the value itself. */
   readonly path: string;
   /** Such as `a Date`. */
@@ -12,11 +12,11 @@ export interface Unkept {
 }
 
 /** The first member, in the order of the keys, that JSON would lose; undefined if it keeps all. */
-export function unkeptIn(
+export function findNonSerializable(
   value: unknown,
   path = '',
   around: readonly object[] = [],
-): Unkept | undefined {
+): NonSerializable | undefined {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return undefined;
   if (typeof value === 'number') {
     return Number.isFinite(value) ? undefined : { path, what: String(value) };
@@ -28,7 +28,7 @@ export function unkeptIn(
     for (let at = 0; at < value.length; at++) {
       const place = `${path}[${at}]`;
       if (!(at in value)) return { path: place, what: 'a hole' };
-      const unkept = unkeptIn(value[at], place, inside);
+      const unkept = findNonSerializable(value[at], place, inside);
       if (unkept) return unkept;
     }
     return undefined;
@@ -37,7 +37,7 @@ export function unkeptIn(
   const [symbol] = Object.getOwnPropertySymbols(value);
   if (symbol) return { path: `${path}[${String(symbol)}]`, what: 'a member under a symbol' };
   for (const [key, member] of Object.entries(value)) {
-    const unkept = unkeptIn(member, pathTo(path, key), inside);
+    const unkept = findNonSerializable(member, pathTo(path, key), inside);
     if (unkept) return unkept;
   }
   return undefined;

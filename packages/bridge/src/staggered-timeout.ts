@@ -2,7 +2,7 @@
 import type { Clock } from '../../../src/actors/clock.ts';
 
 /** How patient a bridge is with its servers. */
-export interface Patience {
+export interface StaggeredTimeout {
   readonly clock: Clock;
   /**
    * How long the first server is waited for, milliseconds. From then on, the others have a sixth of
@@ -19,9 +19,9 @@ const pauses = 6;
  *
  * @param late called with what comes too late
  */
-export function withoutLate<T>(
+export function settledInTime<T>(
   asked: readonly Promise<T>[],
-  { clock, patienceMs }: Patience,
+  { clock, patienceMs }: StaggeredTimeout,
   late: (at: number, value: T) => void = () => {},
 ): Promise<readonly (T | undefined)[]> {
   const found: (T | undefined)[] = asked.map(() => undefined);

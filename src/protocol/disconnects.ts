@@ -71,13 +71,13 @@ export const closedByHost: RequestFailure = {
 /** The error of a request that was in flight when the connection was lost in this way. */
 export function failureOf(loss: Loss | undefined): LossFailure {
   if (!loss) return closedByHost;
-  return { code: 'CLOSED', message: lossInWords(loss), ...detailsOf(loss) };
+  return { code: 'CLOSED', message: describeLoss(loss), ...detailsOf(loss) };
 }
 
 /** The error of a connection that did not come about. */
-export function errorOf(loss: Loss | undefined): RuntimeError {
+export function disconnectError(loss: Loss | undefined): RuntimeError {
   if (!loss) return new RuntimeError('CLOSED', closedByHost.message);
-  return new RuntimeError(codeOf(loss), lossInWords(loss), detailsOf(loss));
+  return new RuntimeError(codeOf(loss), describeLoss(loss), detailsOf(loss));
 }
 
 function codeOf(loss: Loss): RuntimeErrorCode {
@@ -121,7 +121,7 @@ function detailsOf(loss: Loss): Omit<LossFailure, 'code' | 'message'> {
 const saidLength = 600;
 
 /** A loss as a sentence, with the last stderr lines of the server's process. */
-function lossInWords(loss: Loss): string {
+function describeLoss(loss: Loss): string {
   const words = 'stderr' in loss ? (loss.stderr ?? '').trim() : '';
   return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${endOf(words)}`}${hint(loss)}`;
 }
@@ -155,7 +155,7 @@ function sentence(loss: Loss): string {
     case 'output-broken':
       return `The server takes no input: ${reasonOf(loss.error)}`;
     case 'timeout':
-      return `The server was not ready within ${loss.timeoutMs} ms${unreadInWords(loss.unread)}`;
+      return `The server was not ready within ${loss.timeoutMs} ms${describeUnread(loss.unread)}`;
     case 'refused':
     case 'unauthorized':
       return loss.error.message;
@@ -170,7 +170,7 @@ function sentence(loss: Loss): string {
   }
 }
 
-function unreadInWords(unread: UnreadInput | undefined): string {
+function describeUnread(unread: UnreadInput | undefined): string {
   if (!unread) return '';
   const { count, message } = unread;
   const frames = count === 1 ? 'an invalid frame' : `${count} invalid frames, the last`;

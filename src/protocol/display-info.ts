@@ -18,7 +18,7 @@ export interface Icon {
 }
 
 /** What tools, resources, templates and prompts say of themselves. */
-export interface Described {
+export interface DisplayInfo {
   /** For people. */
   readonly title?: string;
   /** For a model. */

@@ -4,10 +4,10 @@
 const leastLikeness = 0.5;
 
 /** The known name most like the written one; undefined if none is. Leading dashes do not count. */
-export function nearest(written: string, known: readonly string[]): string | undefined {
+export function closestMatch(written: string, known: readonly string[]): string | undefined {
   const word = written.replace(/^-+/, '');
   const [best] = known
-    .map((name) => ({ name, score: likeness(name.replace(/^-+/, ''), word) }))
+    .map((name) => ({ name, score: similarity(name.replace(/^-+/, ''), word) }))
     .toSorted((a, b) => b.score - a.score);
   return best !== undefined && best.score > 0 ? best.name : undefined;
 }
@@ -17,7 +17,7 @@ export function nearest(written: string, known: readonly string[]): string | und
  * names that begin alike or have the same letters are as good as the same, and less than three letters
  * are like nothing.
  */
-export function likeness(known: string, written: string): number {
+export function similarity(known: string, written: string): number {
   const [name, word] = [known.toLowerCase(), written.toLowerCase()];
   if (word.length < 3) return 0;
   if (name.startsWith(word) || word.startsWith(name)) return 1;

@@ -6,7 +6,7 @@ import type { ContentBlock, ResourceContents } from '../../../../src/protocol/co
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 
 /** The state of one of the server's lists. */
-export interface ListStanding {
+export interface ListState {
   /**
    * `asking`: the first answer is still to come. `known`: nothing has changed since the answer.
    * `stale`: the list has changed or the connection was lost; it is queried again. `failed`: the
@@ -18,7 +18,7 @@ export interface ListStanding {
 }
 
 /** What is known of one of the server's lists. */
-export interface ListReport<T> extends ListStanding {
+export interface ListReport<T> extends ListState {
   /** All pages, in the server's order. Empty until the list is known. */
   readonly items: readonly T[];
 }

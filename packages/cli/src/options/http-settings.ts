@@ -6,7 +6,7 @@ import { flagsOfLimits, httpOptions } from './serve-options.ts';
 import type { Values } from './parse-options.ts';
 
 /** How to serve over HTTP. */
-export interface HttpWish {
+export interface HttpSettings {
   readonly port: number;
   /** By default this machine's own. */
   readonly host: string | undefined;
@@ -33,7 +33,7 @@ type Given = Values<typeof httpOptions> & { readonly chdir: boolean };
  * @param limits those of the endpoint that were given
  * @throws {UsageError} one of them is wrong, or means nothing without another one or beside it
  */
-export function httpWish(values: Given, limits: Partial<HttpLimits>): HttpWish | undefined {
+export function httpWish(values: Given, limits: Partial<HttpLimits>): HttpSettings | undefined {
   if (values.http === undefined) {
     refuseWithoutHttp(values, limits);
     return undefined;
@@ -70,7 +70,7 @@ function refuseWithoutHttp(values: Given, limits: Partial<HttpLimits>): void {
 }
 
 /** `PORT` or `HOST:PORT`; an IPv6 host is in brackets. */
-function addressOf(text: string): Pick<HttpWish, 'port' | 'host'> {
+function addressOf(text: string): Pick<HttpSettings, 'port' | 'host'> {
   const [, inBrackets, name, digits] = /^(?:(?:\[([^\]]+)\]|([^:]*)):)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits !== undefined && port <= 65_535) {

@@ -8,7 +8,7 @@ export const deferredRoots =
   'asked for with the next call that needs them: the client has no stream of its own';
 
 /** `850 ms`, `42 s`, `9 min 18 s`, `2 h 5 min`. */
-export function timeInWords(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
@@ -18,48 +18,45 @@ export function timeInWords(ms: number): string {
 }
 
 /** When a peer was last heard, as the rest of a sentence. */
-export function heardInWords(
+export function formatLastHeard(
   { quietMs, isUnheard }: { readonly quietMs: number; readonly isUnheard?: true },
-  inWords = timeInWords,
+  inWords = formatDuration,
 ): string {
   return isUnheard ? 'not heard yet' : `last heard ${inWords(quietMs)} ago`;
 }
 
 /** `17 B`, `4 KiB`, `16.5 MiB`. */
-export function sizeInWords(bytes: number): string {
+export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const [unit, factor] = bytes < 1024 ** 2 ? ['KiB', 1024] : ['MiB', 1024 ** 2];
   return `${Math.round((bytes / factor) * 10) / 10} ${unit}`;
 }
 
 /** `1 request`, `3 requests`. */
-export function countInWords(count: number, noun: string): string {
+export function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** What work waits for that can go on elsewhere, as the rest of "waits for"; undefined if for nothing that is known. */
-export function waitInWords({
-  questions = [],
-  dueInMs,
-}: Partial<WorkStanding>): string | undefined {
-  const due = dueInMs === undefined ? undefined : timeInWords(dueInMs);
+export function formatWait({ questions = [], dueInMs }: Partial<WorkStanding>): string | undefined {
+  const due = dueInMs === undefined ? undefined : formatDuration(dueInMs);
   if (questions.length === 0) return due && `a timer, due in ${due}`;
   return `an answer to ${questions.join(', ')}${due === undefined ? '' : `, ${due} at most`}`;
 }
 
 /** How many tasks were given up, as a part of a sentence. */
-export function givenUpInWords(count: number): string {
+export function formatAbandoned(count: number): string {
   return `${count} ${count === 1 ? 'was' : 'were'} given up here until due`;
 }
 
 /** How a session over HTTP stands, in a few words. */
-export function httpStateInWords(http: HttpView): string {
+export function formatHttpState(http: HttpView): string {
   if (http.kind === 'requests') {
     return `requests without a session, ${http.served} so far, ${http.due} not answered yet`;
   }
   const open = http.streams.filter(({ state }) => state === 'open').length;
-  const idle = isQuietSession(http.state) ? ` for ${timeInWords(http.quietMs)}` : '';
-  return `${http.state}${idle}, ${countInWords(open, 'stream')} open`;
+  const idle = isQuietSession(http.state) ? ` for ${formatDuration(http.quietMs)}` : '';
+  return `${http.state}${idle}, ${formatCount(open, 'stream')} open`;
 }
 
 /** Whether nothing of a session in this state is in progress. */

@@ -2,14 +2,14 @@
  * One server among many: its connection, and its tools even without a connection. Its chart shows
  * its state.
  */
-import { errorOf } from '../../../../src/protocol/losses.ts';
+import { disconnectError } from '../../../../src/protocol/disconnects.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import { quoted } from '../../../../src/protocol/printable.ts';
 import type { Connection } from '../connection/connection.ts';
-import type { ListReport, ListStanding } from '../lists/offered.ts';
-import type { ListedTool } from '../../../../src/protocol/listed.ts';
+import type { ListReport, ListState } from '../lists/list-results.ts';
+import type { ListedTool } from '../../../../src/protocol/list-items.ts';
 import type { ConnectionOptions } from '../connection/options.ts';
 import { isAllowed } from './tool-policies.ts';
 import { SlotChart } from './slot-chart.ts';
@@ -43,9 +43,9 @@ export interface SlotTools {
 }
 
 const noTools: SlotTools = { items: [], cachedAt: undefined };
-const unasked: ListStanding = { state: 'asking' };
+const unasked: ListState = { state: 'asking' };
 
-export class ServerSlot {
+export class ManagedServer {
   readonly name: string;
   readonly chart: SlotChart;
   #settings: ServerSettings;
@@ -100,7 +100,7 @@ export class ServerSlot {
   }
 
   /** The state of its own list of tools. */
-  get list(): ListStanding {
+  get list(): ListState {
     const { state: server, error } = this.#standing;
     if (server === 'failed') return { state: 'failed', ...(error && { reason: error.message }) };
     const { state, reason } = this.#report ?? unasked;
@@ -116,7 +116,7 @@ export class ServerSlot {
       return {
         state: value,
         launches: launches + more,
-        ...(isWithout ? { error: errorOf(loss) } : {}),
+        ...(isWithout ? { error: disconnectError(loss) } : {}),
       };
     }
     const { state, error } = this.chart;
