@@ -22,7 +22,7 @@ const made = [
   'package-lock.json',
   'tsconfig.json',
   'src',
-  ...['build.mjs', 'built.mjs', 'replace-file.mjs', 'split-build.mjs', 'licences'].map((name) =>
+  ...['build.mjs', 'built.mjs', 'replace-file.mjs', 'build', 'prune-declarations.mjs'].map((name) =>
     join('scripts', name),
   ),
   // Of the packages as they are installed.

@@ -45,14 +45,6 @@ describe.each([
     expect([...sections.keys()]).toEqual(expect.arrayContaining(inOthers));
   });
 
-  test('of the official client only what a login runs is bundled, and so no JSON Schema validator', () => {
-    expect([...bundled, ...sections.keys()]).not.toContain('ajv');
-    const built = readdirSync(dist, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.js'))
-      .map((name) => read(join(dist, name)));
-    expect(built.filter((text) => text.includes('AjvJsonSchemaValidator'))).toEqual([]);
-  });
-
   test.each([...sections])('the notice of %s has the text of its licence', (_name, section) => {
     const [, ...lines] = section.split('\n');
     expect(lines.join('\n')).toMatch(
