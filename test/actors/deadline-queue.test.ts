@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DeadlineQueue, Expiring } from '../../src/actors/correlation/pending-requests.ts';
+import { DeadlineQueue, Expiring } from '../../src/actors/correlation/deadline-queue.ts';
 import { CountingClock } from './counting-clock.ts';
 
 class Item extends Expiring {

@@ -1,6 +1,6 @@
 /** What the dumps of a session and of a connection have in common: two peers ask each other. */
 import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
-import type { PendingRequest } from '../../../src/actors/correlation/pending-requests.ts';
+import type { PendingRequest } from '../../../src/actors/correlation/correlation.actor.ts';
 import type { SuspendedCall } from '../../../src/actors/exchange.ts';
 import type { Limits } from '../../../src/actors/limits.ts';
 import type { Call, CallState } from '../../../src/actors/router/call.ts';

@@ -15,27 +15,29 @@ import type {
   PeerRole,
   WriterEvent,
 } from '../../machines/peer-ports.ts';
-import type { RequestFailure } from '../../protocol/errors.ts';
+import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { inspectValue } from '../../protocol/classify.ts';
+import { omit } from '../../protocol/dialects/members.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../protocol/errors.ts';
-import type { Fact } from '../facts.ts';
+import type { RequestFailure, RuntimeErrorCode } from '../../protocol/errors.ts';
 import type {
   InboundResponse,
   JsonObject,
   OutboundFrame,
-  RelatedRequest,
+  OutboundNotification,
+  OutboundRequest,
   OutboundRequestId,
+  RelatedRequest,
+  WireError,
 } from '../../protocol/frames.ts';
+import { withMeta } from '../../protocol/meta.ts';
 import { Method } from '../../protocol/methods.ts';
+import type { Clock } from '../clock.ts';
+import type { ActorFactName, Fact, Report } from '../facts.ts';
+import { DeadlineQueue, Expiring } from './deadline-queue.ts';
 import { describeReason } from './peer-request.ts';
-import { PendingRequests, progressReportOf, refuse, sessionEnded } from './pending-requests.ts';
-import type {
-  Pending,
-  PendingRequest,
-  PendingRequestsOptions,
-  Unanswered,
-} from './pending-requests.ts';
+import type { RequestIds } from './request-ids.ts';
 
 /**
  * New requests are held until the peer may be asked, then sent; at the end they are refused. A host
@@ -57,7 +59,11 @@ export interface RequestBounds {
   readonly maxWaitingAway?: number;
 }
 
-export interface CorrelationOptions extends PendingRequestsOptions {
+export interface CorrelationOptions {
+  readonly clock: Clock;
+  readonly report: Report<ActorFactName>;
+  /** Gives the requests their ids. */
+  readonly requestIds: RequestIds;
   readonly limits: RequestBounds;
   /** The peer's name in texts. */
   readonly peer: PeerRole;
@@ -80,7 +86,313 @@ export function correlationActor(
   return plainActor(({ input, self }) => new Correlation(optionsOf(input), self, input.writer));
 }
 
-const nonePending: ReadonlyMap<number, Pending> = new Map();
+/** A pending request as the snapshot's `view` shows it. Times are the clock's milliseconds. */
+export interface PendingRequest {
+  readonly id: OutboundRequestId;
+  readonly method: string;
+  readonly sentAt: number;
+  readonly dueAt: number;
+  /** Whether the peer can know of it: before the gate is open it is held. */
+  readonly state: 'held' | 'sent';
+  /** Whose it is: what `relatedTo` of the request says, and its `meta` for a task's. */
+  readonly request: Pick<PeerRequest, 'relatedTo' | 'meta'>;
+}
+
+/** Our request while it is pending: correlation finds it by its number. */
+class Pending extends Expiring implements PendingRequest {
+  number: number;
+  readonly request: PeerRequest;
+  readonly sentAt: number;
+  state: PendingRequest['state'] = 'held';
+  readonly #ids: RequestIds;
+
+  constructor(ids: RequestIds, request: PeerRequest, sentAt: number) {
+    super();
+    this.#ids = ids;
+    this.number = ids.next();
+    this.request = request;
+    // A whole number takes no room of its own.
+    this.sentAt = Math.floor(sentAt);
+  }
+
+  override get inBackground(): boolean {
+    return this.request.inBackground === true;
+  }
+
+  /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */
+  get id(): OutboundRequestId {
+    return this.#ids.of(this.number);
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  /** It waits again, and will be sent under another id. */
+  renew(unserved: OutboundFrame): void {
+    this.number = this.#ids.next();
+    this.state = 'held';
+    // Its asker may have let go of them.
+    if ('params' in unserved) this.request.params = unserved.params as JsonObject | undefined;
+  }
+
+  /** What goes to the peer. Throws what reading the caller's params throws. */
+  get frame(): OutboundRequest | OutboundNotification {
+    const { id, method, request } = this;
+    if (request.awaits === 'delivery') {
+      const { params, meta } = request;
+      const told = meta ? withMeta(params ?? {}, meta) : params;
+      return told ? { jsonrpc: '2.0', method, params: told } : { jsonrpc: '2.0', method };
+    }
+    const params = paramsOf(request, id);
+    return params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method };
+  }
+
+  /** @param now the clock's milliseconds */
+  elapsedMs(now: number): number {
+    return Math.round(now - this.sentAt);
+  }
+
+  /**
+   * Settles it with an error.
+   *
+   * @param now the clock's milliseconds
+   */
+  fail(now: number, code: RuntimeErrorCode, message: string, details: FailureDetails = {}): void {
+    const { id, method } = this;
+    const request = { method, id, elapsedMs: this.elapsedMs(now) };
+    const error = new RuntimeError(code, message, { ...details, request });
+    this.request.settle({ ok: false, error });
+  }
+
+  /**
+   * Settles it with an error of its own, made from this failure.
+   *
+   * @param now the clock's milliseconds
+   */
+  failWith(now: number, failure: RequestFailure, cause = failure.cause): void {
+    const { code, message, exit, status } = failure;
+    this.fail(now, code, message, { cause, exit, status });
+  }
+}
+
+interface FailureDetails extends Partial<Pick<RequestFailure, 'cause' | 'exit' | 'status'>> {
+  readonly remote?: WireError;
+}
+
+/** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
+function paramsOf(request: PeerRequest, id: OutboundRequestId): JsonObject | undefined {
+  const { params, meta, onProgress } = request;
+  if (!onProgress) return meta ? withMeta(params ?? {}, meta) : params;
+  const more = { progressToken: id };
+  return withMeta(params ?? {}, meta ? { ...meta, ...more } : more);
+}
+
+/** Progress as the params of its notification tell it, with unknown members; what is malformed is left out. */
+function progressReportOf(progress: number, params: JsonObject | undefined): ProgressReport {
+  const { total, message } = params ?? {};
+  return {
+    ...omit(params ?? {}, 'progressToken', 'total', 'message'),
+    progress,
+    ...(typeof total === 'number' ? { total } : {}),
+    ...(typeof message === 'string' ? { message } : {}),
+  };
+}
+
+/** What requests fail with that are pending when their session ends. */
+const sessionEnded: RequestFailure = {
+  code: 'TRANSPORT_CLOSED',
+  message: 'The session has ended',
+};
+
+/** Settles a request that never becomes pending. */
+function refuse(request: PeerRequest, failure: RequestFailure): void {
+  const { code, message, cause, exit, status } = failure;
+  const failed = { method: request.method, elapsedMs: 0 };
+  const error = new RuntimeError(code, message, { cause, exit, status, request: failed });
+  request.settle({ ok: false, error });
+}
+
+/** How requests end that have no answer. */
+type Unanswered = 'timedOut' | 'cancelled';
+
+/** How many of them are remembered, to tell a late response from a second one. */
+const rememberedUnanswered = 1024;
+
+class UnexpectedResponses {
+  readonly #tell: Report<ActorFactName>;
+  /**
+   * The latest that ended without an answer. All others that were given an id, and are not pending,
+   * were answered.
+   */
+  readonly #unanswered = new BoundedMap<number, Unanswered>(rememberedUnanswered);
+
+  constructor(report: Report<ActorFactName>) {
+    this.#tell = report;
+  }
+
+  /** A request has ended without an answer. */
+  note(number: number, ending: Unanswered): void {
+    this.#unanswered.set(number, ending);
+  }
+
+  /**
+   * A response has come that settles nothing.
+   * @param number of the request that it names, if that is one of ours
+   */
+  take({ id }: InboundResponse, number: number | undefined): void {
+    if (number === undefined) {
+      const message = `A response to ${inspectValue(id)}, which nobody sent; dropped`;
+      return this.#report('response.unknown', message);
+    }
+    const ending = this.#unanswered.get(number);
+    if (ending === undefined) {
+      return this.#report('response.duplicate', `A second response to ${inspectValue(id)}; dropped`);
+    }
+    const why = ending === 'timedOut' ? 'given up' : 'cancelled';
+    const message = `A response to ${inspectValue(id)} after it was ${why}; dropped`;
+    this.#report('response.late', message);
+  }
+
+  #report(
+    name: 'response.duplicate' | 'response.late' | 'response.unknown',
+    message: string,
+  ): void {
+    this.#tell({ level: 'debug', name, message });
+  }
+}
+
+/** A map that has taken fewer requests is not worth another one. */
+const leastAdded = 64;
+
+class PendingRequests {
+  readonly #options: CorrelationOptions;
+  readonly #deadlines: DeadlineQueue<Pending>;
+  #pending = new Map<number, Pending>();
+  /** How many the map has taken. */
+  #added = 0;
+  #unexpected: UnexpectedResponses | undefined = undefined;
+  /** The first numbers of those that a session had not served before it ended. */
+  #returned: WeakMap<Pending, number> | undefined = undefined;
+
+  /** @param onDue called with each that has no time left */
+  constructor(options: CorrelationOptions, onDue: (pending: Pending) => void) {
+    this.#options = options;
+    this.#deadlines = new DeadlineQueue(options.clock, onDue);
+  }
+
+  /** Live: what is pending, in the order of asking. */
+  get byNumber(): ReadonlyMap<number, Pending> {
+    return this.#pending;
+  }
+
+  /** All of them, whatever becomes of them meanwhile. */
+  get all(): readonly Pending[] {
+    return [...this.#pending.values()];
+  }
+
+  /** What is held, in the order in which it is to be sent. */
+  get waiting(): readonly Pending[] {
+    const waiting = this.all.filter(({ state }) => state === 'held');
+    const returned = this.#returned;
+    if (!returned) return waiting;
+    const placeOf = (pending: Pending) => returned.get(pending) ?? pending.number;
+    return waiting.sort((one, other) => placeOf(one) - placeOf(other));
+  }
+
+  /** @param now the clock's milliseconds */
+  add(request: PeerRequest, now: number): Pending {
+    const pending = new Pending(this.#options.requestIds, request, now);
+    request.ticket = pending;
+    this.#pending.set(pending.number, pending);
+    this.#added++;
+    this.#deadlines.add(pending, Math.min(request.timeoutMs, request.maxTotalMs), now);
+    return pending;
+  }
+
+  /**
+   * Goes on with a new map if the old one has taken many: V8 keeps what has ended in the tables that
+   * a map has outgrown, see `CallsInFlight`.
+   */
+  renewMap(): void {
+    if (this.#added < leastAdded + 4 * this.#pending.size) return;
+    this.#pending = new Map(this.#pending);
+    this.#added = 0;
+  }
+
+  /** The number that an id stands for; undefined if it is not one of our ids. */
+  numberOf(id: unknown): number | undefined {
+    return this.#options.requestIds.read(id);
+  }
+
+  /** The pending request that an id belongs to. */
+  find(id: unknown): Pending | undefined {
+    const number = this.numberOf(id);
+    return number === undefined ? undefined : this.#pending.get(number);
+  }
+
+  /** The pending request that an id of the wrong type means. */
+  findByText(id: unknown): Pending | undefined {
+    const number = this.#options.requestIds.readText(id);
+    return number === undefined ? undefined : this.#pending.get(number);
+  }
+
+  /** Gives it so much time from now on. @param now the clock's milliseconds */
+  extend(pending: Pending, durationMs: number, now: number): void {
+    this.#deadlines.add(pending, durationMs, now);
+  }
+
+  /** Takes the request out of the books that an answer with this id is for. */
+  answered(id: unknown): Pending | undefined {
+    const pending = this.find(id);
+    if (pending) this.forget(pending);
+    return pending;
+  }
+
+  /** Takes a request out of the books that has its answer. */
+  forget(pending: Pending): void {
+    this.#pending.delete(pending.number);
+    this.#deadlines.remove(pending);
+  }
+
+  /** Takes a request out of the books that ends without an answer. */
+  end(pending: Pending, ending: Unanswered): void {
+    this.forget(pending);
+    this.#strays.note(pending.number, ending);
+  }
+
+  /** A response has come that no pending request waits for. */
+  unexpected(response: InboundResponse): void {
+    this.#strays.take(response, this.numberOf(response.id));
+  }
+
+  /**
+   * It waits once more, under another id, in the place that it had. Its time goes on.
+   *
+   * @param frame that was not served
+   * @returns false, and does nothing, if it has been returned before or is of the handshake
+   */
+  returns(pending: Pending, frame: OutboundFrame): boolean {
+    const returned = (this.#returned ??= new WeakMap());
+    if (pending.request.isHandshake || returned.has(pending)) return false;
+    returned.set(pending, pending.number);
+    this.#pending.delete(pending.number);
+    this.#strays.note(pending.number, 'cancelled');
+    pending.renew(frame);
+    this.#pending.set(pending.number, pending);
+    return true;
+  }
+
+  /** Stops the timer. */
+  stop(): void {
+    this.#deadlines.clear();
+  }
+
+  /** Made for the first request that has no answer. */
+  get #strays(): UnexpectedResponses {
+    return (this.#unexpected ??= new UnexpectedResponses(this.#options.report));
+  }
+}
 
 function isHandshake({ request }: Pending): boolean {
   return request.isHandshake === true;
@@ -97,8 +409,7 @@ function withOneMore<T>(list: T[] | undefined, item: T): T[] {
 }
 
 class Correlation implements Behaviour<CorrelationEvent> {
-  /** Made for the first request: most sessions never ask their peer anything. */
-  #made: PendingRequests | undefined = undefined;
+  readonly #pending: PendingRequests;
   readonly #options: CorrelationOptions;
   readonly #self: Ref<DeliveryEvent>;
   /** Undefined while there is no channel. */
@@ -114,6 +425,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     writer: Ref<WriterEvent> | undefined,
   ) {
     this.#options = options;
+    this.#pending = new PendingRequests(options, (pending) => this.#expire(pending));
     this.#self = self;
     this.#isTraced = (options.report.threshold ?? 'debug') === 'debug';
     this.#writer = writer;
@@ -121,11 +433,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   get view(): ReadonlyMap<number, PendingRequest> {
-    return this.#made?.byNumber ?? nonePending;
-  }
-
-  get #books(): PendingRequests {
-    return (this.#made ??= new PendingRequests(this.#options, (pending) => this.#expire(pending)));
+    return this.#pending.byNumber;
   }
 
   receive(event: CorrelationEvent): void {
@@ -172,14 +480,14 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const now = this.#now;
     let taken: Pending[] | undefined = undefined;
     for (const request of requests) {
-      const refusal = refusalOf(request, this.#gate, this.#books, this.#options);
+      const refusal = refusalOf(request, this.#gate, this.#pending, this.#options);
       if (refusal) {
         refuse(request, refusal);
         continue;
       }
-      taken = withOneMore(taken, this.#books.add(request, now));
+      taken = withOneMore(taken, this.#pending.add(request, now));
     }
-    this.#books.renewMap();
+    this.#pending.renewMap();
     if (!taken) return;
     if (this.#gate.state === 'open') this.#send(taken);
     else if (this.#writer) this.#send(taken.filter(isHandshake));
@@ -226,30 +534,30 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #delivered(receipt: number): void {
-    const pending = this.#books.byNumber.get(receipt);
+    const pending = this.#pending.byNumber.get(receipt);
     if (!pending) return;
-    this.#books.forget(pending);
+    this.#pending.forget(pending);
     pending.request.settle({ ok: true, result: {} });
   }
 
   #pendingOf(frame: OutboundFrame): Pending | undefined {
-    return 'method' in frame && 'id' in frame ? this.#books.find(frame.id) : undefined;
+    return 'method' in frame && 'id' in frame ? this.#pending.find(frame.id) : undefined;
   }
 
   #rejected(frame: OutboundFrame, error: unknown, receipt: number | undefined): void {
     const pending =
-      receipt === undefined ? this.#pendingOf(frame) : this.#books.byNumber.get(receipt);
+      receipt === undefined ? this.#pendingOf(frame) : this.#pending.byNumber.get(receipt);
     if (pending) this.#reject(pending, error);
   }
 
   /** Holds a request until the next handshake. Rejects one of the handshake, or returned before. */
   #returned(frame: OutboundFrame, error: unknown): void {
     const pending = this.#pendingOf(frame);
-    if (pending && !this.#books.returns(pending, frame)) this.#reject(pending, error);
+    if (pending && !this.#pending.returns(pending, frame)) this.#reject(pending, error);
   }
 
   #reject(pending: Pending, cause: unknown): void {
-    this.#books.end(pending, 'cancelled');
+    this.#pending.end(pending, 'cancelled');
     if (cause instanceof RuntimeError) return pending.failWith(this.#now, cause, cause);
     const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
     pending.fail(this.#now, 'UNSERIALIZABLE', message, { cause });
@@ -257,7 +565,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #receive(response: InboundResponse): void {
     const { id, outcome } = response;
-    const pending = this.#books.answered(id);
+    const pending = this.#pending.answered(id);
     if (!pending) return this.#unexpected(response);
     if (outcome.ok) {
       if (this.#isTraced) this.#reportAnswered(pending, 'a result');
@@ -285,16 +593,16 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #unexpected(response: InboundResponse): void {
     const { id, outcome } = response;
-    const meant = this.#made?.findByText(id);
+    const meant = this.#pending.findByText(id);
     if (meant) {
-      this.#made?.forget(meant);
+      this.#pending.forget(meant);
       return this.#malformed(
         meant,
         `its "id" must be ${meant.number}, got the string ${inspectValue(id)}`,
       );
     }
-    this.#books.unexpected(response);
-    const isOurs = this.#books.numberOf(id) !== undefined;
+    this.#pending.unexpected(response);
+    const isOurs = this.#pending.numberOf(id) !== undefined;
     if (isOurs || this.#options.malformed === 'reported') return;
     if ('malformed' in outcome && !outcome.isJsonRpc) {
       const error = {
@@ -306,7 +614,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #cancel(request: PeerRequest, cause: unknown): void {
-    const pending = this.#books.find(request.ticket?.id);
+    const pending = this.#pending.find(request.ticket?.id);
     if (!pending) return;
     const reason = describeReason(cause);
     this.#abort(pending, 'cancelled', reason);
@@ -329,12 +637,12 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   /** Ends a request and tells the peer, if the request has ever been sent and may be cancelled. */
   #abort(pending: Pending, ending: Unanswered, reason: string): void {
-    this.#books.end(pending, ending);
+    this.#pending.end(pending, ending);
     this.#withdraw(pending, reason);
   }
 
   #withdrawAll(reason: string): void {
-    for (const pending of this.#made?.all ?? []) this.#withdraw(pending, reason);
+    for (const pending of this.#pending.all) this.#withdraw(pending, reason);
   }
 
   #withdraw({ id, request, state }: Pending, reason: string): void {
@@ -346,14 +654,14 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #progress(params: JsonObject | undefined): void {
     const { progressToken, progress } = params ?? {};
-    const isOurs = this.#books.numberOf(progressToken as OutboundRequestId) !== undefined;
+    const isOurs = this.#pending.numberOf(progressToken as OutboundRequestId) !== undefined;
     if (!isOurs || typeof progress !== 'number') {
       const message = isOurs
         ? `Progress must be a number, this is ${inspectValue(progress)}; dropped`
         : `Progress for the token ${inspectValue(progressToken)}, which nobody gave; dropped`;
       return this.#options.report({ level: 'debug', name: 'progress.unknown', message });
     }
-    const pending = this.#books.find(progressToken as OutboundRequestId);
+    const pending = this.#pending.find(progressToken as OutboundRequestId);
     const { lateProgress } = this.#options;
     // Progress after an end is normal.
     if (!pending)
@@ -362,17 +670,17 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const { timeoutMs, maxTotalMs } = pending.request;
     const now = this.#options.clock.now();
     const leftMs = pending.sentAt + maxTotalMs - now;
-    this.#books.extend(pending, Math.max(0, Math.min(timeoutMs, leftMs)), now);
+    this.#pending.extend(pending, Math.max(0, Math.min(timeoutMs, leftMs)), now);
     pending.request.onProgress(progressReportOf(progress, params));
   }
 
   #remoteCancelled(id: OutboundRequestId, reason: unknown): void {
-    const pending = this.#books.find(id);
+    const pending = this.#pending.find(id);
     if (!pending) {
       const message = `The ${this.#options.peer} cancelled ${inspectValue(id)}, which is not in flight`;
       return this.#report('cancellation.ignored', message);
     }
-    this.#books.end(pending, 'cancelled');
+    this.#pending.end(pending, 'cancelled');
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The ${this.#options.peer} will not answer ${pending.method}${why}`;
     pending.fail(this.#now, 'REMOTE_CANCELLED', message);
@@ -382,13 +690,13 @@ class Correlation implements Behaviour<CorrelationEvent> {
     // Without a channel there is nothing that it could be sent over.
     if (!this.#writer) return;
     this.#gate = opened;
-    if (this.#made) this.#send(this.#made.waiting);
+    this.#send(this.#pending.waiting);
   }
 
   #greet(writer: Ref<WriterEvent>): void {
     this.#writer = writer;
     this.#gate = greeting;
-    if (this.#made) this.#send(this.#made.waiting.filter(isHandshake));
+    this.#send(this.#pending.waiting.filter(isHandshake));
   }
 
   #hold(): void {
@@ -398,20 +706,19 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #lose(error: RequestFailure): void {
     this.#writer = undefined;
     this.#gate = away;
-    for (const pending of this.#made?.all ?? []) {
+    for (const pending of this.#pending.all) {
       if (pending.state === 'sent') this.#fail(pending, error);
     }
   }
 
   #close(error: RequestFailure): void {
     this.#gate = { state: 'closed', error };
-    if (!this.#made) return;
-    for (const pending of this.#made.all) this.#fail(pending, error);
-    this.#made.stop();
+    for (const pending of this.#pending.all) this.#fail(pending, error);
+    this.#pending.stop();
   }
 
   #fail(pending: Pending, error: RequestFailure): void {
-    this.#books.end(pending, 'cancelled');
+    this.#pending.end(pending, 'cancelled');
     pending.failWith(this.#now, error);
   }
 
@@ -447,14 +754,14 @@ class Correlation implements Behaviour<CorrelationEvent> {
 function refusalOf(
   request: PeerRequest,
   gate: Gate,
-  books: PendingRequests,
+  pending: PendingRequests,
   { limits, peer }: { readonly limits: RequestBounds; readonly peer: PeerRole },
 ): RequestFailure | undefined {
   if (gate.state === 'closed') return gate.error;
   const { method, isHandshake } = request;
   const { maxPending, maxWaitingAway = Infinity } = limits;
   // A ping passes: whether the peer is there must be known also when it owes many answers.
-  if (books.byNumber.size >= maxPending && method !== Method.ping) {
+  if (pending.byNumber.size >= maxPending && method !== Method.ping) {
     const message = `${maxPending} requests to the ${peer} are pending, no more are sent until one ends`;
     return { code: 'LIMIT_EXCEEDED', message };
   }
@@ -462,7 +769,7 @@ function refusalOf(
   if (request.whenAway === 'refuse') {
     return { code: 'NOT_READY', message: `${method} was not sent: the ${peer} is not connected` };
   }
-  if (maxWaitingAway === Infinity || books.waiting.length < maxWaitingAway) return undefined;
+  if (maxWaitingAway === Infinity || pending.waiting.length < maxWaitingAway) return undefined;
   const message = `${method} was not sent: ${maxWaitingAway} requests wait already until the ${peer} is connected`;
   return { code: 'LIMIT_EXCEEDED', message };
 }

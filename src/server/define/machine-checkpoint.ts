@@ -1,6 +1,17 @@
 /**
- * What is kept of a tool that is a machine: its snapshot, and when its timers are due. And how it goes on from
- * that, in this version of it or in another.
+ * The checkpoint of a tool that is a machine: XState's persisted snapshot, and when its timers fire.
+ *
+ * `getPersistedSnapshot` and `createActor({ snapshot })` keep and restore the states, the context and
+ * the children, which may have come from an earlier version of the machine. This file adds three
+ * things that XState leaves out:
+ *
+ * - Timers. A persisted snapshot has none, and the `after` timers of a restored state never fire.
+ *   XState lists scheduled events only in the snapshot of the system (`_scheduledEvents`), and their
+ *   types (`xstate.after.*`) tell which state they belong to.
+ * - Invoked actors that were running. A restored promise or callback does not run again: it starts
+ *   anew, with its input computed from the restored context.
+ * - Actors invoked without a name. XState restores actors by the names in `setup` alone, so each
+ *   gets one.
  */
 import { createMachine } from 'xstate';
 import type {

@@ -9,7 +9,7 @@ import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { SuspendableCalls } from '../../rounds/suspendable-calls.ts';
 import type { StateSealer } from '../../rounds/request-state.ts';
-import { RequestIds } from '../../actors/correlation/pending-requests.ts';
+import { RequestIds } from '../../actors/correlation/request-ids.ts';
 import type { RouterView } from '../../actors/router/router.actor.ts';
 import type { Retained } from '../../actors/room.ts';
 import { Shares } from '../../actors/room.ts';

@@ -7,7 +7,7 @@ import {
   progressFailed,
 } from '../../../../src/actors/correlation/peer-request.ts';
 import type { SendableRequest } from '../../../../src/actors/correlation/peer-request.ts';
-import type { PendingRequest } from '../../../../src/actors/correlation/pending-requests.ts';
+import type { PendingRequest } from '../../../../src/actors/correlation/correlation.actor.ts';
 import { turnEnd } from '../../../../src/actors/clock.ts';
 import type { Exchange } from '../../../../src/actors/exchange.ts';
 import { disconnectError } from '../../../../src/protocol/disconnects.ts';
