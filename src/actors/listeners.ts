@@ -35,11 +35,7 @@ export class Listeners<T> {
 }
 
 /** Calls one listener and reports what it throws. */
-export function callListener(
-  whose: string,
-  report: Report<ActorFactName>,
-  listener: () => void,
-): void {
+function callListener(whose: string, report: Report<ActorFactName>, listener: () => void): void {
   try {
     listener();
   } catch (error) {

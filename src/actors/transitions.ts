@@ -6,7 +6,6 @@
 import type {
   AnyActorRef,
   AnyMachineSnapshot,
-  AnyStateMachine,
   EventObject,
   InspectionEvent,
   Observer,
@@ -106,11 +105,6 @@ export function inspectedAs(
 
 /** The scope of a machine that is not observed. */
 export const unobserved: ObservedScope = { observedTransitions: undefined };
-
-/** True for actor logic that is a state machine, from any copy of XState. */
-export function isMachine(logic: object | undefined): logic is AnyStateMachine {
-  return logic !== undefined && 'implementations' in logic && 'transition' in logic;
-}
 
 export class Transitions {
   readonly #listeners: Listeners<TransitionListener>;
