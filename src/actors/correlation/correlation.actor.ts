@@ -247,7 +247,10 @@ class UnexpectedResponses {
     }
     const ending = this.#unanswered.get(number);
     if (ending === undefined) {
-      return this.#report('response.duplicate', `A second response to ${inspectValue(id)}; dropped`);
+      return this.#report(
+        'response.duplicate',
+        `A second response to ${inspectValue(id)}; dropped`,
+      );
     }
     const why = ending === 'timedOut' ? 'given up' : 'cancelled';
     const message = `A response to ${inspectValue(id)} after it was ${why}; dropped`;
