@@ -35,7 +35,6 @@ import { openTelemetry, sessionDurations } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions, SessionDurationsOptions } from 'mcp-actors/opentelemetry';
 import { testClient, gate, serverContract } from 'mcp-actors/testing';
 import type { TestClient } from 'mcp-actors/testing';
-import type { CallResult } from '../../packages/testing/src/call-results.ts';
 import { filter, firstValueFrom, map, toArray } from 'rxjs';
 import { StateMachine, assign, createActor, setup, toPromise } from 'xstate';
 
@@ -105,7 +104,7 @@ const client: TestClient = await testClient(server, {
   elicit: () => ({ action: 'accept', content: { people: 3 } }),
 });
 const session: McpSession = client.session;
-const sum: CallResult = await client.callTool('add', { a: 41 });
+const sum: Awaited<ReturnType<TestClient['callTool']>> = await client.callTool('add', { a: 41 });
 const outcomes = {
   sum: sum.structured,
   refused: (await client.callTool('add', { a: -1 })).text,
