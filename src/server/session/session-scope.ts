@@ -7,7 +7,7 @@ import type { InspectionEvent, Observer } from 'xstate';
 import type { RootsResolver } from '../../protocol/roots.ts';
 import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
-import { SuspendableCalls } from '../../rounds/suspendable-calls.ts';
+import { RoundsOnDemand } from '../../rounds/rounds-on-demand.ts';
 import type { StateSealer } from '../../rounds/request-state.ts';
 import { RequestIds } from '../../actors/correlation/request-ids.ts';
 import type { RouterView } from '../../actors/router/router.actor.ts';
@@ -319,10 +319,10 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   /** What serves the session's calls that ask by ending. */
-  makeRounds(onSettled: () => void): SuspendableCalls {
+  makeRounds(onSettled: () => void): RoundsOnDemand {
     const { clock, environment, limits, report, shares } = this;
     const sealer = environment.sealer(this.sealer);
-    return new SuspendableCalls({
+    return new RoundsOnDemand({
       ...{ clock, limits, report, shares, sealer, onSettled },
       timeOfDay: () => Date.parse(this.timeOfDay()),
       randomId: () => this.randomId('call'),

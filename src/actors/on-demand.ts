@@ -1,0 +1,27 @@
+/** Code that a process loads when something first needs it. */
+export class OnDemand<T> {
+  readonly #import: () => Promise<T>;
+  #loading: Promise<T> | undefined;
+  /** The code, once loaded. */
+  now: T | undefined = undefined;
+
+  constructor(load: () => Promise<T>) {
+    this.#import = load;
+  }
+
+  /** Rejects if the code cannot be loaded, each time. */
+  load(): Promise<T> {
+    return (this.#loading ??= this.#import().then((loaded) => (this.now = loaded)));
+  }
+
+  /** Begins to load. A failure is reported to whoever calls {@link load} or {@link with}. */
+  begin(): void {
+    this.load().catch(() => {});
+  }
+
+  /** Runs with the code: at once if it is loaded. */
+  with<R>(run: (loaded: T) => R): R | Promise<Awaited<R>> {
+    const { now } = this;
+    return now === undefined ? (this.load().then(run) as Promise<Awaited<R>>) : run(now);
+  }
+}
