@@ -15,7 +15,7 @@ import type {
 import { withOrigin } from '../protocol/frames.ts';
 import type { InboundRequestId } from '../protocol/frames.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
-import { validateResumption } from './define/tool-machine.ts';
+import { validateResumption } from './define/machine-run.ts';
 import type { TaskKeeper } from '../../packages/tasks/src/task-keeper.ts';
 import type { ResumedTask, TaskResumer } from '../../packages/tasks/src/written-task.ts';
 import type { ListenOptions, McpServer } from './create-server.ts';

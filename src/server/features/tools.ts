@@ -18,7 +18,7 @@ import type { Checked } from '../../../packages/schema/src/schema-run.ts';
 import { schemaOf } from '../define/tool.ts';
 import type { Tool } from '../define/tool.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
-import { machineOfCall, machineOfTool, runMachine } from '../define/tool-machine.ts';
+import { machineOfTool, runMachine } from '../define/tool-machine.ts';
 import { contextOf, scopeOfCall } from '../session/session-scope.ts';
 import { stringParam, unknownName } from './feature.ts';
 import type { Feature, InForce } from './feature.ts';
@@ -160,9 +160,13 @@ class CallableTool {
 
   #runMachine(input: unknown, context: HandlerContext, call: Exchange): unknown {
     const { hostClock: clock } = scopeOfCall(call);
-    const output = runMachine(this.#tool, input, context, { clock, ledger: call.ledger });
-    call.machine = machineOfCall(context);
-    return output;
+    return runMachine(this.#tool, input, context, {
+      clock,
+      ledger: call.ledger,
+      started: (actor) => {
+        call.machine = actor;
+      },
+    });
   }
 
   #result(given: unknown, call: Exchange): ToolCallResult {
