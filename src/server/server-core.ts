@@ -14,8 +14,7 @@ import type { ItemRules } from './define/item-faults.ts';
 import { checkErrorExposure } from './define/tool.ts';
 import { completesSomething, completionFeature } from './features/completion.ts';
 import type { ChangingList, Feature, InForce } from './features/feature.ts';
-import type { TaskBook } from './features/task-book.ts';
-import { subscriptionsFeature } from './features/subscriptions.ts';
+import { subscriptionsOnDemand } from './features/subscriptions-on-demand.ts';
 import type { SubscriptionsFeature } from './features/subscriptions.ts';
 import { inspectValue } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -26,8 +25,10 @@ import { promptsFeature } from './features/prompts.ts';
 import { resourcesFeature } from './features/resources.ts';
 import type { ResourcesFeature } from './features/resources.ts';
 import { skillsFeature } from './features/skills.ts';
-import { offersDurableCalls, offersTasks, tasksFeature } from './features/tasks.ts';
-import type { TasksFeature } from './features/tasks.ts';
+import { tasksOnDemand } from './features/tasks-on-demand.ts';
+import { offersDurableCalls } from './features/task-tools.ts';
+import type { TasksFeature } from './features/task-tools.ts';
+import type { TasksOnDemand } from './features/tasks-on-demand.ts';
 import { appsFeature, offersApps, toolsFeature } from './features/tools.ts';
 import { withMiddleware } from './features/middleware.ts';
 import type { Middleware } from './features/middleware.ts';
@@ -99,7 +100,7 @@ export class ServerCore implements InForce {
   readonly #subscriptions: SubscriptionsFeature;
   /** The upstreams of its clients, if it has any. */
   readonly upstreams: UpstreamsFeature | undefined;
-  readonly #tasks: TasksFeature;
+  readonly #tasks: TasksOnDemand;
   /** What is called if another server of the same kind has changed a list, by the notification. */
   readonly #listsElsewhere = new Map<string, ReadonlySet<() => void>>();
   #changeListener: ChangeNotice | undefined = undefined;
@@ -113,7 +114,7 @@ export class ServerCore implements InForce {
     const catalog = catalogOf(definition);
     this.#definition = definition;
     this.catalog = catalog;
-    this.#subscriptions = subscriptionsFeature(
+    this.#subscriptions = subscriptionsOnDemand(
       (session, taskId, call) => this.#tasks.listenTo(session, taskId, call),
       (call) => this.upstreams?.listening(call),
       catalog,
@@ -132,7 +133,7 @@ export class ServerCore implements InForce {
     this.#promptsOffered = promptsFeature(catalog.prompts, this);
     this.#skillsOffered = skillsFeature(catalog.skills, this);
     this.#completion = completionFeature(catalog);
-    this.#tasks = tasksFeature(catalog.tools, (session, notice) =>
+    this.#tasks = tasksOnDemand(catalog.tools, (session, notice) =>
       this.#subscriptions.notice(session, notice),
     );
     for (const list of this.#lists) this.#tellChanges(list);
@@ -363,7 +364,7 @@ export class ServerCore implements InForce {
   }
 
   /** The tasks of a session; undefined before the first. */
-  tasksOf(session: SessionScope): TaskBook | undefined {
+  tasksOf(session: SessionScope): ReturnType<TasksFeature['bookOf']> {
     return this.#tasks.bookOf(session);
   }
 
@@ -405,7 +406,7 @@ export class ServerCore implements InForce {
       ...(completes ? [this.#completion] : []),
       ...(offersApps(catalog.tools) ? [appsFeature] : []),
     ];
-    const tasks = offersTasks(catalog.tools) ? this.#tasks : undefined;
+    const tasks = this.#tasks.isOffered ? this.#tasks : undefined;
     const behind = this.upstreams && [this.upstreams.feature(features, catalog)];
     const authored = this.#handlersOf([...features, ...(behind ?? [])]);
     return {

@@ -215,6 +215,7 @@ describe('what stands around a handler', () => {
     'actors/clock.ts',
     'actors/facts.ts',
     'actors/limits.ts',
+    'actors/on-demand.ts',
     'actors/room.ts',
     'actors/transitions.ts',
     'machines/session-state.ts',

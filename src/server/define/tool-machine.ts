@@ -1,13 +1,8 @@
-/** Tools that are machines: how they are told from others, and begun. */
+/** Tools that are machines, and how they are told from others. */
 import type { AnyActorRef, AnyStateMachine, StateValue } from 'xstate';
-import { systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { WorkLedger } from '../../actors/exchange.ts';
-import { OnDemand } from '../../actors/on-demand.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
-
-/** What runs machines: loaded when the first tool that is one is defined. */
-const code = new OnDemand(() => import('./machine-run.ts'));
 
 /** By the handlers that run them. */
 const machines = new WeakMap<object, AnyStateMachine>();
@@ -26,10 +21,12 @@ export interface MachineHost {
   started?(actor: AnyActorRef): void;
 }
 
-const plainHost: MachineHost = { clock: systemClock };
-
 /** The handler of a machine. */
-type MachineRun = (input: unknown, context: HandlerContext, host?: MachineHost) => Promise<unknown>;
+export type MachineRun = (
+  input: unknown,
+  context: HandlerContext,
+  host?: MachineHost,
+) => Promise<unknown>;
 
 /** Maps the state of an earlier version of a machine to one that this version has. */
 export type Migrate = (earlier: { readonly value: StateValue; readonly context: unknown }) => {
@@ -45,17 +42,14 @@ export function migrationOf({ handler }: { readonly handler: object }): Migrate 
   return migrations.get(handler);
 }
 
-/** The handler of a tool that is this machine: its input is the arguments, its output the result. */
-export function machineHandler(machine: AnyStateMachine, migrate?: Migrate): MachineRun {
-  code.begin();
-  const run: MachineRun = async (input, context, host = plainHost) =>
-    await code.with(({ runMachine: begin }) => {
-      context.signal.throwIfAborted();
-      return begin({ machine, migrate }, input, context, host);
-    });
-  machines.set(run, machine);
-  if (migrate) migrations.set(run, migrate);
-  return run;
+/** Makes a handler that of a machine. */
+export function setMachine(
+  handler: MachineRun,
+  machine: AnyStateMachine,
+  migrate: Migrate | undefined,
+): void {
+  machines.set(handler, machine);
+  if (migrate) migrations.set(handler, migrate);
 }
 
 /** Runs a tool that is a machine. */

@@ -21,7 +21,7 @@ import { checkToolUi } from './app.ts';
 import { checkItem } from './item-faults.ts';
 import type { ItemRules } from './item-faults.ts';
 import { checkToolMachine } from './machine-faults.ts';
-import { machineHandler } from './tool-machine.ts';
+import { machineHandler } from './machine-handler.ts';
 import { checkForSome } from './visible.ts';
 import type { ForSome } from './visible.ts';
 import type { Migrate } from './tool-machine.ts';

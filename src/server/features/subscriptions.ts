@@ -22,7 +22,7 @@ import type { ServerCatalog, OfferedItems } from './registry.ts';
 import { isResourceSeen } from './resources.ts';
 import { LastAnswers } from './visibility.ts';
 import type { ItemAsker } from './visibility.ts';
-import { ifOffered, refuseWithoutTasks } from './feature.ts';
+import { refuseWithoutTasks } from './feature.ts';
 
 type Subscription = ActorRefFrom<typeof subscriptionMachine>;
 
@@ -150,7 +150,7 @@ export function subscriptionsFeature(
 
   return {
     capabilities: {},
-    handlers: { 'subscriptions/listen': ifOffered(listen) },
+    handlers: { 'subscriptions/listen': listen },
     notice: (owner, notice, except = []) => {
       for (const [actor, { number }] of subscriptions.get(owner) ?? []) {
         if (!except.includes(number)) actor.send({ type: 'change.noticed', notice });

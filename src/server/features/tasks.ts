@@ -12,51 +12,17 @@ import { readInputResponses } from '../../protocol/input-required.ts';
 import type { Notice } from '../../protocol/subscriptions.ts';
 import type { OfferedItems } from './registry.ts';
 import type { Tool } from '../define/tool.ts';
-import { validateResumption, machineOfTool } from '../define/tool-machine.ts';
+import { validateResumption } from '../define/machine-run.ts';
 import { inspectValue } from '../../protocol/classify.ts';
 import { readSupervisedCall } from '../../protocol/durable-calls.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { PerSession, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import type { Feature } from './feature.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { TaskBook } from './task-book.ts';
-
-export interface TasksFeature extends Feature {
-  /**
-   * Lets clients ask for a task in `tools/call`; the task then runs the handler. It is put around
-   * the middleware too, so that middleware sees the run and its result, not the creation of the
-   * task.
-   */
-  augment(handler: RequestHandler, offersTasks: boolean): RequestHandler;
-  /** Whether a caller may listen to a task. */
-  listenTo(session: SessionScope, taskId: string, call: Exchange): Promise<boolean>;
-  /** The tasks of a session; undefined before the first. */
-  bookOf(session: SessionScope): TaskBook | undefined;
-}
-
-/** True if any tool may be called as a task: then the session declares tasks. */
-export function offersTasks(tools: OfferedItems<Tool>): boolean {
-  return tools
-    .list()
-    .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
-}
-
-/** True if calls of any tool can be recorded. */
-export function offersDurableCalls(tools: OfferedItems<Tool>): boolean {
-  return tools.list().some(({ item }) => isResumable(item));
-}
-
-/** Whether tasks and calls of a tool can go on after their process. */
-export function isResumable(tool: Tool): boolean {
-  return tool.durable ?? machineOfTool(tool) !== undefined;
-}
-
-/** A durable tool need not run as a task: its calls survive as well. */
-export function asCall<T extends Pick<Tool, 'taskSupport'>>(tool: T): T {
-  return tool.taskSupport === 'required' ? { ...tool, taskSupport: 'optional' } : tool;
-}
+import { asCall, isResumable } from './task-tools.ts';
+import type { TasksFeature } from './task-tools.ts';
 
 /** The retryable error of a call that an earlier process had: its handler may have run. */
 function notRepeated(params: JsonObject | undefined): ProtocolError {
@@ -67,7 +33,7 @@ function notRepeated(params: JsonObject | undefined): ProtocolError {
 }
 
 /**
- * Tasks.
+ * The feature of a server; see `tasksOnDemand`.
  *
  * @param notice tells the subscriptions of a session
  */

@@ -23,7 +23,7 @@ import { contextOf, scopeOfCall } from '../session/session-scope.ts';
 import { stringParam, unknownName } from './feature.ts';
 import type { Feature, InForce } from './feature.ts';
 import { pageOf } from './pagination.ts';
-import { asCall, isResumable } from './tasks.ts';
+import { asCall, isResumable } from './task-tools.ts';
 import { readToolOutput } from './output.ts';
 import { failedCall, isMeantForModel } from './tool-failure.ts';
 

@@ -1,0 +1,66 @@
+/** Tool calls as tasks, for servers whose tools may never offer them: loaded with the first tool that does. */
+import { inPlaceOf } from '../../actors/exchange.ts';
+import type { RequestHandler } from '../../actors/exchange.ts';
+import { OnDemand } from '../../actors/on-demand.ts';
+import type { Notice } from '../../protocol/subscriptions.ts';
+import type { Tool } from '../define/tool.ts';
+import { scopeOfCall } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import type { OfferedItems } from './registry.ts';
+import { offersTasks } from './task-tools.ts';
+import type { TasksFeature } from './task-tools.ts';
+
+/** As {@link TasksFeature}, before its code is loaded. */
+export interface TasksOnDemand extends TasksFeature {
+  /** True if any tool offers tasks now; then the code begins to load. */
+  readonly isOffered: boolean;
+}
+
+const code = new OnDemand(() => import('./tasks.ts'));
+
+const methods = ['tasks/get', 'tasks/list', 'tasks/result', 'tasks/update', 'tasks/cancel'];
+
+/** @param notice tells the subscriptions of a session */
+export function tasksOnDemand(
+  tools: OfferedItems<Tool>,
+  notice: (session: SessionScope, notice: Notice) => void,
+): TasksOnDemand {
+  let made: TasksFeature | undefined;
+  const withTasks = <R>(run: (tasks: TasksFeature) => R) =>
+    made ? run(made) : code.with(({ tasksFeature }) => run((made ??= tasksFeature(tools, notice))));
+  return {
+    get isOffered() {
+      const isOffered = offersTasks(tools);
+      if (isOffered) code.begin();
+      return isOffered;
+    },
+    capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
+    handlers: Object.fromEntries(
+      methods.map((method) => {
+        const handler: RequestHandler = (params, call) =>
+          withTasks(({ handlers }) => handlers[method]?.(params, call));
+        return [method, handler];
+      }),
+    ),
+    augment(handler, isOffered) {
+      let augmented: RequestHandler | undefined;
+      const whenLoaded = <R>(run: (own: RequestHandler) => R) =>
+        augmented
+          ? run(augmented)
+          : withTasks((tasks) => run((augmented ??= tasks.augment(handler, isOffered))));
+      const callTool: RequestHandler = (params, call) => {
+        const { durable, isSupervised } = scopeOfCall(call);
+        if (!isOffered && !durable && !isSupervised) return handler(params, call);
+        return whenLoaded((own) => own(params, call));
+      };
+      const asksItself: RequestHandler['asksItself'] = (call) =>
+        scopeOfCall(call).durable?.canResume
+          ? whenLoaded((own) => own.asksItself?.(call) ?? false)
+          : (handler.asksItself?.(call) ?? false);
+      return Object.assign(inPlaceOf(handler, callTool), { asksItself });
+    },
+    listenTo: async (session, taskId, call) =>
+      await withTasks((tasks) => tasks.listenTo(session, taskId, call)),
+    bookOf: (session) => made?.bookOf(session),
+  };
+}
