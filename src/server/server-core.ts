@@ -354,9 +354,11 @@ export class ServerCore implements InForce {
 
   /** The handlers of a session that begins now. Its environment may replace those of the author. */
   handlers({
+    durable,
     environment,
     isSupervised,
-  }: Pick<SessionScope, 'environment' | 'isSupervised'>): Handlers {
+  }: Pick<SessionScope, 'durable' | 'environment' | 'isSupervised'>): Handlers {
+    if (durable && offersDurableCalls(this.catalog.tools)) this.#tasks.begin();
     const { authored, handlers, tasks } = this.#now();
     const provided = environment.handlers(authored);
     const isPlain = provided === authored && !isSupervised;

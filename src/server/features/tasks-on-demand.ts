@@ -14,6 +14,8 @@ import type { TasksFeature } from './task-tools.ts';
 export interface TasksOnDemand extends TasksFeature {
   /** True if any tool offers tasks now; then the code begins to load. */
   readonly isOffered: boolean;
+  /** Begins to load the code, for a session that records calls. */
+  begin(): void;
 }
 
 const code = new OnDemand(() => import('./tasks.ts'));
@@ -34,6 +36,7 @@ export function tasksOnDemand(
       if (isOffered) code.begin();
       return isOffered;
     },
+    begin: () => code.begin(),
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: Object.fromEntries(
       methods.map((method) => {
