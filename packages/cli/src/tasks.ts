@@ -27,8 +27,8 @@ const help = `Usage: mcp-actors tasks --durable DIR|URL [list]
        mcp-actors tasks --durable DIR|URL show ID
        mcp-actors tasks --durable DIR|URL cancel ID
 
-Lists the durable tasks of all servers that keep them there, shows one, or cancels
-one, wherever it runs: its process hears of it within seconds. A task that is parked
+Lists the durable tasks and calls of all servers that keep them there, shows one, or
+cancels one, wherever it runs: its process hears of it within seconds. A task that is parked
 runs nowhere until it is due.
 
 A server with stateKeys seals its tasks: then set ${keysVariable} to the same keys,
@@ -119,9 +119,9 @@ async function list(tasks: StoredTasks, asJson: boolean): Promise<number> {
 async function show(tasks: StoredTasks, taskId: string, asJson: boolean): Promise<number> {
   const task = await tasks.show(taskId);
   if (!task) return await missing(taskId);
-  const { server, tool, status, statusMessage, owner, restarts, steps, lastStep } = task;
+  const { kind, server, tool, status, statusMessage, owner, restarts, steps, lastStep } = task;
   const shown = {
-    ...{ taskId, server, tool, status, statusMessage, owner, restarts, steps, lastStep },
+    ...{ taskId, kind, server, tool, status, statusMessage, owner, restarts, steps, lastStep },
     waitsFor: waitOf(task),
     age: task.ageMs === undefined ? undefined : inWords.formatDuration(task.ageMs),
     keptFor: inWords.formatDuration(task.ttlMs),
@@ -159,13 +159,14 @@ function waitOf(task: TaskOverview): string | undefined {
 const jsonOf = (task: TaskOverview) => `${JSON.stringify({ ...task, waitsFor: waitOf(task) })}\n`;
 
 function inOneLine(task: TaskOverview): string {
-  const { taskId, status, tool, server, owner, lastStep, ageMs } = task;
+  const { taskId, kind, status, tool, server, owner, lastStep, ageMs, restarts } = task;
   const waitsFor = waitOf(task);
   const parts = [
-    `${taskId}  ${status}`,
+    `${kind === 'call' ? 'call  ' : ''}${taskId}  ${status}`,
     tool === undefined ? server : `${server}/${tool}`,
     ageMs === undefined ? undefined : `${inWords.formatDuration(ageMs)} old`,
     owner === undefined ? undefined : `at ${owner.slice(0, 8)}`,
+    restarts === 0 ? undefined : `${restarts} restarts`,
     lastStep === undefined ? undefined : `last ${lastStep}`,
     waitsFor === undefined ? undefined : `waits for ${waitsFor}`,
   ];

@@ -193,10 +193,11 @@ function describeDurable({ durable }: SessionDump): string {
 }
 
 function taskRow(task: TaskDump): string {
-  const { taskId, status, ageMs, lastStep, waiters } = task;
+  const { taskId, status, ageMs, lastStep, waiters, isCall = false, restarts = 0 } = task;
   const waits = formatWait(task);
   return [
-    `${printableName(taskId)} ${status}, begun ${formatDuration(ageMs)} ago`,
+    `${isCall ? 'call ' : ''}${printableName(taskId)} ${status}, begun ${formatDuration(ageMs)} ago`,
+    ...(restarts > 0 ? [`its process has ended ${restarts} times`] : []),
     ...(lastStep === undefined ? [] : [`last ${printableName(lastStep)}`]),
     ...(waits === undefined ? [] : [`waits for ${printableName(waits, 500)}`]),
     ...(waiters > 0 ? [`${waiters} wait for it`] : []),

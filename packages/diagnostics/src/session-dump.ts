@@ -84,6 +84,10 @@ export interface TaskDump extends Task, Partial<WorkStanding> {
   readonly ageMs: number;
   /** How many requests wait for its result. */
   readonly waiters: number;
+  /** Set for an ordinary call of a durable tool. */
+  readonly isCall?: boolean;
+  /** How many processes have ended while they ran it; absent if none has. */
+  readonly restarts?: number;
 }
 
 /** Of all clients together, if many share the session. */
@@ -104,6 +108,10 @@ interface KeptTaskView {
   readonly hasEnded: boolean;
   readonly standing: WorkStanding | undefined;
   readonly waiters: number;
+  /** True for an ordinary call of a durable tool. */
+  readonly isCall: boolean;
+  /** How many processes have ended while they ran it. */
+  readonly restarts: number;
 }
 
 /** What a dump is made of. */
@@ -146,7 +154,8 @@ export function dumpSession(source: DumpSource): SessionDump {
   const writer = viewOf<{ readonly http?: HttpView }>(context.writer);
   const { queues, ...inFlight } = dumpInFlight(context, limits, now);
   const kept = source.tasks?.list() ?? [];
-  const tasks = kept.filter((task) => !task.hasEnded).length;
+  // A call takes the place of its request, and none of a task.
+  const tasks = kept.filter((task) => !task.hasEnded && !task.isCall).length;
   const { lease } = source;
   const ofAll = writer?.http?.kind === 'requests' ? sharedLevel : (level: Level) => level;
   return {
@@ -190,9 +199,14 @@ export function dumpSession(source: DumpSource): SessionDump {
   };
 }
 
-function taskDump({ item, standing, waiters }: KeptTaskView, timeOfDay: string): TaskDump {
+function taskDump(task: KeptTaskView, timeOfDay: string): TaskDump {
+  const { item, standing, waiters, isCall, restarts } = task;
   const ageMs = Math.max(0, Date.parse(timeOfDay) - Date.parse(item.createdAt));
-  return { ...item, ...standing, ageMs, waiters };
+  return {
+    ...{ ...item, ...standing, ageMs, waiters },
+    ...(isCall ? { isCall } : {}),
+    ...(restarts > 0 ? { restarts } : {}),
+  };
 }
 
 /** @param level has the bound of one client; see {@link fullParties} */

@@ -85,9 +85,12 @@ export class ResumedTask implements ResumedWork {
   readonly peer: PeerDescription;
   /** How long it is still kept, milliseconds. */
   readonly ttlMs: number;
+  /** How many processes have ended while they ran it. */
+  readonly restarts: number;
 
   constructor(record: TaskRecord, task: Task, steps: WrittenSteps, call: WrittenCall) {
-    const { taskId, fence, ttlMs } = record;
+    const { taskId, fence, ttlMs, claims } = record;
+    this.restarts = claims;
     this.claim = { taskId, fence };
     this.task = task;
     this.steps = steps;

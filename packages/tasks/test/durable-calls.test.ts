@@ -226,6 +226,24 @@ describe('a durable call', () => {
     }
   });
 
+  test('is shown by a dump, with the processes that have ended amid it, and as no task that runs', async () => {
+    const world = new World();
+    const { door, tool } = charging();
+    const first = await world.supervise([tool]);
+    void first.call(one, 'charge').catch(() => {});
+    await settled();
+    await world.kill(first);
+    const second = await world.supervise([tool]);
+    const answer = second.call(one, 'charge', { isResent: true });
+    await settled();
+    const { tasks, queues } = second.session.dump();
+    expect(tasks).toMatchObject([{ isCall: true, restarts: 1, lastStep: 'once:charge' }]);
+    expect(queues.tasks.count).toBe(0);
+    door.release();
+    await answer;
+    expect(second.session.dump().tasks).toEqual([]);
+  });
+
   test('is listed as a tool that need not run as a task', async () => {
     const world = new World();
     const { tool } = charging();

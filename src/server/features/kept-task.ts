@@ -58,6 +58,8 @@ export class KeptTask implements SeenTask {
   readonly retained: Retained;
   readonly ledger: TaskLedger | undefined;
   readonly firstSteps: readonly TaskStep[] | undefined;
+  /** How many processes have ended while they ran it. */
+  restarts = 0;
   readonly #waiters = new Set<ResultWaiter>();
   /** Ends the handler's run, once it has started. */
   #endRun: EndWork = () => {};

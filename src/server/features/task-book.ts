@@ -216,6 +216,7 @@ export class TaskBook {
       firstSteps: [stepOfCall(call)],
       ...{ steps, durableCall },
     });
+    task.restarts = resumed.restarts;
     this.#durable?.resumes(task, resumed);
     this.#elsewhere.delete(taskId);
     return begin();
