@@ -224,7 +224,10 @@ export const citations: {
   },
   'docs/durability.md': {
     '1 min': [[session, 'taskParkMs: 60 * second']],
-    '1 s': [backoff],
+    '5 min': [[session, 'abandonedMs: 5 * minute']],
+    '20 s': [[session, 'holdMs: 20 * second']],
+    'ten times': [['src/server/features/durable-calls.ts', 'maxPolls = 9']],
+    '1 s': [backoff, ['src/server/features/durable-calls.ts', 'firstHoldMs = 1000']],
     '2 s': [backoff],
     '4 s': [backoff],
     '3 s': [['packages/tasks/src/task-keeper.ts', 'beatMs = 3000']],
