@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { McpServer } from 'mcp-actors';
-import { converse, enveloped, initialize, initialized, toolCall } from 'mcp-actors/testing';
+import { scriptedConversation, enveloped, initialize, initialized, toolCall } from 'mcp-actors/testing';
 import { openKeeper } from '../../../packages/serve/src/open-keeper.ts';
 import { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
 
@@ -37,7 +37,7 @@ const keeper = await openKeeper(folder, withStore, {
 });
 
 async function begin(server: McpServer, options: object) {
-  const { peer } = converse(server, options);
+  const { peer } = scriptedConversation(server, options);
   peer.send(initialize('hello'), initialized);
   await peer.response('hello');
   return peer;
@@ -45,7 +45,7 @@ async function begin(server: McpServer, options: object) {
 
 const bare = await begin(without, {});
 const stored = await begin(withStore, { durable: keeper });
-const { peer: modern } = converse(withStore, { durable: keeper });
+const { peer: modern } = scriptedConversation(withStore, { durable: keeper });
 const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 let id = 0;
