@@ -7,7 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { McpServer } from 'mcp-actors';
-import { scriptedConversation, enveloped, initialize, initialized, toolCall } from 'mcp-actors/testing';
+import {
+  scriptedConversation,
+  enveloped,
+  initialize,
+  initialized,
+  toolCall,
+} from 'mcp-actors/testing';
 import { openKeeper } from '../../../packages/serve/src/open-keeper.ts';
 import { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
 
