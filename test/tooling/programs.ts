@@ -54,6 +54,7 @@ export const programs = [
   'test/e2e/draining-server.ts',
   'test/e2e/durable-server.ts',
   'test/e2e/killed-calls-server.ts',
+  'test/e2e/supervised-calls-server.ts',
   'test/e2e/killed-server.ts',
   'test/e2e/polled-calls-server.ts',
   'test/e2e/served.ts',

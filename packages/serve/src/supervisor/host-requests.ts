@@ -129,19 +129,15 @@ export class HostRequests {
     return request;
   }
 
-  /**
-   * The process has ended. Removes the requests that cannot be sent to another one.
-   *
-   * @param engineAnswers true if a server answers calls that are sent again and cannot be resumed
-   */
-  lose(engineAnswers: boolean): readonly HostRequest[] {
+  /** The process has ended. Removes the requests that cannot be sent to another one. The server decides about calls. */
+  lose(): readonly HostRequest[] {
     const lost: HostRequest[] = [];
     for (const request of this.#pending.values()) {
       request.losses++;
       const isSentAgain =
         request.line !== undefined &&
         (request.method === toolsCall
-          ? engineAnswers && request.resentAt !== undefined
+          ? request.resentAt !== undefined
           : repeatable.has(request.method) && request.losses < maxRepeats);
       if (!isSentAgain) lost.push(request);
     }

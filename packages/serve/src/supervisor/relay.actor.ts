@@ -29,9 +29,6 @@ import { ServerQuestions } from './server-questions.ts';
 import type { Passing } from './server-questions.ts';
 import { SessionReplay, listChanged } from './session-replay.ts';
 
-/** True if a server answers calls that are sent again and cannot be resumed. */
-const engineAnswers = false;
-
 export interface RelayScope {
   readonly command: ServerCommand;
   /** The host's pipes. */
@@ -215,7 +212,7 @@ class Relay implements Behaviour<RelayEvent> {
     this.#isPassingPieces = false;
     if (this.#isHostLineOpen) this.#toHost.push(Buffer.from('\n'));
     this.#isHostLineOpen = false;
-    this.#refuse(this.#requests.lose(engineAnswers), lost);
+    this.#refuse(this.#requests.lose(), lost);
     this.#toHost.push(...this.#questions.lose(), ...this.#questions.forget(this.#requests.oldest));
     this.#flush();
     this.#readHost();

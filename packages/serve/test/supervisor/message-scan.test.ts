@@ -126,7 +126,7 @@ describe('a call', () => {
     const own = Object.fromEntries(Object.entries(before).filter(([name]) => name !== key));
     expect(meta).toEqual(own);
     expect([...requests.again()].map((each) => JSON.parse(each.toString()))).toEqual([sent]);
-    expect(requests.lose(true)).toEqual([]);
+    expect(requests.lose()).toEqual([]);
     const [again] = [...requests.again()].map((each) => JSON.parse(each.toString()));
     expect(again.params._meta).toEqual({ ...own, [key]: id, 'mcp-actors/resent': true });
     expect({ ...again, params: { ...again.params, _meta: own } }).toEqual({
@@ -154,10 +154,10 @@ describe('pending requests', () => {
   test('are repeated in their order, unless their method is unknown or they end each process', () => {
     const requests = new HostRequests();
     for (const [id, method] of ['tools/list', 'x/y', 'ping'].entries()) add(requests, id, method);
-    expect(requests.lose(true).map(({ method }) => method)).toEqual(['x/y']);
+    expect(requests.lose().map(({ method }) => method)).toEqual(['x/y']);
     expect([...requests.again()].map((each) => JSON.parse(each.toString()).id)).toEqual([0, 2]);
-    expect(requests.lose(true)).toEqual([]);
-    expect(requests.lose(true).map(({ id }) => id)).toEqual(['0', '2']);
+    expect(requests.lose()).toEqual([]);
+    expect(requests.lose().map(({ id }) => id)).toEqual(['0', '2']);
   });
 
   test('that have no room are not kept, and not repeated', () => {
@@ -165,7 +165,7 @@ describe('pending requests', () => {
     add(requests, 0, 'ping');
     add(requests, 1, 'tools/list');
     expect(requests.isFull).toBe(true);
-    expect(requests.lose(true).map(({ id }) => id)).toEqual(['1']);
+    expect(requests.lose().map(({ id }) => id)).toEqual(['1']);
     add(requests, 2, 'ping');
     expect([...requests.again()]).toHaveLength(1);
   });

@@ -357,13 +357,12 @@ describe('official clients', { timeout: 300_000 }, () => {
     while (begun() <= points.length) {
       const outcome = client.callTool({ name: 'pid' }).then(
         (result) => textOf(result as CallToolResult),
-        (error: { readonly data?: { readonly retryable?: unknown } }) =>
-          String(error.data?.retryable),
+        (error: { readonly data?: { readonly reason?: unknown } }) => String(error.data?.reason),
       );
       outcomes.push(await outcome);
       await client.listTools();
     }
-    expect(outcomes.filter((each) => !/^(?:\d+|true)$/.test(each))).toEqual([]);
+    expect(outcomes.filter((each) => !/^(?:\d+|process-ended)$/.test(each))).toEqual([]);
     expect(
       Number(textOf((await client.callTool({ name: 'pid' })) as CallToolResult)),
     ).toBeGreaterThan(0);
@@ -376,11 +375,11 @@ describe('official clients', { timeout: 300_000 }, () => {
     while (begun() <= points.length) {
       const outcome = client.callTool({ name: 'pid' }).then(
         (result) => textOf(result as CallToolResult),
-        (error: unknown) => String(error),
+        (error: { readonly data?: { readonly reason?: unknown } }) => String(error.data?.reason),
       );
       outcomes.push(await outcome);
       await client.listTools();
     }
-    expect(outcomes.filter((each) => !/^\d+$|process that served/.test(each))).toEqual([]);
+    expect(outcomes.filter((each) => !/^(?:\d+|process-ended)$/.test(each))).toEqual([]);
   });
 });
