@@ -96,7 +96,7 @@ export function releaseProcess(timer: unknown): void {
 }
 
 /** Keeps the process alive until what it gives is called. */
-export function heldProcess(): () => void {
+export function keepAlive(): () => void {
   const timer = setInterval(() => {}, longestDelayMs);
   return () => clearInterval(timer);
 }
@@ -122,7 +122,7 @@ export function refuseWait(name: string, value: number): void {
  *
  * @throws {RangeError}
  */
-export function refuseDuration(name: string, value: number): void {
+export function assertDuration(name: string, value: number): void {
   if (Number.isFinite(value) && value > 0) return;
   throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
 }

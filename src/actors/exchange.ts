@@ -31,7 +31,7 @@ export interface Caller {
 }
 
 /** A question to the peer. */
-export interface RequestSpec {
+export interface OutboundRequest {
   readonly method: string;
   readonly params?: JsonObject | undefined;
   /**
@@ -86,7 +86,7 @@ export interface WorkLedger {
   /** See {@link Exchange.checkpoint}. */
   checkpoint: unknown;
   /** See {@link Exchange.once}. What is made is written before it settles. */
-  once<T>(key: string, make: MakeOnce<T>): Promise<T>;
+  once<T>(key: string, make: OnceFn<T>): Promise<T>;
   /** Settles when the time is over, counted from the first time that the work has come to this place. */
   sleep(ms: number): Promise<void>;
   /** The time by which timers go, milliseconds since 1970. */
@@ -127,7 +127,7 @@ export interface DetachedWork {
    * it looks at the work.
    */
   readonly polled: {
-    ask(question: RequestSpec): Promise<JsonObject>;
+    ask(question: OutboundRequest): Promise<JsonObject>;
     /** The work no longer waits for what it asked. */
     end(reason: string): void;
     roots(exchange: Exchange): Promise<RootsReport>;
@@ -156,8 +156,8 @@ export interface ResumableWork {
    * @param send sends the question; without it, it waits in `polled`
    */
   ask(
-    question: RequestSpec,
-    send?: (question: RequestSpec) => Promise<JsonObject>,
+    question: OutboundRequest,
+    send?: (question: OutboundRequest) => Promise<JsonObject>,
   ): Promise<JsonObject>;
   /** The session begins to end: the work is given up as soon as it only waits. */
   closing(): void;
@@ -235,14 +235,14 @@ export interface Exchange {
    *
    * @throws {TypeError} JSON cannot hold it
    */
-  once<T>(key: string, make: MakeOnce<T>): Promise<T>;
+  once<T>(key: string, make: OnceFn<T>): Promise<T>;
   /**
    * Asks the peer. What is asked in one turn goes to the peer together; what has no answer when
    * the request ends is cancelled.
    *
    * @throws {RuntimeError} CANCELLED if the request has ended already
    */
-  ask(question: RequestSpec): Promise<JsonObject>;
+  ask(question: OutboundRequest): Promise<JsonObject>;
   /**
    * Sends a notification that belongs to the request; nothing once it has ended.
    * @param reportTo gets `frame.rejected` if it cannot be sent
@@ -312,7 +312,7 @@ export interface RequestHandler {
 export const anyMethod = '*';
 
 /** A handler in place of another one: it is resumed as that is. */
-export function inPlaceOf(
+export function wrapHandler(
   { resumption, asksItself }: RequestHandler,
   run: (params: JsonObject | undefined, exchange: Exchange) => unknown,
 ): RequestHandler {
@@ -332,15 +332,15 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 /**
  * The promise of a question that is not asked. A caller that forgets it does not end the process.
  */
-export function rejectedQuestion(error: Error): Promise<never> {
-  return forgettable(Promise.reject(error));
+export function rejected(error: Error): Promise<never> {
+  return ignoreUnhandled(Promise.reject(error));
 }
 
 /**
  * A promise that may fail without anybody listening: a caller that asks and does not wait has not
  * failed.
  */
-export function forgettable<T>(promise: Promise<T>): Promise<T> {
+export function ignoreUnhandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }
@@ -349,7 +349,7 @@ export function forgettable<T>(promise: Promise<T>): Promise<T> {
  * A promise for a caller that may forget it: that does not end the process. What it fails with has
  * the frames of those who await it.
  */
-export function forCaller<T>(promise: Promise<T>): Promise<T> {
+export function withCallerStack<T>(promise: Promise<T>): Promise<T> {
   const given: Promise<T> = promise.catch((error: unknown) => {
     withCallers(error);
     // Only now: V8 follows a promise as long as a single reaction waits for it.
@@ -373,7 +373,7 @@ export interface SqlConnection {
 }
 
 /** What `context.once` gives to what it calls. */
-export interface OnceTools {
+export interface OnceContext {
   /**
    * A connection inside the transaction that writes down that this has happened: both are written or
    * neither. Only in a task that is kept in Postgres.
@@ -382,7 +382,7 @@ export interface OnceTools {
 }
 
 /** Makes a value that is made once. */
-export type MakeOnce<T> = (tools: OnceTools) => T | Promise<T>;
+export type OnceFn<T> = (tools: OnceContext) => T | Promise<T>;
 
 /**
  * What a handler makes once for its call, as JSON holds it: what it gets the first time is what it
@@ -390,10 +390,10 @@ export type MakeOnce<T> = (tools: OnceTools) => T | Promise<T>;
  *
  * @throws {TypeError} JSON cannot hold it
  */
-export async function madeOnce<T>(
+export async function runOnce<T>(
   key: string,
-  make: MakeOnce<T>,
-  tools: OnceTools = {},
+  make: OnceFn<T>,
+  tools: OnceContext = {},
 ): Promise<T> {
   const given = await make(tools);
   if (given === undefined) return given;

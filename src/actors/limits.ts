@@ -77,7 +77,7 @@ export interface ListLimits {
  * How many clients may use their bounds up, if many share one session, before others have to wait
  * for them: all together have so many times the bounds of one. See `RequestOrigin.party`.
  */
-export const fullParties = 4;
+export const maxClientsAtLimit = 4;
 
 /** Bounds of a session's tasks. */
 export interface TaskLimits {

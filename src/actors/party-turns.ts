@@ -3,7 +3,7 @@
  * another one has begun.
  */
 
-export class PartyTurns {
+export class FairSemaphore {
   readonly #maxRunning: number;
   /** What waits, by party. The party whose turn it is comes first. */
   readonly #waiting = new Map<string, Set<() => void>>();

@@ -3,7 +3,7 @@
  * together. One session has a room of its own; the sessions of an HTTP endpoint share one, because a
  * client that begins many must not get as many times the room.
  */
-import { fullParties } from './limits.ts';
+import { maxClientsAtLimit } from './limits.ts';
 
 /**
  * `inFlight`: requests that wait or run. `retained`: what outlives its request, such as a task or a
@@ -13,16 +13,16 @@ export type RoomUse = 'inFlight' | 'retained';
 
 type Held = { [use in RoomUse]: number };
 
-export class Room {
+export class MemoryBudget {
   /** Of all clients together, UTF-16 units: for ASCII, bytes. */
   readonly held: Held = { inFlight: 0, retained: 0 };
-  readonly #shares = new Map<string, Share>();
+  readonly #shares = new Map<string, Quota>();
 
-  /** The share of a client; {@link Share.leave} gives it back. @param party the principal or the address */
-  enter(party: string): Share {
+  /** The share of a client; {@link Quota.leave} gives it back. @param party the principal or the address */
+  enter(party: string): Quota {
     let share = this.#shares.get(party);
     if (!share) {
-      share = new Share(this, party);
+      share = new Quota(this, party);
       this.#shares.set(party, share);
     }
     share.users++;
@@ -40,14 +40,14 @@ export class Room {
 }
 
 /** What one client holds, in however many sessions. */
-export class Share {
+export class Quota {
   readonly held: Held = { inFlight: 0, retained: 0 };
   /** How many have entered and not left. */
   users = 0;
   readonly party: string;
-  readonly #room: Room;
+  readonly #room: MemoryBudget;
 
-  constructor(room: Room, party: string) {
+  constructor(room: MemoryBudget, party: string) {
     this.#room = room;
     this.party = party;
   }
@@ -55,7 +55,7 @@ export class Share {
   /** Whether so many bytes more would be within the bounds. @param max of one client */
   mayHold(use: RoomUse, bytes: number, max: number): boolean {
     const all = this.#room.held[use];
-    return this.held[use] + bytes <= max && all + bytes <= max * fullParties;
+    return this.held[use] + bytes <= max && all + bytes <= max * maxClientsAtLimit;
   }
 
   /** Counts bytes in, or with a negative number out. */
@@ -71,18 +71,18 @@ export class Share {
 }
 
 /** The shares of one session's clients. */
-export class Shares {
-  readonly #room: Room;
+export class Quotas {
+  readonly #room: MemoryBudget;
   readonly #own: string | undefined;
 
   /** @param own whose session it is, if it shares the room with others; then all counts towards that one */
-  constructor(room = new Room(), own?: string) {
+  constructor(room = new MemoryBudget(), own?: string) {
     this.#room = room;
     this.#own = own;
   }
 
   /** @param party see `RequestOrigin.party` */
-  enter(party: string | undefined): Share {
+  enter(party: string | undefined): Quota {
     return this.#room.enter(this.nameOf(party));
   }
 
@@ -97,9 +97,9 @@ export class Shares {
    * @param max how much of one client may be retained
    * @returns undefined, and counts nothing, if there is no room
    */
-  retain(party: string | undefined, bytes: number, max: number): Retained | undefined {
+  retain(party: string | undefined, bytes: number, max: number): Reservation | undefined {
     const share = this.enter(party);
-    if (share.mayHold('retained', bytes, max)) return new Retained(share, bytes);
+    if (share.mayHold('retained', bytes, max)) return new Reservation(share, bytes);
     share.leave();
     return undefined;
   }
@@ -111,12 +111,12 @@ export class Shares {
 }
 
 /** Something that is retained, as it is counted. */
-export class Retained {
-  #share: Share | undefined;
+export class Reservation {
+  #share: Quota | undefined;
   #bytes = 0;
 
   /** @param share is left at the {@link release} */
-  constructor(share: Share, bytes: number) {
+  constructor(share: Quota, bytes: number) {
     this.#share = share;
     this.#count(bytes);
   }

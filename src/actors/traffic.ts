@@ -9,7 +9,7 @@ import type {
   FramesToSend,
   ReaderEvent,
   ReaderInput,
-  TransportEnds,
+  TransportActors,
   WriterEvent,
   WriterInput,
 } from '../machines/peer-ports.ts';
@@ -105,7 +105,7 @@ export class Traffic {
 /** A transport, and what listens to its traffic. */
 export interface ObservedTransport {
   readonly traffic: Traffic;
-  readonly ends: TransportEnds;
+  readonly ends: TransportActors;
 }
 
 /** The reader of the transport that its input leads to. */

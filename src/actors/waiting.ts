@@ -1,5 +1,5 @@
 /** A promise with a deadline and a signal, of which nothing is left once it has settled. */
-import { heldProcess, holdProcess } from './clock.ts';
+import { keepAlive, holdProcess } from './clock.ts';
 import type { Clock } from './clock.ts';
 
 /** How a wait ends. Only the first end counts. */
@@ -40,7 +40,7 @@ export function waitFor<T>(
       reject: (error) => over(() => reject(error)),
     };
     const cancel = (): void => end.reject(cancelled(signal?.reason));
-    if (timeoutMs === Infinity) ends.push(heldProcess());
+    if (timeoutMs === Infinity) ends.push(keepAlive());
     else {
       const timer = clock.setTimeout(() => overdue?.(end), timeoutMs);
       holdProcess(timer);

@@ -19,7 +19,7 @@ export interface AskingLimits {
 }
 
 /** What the rule remembers, in the context of a machine that follows it. */
-export interface AskedItems<TItems> extends AskingLimits {
+export interface QueryState<TItems> extends AskingLimits {
   /** Answers discarded since the last publication. */
   readonly overtaken: number;
   /** The last discarded answer: newer than the published one, for use if no better one comes. */
@@ -29,36 +29,36 @@ export interface AskedItems<TItems> extends AskingLimits {
 }
 
 /** Nothing has been asked yet. */
-export const neverAsked = { overtaken: 0, discarded: undefined, failures: 0 } as const;
+export const initialQuery = { overtaken: 0, discarded: undefined, failures: 0 } as const;
 
 /** True if an overtaken answer may be discarded in favour of the next one. */
-export function mayDiscard({ overtaken, maxOvertaken }: AskedItems<unknown>): boolean {
+export function mayDiscard({ overtaken, maxOvertaken }: QueryState<unknown>): boolean {
   return overtaken < maxOvertaken;
 }
 
 /** The context after an answer was discarded. */
-export function afterDiscard<TItems>({ overtaken }: AskedItems<TItems>, items: TItems | undefined) {
+export function afterDiscard<TItems>({ overtaken }: QueryState<TItems>, items: TItems | undefined) {
   return { overtaken: overtaken + 1, discarded: items };
 }
 
 /** The context after a publication. */
-export function afterPublication({ failures }: AskedItems<unknown>, end: 'failed' | 'answered') {
-  return { ...neverAsked, failures: end === 'failed' ? failures + 1 : 0 };
+export function afterPublication({ failures }: QueryState<unknown>, end: 'failed' | 'answered') {
+  return { ...initialQuery, failures: end === 'failed' ? failures + 1 : 0 };
 }
 
 /** How long to wait before asking again, milliseconds. */
-export function retryDelayOf({ retryMs, failures }: AskedItems<unknown>): number {
+export function retryDelayOf({ retryMs, failures }: QueryState<unknown>): number {
   return retryMs * Math.min(2 ** (failures - 1), 10);
 }
 
 /** What is published, and whether it is the latest as far as the peer has said. */
-export interface Finding<TOutcome> {
+export interface QueryResult<TOutcome> {
   readonly outcome: TOutcome;
   readonly settled: boolean;
 }
 
 /** The `params` of a machine's actions, read from the outcome of its query. */
-export function findingsOf<TOutcome, TFailure>(failureOf: (error: unknown) => TFailure) {
+export function resultParams<TOutcome, TFailure>(failureOf: (error: unknown) => TFailure) {
   type Answer = { readonly event: DoneActorEvent<TOutcome> };
   type Failure = { readonly event: ErrorActorEvent };
   return {

@@ -251,7 +251,7 @@ export interface InputScope {
 }
 
 /** The two actors that carry a transport's messages. The session or the connection starts them. */
-export interface TransportEnds {
+export interface TransportActors {
   readonly reader: Port<ReaderEvent, ReaderInput>;
   readonly writer: Port<WriterEvent, WriterInput>;
 }
@@ -259,7 +259,7 @@ export interface TransportEnds {
 /** What leads a shared machine's reader and writer to their transport. */
 interface TransportInput extends InputScope {
   /** The ends of a connection's channel. A session's are in its scope. */
-  readonly ends?: TransportEnds;
+  readonly ends?: TransportActors;
 }
 
 /** What a transport's writer begins with. */

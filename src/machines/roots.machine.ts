@@ -22,12 +22,12 @@ import type { RelatedRequest } from '../protocol/frames.ts';
 import {
   afterDiscard,
   afterPublication,
-  findingsOf,
+  resultParams,
   mayDiscard,
-  neverAsked,
+  initialQuery,
   retryDelayOf,
 } from './overtaken-answers.ts';
-import type { AskedItems, AskingLimits, Finding } from './overtaken-answers.ts';
+import type { QueryState, AskingLimits, QueryResult } from './overtaken-answers.ts';
 import { rootsFailureOf } from '../protocol/roots.ts';
 import type { Root, RootsFailure, RootsReport } from '../protocol/roots.ts';
 import type { Ref } from './port.ts';
@@ -101,7 +101,7 @@ export const rootsTags = [
 
 export type RootsTag = (typeof rootsTags)[number];
 
-export interface RootsContext extends AskInput, RootsInput, AskedItems<readonly Root[]> {
+export interface RootsContext extends AskInput, RootsInput, QueryState<readonly Root[]> {
   readonly report: RootsReport | undefined;
 }
 
@@ -128,7 +128,7 @@ type Published =
 
 function nextReport(
   { report: previous, discarded }: RootsContext,
-  finding: Finding<Published>,
+  finding: QueryResult<Published>,
 ): RootsReport {
   const { outcome, settled } = finding;
   const generation = (previous?.generation ?? 0) + 1;
@@ -147,7 +147,7 @@ function nextReport(
   }
 }
 
-const found = findingsOf<AskOutcome, Published>((error) => {
+const found = resultParams<AskOutcome, Published>((error) => {
   const problem = textOfError(error instanceof Error ? error.message : error);
   return { kind: 'failed', problem, failure: rootsFailureOf(error) };
 });
@@ -172,7 +172,7 @@ export const rootsMachine = setup({
       const { error } = event as { readonly error?: unknown };
       return error instanceof RuntimeError && error.code === 'INVALID_RESPONSE';
     },
-    isUnsupported: (_, { outcome }: Pick<Finding<AskOutcome>, 'outcome'>) =>
+    isUnsupported: (_, { outcome }: Pick<QueryResult<AskOutcome>, 'outcome'>) =>
       outcome.kind === 'unsupported',
   },
   delays: {
@@ -183,11 +183,11 @@ export const rootsMachine = setup({
     askFor: assign((_, { relatedTo }: { readonly relatedTo: RelatedRequest | undefined }) => ({
       relatedTo,
     })),
-    discard: assign(({ context }, { outcome }: Pick<Finding<AskOutcome>, 'outcome'>) => ({
+    discard: assign(({ context }, { outcome }: Pick<QueryResult<AskOutcome>, 'outcome'>) => ({
       ...afterDiscard(context, outcome.kind === 'answered' ? outcome.roots : undefined),
       relatedTo: undefined,
     })),
-    publish: enqueueActions(({ context, enqueue }, finding: Finding<Published>) => {
+    publish: enqueueActions(({ context, enqueue }, finding: QueryResult<Published>) => {
       const report = nextReport(context, finding);
       const end = report.status === 'failed' ? 'failed' : 'answered';
       enqueue.assign({ report, ...afterPublication(context, end), relatedTo: undefined });
@@ -199,7 +199,7 @@ export const rootsMachine = setup({
   context: ({ input }) => ({
     relatedTo: undefined,
     report: undefined,
-    ...neverAsked,
+    ...initialQuery,
     ...input,
   }),
   initial: 'unasked',

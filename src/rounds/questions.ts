@@ -2,8 +2,8 @@
  * The questions that a call asks its client by ending: one question from its asking to its answer,
  * and all questions of a call with the answers so far.
  */
-import { forgettable, madeOnce } from '../actors/exchange.ts';
-import type { Exchange, MakeOnce, RequestSpec } from '../actors/exchange.ts';
+import { ignoreUnhandled, runOnce } from '../actors/exchange.ts';
+import type { Exchange, OnceFn, OutboundRequest } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
 import type { RootsReport, RootsResolver } from '../protocol/roots.ts';
@@ -18,7 +18,7 @@ import { declaresRoots, readRootsResult } from '../protocol/roots.ts';
 import type { RequestState, StateSealer, StatedQuestion } from './request-state.ts';
 
 export class RoundQuestion {
-  readonly spec: RequestSpec;
+  readonly spec: OutboundRequest;
   /** For people: which question this is. */
   readonly label: string;
   /** Rejects with a `RuntimeError`. */
@@ -34,7 +34,7 @@ export class RoundQuestion {
   #reject!: (error: RuntimeError) => void;
 
   /** @param patienceMs when the call ends at the latest, milliseconds from now */
-  constructor(spec: RequestSpec, clock: Clock, patienceMs: number) {
+  constructor(spec: OutboundRequest, clock: Clock, patienceMs: number) {
     this.spec = spec;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -63,7 +63,7 @@ export class RoundQuestion {
   fail(error: RuntimeError): void {
     if (this.state !== 'open') return;
     this.#end('failed');
-    void forgettable(this.result);
+    void ignoreUnhandled(this.result);
     this.#reject(error);
   }
 
@@ -168,7 +168,7 @@ export class CallQuestions {
   }
 
   /** @returns the promise of the answer; undefined if too many questions are open */
-  ask(spec: RequestSpec, { clock, limits }: QuestionBounds): Promise<JsonObject> | undefined {
+  ask(spec: OutboundRequest, { clock, limits }: QuestionBounds): Promise<JsonObject> | undefined {
     if (this.#open.length >= limits.maxPending) return undefined;
     const question = new RoundQuestion(spec, clock, limits.suspendedCallTimeoutMs);
     this.#open.push(question);
@@ -252,7 +252,7 @@ export class CallQuestions {
   }
 
   /** Asks to have URLs opened, for a handler that has ended: nothing waits for the answers. */
-  async demand(specs: readonly RequestSpec[], clock: Clock): Promise<readonly RoundQuestion[]> {
+  async demand(specs: readonly OutboundRequest[], clock: Clock): Promise<readonly RoundQuestion[]> {
     const questions = specs.map((spec) => new RoundQuestion(spec, clock, Infinity));
     await Promise.all(questions.map((question) => this.#takePrint(question)));
     for (const question of questions) this.#claim(question);
@@ -304,7 +304,7 @@ export class CallQuestions {
   }
 
   /** See {@link Exchange.once}. */
-  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
+  once<T>(key: string, make: OnceFn<T>): Promise<T> {
     const known = this.#made.get(key);
     if (known) return known as Promise<T>;
     const making = this.#make(key, make);
@@ -314,8 +314,8 @@ export class CallQuestions {
     return making;
   }
 
-  async #make<T>(key: string, make: MakeOnce<T>): Promise<T> {
-    const value = await madeOnce(key, make);
+  async #make<T>(key: string, make: OnceFn<T>): Promise<T> {
+    const value = await runOnce(key, make);
     this.#values.set(key, value);
     return value;
   }
@@ -332,7 +332,7 @@ function malformed({ key }: RoundQuestion, fault: string): ProtocolError {
  */
 export async function askForRoots(
   { request: { peer }, signal }: Exchange,
-  ask: (question: RequestSpec) => Promise<JsonObject>,
+  ask: (question: OutboundRequest) => Promise<JsonObject>,
   resolve: RootsResolver | undefined,
 ): Promise<RootsReport> {
   if (!declaresRoots(peer.capabilities)) return undeclaredRoots;

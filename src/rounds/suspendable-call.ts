@@ -6,15 +6,15 @@
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
-import { isThenable, rejectedQuestion } from '../actors/exchange.ts';
+import { isThenable, rejected } from '../actors/exchange.ts';
 import type {
   CalledRequest,
   DetachedWork,
   EndWork,
   Exchange,
-  MakeOnce,
+  OnceFn,
   RequestHandler,
-  RequestSpec,
+  OutboundRequest,
   TaskHandle,
 } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
@@ -201,20 +201,20 @@ export class SuspendableCall implements Exchange {
 
   // Asking.
 
-  ask(spec: RequestSpec): Promise<JsonObject> {
+  ask(spec: OutboundRequest): Promise<JsonObject> {
     if (!this.is('asking')) {
       const message = `${spec.method} was not asked: the call that it belongs to has ended`;
-      return rejectedQuestion(new RuntimeError('CANCELLED', message));
+      return rejected(new RuntimeError('CANCELLED', message));
     }
     if (spec.signal?.aborted) {
       const message = `${spec.method} was not asked: it was cancelled before`;
-      return rejectedQuestion(new RuntimeError('CANCELLED', message));
+      return rejected(new RuntimeError('CANCELLED', message));
     }
     const { scope } = this.#keeper;
     const answer = this.#asked.ask(spec, scope);
     if (!answer) {
       const message = `${spec.method} was not asked: ${scope.limits.maxPending} questions of the call are open`;
-      return rejectedQuestion(new RuntimeError('LIMIT_EXCEEDED', message));
+      return rejected(new RuntimeError('LIMIT_EXCEEDED', message));
     }
     if (this.#move({ type: 'question.asked' })) this.#gather();
     return answer;
@@ -230,7 +230,7 @@ export class SuspendableCall implements Exchange {
     ));
   }
 
-  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
+  once<T>(key: string, make: OnceFn<T>): Promise<T> {
     return this.#asked.once(key, make);
   }
 

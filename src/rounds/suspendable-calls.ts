@@ -6,9 +6,9 @@
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
 import type { CallRounds, Exchange, RequestHandler, SuspendedCall } from '../actors/exchange.ts';
-import { fullParties } from '../actors/limits.ts';
+import { maxClientsAtLimit } from '../actors/limits.ts';
 import type { RetentionLimits } from '../actors/limits.ts';
-import type { Retained, Shares } from '../actors/room.ts';
+import type { Reservation, Quotas } from '../actors/room.ts';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import { textLength } from '../protocol/codec.ts';
 import { RuntimeError, fromWireError, shuttingDown } from '../protocol/errors.ts';
@@ -23,7 +23,7 @@ import type { SuspendableCallKeeper, SuspendableCallScope } from './suspendable-
 export interface SuspendableCallsOptions extends SuspendableCallScope {
   readonly limits: SuspendableCallScope['limits'] & RetentionLimits;
   /** The shares against which the memory of waiting calls is counted. */
-  readonly shares: Shares;
+  readonly shares: Quotas;
   readonly report: Report<ActorFactName>;
   /**
    * `keep`: a handler that asks is kept and continues. `replay`: it is always run again, as in
@@ -46,7 +46,7 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
   readonly #calls = new Map<string, SuspendableCall>();
   readonly #waiting = new WaitingCalls();
   /** The memory counted for each call. */
-  readonly #retained = new WeakMap<SuspendableCall, Retained>();
+  readonly #retained = new WeakMap<SuspendableCall, Reservation>();
   /** The calls whose handlers have not settled. */
   readonly #unsettled = new Set<SuspendableCall>();
   /** Whether retries are served; once the session ends, the error that refuses them. */
@@ -350,7 +350,7 @@ class WaitingCalls {
   excess(call: SuspendableCall, max: number): SuspendableCall | undefined {
     const own = this.#calls.get(call)?.among;
     if (own && own.size > max) return own.values().next().value;
-    if (this.#calls.size <= max * fullParties) return undefined;
+    if (this.#calls.size <= max * maxClientsAtLimit) return undefined;
     let most = own;
     for (const calls of this.#parties.values()) if (calls.size > (most?.size ?? 0)) most = calls;
     return most?.values().next().value;

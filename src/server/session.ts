@@ -6,7 +6,7 @@ import type { AnyActorRef, AnyStateMachine } from 'xstate';
 import { pingPeer } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
 import { isThenable } from '../actors/exchange.ts';
-import { heldProcess, holdProcess, refuseDuration, refuseWait } from '../actors/clock.ts';
+import { keepAlive, holdProcess, assertDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { closingChart } from './closing.machine.ts';
 import type { ClosingSnapshot } from './closing.machine.ts';
@@ -246,7 +246,7 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   get closed(): Promise<CloseCause> {
-    if (this.#closing.value !== 'closed') this.#releaseProcess ??= heldProcess();
+    if (this.#closing.value !== 'closed') this.#releaseProcess ??= keepAlive();
     return this.#ended;
   }
 
@@ -328,7 +328,7 @@ export class ServedSession extends SessionScope implements McpSession {
     timeoutMs = this.limits.keepaliveTimeoutMs,
     signal,
   }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}): Promise<number> {
-    refuseDuration('timeoutMs', timeoutMs);
+    assertDuration('timeoutMs', timeoutMs);
     if (this.state === 'closed') {
       throw new RuntimeError('TRANSPORT_CLOSED', 'The session has ended: nobody can be pinged');
     }

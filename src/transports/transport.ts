@@ -10,7 +10,7 @@ import type {
 } from '../machines/peer-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { TransportLimits } from '../actors/limits.ts';
-import type { Shares } from '../actors/room.ts';
+import type { Quotas } from '../actors/room.ts';
 import type { ActorlessClient } from '../machines/session-ports.ts';
 
 /** The names of the facts that transports report. */
@@ -36,7 +36,7 @@ export interface TransportActors {
 /** The actors of a session at an endpoint that has many. */
 export interface SharingActors extends TransportActors {
   /** The session shares its bounds in bytes with others. By default it has them to itself. */
-  readonly shares: Shares;
+  readonly shares: Quotas;
   /** Its client, if that is known already: it can be served without these actors. */
   readonly known?: ActorlessClient | undefined;
   /** Told once the session has ended, whether it had actors or not. */

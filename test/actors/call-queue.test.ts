@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CallQueue, CallPlaces } from '../../src/actors/router/call-queue.ts';
-import { Shares } from '../../src/actors/room.ts';
+import { CallQueue, ConcurrencyLimit } from '../../src/actors/router/call-queue.ts';
+import { Quotas } from '../../src/actors/room.ts';
 import { Call } from '../../src/actors/router/call.ts';
 import { clientId } from './ids.ts';
 
@@ -26,8 +26,8 @@ function startQueue(
   const started: Call[] = [];
   const run = (each: Call) => void started.push(each);
   const bounds = { maxRunning, maxWaiting, maxWaitingBytes, maxRunningBytes };
-  const places = new CallPlaces(bounds, 1);
-  const shares = new Shares();
+  const places = new ConcurrencyLimit(bounds, 1);
+  const shares = new Quotas();
   const queue = new CallQueue(bounds, shares.enter(undefined), { run }, places);
   /** Ends a call as the router does. */
   const end = (each: Call) => {
@@ -149,10 +149,10 @@ describe('the queue of calls', () => {
     let deepest = 0;
     let count = 0;
     const bounds = { maxRunning: 1, maxWaiting: 100_000, maxWaitingBytes: 1, maxRunningBytes: 1 };
-    const places = new CallPlaces(bounds, 1);
+    const places = new ConcurrencyLimit(bounds, 1);
     const queue: CallQueue = new CallQueue(
       bounds,
-      new Shares().enter(undefined),
+      new Quotas().enter(undefined),
       {
         run: (each) => {
           deepest = Math.max(deepest, ++depth);

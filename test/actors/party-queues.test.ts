@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { PartyQueues, CallPlaces } from '../../src/actors/router/call-queue.ts';
-import { Shares } from '../../src/actors/room.ts';
+import { FairCallQueue, ConcurrencyLimit } from '../../src/actors/router/call-queue.ts';
+import { Quotas } from '../../src/actors/room.ts';
 import { Call } from '../../src/actors/router/call.ts';
 import { clientId } from './ids.ts';
 
@@ -24,9 +24,9 @@ const call = (party: string, id: number): Call =>
 function start(maxRunning: number, maxWaiting: number) {
   const started: Call[] = [];
   const bounds = { maxRunning, maxWaiting, maxWaitingBytes: 1000, maxRunningBytes: 1000 };
-  const places = new CallPlaces(bounds);
+  const places = new ConcurrencyLimit(bounds);
   const run = (each: Call) => void started.push(each);
-  const queues = new PartyQueues(bounds, new Shares(), { run }, places);
+  const queues = new FairCallQueue(bounds, new Quotas(), { run }, places);
   const add = (party: string, id: number) => queues.of(party).add(call(party, id));
   const end = (each: Call | undefined) => {
     const party = each?.origin?.party;

@@ -1,9 +1,9 @@
 import { gate, flush } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { PartyTurns } from '../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../src/actors/party-turns.ts';
 
 /** Work that ends when it is told to, and notes when it begins. */
-function work(turns: PartyTurns) {
+function work(turns: FairSemaphore) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   return {
@@ -26,7 +26,7 @@ function work(turns: PartyTurns) {
 }
 
 test('no more is done at once than there are places, in the order of coming', async () => {
-  const turns = new PartyTurns(2);
+  const turns = new FairSemaphore(2);
   const { begun, begin, end } = work(turns);
   const all = ['a', 'b', 'c', 'd'].map((name) => begin(name));
   expect(begun).toEqual(['a', 'b']);
@@ -40,7 +40,7 @@ test('no more is done at once than there are places, in the order of coming', as
 });
 
 test('a party does not wait behind all that another one has begun', async () => {
-  const { begun, begin, end } = work(new PartyTurns(1));
+  const { begun, begin, end } = work(new FairSemaphore(1));
   const all = [begin('a1', undefined, 'a'), begin('a2', undefined, 'a')];
   all.push(begin('a3', undefined, 'a'), begin('b1', undefined, 'b'));
   for (const name of ['a1', 'a2', 'b1', 'a3']) await end(name);
@@ -49,7 +49,7 @@ test('a party does not wait behind all that another one has begun', async () => 
 });
 
 test('what is given up while it waits is not begun, and loses nobody a place', async () => {
-  const turns = new PartyTurns(1);
+  const turns = new FairSemaphore(1);
   const { begun, begin, end } = work(turns);
   const first = begin('first');
   const controller = new AbortController();
@@ -71,7 +71,7 @@ test('what is given up while it waits is not begun, and loses nobody a place', a
 });
 
 test('work that fails gives its place back', async () => {
-  const turns = new PartyTurns(1);
+  const turns = new FairSemaphore(1);
   const failed = () => Promise.reject(new Error('no'));
   await expect(turns.run(failed)).rejects.toThrow('no');
   expect(await turns.run(() => Promise.resolve('done'))).toBe('done');

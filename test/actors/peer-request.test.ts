@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AskedRequest, requestPeer, sendAsked } from '../../src/actors/correlation/peer-request.ts';
-import type { RequestSpec } from '../../src/actors/exchange.ts';
+import type { OutboundRequest } from '../../src/actors/exchange.ts';
 import type { Ref } from '../../src/machines/port.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import { startCorrelation } from './peer-requests.ts';
@@ -37,7 +37,7 @@ function countedSignal() {
 /** A request of somebody who keeps those that have no outcome. */
 function ask(
   correlation: Ref<CorrelationEvent>,
-  given: RequestSpec,
+  given: OutboundRequest,
   open = new Set<AskedRequest>(),
 ) {
   const settled = (request: AskedRequest) => void open.delete(request);

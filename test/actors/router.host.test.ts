@@ -1,4 +1,4 @@
-import { Shares } from '../../src/actors/room.ts';
+import { Quotas } from '../../src/actors/room.ts';
 import { SimulatedClock } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
@@ -41,7 +41,7 @@ function startHost(
       maxWaitingBytes: 1_000_000,
       maxRunningBytes: 1_000_000,
     },
-    shares: new Shares(),
+    shares: new Quotas(),
     clock: new SimulatedClock(),
     requestIds,
     peer: 'server' as const,

@@ -1,5 +1,5 @@
 /** A router alone: what it is told, what it sends. */
-import { Shares } from '../../src/actors/room.ts';
+import { Quotas } from '../../src/actors/room.ts';
 import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
 import { serverSide } from '../../src/actors/router/server-side.ts';
@@ -35,7 +35,7 @@ export function startRouter(
       maxWaitingBytes: 1_000_000,
       maxRunningBytes: 1_000_000,
     },
-    shares: new Shares(),
+    shares: new Quotas(),
     clock,
     requestIds: ids,
     peer: 'client' as const,

@@ -1,7 +1,7 @@
 /** Rounds under test on their own: each request stands alone, as the router would run it. */
-import type { Exchange, RequestHandler, RequestSpec } from '../../src/actors/exchange.ts';
+import type { Exchange, RequestHandler, OutboundRequest } from '../../src/actors/exchange.ts';
 import type { Fact } from '../../src/actors/facts.ts';
-import { Shares } from '../../src/actors/room.ts';
+import { Quotas } from '../../src/actors/room.ts';
 import { isJsonObject } from '../../src/protocol/classify.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
@@ -14,7 +14,7 @@ import { clientId } from '../actors/ids.ts';
 export const accepted = (name: string): JsonObject => ({ action: 'accept', content: { name } });
 
 /** A form's question to the client, which takes any name but the empty one. */
-export function form(message: string): RequestSpec {
+export function form(message: string): OutboundRequest {
   return {
     method: 'elicitation/create',
     params: { mode: 'form', message },
@@ -58,7 +58,7 @@ export function startRounds(
   const options: SuspendableCallsOptions = {
     clock,
     sealer: stateSealer('server'),
-    shares: new Shares(),
+    shares: new Quotas(),
     report: (fact) => void facts.push(fact),
     timeOfDay: () => clock.now(),
     randomId: () => `run-${++ids}`,

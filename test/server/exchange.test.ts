@@ -1,7 +1,7 @@
 /** The handler's context over an exchange that is no call: no session, no correlation, no roots machine stands behind it. */
 import { SimulatedClock } from 'xstate';
 import { describe, expect, test, vi } from 'vitest';
-import type { Exchange, RequestSpec } from '../../src/actors/exchange.ts';
+import type { Exchange, OutboundRequest } from '../../src/actors/exchange.ts';
 import type { Clock } from '../../src/actors/clock.ts';
 import type { RootsReport } from '../../src/protocol/roots.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
@@ -28,7 +28,7 @@ const answers: { readonly [method: string]: JsonObject } = {
 
 /** A context, what was asked and said through its exchange, and how often the client's capabilities were looked at. */
 function contextOver(capabilities: JsonObject = everything, origin?: RequestOrigin) {
-  const asked: RequestSpec[] = [];
+  const asked: OutboundRequest[] = [];
   const said: [method: string, params: JsonObject][] = [];
   const lacking = vi.fn(latestHandshake.lacking.bind(latestHandshake));
   const dialect = Object.assign(Object.create(latestHandshake) as typeof latestHandshake, {

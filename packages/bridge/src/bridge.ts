@@ -13,7 +13,7 @@ import { defineUpstream } from './upstreams.ts';
 import type { CallCounts } from '../../http/src/nodes/stores.ts';
 import { createMcpServer } from '../../../src/server/create-server.ts';
 import type { McpServer } from '../../../src/server/create-server.ts';
-import { refuseDuration, systemClock } from '../../../src/actors/clock.ts';
+import { assertDuration, systemClock } from '../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../src/actors/limits.ts';
 import { configInvalid } from '../../client/src/hosts/config-problem.ts';
 import { readHosts } from '../../client/src/hosts/hosts-file.ts';
@@ -158,7 +158,7 @@ export function bridge(
     ...connecting
   } = options;
   keepNumberTexts();
-  refuseDuration('patienceMs', patienceMs);
+  assertDuration('patienceMs', patienceMs);
   refuseTrust(trust, lock);
   const faults = policies ? faultsOfPolicies(policies) : [];
   if (faults.length > 0) throw new TypeError(faults.join('\n'));

@@ -6,7 +6,7 @@
  */
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { Fact } from '../../../src/actors/facts.ts';
-import { defaultLimits, fullParties } from '../../../src/actors/limits.ts';
+import { defaultLimits, maxClientsAtLimit } from '../../../src/actors/limits.ts';
 import { untoldCapabilities } from '../../client/src/asked/answers.ts';
 import { DialogPlaces, roundsAfter } from '../../client/src/asked/input-rounds.ts';
 import type { RoundsCall, RoundsHost } from '../../client/src/asked/input-rounds.ts';
@@ -324,7 +324,7 @@ export class BridgedServer {
   #refuseBeyondShare(size: number): void {
     const open = this.#openBytes;
     const max = this.#maxQueuedBytes;
-    if (open === 0 || open + size <= max / fullParties) return;
+    if (open === 0 || open + size <= max / maxClientsAtLimit) return;
     // Requests of this turn are open, and not queued yet.
     const queued = queuedBytesOf(this.#open);
     if (queued + open <= max / 2) return;

@@ -12,7 +12,7 @@ import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { ServerState } from '../../../src/protocol/implementation.ts';
 import { declaresRoots } from '../../../src/protocol/roots.ts';
 import type { Task } from '../../../src/protocol/tasks.ts';
-import { fullParties } from '../../../src/actors/limits.ts';
+import { maxClientsAtLimit } from '../../../src/actors/limits.ts';
 import type { Limits } from '../../../src/actors/limits.ts';
 import type { WorkStanding } from '../../../src/actors/exchange.ts';
 import type { RoomUse } from '../../../src/actors/room.ts';
@@ -209,9 +209,9 @@ function taskDump(task: KeptTaskView, timeOfDay: string): TaskDump {
   };
 }
 
-/** @param level has the bound of one client; see {@link fullParties} */
+/** @param level has the bound of one client; see {@link maxClientsAtLimit} */
 function sharedLevel({ count, max }: Level): SharedLevel {
-  return { count, max: max * fullParties, maxOfEach: max };
+  return { count, max: max * maxClientsAtLimit, maxOfEach: max };
 }
 
 /** There is no machine if the client declares no roots, or if they have not been needed yet. */

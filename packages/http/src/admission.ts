@@ -2,7 +2,7 @@
  * For how long a stream may go on with the token that it was opened with: until that expires, or is
  * refused when it is looked at again.
  */
-import { PartyTurns } from '../../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../../src/actors/party-turns.ts';
 import type { Authorization, AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import type { RequestToAuthorize } from './auth/bearer-token.ts';
 import type { TokenLimits } from './auth/options.ts';
@@ -104,14 +104,14 @@ export class Rechecks {
   readonly #report: HttpReport;
   /** The endpoint's clock, milliseconds. */
   readonly now: () => number;
-  readonly #turns: PartyTurns;
+  readonly #turns: FairSemaphore;
 
   constructor(authorizer: Authorizer, now: () => number, report: HttpReport) {
     this.#authorizer = authorizer;
     this.#report = report;
     this.now = now;
     const { maxRechecks } = authorizer.limits;
-    this.#turns = new PartyTurns(maxRechecks);
+    this.#turns = new FairSemaphore(maxRechecks);
   }
 
   get limits(): TokenLimits {

@@ -2,7 +2,7 @@
  * Bodies that are being read. What has come of them is bounded, for each client and for all together,
  * and each has to come to its end in time.
  */
-import { fullParties } from '../../../src/actors/limits.ts';
+import { maxClientsAtLimit } from '../../../src/actors/limits.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { HttpLimits } from './options.ts';
 import { notListed } from './maintenance.ts';
@@ -62,7 +62,7 @@ export class Bodies {
       const message = `This client has sent ${sender.bytes} bytes of bodies that are not at their end, and may send ${maxUnfinishedBytes}; try again later`;
       return body.refuse(busy(message));
     }
-    if (this.#bytes <= Math.max(fullParties * maxUnfinishedBytes, maxBodyBytes)) return;
+    if (this.#bytes <= Math.max(maxClientsAtLimit * maxUnfinishedBytes, maxBodyBytes)) return;
     const message = 'Too many bodies are not at their end; try again later';
     this.#largest()?.refuse(busy(message));
   }

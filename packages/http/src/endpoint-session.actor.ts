@@ -3,7 +3,7 @@
  * and streams take what it says itself. Where each frame goes is decided by the kind of session.
  */
 import type { ActorFactName, Report } from '../../../src/actors/facts.ts';
-import type { Shares } from '../../../src/actors/room.ts';
+import type { Quotas } from '../../../src/actors/room.ts';
 import type { HttpRequestsView, HttpSessionView } from '../../../src/actors/writer/http-view.ts';
 import { tellUnserializable } from '../../../src/actors/writer/outbound-flow.ts';
 import { plainActor } from '../../../src/machines/port.ts';
@@ -48,7 +48,7 @@ export abstract class EndpointSession {
   drop(_request: AnsweredInput): void {}
 
   /** The two actors of its transport. @param client if it may be served without them */
-  protected actors(report: Report, shares: Shares, client?: InitializedClient): SharingActors {
+  protected actors(report: Report, shares: Quotas, client?: InitializedClient): SharingActors {
     this.report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.router = input.router;

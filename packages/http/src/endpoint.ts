@@ -12,7 +12,7 @@ import type { InboundFrame } from '../../../src/protocol/frames.ts';
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../src/actors/limits.ts';
-import { Room } from '../../../src/actors/room.ts';
+import { MemoryBudget } from '../../../src/actors/room.ts';
 import { Method } from '../../../src/protocol/methods.ts';
 import { nodeOf } from '../../../src/rounds/request-state.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';
@@ -81,7 +81,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
   readonly report: HttpReport;
   readonly upkeep: Maintenance;
   readonly bodies: Bodies;
-  readonly room = new Room();
+  readonly room = new MemoryBudget();
   readonly authorization: RequestAuthorization | undefined;
   readonly #sessions: HttpSessions;
   /** Serves the deprecated transport, if it is wanted. */

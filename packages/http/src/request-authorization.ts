@@ -5,7 +5,7 @@
  * @see MCP 2025-11-25, basic/authorization; docs/decisions/18-scopes-are-checked-first.md
  */
 import type { Clock } from '../../../src/actors/clock.ts';
-import type { Room } from '../../../src/actors/room.ts';
+import type { MemoryBudget } from '../../../src/actors/room.ts';
 import type { InboundFrame, JsonObject } from '../../../src/protocol/frames.ts';
 import { Rechecks, TokenAdmission, tellUnknown } from './admission.ts';
 import { authorization } from './auth/authorizer.ts';
@@ -91,7 +91,7 @@ export interface EndpointHome extends ExchangeHome {
   /** Undefined if everybody may use the endpoint. */
   readonly authorization: RequestAuthorization | undefined;
   /** What the endpoint holds of its clients. */
-  readonly room: Room;
+  readonly room: MemoryBudget;
   /** The name of this node; undefined if it is alone. */
   readonly node: string | undefined;
   readonly isClosing: boolean;

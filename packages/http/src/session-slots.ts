@@ -2,8 +2,8 @@
  * Whose share of an endpoint's bounds a request counts towards, and who gives up a place if there is
  * none left.
  */
-import { Shares } from '../../../src/actors/room.ts';
-import type { Room } from '../../../src/actors/room.ts';
+import { Quotas } from '../../../src/actors/room.ts';
+import type { MemoryBudget } from '../../../src/actors/room.ts';
 import { addressParty } from '../../../src/protocol/address-party.ts';
 import type { Principal } from '../../../src/protocol/request-origin.ts';
 
@@ -22,7 +22,7 @@ export function clientKeyOf({
 export interface ClientKey {
   readonly name: string;
   /** What all that is theirs holds in memory counts towards these. */
-  readonly shares: Shares;
+  readonly shares: Quotas;
   /** How many places they have. */
   size: number;
 }
@@ -47,19 +47,19 @@ export interface SlotHolder {
 /** A number of places, of which nobody keeps the others out by taking many. */
 export class SessionSlots<T extends SlotHolder> {
   readonly #max: number;
-  readonly #room: Room;
+  readonly #room: MemoryBudget;
   readonly #taken = new Set<T>();
   readonly #parties = new Map<string, ClientKey>();
 
   /** @param room what the endpoint holds of its clients */
-  constructor(max: number, room: Room) {
+  constructor(max: number, room: MemoryBudget) {
     this.#max = max;
     this.#room = room;
   }
 
   /** The party of this name, to which places are counted. */
   party(name: string): ClientKey {
-    return this.#parties.get(name) ?? { name, size: 0, shares: new Shares(this.#room, name) };
+    return this.#parties.get(name) ?? { name, size: 0, shares: new Quotas(this.#room, name) };
   }
 
   add(placed: T): void {

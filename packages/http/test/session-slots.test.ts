@@ -4,7 +4,7 @@ import { createMcpServer, defineTool } from '../../../src/index.ts';
 import type { Tool } from '../../../src/index.ts';
 import { httpHandler } from '../src/index.ts';
 import type { HttpHandler, HttpOptions } from '../src/index.ts';
-import { Room } from '../../../src/actors/room.ts';
+import { MemoryBudget } from '../../../src/actors/room.ts';
 import { SessionSlots } from '../src/session-slots.ts';
 import type { Claim, SlotHolder } from '../src/session-slots.ts';
 import { gate } from '../../testing/src/index.ts';
@@ -32,7 +32,7 @@ test.each([
 
 describe('places', () => {
   function places(max: number) {
-    const all = new SessionSlots<SlotHolder>(max, new Room());
+    const all = new SessionSlots<SlotHolder>(max, new MemoryBudget());
     const evicted: string[] = [];
     let usedAt = 0;
     const take = (name: string, claim: Claim) => {

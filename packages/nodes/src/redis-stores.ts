@@ -1,4 +1,4 @@
-import { refuseDuration } from '../../../src/actors/clock.ts';
+import { assertDuration } from '../../../src/actors/clock.ts';
 import { storeLimits } from '../../http/src/nodes/stores.ts';
 import type { StoreLimits, Stores } from '../../http/src/nodes/stores.ts';
 import { createSocket } from 'node:dgram';
@@ -46,7 +46,7 @@ const durations = ['commandTimeoutMs', 'leaseMs'] as const;
  */
 export async function redisStores(given: RedisStoresOptions): Promise<Stores> {
   const options = { ...defaultRedisOptions, ...given };
-  for (const name of durations) refuseDuration(name, options[name]);
+  for (const name of durations) assertDuration(name, options[name]);
   const { leaseMs, commandTimeoutMs } = options;
   const limits = storeLimits(given.limits);
   const keys = new Keys(options.prefix);

@@ -6,7 +6,7 @@
  * that are gone or belong to somebody else by now, which is found out when they are claimed. Elsewhere one script
  * parks a task, or answers and wakes it.
  */
-import { refuseDuration } from '../../../src/actors/clock.ts';
+import { assertDuration } from '../../../src/actors/clock.ts';
 import type {
   AnyClaim,
   ClaimRequest,
@@ -48,7 +48,7 @@ export interface RedisTaskStoreOptions extends Partial<
  */
 export async function redisTaskStore(given: RedisTaskStoreOptions): Promise<TaskStore> {
   const options = { ...defaultRedisOptions, leaseMs: 30_000, ...given };
-  for (const name of ['commandTimeoutMs', 'leaseMs'] as const) refuseDuration(name, options[name]);
+  for (const name of ['commandTimeoutMs', 'leaseMs'] as const) assertDuration(name, options[name]);
   const { leaseMs, commandTimeoutMs } = options;
   const keys = new Keys(options.prefix);
   // A process that lives asks for something a few times in a lease.

@@ -9,9 +9,9 @@ import type {
   DetachedWork,
   EndWork,
   Exchange,
-  MakeOnce,
+  OnceFn,
   RequestHandler,
-  RequestSpec,
+  OutboundRequest,
   TaskHandle,
 } from '../../../src/actors/exchange.ts';
 import type { RootsReport } from '../../../src/protocol/roots.ts';
@@ -165,7 +165,7 @@ class RecordedExchange implements Exchange {
     });
   }
 
-  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
+  once<T>(key: string, make: OnceFn<T>): Promise<T> {
     return this.#exchange.once(key, make);
   }
 
@@ -173,10 +173,10 @@ class RecordedExchange implements Exchange {
     return this.#exchange.hasEnded;
   }
 
-  ask(question: RequestSpec): Promise<JsonObject> {
+  ask(question: OutboundRequest): Promise<JsonObject> {
     const [timeline, call, ask] = [this.#timeline, this.#call, ++this.#asked];
     const { method, params, timeoutMs, maxTotalMs, onProgress, accepts } = question;
-    const recorded: RequestSpec = {
+    const recorded: OutboundRequest = {
       ...question,
       signal: timeline.signal(question.signal, (withdrawn) => ({ call, ask, withdrawn })),
       onProgress:

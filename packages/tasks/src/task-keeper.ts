@@ -3,7 +3,7 @@
  * others do to them, and goes on with what is due, and with what processes have left that have ended.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
-import type { MakeOnce } from '../../../src/actors/exchange.ts';
+import type { OnceFn } from '../../../src/actors/exchange.ts';
 import type { Report } from '../../../src/actors/facts.ts';
 import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
 import { ErrorCode, errorResponse, textOfError } from '../../../src/protocol/errors.ts';
@@ -295,7 +295,7 @@ export class TaskKeeper implements TaskWriter {
   get appendWith() {
     const { store } = this.#options;
     if (!store.appendWith) return undefined;
-    return async (claim: TaskClaim, key: string, make: MakeOnce<string>): Promise<TaskWritten> =>
+    return async (claim: TaskClaim, key: string, make: OnceFn<string>): Promise<TaskWritten> =>
       (await store.appendWith?.(claim, key, async (sql) => make({ sql }))) ?? 'ended';
   }
 

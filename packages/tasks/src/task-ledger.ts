@@ -3,10 +3,10 @@
  * written down before the handler hears of it. And what it waits for: when it only waits, and for long, it is given
  * up, so a task at rest costs its process nothing.
  */
-import { madeOnce, rejectedQuestion } from '../../../src/actors/exchange.ts';
+import { runOnce, rejected } from '../../../src/actors/exchange.ts';
 import type {
-  MakeOnce,
-  RequestSpec,
+  OnceFn,
+  OutboundRequest,
   SqlConnection,
   WorkLedger,
   WorkProbe,
@@ -43,7 +43,7 @@ export interface LedgerPort {
   /** Writes progress down. While the store is away it waits. */
   append(progress: TaskProgress): Promise<TaskWritten>;
   /** The same for a step that is made in the transaction that writes it. Absent if the store has none. */
-  readonly appendWith?: ((key: string, make: MakeOnce<string>) => Promise<TaskWritten>) | undefined;
+  readonly appendWith?: ((key: string, make: OnceFn<string>) => Promise<TaskWritten>) | undefined;
   /** The client is asked something by the task. */
   inputRequested(method: string, at: number): void;
   /** A question has an outcome. */
@@ -80,7 +80,7 @@ interface Wait {
   readonly fire: () => void;
 }
 
-type Send = (question: RequestSpec) => Promise<JsonObject>;
+type Send = (question: OutboundRequest) => Promise<JsonObject>;
 
 /** Settles after all promise callbacks that are already due. */
 const turn = async () => void (await digestOf(null));
@@ -104,7 +104,10 @@ export class TaskLedger implements WorkLedger {
   /** For people: the step that was written last. */
   #lastStep: string | undefined;
   /** How the questions of this run are sent, by what they ask. */
-  readonly #sends = new Map<RequestSpec, { readonly spec: RequestSpec; readonly send?: Send }>();
+  readonly #sends = new Map<
+    OutboundRequest,
+    { readonly spec: OutboundRequest; readonly send?: Send }
+  >();
   /** The questions that the client is asked, by their keys. */
   readonly #asked = new Map<string, RoundQuestion>();
   readonly #askedKeys: Set<string>;
@@ -199,7 +202,7 @@ export class TaskLedger implements WorkLedger {
     this.#write(steps).catch((error: unknown) => this.#unsaved(error));
   }
 
-  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
+  once<T>(key: string, make: OnceFn<T>): Promise<T> {
     const known = this.#made.get(key);
     if (known) return known as Promise<T>;
     const text = this.#earlier.made(key);
@@ -210,11 +213,11 @@ export class TaskLedger implements WorkLedger {
     return made as Promise<T>;
   }
 
-  async #make<T>(key: string, make: MakeOnce<T>): Promise<T> {
+  async #make<T>(key: string, make: OnceFn<T>): Promise<T> {
     const { appendWith } = this.#port;
     const step = stepKeys.once(key);
     if (!appendWith) {
-      const value = await madeOnce(key, make);
+      const value = await runOnce(key, make);
       await this.#write(() => [{ key: step, text: textOfMade(value) }]);
       return value;
     }
@@ -243,7 +246,7 @@ export class TaskLedger implements WorkLedger {
         await (turn ??= takeTurn());
         return (sql as SqlConnection).query(...asked);
       };
-      const value = await madeOnce(key, make, sql ? { sql: { query } } : {});
+      const value = await runOnce(key, make, sql ? { sql: { query } } : {});
       this.#unrepeated.clear();
       await (turn ??= takeTurn());
       const text = textOfMade(value);
@@ -296,15 +299,15 @@ export class TaskLedger implements WorkLedger {
   }
 
   /** Asks the client, unless the answer is known. See {@link ResumableWork}. */
-  ask(spec: RequestSpec, send?: Send): Promise<JsonObject> {
+  ask(spec: OutboundRequest, send?: Send): Promise<JsonObject> {
     // Its deadline goes by the store's clock, and holds in the next process.
-    const asked: RequestSpec = { ...spec, timeoutMs: Infinity, maxTotalMs: Infinity };
+    const asked: OutboundRequest = { ...spec, timeoutMs: Infinity, maxTotalMs: Infinity };
     const { clock, limits } = this.#port;
     const bounds = { clock, limits: { ...limits, suspendedCallTimeoutMs: Infinity } };
     const answer = this.#questions.ask(asked, bounds);
     if (!answer) {
       const message = `${spec.method} was not asked: ${limits.maxPending} questions of the task are open`;
-      return rejectedQuestion(new RuntimeError('LIMIT_EXCEEDED', message));
+      return rejected(new RuntimeError('LIMIT_EXCEEDED', message));
     }
     this.#sends.set(asked, send ? { spec, send } : { spec });
     const asking = this.#during(() => this.#asking.then(() => this.#askClient()));
@@ -355,7 +358,7 @@ export class TaskLedger implements WorkLedger {
     return answerStep(key, { ...answer, at: this.now() });
   }
 
-  #askedStep({ key, print, label }: RoundQuestion, spec: RequestSpec): AskedStep {
+  #askedStep({ key, print, label }: RoundQuestion, spec: OutboundRequest): AskedStep {
     const { method, params, timeoutMs } = spec;
     const askedAt = this.now();
     const until = Number.isFinite(timeoutMs) ? { until: askedAt + timeoutMs } : {};
@@ -366,7 +369,7 @@ export class TaskLedger implements WorkLedger {
   #isAsked(
     question: RoundQuestion,
     { key, method, askedAt, until = Infinity }: AskedStep,
-    { spec, send }: { readonly spec: RequestSpec; readonly send?: Send },
+    { spec, send }: { readonly spec: OutboundRequest; readonly send?: Send },
   ): void {
     this.#asked.set(key, question);
     const wait = this.#wait({

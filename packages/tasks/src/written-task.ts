@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { PeerDescription } from '../../../src/protocol/initialize.ts';
 import { negotiateDialect, statelessDialect } from '../../../src/protocol/dialects/registry.ts';
 import type { Implementation } from '../../../src/protocol/implementation.ts';
-import type { MakeOnce, ResumedWork } from '../../../src/actors/exchange.ts';
+import type { OnceFn, ResumedWork } from '../../../src/actors/exchange.ts';
 import type { TaskClaim, TaskProgress, TaskRecord, TaskStep, TaskWritten } from './task-store.ts';
 import { WrittenSteps } from './written-steps.ts';
 import type { WrittenCall } from './written-steps.ts';
@@ -167,7 +167,7 @@ export interface TaskWriter {
   append(claim: TaskClaim, progress: TaskProgress, isAwaited: () => boolean): Promise<TaskWritten>;
   /** See {@link TaskStore.appendWith}. */
   readonly appendWith:
-    | ((claim: TaskClaim, key: string, make: MakeOnce<string>) => Promise<TaskWritten>)
+    | ((claim: TaskClaim, key: string, make: OnceFn<string>) => Promise<TaskWritten>)
     | undefined;
   /** Ends a task that runs elsewhere. @throws what the store throws */
   finishElsewhere(written: WrittenTask): Promise<TaskWritten>;

@@ -1,6 +1,6 @@
 /** Time and turns under a test's control: nothing here sleeps. */
 import { SimulatedClock } from 'xstate';
-import { heldProcess, systemClock } from '../../../src/actors/clock.ts';
+import { keepAlive, systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 
 /**
@@ -58,7 +58,7 @@ let release: (() => void) | undefined;
 
 function update(): void {
   if (waiting > 0 && timers.size > 0) {
-    release ??= heldProcess();
+    release ??= keepAlive();
   } else {
     release?.();
     release = undefined;

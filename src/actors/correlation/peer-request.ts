@@ -4,8 +4,8 @@ import type { PeerRequest, CorrelationEvent, RequestOutcome } from '../../machin
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, RelatedRequest } from '../../protocol/frames.ts';
-import { forgettable, rejectedQuestion } from '../exchange.ts';
-import type { RequestSpec } from '../exchange.ts';
+import { ignoreUnhandled, rejected } from '../exchange.ts';
+import type { OutboundRequest } from '../exchange.ts';
 import { turnEnd } from '../clock.ts';
 
 /** On whose behalf something is asked. */
@@ -56,7 +56,7 @@ export class AskedRequest implements SendableRequest {
   #resolve!: (result: JsonObject) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(spec: RequestSpec, asker: Asker) {
+  constructor(spec: OutboundRequest, asker: Asker) {
     this.method = spec.method;
     this.params = spec.params;
     this.relatedTo = asker.relatedTo;
@@ -107,7 +107,7 @@ export class AskedRequest implements SendableRequest {
     try {
       onProgress(progress);
     } catch (error) {
-      void forgettable(this.result);
+      void ignoreUnhandled(this.result);
       this.#reject(error);
       this.cancel(progressFailed);
     }
@@ -115,7 +115,7 @@ export class AskedRequest implements SendableRequest {
 
   #fail(error: RuntimeError): void {
     // Only now: a result that comes needs nobody who would hear of a failure.
-    void forgettable(this.result);
+    void ignoreUnhandled(this.result);
     this.#reject(error);
     this.#end();
   }
@@ -173,7 +173,7 @@ function refuseAll(requests: readonly SendableRequest[]): void {
  */
 export function requestPeer(
   correlation: Ref<CorrelationEvent>,
-  spec: RequestSpec,
+  spec: OutboundRequest,
   { inBackground = false, relatedTo }: Pick<Asker, 'inBackground' | 'relatedTo'> = {},
 ): Promise<JsonObject> {
   const aborted = abortedBefore(spec);
@@ -184,9 +184,9 @@ export function requestPeer(
 }
 
 /** The promise of a request whose signal has already fired; undefined if it has not. */
-export function abortedBefore({ method, signal }: RequestSpec): Promise<never> | undefined {
+export function abortedBefore({ method, signal }: OutboundRequest): Promise<never> | undefined {
   if (!signal?.aborted) return undefined;
-  return rejectedQuestion(cancelledUnsent(method, signal.reason));
+  return rejected(cancelledUnsent(method, signal.reason));
 }
 
 /** The error of a request that was cancelled before it was sent. */

@@ -4,8 +4,8 @@
  */
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
-import { fullParties } from '../limits.ts';
-import type { Share, Shares } from '../room.ts';
+import { maxClientsAtLimit } from '../limits.ts';
+import type { Quota, Quotas } from '../room.ts';
 import type { Call } from './call.ts';
 
 /** Why no call is started for a while: the peer does not read. */
@@ -34,7 +34,7 @@ export interface QueueBounds {
 }
 
 /** The places of one router, which its queues share: as much as the bounds of one queue, so many times. */
-export class CallPlaces {
+export class ConcurrencyLimit {
   readonly bounds: QueueBounds;
   running = 0;
   waiting = 0;
@@ -43,7 +43,7 @@ export class CallPlaces {
   /** Why no call is started at present. */
   holds = nothing;
 
-  constructor(bounds: QueueBounds, times = fullParties) {
+  constructor(bounds: QueueBounds, times = maxClientsAtLimit) {
     this.bounds = {
       maxRunning: bounds.maxRunning * times,
       maxWaiting: bounds.maxWaiting * times,
@@ -70,7 +70,7 @@ export interface CallRunner {
 export class CallQueue {
   readonly #bounds: QueueBounds;
   /** Of the memory that it shares with the client's other sessions, and with all clients. */
-  readonly #room: Share;
+  readonly #room: Quota;
   readonly #runner: CallRunner;
   /** In order of arrival; those that ended while they waited are passed over. */
   #line: Call[] = [];
@@ -85,11 +85,11 @@ export class CallQueue {
   #runningBytes = 0;
   /** How many calls run, wait or are parked. */
   #held = 0;
-  readonly #shared: CallPlaces;
+  readonly #shared: ConcurrencyLimit;
   #running = 0;
 
   /** @param shared what it shares with the other queues of its router */
-  constructor(bounds: QueueBounds, room: Share, runner: CallRunner, shared: CallPlaces) {
+  constructor(bounds: QueueBounds, room: Quota, runner: CallRunner, shared: ConcurrencyLimit) {
     this.#shared = shared;
     this.#bounds = bounds;
     this.#room = room;
@@ -257,15 +257,15 @@ export class CallQueue {
 }
 
 /** The queues of parties. Each has the bounds of a session to itself, and all share the router's places. */
-export class PartyQueues {
+export class FairCallQueue {
   readonly #made: (party: string) => CallQueue;
-  readonly #places: CallPlaces;
+  readonly #places: ConcurrencyLimit;
   /** The one that was served last comes last. */
   readonly #queues = new Map<string, CallQueue>();
   /** The one that became idle last. It is kept: a client that has called calls again. */
   #idle: string | undefined = undefined;
 
-  constructor(bounds: QueueBounds, shares: Shares, runner: CallRunner, places: CallPlaces) {
+  constructor(bounds: QueueBounds, shares: Quotas, runner: CallRunner, places: ConcurrencyLimit) {
     this.#made = (party) => new CallQueue(bounds, shares.enter(party), runner, places);
     this.#places = places;
   }

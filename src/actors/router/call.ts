@@ -28,16 +28,16 @@ import {
 } from '../correlation/peer-request.ts';
 import type { Asker } from '../correlation/peer-request.ts';
 import type { Clock } from '../clock.ts';
-import { madeOnce, rejectedQuestion } from '../exchange.ts';
+import { runOnce, rejected } from '../exchange.ts';
 import type {
   CalledRequest,
   Caller,
   DetachedWork,
   EndWork,
   Exchange,
-  MakeOnce,
+  OnceFn,
   RequestHandler,
-  RequestSpec,
+  OutboundRequest,
   TaskHandle,
 } from '../exchange.ts';
 import { turnEnd } from '../clock.ts';
@@ -189,16 +189,16 @@ export class Call implements Asker, Exchange, CalledRequest {
    * While it has questions open it takes no place of those that may run at once: a person may take
    * minutes to answer, and others need not wait for that.
    */
-  ask(spec: RequestSpec): Promise<JsonObject> {
+  ask(spec: OutboundRequest): Promise<JsonObject> {
     if (this.hasEnded) {
-      return rejectedQuestion(cancelledUnsent(spec.method, this.#endedBy ?? requestEnded));
+      return rejected(cancelledUnsent(spec.method, this.#endedBy ?? requestEnded));
     }
     const aborted = abortedBefore(spec);
     if (aborted) return aborted;
     const unaskable = this.origin?.unaskable;
     if (unaskable !== undefined) {
       const message = `${spec.method} was not sent: ${unaskable}`;
-      return rejectedQuestion(new RuntimeError('CAPABILITY_MISSING', message));
+      return rejected(new RuntimeError('CAPABILITY_MISSING', message));
     }
     const request = new AskedRequest(spec, this);
     request.place = (this.#asked ??= []).push(request) - 1;
@@ -230,10 +230,10 @@ export class Call implements Asker, Exchange, CalledRequest {
     if (this.state === 'parked' && this.#asked?.length === 0) this.scope.resume(this);
   }
 
-  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
+  once<T>(key: string, make: OnceFn<T>): Promise<T> {
     const known = this.#made?.get(key);
     if (known) return known as Promise<T>;
-    const made = madeOnce(key, make);
+    const made = runOnce(key, make);
     (this.#made ??= new Map<string, Promise<unknown>>()).set(key, made);
     made.catch(() => this.#made?.delete(key));
     return made;

@@ -22,7 +22,7 @@ import type {
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import { turnEnd } from '../clock.ts';
-import { inPlaceOf, isThenable } from '../exchange.ts';
+import { wrapHandler, isThenable } from '../exchange.ts';
 import type {
   CallRounds,
   DetachedWork,
@@ -31,9 +31,9 @@ import type {
   RequestHandler,
   SuspendedCall,
 } from '../exchange.ts';
-import type { Shares } from '../room.ts';
+import type { Quotas } from '../room.ts';
 import type { Call, CallScope } from './call.ts';
-import { CallQueue, PartyQueues, CallPlaces, overloaded } from './call-queue.ts';
+import { CallQueue, FairCallQueue, ConcurrencyLimit, overloaded } from './call-queue.ts';
 import type { CallRunner, HoldReason, QueueBounds } from './call-queue.ts';
 import { TaskRun } from './task-run.ts';
 
@@ -41,7 +41,7 @@ export interface CallsInFlightOptions {
   readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
   /** What its clients hold in memory counts towards these. */
-  readonly shares: Shares;
+  readonly shares: Quotas;
   /** How the server describes itself to its clients. A host has no such results. */
   readonly server?: ServerDescription;
   /** The machine of the client's roots; undefined for a client that declares none. */
@@ -86,11 +86,11 @@ export class CallsInFlight implements CallScope, CallRunner {
   /** Calls that the map has taken. */
   #added = 0;
   /** How many calls run and wait. */
-  readonly places: CallPlaces;
+  readonly places: ConcurrencyLimit;
   /** Of a session that is one client's; made for its first call. */
   #queue: CallQueue | undefined = undefined;
   /** For the calls of strangers without a session. */
-  #parties: PartyQueues | undefined = undefined;
+  #parties: FairCallQueue | undefined = undefined;
   /**
    * Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up.
    */
@@ -108,7 +108,7 @@ export class CallsInFlight implements CallScope, CallRunner {
     this.#options = options;
     this.#owner = owner;
     this.session = owner.input.scope;
-    this.places = new CallPlaces(options.limits);
+    this.places = new ConcurrencyLimit(options.limits);
   }
 
   get writer(): CallScope['writer'] {
@@ -149,7 +149,7 @@ export class CallsInFlight implements CallScope, CallRunner {
     if (!rounds) return handler;
     const { asksItself } = handler;
     const serve = (exchange: Exchange) => rounds.serve(handler, exchange);
-    const made = inPlaceOf(
+    const made = wrapHandler(
       handler,
       asksItself
         ? (params, exchange) => {
@@ -373,7 +373,7 @@ export class CallsInFlight implements CallScope, CallRunner {
     if (party === undefined) {
       return (this.#queue = new CallQueue(limits, shares.enter(undefined), this, this.places));
     }
-    this.#parties ??= new PartyQueues(limits, shares, this, this.places);
+    this.#parties ??= new FairCallQueue(limits, shares, this, this.places);
     return this.#parties.of(party);
   }
 

@@ -30,8 +30,8 @@ import { mayRequireInput } from '../../protocol/input-required.ts';
 import { Method, methodNotOffered } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
 import { declaresRoots, unaskedRoots } from '../../protocol/roots.ts';
-import { anyMethod, rejectedQuestion } from '../exchange.ts';
-import type { Exchange, RequestHandler, RequestSpec, ResumedWork } from '../exchange.ts';
+import { anyMethod, rejected } from '../exchange.ts';
+import type { Exchange, RequestHandler, OutboundRequest, ResumedWork } from '../exchange.ts';
 import { Call } from './call.ts';
 import type { Replies } from './call.ts';
 import type { RouterOfSide, RouterOptions, RouterSide } from './router.actor.ts';
@@ -203,12 +203,12 @@ function resume(request: InboundRequest, router: ServerRouter, replies: Replies)
 
 /** The call of a request without a session. */
 class StatelessCall extends Call {
-  override ask(spec: RequestSpec): Promise<JsonObject> {
+  override ask(spec: OutboundRequest): Promise<JsonObject> {
     if (this.origin?.unaskable !== undefined) return super.ask(spec);
     const { method } = spec;
     const { dialect, info } = this.peer;
     const message = `${method} was not sent: the client ${printableName(info.name)} speaks revision ${dialect.version}, in which a server sends no requests`;
-    return rejectedQuestion(new RuntimeError('CAPABILITY_MISSING', message));
+    return rejected(new RuntimeError('CAPABILITY_MISSING', message));
   }
 
   override get sendsRequests(): boolean {

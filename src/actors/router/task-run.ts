@@ -13,12 +13,12 @@ import { Method } from '../../protocol/methods.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import { Call } from './call.ts';
-import { rejectedQuestion } from '../exchange.ts';
+import { rejected } from '../exchange.ts';
 import type {
   DetachedWork,
-  MakeOnce,
+  OnceFn,
   RequestHandler,
-  RequestSpec,
+  OutboundRequest,
   TaskHandle,
   WorkLedger,
 } from '../exchange.ts';
@@ -78,7 +78,7 @@ export class TaskRun extends Call {
     return this.#work.resumable?.ledger;
   }
 
-  override once<T>(key: string, make: MakeOnce<T>): Promise<T> {
+  override once<T>(key: string, make: OnceFn<T>): Promise<T> {
     return this.ledger?.once(key, make) ?? super.once(key, make);
   }
 
@@ -125,22 +125,22 @@ export class TaskRun extends Call {
     return this.#polled?.roots(this) ?? super.roots(wait);
   }
 
-  override ask(question: RequestSpec): Promise<JsonObject> {
+  override ask(question: OutboundRequest): Promise<JsonObject> {
     if (this.hasEnded || question.signal?.aborted) return super.ask(question);
     if (this.#polled && this.scope.isClosing()) {
       const message = `${question.method} was not asked: the session is ending`;
-      return rejectedQuestion(new RuntimeError('TRANSPORT_CLOSED', message));
+      return rejected(new RuntimeError('TRANSPORT_CLOSED', message));
     }
     const { resumable } = this.#work;
     if (resumable) {
-      const send = (spec: RequestSpec) => this.#counted(spec, super.ask(spec));
+      const send = (spec: OutboundRequest) => this.#counted(spec, super.ask(spec));
       return this.#polled ? resumable.ask(question) : resumable.ask(question, send);
     }
     return this.#counted(question, this.#polled?.ask(question) ?? super.ask(question));
   }
 
   /** The status of the task says that a question is open. */
-  #counted({ method }: RequestSpec, asked: Promise<JsonObject>): Promise<JsonObject> {
+  #counted({ method }: OutboundRequest, asked: Promise<JsonObject>): Promise<JsonObject> {
     this.#work.inputRequested(method);
     const received = () => {
       if (!this.hasEnded) this.#work.inputReceived();

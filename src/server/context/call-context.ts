@@ -1,10 +1,10 @@
 /**
  * The context of one call, over its exchange with the client. A handler pays only for what it uses.
  */
-import { longestDelayMs, refuseDuration, refuseWait } from '../../actors/clock.ts';
+import { longestDelayMs, assertDuration, refuseWait } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
-import { forCaller, rejectedQuestion } from '../../actors/exchange.ts';
-import type { Exchange, RequestSpec, TaskHandle } from '../../actors/exchange.ts';
+import { withCallerStack, rejected } from '../../actors/exchange.ts';
+import type { Exchange, OutboundRequest, TaskHandle } from '../../actors/exchange.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
@@ -120,7 +120,7 @@ export class CallContext implements HandlerContext {
   }
 
   get exchangeToken(): HandlerContext['exchangeToken'] {
-    return (wanted) => forCaller(exchangedFor(this.#exchange.request.origin, wanted));
+    return (wanted) => withCallerStack(exchangedFor(this.#exchange.request.origin, wanted));
   }
 
   get once(): HandlerContext['once'] {
@@ -130,7 +130,7 @@ export class CallContext implements HandlerContext {
   get sleep(): HandlerContext['sleep'] {
     return (ms) => {
       refuseWait('The time to sleep', ms);
-      return forCaller(this.#exchange.ledger?.sleep(ms) ?? this.#sleep(ms));
+      return withCallerStack(this.#exchange.ledger?.sleep(ms) ?? this.#sleep(ms));
     };
   }
 
@@ -184,7 +184,7 @@ export class CallContext implements HandlerContext {
 
   #roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
     refuseWait('timeoutMs', timeoutMs);
-    return forCaller(this.#exchange.roots({ timeoutMs, clock: this.#scope.clock }));
+    return withCallerStack(this.#exchange.roots({ timeoutMs, clock: this.#scope.clock }));
   }
 
   async #sleep(ms: number): Promise<void> {
@@ -233,7 +233,7 @@ export class CallContext implements HandlerContext {
       const accepts = async (answer: JsonObject) => validateSample(answer);
       return readSample(await this.#ask(method, params, options, accepts));
     };
-    return forCaller(ask());
+    return withCallerStack(ask());
   }
 
   #elicit<const TSchema extends FormSource | Form<unknown>>(
@@ -249,7 +249,7 @@ export class CallContext implements HandlerContext {
       const accepts = (answer: JsonObject) => validateFormAnswer(answer, form);
       return readFormAnswer(await this.#ask(Method.elicit, params, options, accepts), form);
     };
-    return forCaller(ask());
+    return withCallerStack(ask());
   }
 
   #elicitUrl(request: UrlRequest, options: RequestOptions = {}): Promise<UrlAnswer> {
@@ -273,7 +273,7 @@ export class CallContext implements HandlerContext {
         throw error;
       }
     };
-    return forCaller(ask());
+    return withCallerStack(ask());
   }
 
   #urlElicitationRequired(
@@ -306,7 +306,7 @@ export class CallContext implements HandlerContext {
       const message = `The client's result of ${method} does not conform: ${checked.fault}`;
       throw new RuntimeError('INVALID_RESPONSE', message);
     };
-    return forCaller(ask());
+    return withCallerStack(ask());
   }
 
   #refuseMissing(method: string, params: JsonObject): void {
@@ -319,11 +319,11 @@ export class CallContext implements HandlerContext {
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
-    accepts?: RequestSpec['accepts'],
+    accepts?: OutboundRequest['accepts'],
   ): Promise<JsonObject> {
-    if (method === Method.rootsList && !options.probe) return rejectedQuestion(rootsAreKnown());
+    if (method === Method.rootsList && !options.probe) return rejected(rootsAreKnown());
     const missing = missingCapability(this.#exchange, method, params);
-    return missing ? rejectedQuestion(missing) : this.#ask(method, params, options, accepts);
+    return missing ? rejected(missing) : this.#ask(method, params, options, accepts);
   }
 
   /** Sends a request, with the time limits that the method gets. */
@@ -331,7 +331,7 @@ export class CallContext implements HandlerContext {
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
-    accepts?: RequestSpec['accepts'],
+    accepts?: OutboundRequest['accepts'],
   ): Promise<JsonObject> {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
     const usualMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs;
@@ -341,8 +341,8 @@ export class CallContext implements HandlerContext {
     const { timeoutMs = isPatient ? Infinity : usualMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
     if (!isPatient) {
-      refuseDuration('timeoutMs', timeoutMs);
-      refuseDuration('maxTotalMs', maxTotalMs);
+      assertDuration('timeoutMs', timeoutMs);
+      assertDuration('maxTotalMs', maxTotalMs);
     }
     const { onProgress, signal, key } = options;
     // Not with a spread: each question would have a hidden class of its own (docs/performance.md).

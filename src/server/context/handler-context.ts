@@ -1,5 +1,5 @@
 /** What a handler gets. It need not know the revision or the transport that it serves. */
-import type { MakeOnce, TaskHandle } from '../../actors/exchange.ts';
+import type { OnceFn, TaskHandle } from '../../actors/exchange.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
@@ -126,7 +126,7 @@ export interface HandlerContext {
    * @param key tells the values of a call apart
    * @throws {TypeError} JSON cannot hold the value; and what `make` throws
    */
-  once<T>(key: string, make: MakeOnce<T>): Promise<T>;
+  once<T>(key: string, make: OnceFn<T>): Promise<T>;
   /**
    * Waits. In a task that can go on after its process it is over when it would have been over without the end of
    * the process; while it is long, nothing of the handler is kept in memory, and the handler is run again then.

@@ -2,7 +2,7 @@
  * Ordinary calls of durable tools. The work is recorded and resumed as a task's is; the request of its host waits for
  * the result. If the host comes back after a crash, with the call's id, this session claims the work from its journal.
  */
-import { forgettable } from '../../actors/exchange.ts';
+import { ignoreUnhandled } from '../../actors/exchange.ts';
 import type { CalledRequest, Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
 import { questionMeta, readSupervisedCall, resendableKey } from '../../protocol/durable-calls.ts';
@@ -271,7 +271,7 @@ export class DurableCalls {
       const message = `The call ${call.taskId} was cancelled: its host stayed away for ${abandonedMs} ms`;
       this.#session.report({ level: 'warning', name: 'call.abandoned', message });
       // The store's failure is reported where it is asked.
-      void forgettable(this.#cancel(call));
+      void ignoreUnhandled(this.#cancel(call));
     };
     call.abandonment = this.#session.clock.setTimeout(abandon, abandonedMs);
   }
@@ -402,7 +402,7 @@ class HostWait {
     for (const question of steps.open) {
       if (this.#asked.has(question.key)) continue;
       this.#asked.add(question.key);
-      void forgettable(ask(question));
+      void ignoreUnhandled(ask(question));
     }
   }
 }

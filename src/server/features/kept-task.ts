@@ -3,7 +3,7 @@
  */
 import type { ActorRefFrom } from 'xstate';
 import type { EndWork, Exchange, WorkStanding } from '../../actors/exchange.ts';
-import type { Retained } from '../../actors/room.ts';
+import type { Reservation } from '../../actors/room.ts';
 import { taskIn } from '../../../packages/tasks/src/task.machine.ts';
 import type { taskMachine } from '../../../packages/tasks/src/task.machine.ts';
 import { ProtocolError, RuntimeError } from '../../protocol/errors.ts';
@@ -55,7 +55,7 @@ export class KeptTask implements SeenTask {
   /** What its work asks a client that is sent no questions. */
   readonly questions: AskedQuestions;
   /** Its params while its handler runs, its result after that, as they are counted. */
-  readonly retained: Retained;
+  readonly retained: Reservation;
   readonly ledger: TaskLedger | undefined;
   readonly firstSteps: readonly TaskStep[] | undefined;
   /** How many processes have ended while they ran it. */

@@ -2,7 +2,7 @@
  * Code around handlers: authorization, tracing, rate limits. Without middleware, the router calls
  * the handlers themselves.
  */
-import { inPlaceOf } from '../../actors/exchange.ts';
+import { wrapHandler } from '../../actors/exchange.ts';
 import type { RequestHandler } from '../../actors/exchange.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -62,7 +62,7 @@ export function withMiddleware(
     const result = step(0);
     return recover ? result.catch((error: unknown) => recover(error, call)) : result;
   };
-  return inPlaceOf(handler, run);
+  return wrapHandler(handler, run);
 }
 
 /** A handler may have side effects, so it never runs twice for one request. */

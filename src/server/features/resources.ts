@@ -5,7 +5,7 @@
  */
 import { isThenable } from '../../actors/exchange.ts';
 import type { Exchange } from '../../actors/exchange.ts';
-import type { Retained } from '../../actors/room.ts';
+import type { Reservation } from '../../actors/room.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -183,7 +183,7 @@ export function isResourceSeen(
 class SubscribedUris {
   readonly #uris = new Set<string>();
   readonly #limits: SessionScope['limits'];
-  readonly #retained: Retained | undefined;
+  readonly #retained: Reservation | undefined;
   #length = 0;
 
   constructor(session: SessionScope) {

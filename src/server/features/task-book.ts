@@ -5,8 +5,8 @@ import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import type { DetachedWork, Exchange, RequestHandler } from '../../actors/exchange.ts';
-import { fullParties } from '../../actors/limits.ts';
-import type { Retained } from '../../actors/room.ts';
+import { maxClientsAtLimit } from '../../actors/limits.ts';
+import type { Reservation } from '../../actors/room.ts';
 import { taskMachine } from '../../../packages/tasks/src/task.machine.ts';
 import type { TaskInput } from '../../../packages/tasks/src/task.machine.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
@@ -511,7 +511,7 @@ export class TaskBook {
 
   #makeRoom(party: string | undefined): void {
     if (party !== undefined) this.#makeRoomAmong(this.#room.of(party), 1);
-    this.#makeRoomAmong(this.#room.all, party === undefined ? 1 : fullParties);
+    this.#makeRoomAmong(this.#room.all, party === undefined ? 1 : maxClientsAtLimit);
   }
 
   /** @param times how many times the bounds of one client hold */
@@ -531,7 +531,7 @@ export class TaskBook {
   }
 
   /** Counts the request that becomes a task. */
-  #retain({ request: { origin, size } }: Exchange): Retained {
+  #retain({ request: { origin, size } }: Exchange): Reservation {
     const { shares, limits } = this.#session;
     const { maxRetainedBytes: max } = limits;
     const retained = shares.retain(origin?.party, size, max);

@@ -4,7 +4,7 @@
  *
  * @see the extension io.modelcontextprotocol/tasks, "Task Update Requests"
  */
-import type { RequestSpec } from '../../actors/exchange.ts';
+import type { OutboundRequest } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -21,7 +21,7 @@ export class TaskQuestions {
   }
 
   /** @throws {RuntimeError} REQUEST_TIMEOUT, CANCELLED */
-  ask(spec: RequestSpec): Promise<JsonObject> {
+  ask(spec: OutboundRequest): Promise<JsonObject> {
     // It lives as long as its task, unless the handler says otherwise.
     const question = new RoundQuestion(spec, this.#clock, Infinity);
     question.key = this.#keys.take(spec.key);

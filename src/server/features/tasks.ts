@@ -4,7 +4,7 @@
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
-import { inPlaceOf } from '../../actors/exchange.ts';
+import { wrapHandler } from '../../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { ErrorCode, ProtocolError, fromWireError } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
@@ -126,7 +126,7 @@ export function tasksFeature(
         inRounds.add(call);
         return true;
       };
-      return Object.assign(inPlaceOf(handler, callTool(handler, isOffered)), { asksItself });
+      return Object.assign(wrapHandler(handler, callTool(handler, isOffered)), { asksItself });
     },
     listenTo: (session, taskId, call) => books.of(session).listenTo(taskId, call),
     bookOf: (session) => books.known(session),

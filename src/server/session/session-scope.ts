@@ -11,11 +11,11 @@ import { RoundsOnDemand } from '../../rounds/rounds-on-demand.ts';
 import type { StateSealer } from '../../rounds/request-state.ts';
 import { RequestIds } from '../../actors/correlation/request-ids.ts';
 import type { RouterView } from '../../actors/router/router.actor.ts';
-import type { Retained } from '../../actors/room.ts';
-import { Shares } from '../../actors/room.ts';
+import type { Reservation } from '../../actors/room.ts';
+import { Quotas } from '../../actors/room.ts';
 import { Traffic } from '../../actors/traffic.ts';
 import { unprovided, viewOf } from '../../machines/port.ts';
-import type { DeliveryEvent, TransportEnds } from '../../machines/peer-ports.ts';
+import type { DeliveryEvent, TransportActors } from '../../machines/peer-ports.ts';
 import type { SharingActors } from '../../transports/transport.ts';
 import type { ActorlessSession } from './actorless-session.ts';
 import type { Report } from '../../actors/facts.ts';
@@ -101,7 +101,7 @@ export interface SessionHost {
 }
 
 /** The two actors of a session's transport, and what it knows of the session; see `SharingActors`. */
-export type SessionEnds = TransportEnds & Partial<Omit<SharingActors, keyof TransportEnds>>;
+export type SessionEnds = TransportActors & Partial<Omit<SharingActors, keyof TransportActors>>;
 
 const nobody: ServerDescription = { serverInfo: { name: '', version: '' }, capabilities: {} };
 const noHandlers: ReadonlyMap<string, RequestHandler> = new Map();
@@ -141,8 +141,8 @@ export abstract class SessionScope implements SessionHandle {
   abstract readonly resolveRoots: RootsResolver | undefined;
   readonly #options: ScopeOptions;
   #id: string | undefined = undefined;
-  #shares: Shares | undefined = undefined;
-  #rootsRetained: Retained | undefined = undefined;
+  #shares: Quotas | undefined = undefined;
+  #rootsRetained: Reservation | undefined = undefined;
   #transitions: Transitions | undefined = undefined;
   #log: SessionLog | undefined = undefined;
   #contexts: ContextScope | undefined = undefined;
@@ -232,8 +232,8 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   /** Towards which what its clients hold in memory counts. */
-  get shares(): Shares {
-    return (this.#shares ??= this.ends.shares ?? new Shares());
+  get shares(): Quotas {
+    return (this.#shares ??= this.ends.shares ?? new Quotas());
   }
 
   /** Counts the client's list of roots. @returns false if there is no room for so many bytes */

@@ -6,7 +6,7 @@
  */
 import { holdProcess } from '../../../../src/actors/clock.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { PartyTurns } from '../../../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
 import { unlessAborted, waitFor } from '../../../../src/actors/waiting.ts';
 import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
@@ -245,15 +245,15 @@ export interface DialogBounds {
 /** Limits how many of a server's questions the host's code answers at once. */
 export class DialogPlaces {
   readonly #bounds: DialogBounds;
-  #made: PartyTurns | undefined = undefined;
+  #made: FairSemaphore | undefined = undefined;
 
   constructor(bounds: DialogBounds) {
     this.#bounds = bounds;
   }
 
   /** Made for the first question: most servers ask none. */
-  get #turns(): PartyTurns {
-    return (this.#made ??= new PartyTurns(this.#bounds.maxRunning));
+  get #turns(): FairSemaphore {
+    return (this.#made ??= new FairSemaphore(this.#bounds.maxRunning));
   }
 
   /** @throws {RuntimeError} LIMIT_EXCEEDED: this many could never be answered at once */

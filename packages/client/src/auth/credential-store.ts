@@ -1,6 +1,6 @@
 /** Where a host keeps its tokens and registrations. */
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { PartyTurns } from '../../../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
 
 /**
  * Keeps tokens and registrations: small JSON documents, each under a key. Connections with the same
@@ -51,7 +51,7 @@ function documentOf(text: string | undefined): JsonObject | undefined {
 
 /** Takes turns within one process. */
 export class KeyedMutex {
-  readonly #turns = new Map<string, PartyTurns>();
+  readonly #turns = new Map<string, FairSemaphore>();
 
   /**
    * Runs the work as soon as no other work for this key runs.
@@ -59,7 +59,7 @@ export class KeyedMutex {
    * @throws what the work throws, or the abort reason if it has not begun by then
    */
   async take<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const turns = this.#turns.get(key) ?? new PartyTurns(1);
+    const turns = this.#turns.get(key) ?? new FairSemaphore(1);
     this.#turns.set(key, turns);
     try {
       return await turns.run(work, signal);

@@ -3,7 +3,7 @@
  * server: a launched process, an HTTP endpoint, another transport. A connection outlives any number
  * of them.
  */
-import type { InputScope, TransportEnds } from '../../../../src/machines/peer-ports.ts';
+import type { InputScope, TransportActors } from '../../../../src/machines/peer-ports.ts';
 import type { Recipient } from '../../../../src/machines/port.ts';
 import type { Loss } from '../../../../src/protocol/disconnects.ts';
 
@@ -29,7 +29,7 @@ export type ChannelEvent =
 /** What a channel tells its connection. */
 export type ChannelReport =
   /** Messages may be sent. */
-  | { readonly type: 'channel.opened'; readonly ends: TransportEnds }
+  | { readonly type: 'channel.opened'; readonly ends: TransportActors }
   | { readonly type: 'channel.lost'; readonly loss: Loss }
   /** The channel and its process are gone. */
   | { readonly type: 'channel.stopped' }

@@ -9,7 +9,7 @@ import type { RequestHandler } from '../../../../src/actors/exchange.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import type { HostRouterOptions } from '../../../../src/actors/router/host-side.ts';
 import type { RouterView } from '../../../../src/actors/router/router.actor.ts';
-import { Shares } from '../../../../src/actors/room.ts';
+import { Quotas } from '../../../../src/actors/room.ts';
 import { Traffic } from '../../../../src/actors/traffic.ts';
 import type { ObservedTransport } from '../../../../src/actors/traffic.ts';
 import { Transitions } from '../../../../src/actors/transitions.ts';
@@ -151,7 +151,7 @@ export class ConnectionScope {
       limits,
       clock,
       peer: 'server',
-      shares: new Shares(),
+      shares: new Quotas(),
       requestIds: this.requestIds,
       traffic: this.traffic,
       handlers,

@@ -37,7 +37,7 @@ import type {
   ReaderInput,
   RouterEvent,
   RouterInput,
-  TransportEnds,
+  TransportActors,
   WriterEvent,
   WriterInput,
 } from '../../../../src/machines/peer-ports.ts';
@@ -210,7 +210,7 @@ const connectionSetup = setup({
     startMessaging: assign({
       messaging: (
         { context: { scope, correlation }, self, spawn },
-        { ends }: { readonly ends: TransportEnds },
+        { ends }: { readonly ends: TransportActors },
       ) => {
         const ofChannel = { scope, owner: self, ends };
         const writer = spawn('writer', { id: 'writer', input: ofChannel });

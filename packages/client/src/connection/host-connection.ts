@@ -3,7 +3,7 @@
  * spawned.
  */
 import { failWithCallers } from '../../../../src/actors/caller-frames.ts';
-import { heldProcess, systemClock } from '../../../../src/actors/clock.ts';
+import { keepAlive, systemClock } from '../../../../src/actors/clock.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Fact, Report } from '../../../../src/actors/facts.ts';
 import { waitFor } from '../../../../src/actors/waiting.ts';
@@ -279,7 +279,7 @@ export class HostConnection extends ServerFeatures {
     const { actor } = this;
     if (actor.getSnapshot().status !== 'active') return Promise.resolve();
     return new Promise((resolve) => {
-      const release = heldProcess();
+      const release = keepAlive();
       const end = () => {
         release();
         resolve();

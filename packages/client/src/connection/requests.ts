@@ -1,6 +1,6 @@
 /** A host's requests to its server: when each is sent, sent again, or refused. */
 import { failedWithCallers, failWithCallers } from '../../../../src/actors/caller-frames.ts';
-import { refuseDuration } from '../../../../src/actors/clock.ts';
+import { assertDuration } from '../../../../src/actors/clock.ts';
 import {
   cancelledUnsent,
   sendAsked,
@@ -151,7 +151,7 @@ export class Requests {
   ): Promise<void> {
     const { limits } = this.#scope.parts;
     const waitMs = timeoutMs ?? limits.requestTimeoutMs;
-    refuseDuration('timeoutMs', waitMs);
+    assertDuration('timeoutMs', waitMs);
     const times = { timeoutMs: waitMs, maxTotalMs: waitMs };
     const manner = { awaits: 'delivery', mayAsk: 'no', owner: this, signal, ...times } as const;
     await this.#send({ method, params, manner }, whole);
@@ -221,8 +221,8 @@ export class Requests {
       last.mayAsk === mayAsk &&
       last.raw === raw;
     if (isLast) return last;
-    refuseDuration('timeoutMs', timeoutMs);
-    refuseDuration('maxTotalMs', maxTotalMs);
+    assertDuration('timeoutMs', timeoutMs);
+    assertDuration('maxTotalMs', maxTotalMs);
     const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs, raw } as const;
     if (isPlain) return (this.#lastPlain = plain);
     const special = { signal, onProgress, onPaused, whenAway, retry, onTask, task, within };

@@ -1,5 +1,5 @@
 /** Many servers: a plain map of connections, and one list of all their tools. */
-import { heldProcess, onceAtTurnEnd, systemClock } from '../../../../src/actors/clock.ts';
+import { keepAlive, onceAtTurnEnd, systemClock } from '../../../../src/actors/clock.ts';
 import {
   ErrorCode,
   ProtocolError,
@@ -7,7 +7,7 @@ import {
   invalidParams,
 } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { PartyTurns } from '../../../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
 import { waitFor } from '../../../../src/actors/waiting.ts';
 import type { WaitEnd } from '../../../../src/actors/waiting.ts';
 import { closestMatch } from '../../../../src/protocol/suggestions.ts';
@@ -46,7 +46,7 @@ export class ServerManager implements Servers {
   readonly #feed: ServersFeed;
   readonly #host: SlotHost;
   /** Only so many start at once, in their order. */
-  readonly #turns: PartyTurns;
+  readonly #turns: FairSemaphore;
   /** Resolves once the start is over. */
   readonly #startup: Promise<void>;
   #settleStart: () => void = () => {};
@@ -84,7 +84,7 @@ export class ServerManager implements Servers {
       changed: () => this.#changed(),
     };
     this.#search = new ToolSearch({ clock, slots: this.#slots, merged: () => this.#merged() });
-    this.#turns = new PartyTurns(options.maxStarting ?? defaultMaxStarting);
+    this.#turns = new FairSemaphore(options.maxStarting ?? defaultMaxStarting);
     this.#config = config;
     for (const [name, server] of config.servers) this.#add(name, server);
     const { startupMs = defaultStartupMs } = options;
@@ -130,7 +130,7 @@ export class ServerManager implements Servers {
   }
 
   async started(): Promise<Startup> {
-    const release = heldProcess();
+    const release = keepAlive();
     await this.#startup.finally(release);
     const named = (...states: readonly ServerStatus['state'][]) =>
       [...this.status].flatMap(([name, { state }]) => (states.includes(state) ? [name] : []));

@@ -16,7 +16,7 @@ import type {
   RouterEvent,
   TransportFact,
   WriterEvent,
-  TransportEnds,
+  TransportActors,
 } from '../../../../src/machines/peer-ports.ts';
 import { plainActor } from '../../../../src/machines/port.ts';
 import type { Behaviour, Port, Recipient } from '../../../../src/machines/port.ts';
@@ -294,14 +294,14 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   #open(): void {
     // Nothing is read before there is a router.
     this.#gate.shut('untaken');
-    const reader: TransportEnds['reader'] = plainActor(({ input: { router } }) => {
+    const reader: TransportActors['reader'] = plainActor(({ input: { router } }) => {
       this.readTo(router);
       return {
         receive: ({ type }) => this.flow(type === 'output.blocked'),
         stop: () => this.readTo(undefined),
       };
     });
-    const writer: TransportEnds['writer'] = plainActor(
+    const writer: TransportActors['writer'] = plainActor(
       ({ input: { owner } }) => new HttpWriter(this, owner),
     );
     this.#connection.send({ type: 'channel.opened', ends: { reader, writer } });

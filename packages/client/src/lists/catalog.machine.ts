@@ -3,7 +3,7 @@
  *
  * The list is asked for when it is first wanted, and kept up to date from then on. One query is in
  * flight, for all pages. However often the list changes meanwhile, it is asked for once more, and
- * the last answer wins ({@link AskedItems}). If it keeps changing, the pause between two queries
+ * the last answer wins ({@link QueryState}). If it keeps changing, the pause between two queries
  * grows; the last change is always followed by a query. What is known outlives the channel: it is
  * out of date from then on, and asked for again over the next channel.
  *
@@ -17,15 +17,15 @@ import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import {
   afterDiscard,
   afterPublication,
-  findingsOf,
+  resultParams,
   mayDiscard,
-  neverAsked,
+  initialQuery,
   retryDelayOf,
 } from '../../../../src/machines/overtaken-answers.ts';
 import type {
-  AskedItems,
+  QueryState,
   AskingLimits,
-  Finding,
+  QueryResult,
 } from '../../../../src/machines/overtaken-answers.ts';
 import type { InputScope } from '../../../../src/machines/peer-ports.ts';
 
@@ -105,7 +105,7 @@ export interface Catalog {
   readonly error?: unknown;
 }
 
-export interface CatalogContext extends CatalogInput, AskedItems<readonly JsonObject[]> {
+export interface CatalogContext extends CatalogInput, QueryState<readonly JsonObject[]> {
   readonly catalog: Catalog | undefined;
   /** How many queries have followed each other closely. */
   readonly crowd: number;
@@ -124,11 +124,11 @@ const unprovided: PromiseActorLogic<CatalogOutcome, CatalogInput> = fromPromise(
 
 type Published = CatalogOutcome | { readonly kind: 'failed'; readonly error: unknown };
 
-const found = findingsOf<CatalogOutcome, Published>((error) => ({ kind: 'failed', error }));
+const found = resultParams<CatalogOutcome, Published>((error) => ({ kind: 'failed', error }));
 
 function nextCatalog(
   { catalog: previous, discarded }: CatalogContext,
-  { outcome, settled }: Finding<Published>,
+  { outcome, settled }: QueryResult<Published>,
 ): Catalog {
   const generation = (previous?.generation ?? 0) + 1;
   switch (outcome.kind) {
@@ -164,7 +164,7 @@ export const catalogMachine = setup({
     isStale: stateIn({ asking: 'stale' }),
     isCrowded: ({ context }) => context.crowd > 0 && spacingOf(context) > 0,
     mayDiscard: ({ context }) => mayDiscard(context),
-    isUnavailable: (_, { outcome }: Pick<Finding<CatalogOutcome>, 'outcome'>) =>
+    isUnavailable: (_, { outcome }: Pick<QueryResult<CatalogOutcome>, 'outcome'>) =>
       outcome.kind === 'unavailable',
   },
   delays: {
@@ -173,13 +173,13 @@ export const catalogMachine = setup({
   },
   actions: {
     beginAnew: assign({ failures: 0, crowd: 0 }),
-    forget: assign({ catalog: undefined, ...neverAsked }),
+    forget: assign({ catalog: undefined, ...initialQuery }),
     crowd: assign(({ context }) => ({ crowd: context.crowd + 1 })),
     disperse: assign({ crowd: 0 }),
-    discard: assign(({ context }, { outcome }: Pick<Finding<CatalogOutcome>, 'outcome'>) =>
+    discard: assign(({ context }, { outcome }: Pick<QueryResult<CatalogOutcome>, 'outcome'>) =>
       afterDiscard(context, outcome.kind === 'answered' ? outcome.items : undefined),
     ),
-    publish: assign(({ context }, finding: Finding<Published>) => ({
+    publish: assign(({ context }, finding: QueryResult<Published>) => ({
       ...afterPublication(context, finding.outcome.kind === 'failed' ? 'failed' : 'answered'),
       catalog: nextCatalog(context, finding),
     })),
@@ -189,7 +189,7 @@ export const catalogMachine = setup({
   context: ({ input }) => ({
     catalog: undefined,
     crowd: 0,
-    ...neverAsked,
+    ...initialQuery,
     ...input,
   }),
   initial: 'begun',

@@ -4,7 +4,7 @@
  */
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
-import { heldProcess, systemClock } from '../../../../src/actors/clock.ts';
+import { keepAlive, systemClock } from '../../../../src/actors/clock.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../../src/actors/limits.ts';
 import { unobserved } from '../../../../src/actors/transitions.ts';
@@ -13,7 +13,7 @@ import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/conne
 import type { Loss } from '../../../../src/protocol/disconnects.ts';
 import type {
   DeliveryEvent,
-  TransportEnds,
+  TransportActors,
   TransportFact,
 } from '../../../../src/machines/peer-ports.ts';
 import { sdkTransportChart } from '../../../../src/transports/sdk-transport.machine.ts';
@@ -77,7 +77,7 @@ export function sdkTransport(
 }
 
 type Ends = {
-  readonly [K in keyof TransportEnds]: Actor<TransportEnds[K]>;
+  readonly [K in keyof TransportActors]: Actor<TransportActors[K]>;
 };
 
 class ChannelTransport implements ProcessTransport {
@@ -168,7 +168,7 @@ class ChannelTransport implements ProcessTransport {
       this.#rejectUndelivered(disconnectError(undefined));
       this.#end(() => this.onclose?.());
     }
-    const release = heldProcess();
+    const release = keepAlive();
     return this.#closed.then(release);
   }
 
@@ -228,7 +228,7 @@ class ChannelTransport implements ProcessTransport {
     return waiting;
   }
 
-  #open({ reader, writer }: TransportEnds): void {
+  #open({ reader, writer }: TransportActors): void {
     const owner = this.#owner;
     const ends: Ends = {
       writer: createActor(writer, { input: { owner } }),

@@ -9,7 +9,7 @@ import { readerActor } from '../../../../src/actors/reader/reader.actor.ts';
 import { writerActor } from '../../../../src/actors/writer/writer.actor.ts';
 import type { ChannelEvent, ChannelInput } from '../channel/connection-ports.ts';
 import type { Loss } from '../../../../src/protocol/disconnects.ts';
-import type { TransportEnds } from '../../../../src/machines/peer-ports.ts';
+import type { TransportActors } from '../../../../src/machines/peer-ports.ts';
 import { plainActor } from '../../../../src/machines/port.ts';
 import type { Behaviour } from '../../../../src/machines/port.ts';
 import { stopTimesWith } from '../../../processes/src/process.machine.ts';
@@ -151,7 +151,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   #state: StdioChannelSnapshot = stdioChannelChart.begun;
   /** Fires if the process does not show soon why its pipe failed. */
   #lossTimer: unknown;
-  #ends: TransportEnds | undefined;
+  #ends: TransportActors | undefined;
 
   constructor(plan: Plan, tools: ChannelTools, connection: ChannelInput['connection']) {
     this.#plan = plan;
@@ -223,7 +223,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
     return environmentFor(entry.env, inheritEnv);
   }
 
-  #endsOf({ stdin, stdout }: ChildPipes): TransportEnds {
+  #endsOf({ stdin, stdout }: ChildPipes): TransportActors {
     const { limits, report } = this.#tools;
     const { maxLineBytes, maxDepth, readAheadBytes, maxOutboundBytes } = limits;
     const reading = { maxLineBytes, maxDepth, readAheadBytes, report };

@@ -15,7 +15,7 @@ import type {
   DeliveryEvent,
   ReaderEvent,
   RouterEvent,
-  TransportEnds,
+  TransportActors,
   TransportFact,
   WriterEvent,
 } from '../../../../src/machines/peer-ports.ts';
@@ -219,7 +219,7 @@ export class HttpHost {
     for (const actor of this.#started) actor.stop();
   }
 
-  #openEnds({ reader, writer }: TransportEnds): void {
+  #openEnds({ reader, writer }: TransportActors): void {
     const owner = this.#actor<TransportFact>((fact) => this.flows.add(fact));
     const router = this.#actor<RouterEvent>((event) => {
       if (event.type === 'frames.received') for (const frame of event.frames) this.#receive(frame);

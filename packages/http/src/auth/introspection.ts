@@ -3,7 +3,7 @@
  *
  * @see RFC 7662
  */
-import { PartyTurns } from '../../../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
 import { addressParty } from '../../../../src/protocol/address-party.ts';
 import { basicCredentials } from '../../../../src/protocol/oauth.ts';
 import { endpointOf } from './fetch-json.ts';
@@ -27,7 +27,7 @@ export function introspectionCheck(
   };
   let endpoint = introspection.endpoint;
   const { fetchTimeoutMs, maxDocumentBytes, maxIntrospections } = limits;
-  const turns = new PartyTurns(maxIntrospections);
+  const turns = new FairSemaphore(maxIntrospections);
 
   const ask = async (token: string, bounds: FetchBounds) => {
     endpoint ??= await endpointOf(issuer, 'introspection_endpoint', bounds);

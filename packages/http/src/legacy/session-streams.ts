@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../../src/actors/limits.ts';
-import type { Retained } from '../../../../src/actors/room.ts';
+import type { Reservation } from '../../../../src/actors/room.ts';
 import type { HttpSessionView } from '../../../../src/actors/writer/http-view.ts';
 import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { ListenOptions } from '../../../../src/server/create-server.ts';
@@ -65,7 +65,7 @@ export class HttpSessionStreams implements StreamHome {
   readonly #session: StreamingSession;
   readonly #pushes: PushStreams;
   /** The events and the pushes that are kept, as they are counted. */
-  readonly #retained: readonly (Retained | undefined)[];
+  readonly #retained: readonly (Reservation | undefined)[];
   readonly #streams = new Map<string, SessionStream>();
   #count = 0;
   #connected = 0;

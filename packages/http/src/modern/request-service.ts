@@ -16,7 +16,7 @@ import type {
 } from '../../../../src/protocol/frames.ts';
 import type { ListenOptions, McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
-import { Shares } from '../../../../src/actors/room.ts';
+import { Quotas } from '../../../../src/actors/room.ts';
 import { describeEnd } from '../admission.ts';
 import type { TokenEnd } from '../admission.ts';
 import { EndpointSession } from '../endpoint-session.actor.ts';
@@ -54,7 +54,7 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
     this.#home = options.home;
     this.limits = options.home.limits;
     this.streams = options.streams;
-    const shares = new Shares(options.home.room);
+    const shares = new Quotas(options.home.room);
     this.session = server.listen(({ report }) => this.actors(report, shares), {
       ...listening,
       onEmitted: (event) => {

@@ -9,7 +9,7 @@ import { plainActor } from '../../../../src/machines/port.ts';
 import { readInitialize } from '../../../../src/protocol/initialize.ts';
 import { ServedSession } from '../../../../src/server/session.ts';
 import type { SharingActors } from '../../../../src/transports/transport.ts';
-import { Shares } from '../../../../src/actors/room.ts';
+import { Quotas } from '../../../../src/actors/room.ts';
 
 interface Arranged {
   readonly capabilities?: object;
@@ -238,7 +238,7 @@ test('an output that throws fails the session, as that of an actor would', async
     },
   };
   const nothing = plainActor(() => ({ receive: () => {} }));
-  const ends = { reader: nothing, writer: nothing, shares: new Shares(), known } as SharingActors;
+  const ends = { reader: nothing, writer: nothing, shares: new Quotas(), known } as SharingActors;
   const quiet = Object.assign(() => {}, { threshold: 'error' } as const);
   const session = createMcpServer({ name: 's', version: '1' }).listen(() => ends, {
     report: quiet,

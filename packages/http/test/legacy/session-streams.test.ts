@@ -1,6 +1,6 @@
 /** The streams of one session without the session: what they say, keep, count and tell. */
 import { describe, expect, test } from 'vitest';
-import { Shares } from '../../../../src/actors/room.ts';
+import { Quotas } from '../../../../src/actors/room.ts';
 import type { TokenValidity } from '../../src/admission.ts';
 import { HttpSessionStreams, noStreams } from '../../src/legacy/session-streams.ts';
 import type { StreamEvent } from '../../src/nodes/stores.ts';
@@ -13,7 +13,7 @@ import { exchangeHome } from '../exchange-home.ts';
 
 function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
   const home = exchangeHome({ keepaliveIntervalMs: 0, ...limits });
-  const shares = new Shares();
+  const shares = new Quotas();
   const own: string[] = [];
   const appended: StreamEvent[] = [];
   let known = () => {};

@@ -18,7 +18,7 @@ import {
 import { openChannel } from '../../../client/src/connection/open-connection.ts';
 import { closingChart } from '../../../../src/server/closing.machine.ts';
 import type { ChannelReport } from '../../../client/src/channel/connection-ports.ts';
-import type { TransportEnds } from '../../../../src/machines/peer-ports.ts';
+import type { TransportActors } from '../../../../src/machines/peer-ports.ts';
 import type { Recipient } from '../../../../src/machines/port.ts';
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import { Method } from '../../../../src/protocol/methods.ts';
@@ -148,7 +148,7 @@ class ConnectionPlayer extends Player {
           report: () => {},
           peer: 'server',
         } as never);
-        return { type: 'channel.opened', ends: transport as unknown as TransportEnds };
+        return { type: 'channel.opened', ends: transport as unknown as TransportActors };
       }
       case 'lost':
         return { type: 'channel.lost', loss: replayedLoss(loss ?? { kind: 'input-ended' }) };

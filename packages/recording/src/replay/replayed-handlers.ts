@@ -1,6 +1,6 @@
 /** Handlers that do what the recorded ones did, at the moments when they did it. */
 import type { Exchange, RequestHandler, Resumption } from '../../../../src/actors/exchange.ts';
-import { forgettable } from '../../../../src/actors/exchange.ts';
+import { ignoreUnhandled } from '../../../../src/actors/exchange.ts';
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import { ProtocolError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -62,7 +62,7 @@ export class ReplayedHandlers {
     else if ('notify' in line) call.exchange.notify(line.notify, paramsOf(line) ?? {}, unheeded);
     else if ('announce' in line) call.exchange.announce(line.announce, paramsOf(line) ?? {});
     else if ('describe' in line) call.exchange.task?.describe(line.describe);
-    else if ('roots' in line) void forgettable(call.exchange.roots(anyTime));
+    else if ('roots' in line) void ignoreUnhandled(call.exchange.roots(anyTime));
     else if ('checkpoint' in line) call.exchange.checkpoint = true;
     else call.settle(settlementOf(line));
     return true;

@@ -2,7 +2,7 @@
  * Tasks in Postgres, 13 or newer, for any number of nodes. Each write is one statement, or one transaction
  * with what a handler writes by its own SQL. The time is the server's.
  */
-import { refuseDuration } from '../../../../src/actors/clock.ts';
+import { assertDuration } from '../../../../src/actors/clock.ts';
 import type { SqlConnection } from '../../../../src/actors/exchange.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type {
@@ -175,7 +175,7 @@ function statementsIn(schema: string) {
  */
 export async function postgresTaskStore(options: PostgresTaskStoreOptions): Promise<TaskStore> {
   const given = { ...defaults, ...options };
-  for (const name of ['leaseMs', 'commandTimeoutMs'] as const) refuseDuration(name, given[name]);
+  for (const name of ['leaseMs', 'commandTimeoutMs'] as const) assertDuration(name, given[name]);
   const statements = statementsIn(given.schema);
   const postgres = await Postgres.open(given.schema, given);
   try {

@@ -4,7 +4,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import type { SqlConnection } from '../../../../src/actors/exchange.ts';
-import { PartyTurns } from '../../../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
 import { missingPackage } from '../../../processes/src/missing-package.ts';
 import { sqlName } from './migrations.ts';
 
@@ -94,9 +94,9 @@ const reservedConnections = 2;
 /** Limits on the connections of a pool, which all stores that use the pool share. */
 interface PoolLimits {
   /** Commands and transactions. */
-  readonly ordinary: PartyTurns;
+  readonly ordinary: FairSemaphore;
   /** Transactions alone, which last as long as their author likes: fewer, so that commands still run. */
-  readonly transactions: PartyTurns;
+  readonly transactions: FairSemaphore;
 }
 
 const limitsByPool = new WeakMap<PostgresPool, PoolLimits>();
@@ -107,8 +107,8 @@ function limitsOf(pool: PostgresPool): PoolLimits {
   if (known) return known;
   const ordinary = Math.max(1, (pool.options?.max ?? defaultPoolSize) - reservedConnections);
   const limits = {
-    ordinary: new PartyTurns(ordinary),
-    transactions: new PartyTurns(Math.max(1, ordinary - 1)),
+    ordinary: new FairSemaphore(ordinary),
+    transactions: new FairSemaphore(Math.max(1, ordinary - 1)),
   };
   limitsByPool.set(pool, limits);
   // A lost idle connection: the pool replaces it.
