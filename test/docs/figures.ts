@@ -55,7 +55,7 @@ const cursorPaths: Citation = [
   'packages/workspace-server/src/search/tree-walk.ts',
   'maxKeptCharacters = 8 * 1024 * 1024',
 ];
-const shared: Citation = [session, 'fullParties = 4'];
+const shared: Citation = [session, 'maxClientsAtLimit = 4'];
 const backoff: Citation = ['packages/tasks/src/task-keeper.ts', '1000 * 2 ** (claims - 2)'];
 const suspended: Citation = [session, 'suspendedCallTimeoutMs: 10 * minute'];
 const retained: Citation = [session, 'maxRetainedBytes: 64 * MiB'];

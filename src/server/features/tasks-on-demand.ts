@@ -1,5 +1,5 @@
 /** Tool calls as tasks, for servers whose tools may never offer them: loaded with the first tool that does. */
-import { inPlaceOf } from '../../actors/exchange.ts';
+import { wrapHandler } from '../../actors/exchange.ts';
 import type { RequestHandler } from '../../actors/exchange.ts';
 import { OnDemand } from '../../actors/on-demand.ts';
 import type { Notice } from '../../protocol/subscriptions.ts';
@@ -60,7 +60,7 @@ export function tasksOnDemand(
         scopeOfCall(call).durable?.canResume
           ? whenLoaded((own) => own.asksItself?.(call) ?? false)
           : (handler.asksItself?.(call) ?? false);
-      return Object.assign(inPlaceOf(handler, callTool), { asksItself });
+      return Object.assign(wrapHandler(handler, callTool), { asksItself });
     },
     listenTo: async (session, taskId, call) =>
       await withTasks((tasks) => tasks.listenTo(session, taskId, call)),
