@@ -260,7 +260,7 @@ describe('a person who does not answer', () => {
     expect(actor.getSnapshot().value).toBe('refused');
     expect(actor.getSnapshot().context.refusal).toMatchObject({
       kind: 'unanswered',
-      error: { message: 'Nobody has logged in within 300000 ms' },
+      error: { message: 'The person did not log in within 300000 ms' },
     });
     expect(ended).toEqual(['login']);
   });

@@ -177,7 +177,7 @@ describe('a task that a host follows', () => {
   test('that the server has cancelled says so', () => {
     const { context } = after([polled, looked(report('cancelled', { statusMessage: 'too old' }))]);
     expect(context.outcome).toMatchObject({
-      error: { code: 'REMOTE_CANCELLED', message: 'The server has cancelled the task t: too old' },
+      error: { code: 'REMOTE_CANCELLED', message: 'The server cancelled the task t: too old' },
     });
   });
 });

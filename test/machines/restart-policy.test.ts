@@ -67,30 +67,27 @@ describe('a policy that is asked for', () => {
   });
 
   const wrong: readonly (readonly [given: unknown, message: string])[] = [
-    ['always', 'restart must be "none" or an object, this is "always"'],
-    [null, 'restart must be "none" or an object, this is null'],
-    [5, 'restart must be "none" or an object, this is 5'],
-    [{ initialMs: 0 }, 'restart.initialMs must be 1 to 2147483647 milliseconds, this is 0'],
-    [{ maxMs: Infinity }, 'restart.maxMs must be 1 to 2147483647 milliseconds, this is Infinity'],
-    [{ factor: 0.5 }, 'restart.factor must be a number from 1 to 1000, this is 0.5'],
-    [{ jitter: 1.1 }, 'restart.jitter must be a number from 0 to 1, this is 1.1'],
+    ['always', 'restart must be "none" or an object, got "always"'],
+    [null, 'restart must be "none" or an object, got null'],
+    [5, 'restart must be "none" or an object, got 5'],
+    [{ initialMs: 0 }, 'restart.initialMs must be 1 to 2147483647 milliseconds, got 0'],
+    [{ maxMs: Infinity }, 'restart.maxMs must be 1 to 2147483647 milliseconds, got Infinity'],
+    [{ factor: 0.5 }, 'restart.factor must be a number from 1 to 1000, got 0.5'],
+    [{ jitter: 1.1 }, 'restart.jitter must be a number from 0 to 1, got 1.1'],
     [
       { maxAttempts: 1.5 },
-      'restart.maxAttempts must be a whole number from 0 on, or Infinity, this is 1.5',
+      'restart.maxAttempts must be a whole number of at least 0, or Infinity, got 1.5',
     ],
     [
       { maxAttempts: '3' },
-      'restart.maxAttempts must be a whole number from 0 on, or Infinity, this is "3"',
+      'restart.maxAttempts must be a whole number of at least 0, or Infinity, got "3"',
     ],
-    [{ stableMs: NaN }, 'restart.stableMs must be 0 to 2147483647 milliseconds, this is NaN'],
+    [{ stableMs: NaN }, 'restart.stableMs must be 0 to 2147483647 milliseconds, got NaN'],
     [
       { retries: 3 },
-      'There is no restart.retries; there are initialMs, maxMs, factor, jitter, maxAttempts, stableMs',
+      'Unknown field restart.retries; known fields: initialMs, maxMs, factor, jitter, maxAttempts, stableMs',
     ],
-    [
-      { initialMs: 60_000 },
-      'restart.initialMs must not be more than restart.maxMs, 30000, this is 60000',
-    ],
+    [{ initialMs: 60_000 }, 'restart.initialMs must be at most restart.maxMs (30000), got 60000'],
   ];
 
   test.each(wrong)('is refused if it is %j', (given, message) => {

@@ -126,7 +126,7 @@ describe('a bridge before a server that demands tokens', () => {
     expect(sent).toContain(accessToken);
     const { error } = await call(await login('grace'));
     expect(error?.message).toContain(
-      `There is no login at ${inner.href}, or it is over: log in there (mcp-actors login)`,
+      `No valid login for ${inner.href} is stored: run mcp-actors login`,
     );
     expect([issuer.count('/register'), issuer.count('/authorize')]).toEqual([0, 0]);
   });

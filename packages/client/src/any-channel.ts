@@ -1,4 +1,4 @@
-/** Opens connections to servers over any kind of channel, without waiting for them. */
+/** Opens connections over any kind of channel, without waiting for the handshake. */
 import { inspectValue } from '../../../src/protocol/classify.ts';
 import { RuntimeError } from '../../../src/protocol/errors.ts';
 import { hostAuthorization } from './auth/host-authorization.ts';
@@ -15,15 +15,16 @@ import { addressOf } from './http/address.ts';
 import { httpChannelKind } from './http/http-channel-kind.ts';
 import { stdioChannel } from './stdio/stdio-channel.actor.ts';
 
-/** The input of {@link connectionLogic}. */
+/** Input of {@link connectionLogic}. */
 export interface ConnectionLogicInput extends ConnectOptions {
-  /** How the server is reached. */
+  /** Server address: a command, a URL or a transport. */
   readonly entry: ServerEntry;
 }
 
 /**
- * A connection as XState actor logic, for the host's machine to invoke or spawn. It opens when it
- * starts, and is done once it was closed. See {@link ConnectionLogic}.
+ * A connection as XState actor logic, to invoke or spawn from the host's machine. The connection
+ * opens when the actor starts; the actor is done once the connection is closed. See {@link
+ * ConnectionLogic}.
  */
 export const connectionLogic: ConnectionLogic<ConnectionLogicInput> = {
   ...channelConnectionLogic,
@@ -35,17 +36,17 @@ export const connectionLogic: ConnectionLogic<ConnectionLogicInput> = {
 };
 
 /**
- * Opens a connection without waiting for it. It is reopened after losses, as `restart` says, until
- * it is closed.
+ * Opens a connection without waiting for the handshake. A lost connection is reopened according to
+ * `restart` until `close()`.
  *
  * @throws {RuntimeError} CONFIG_INVALID: the entry names no server
- * @throws {RangeError} an option is wrong; names it
+ * @throws {RangeError} an option is out of range
  */
 export function openConnection(entry: ServerEntry, options: ConnectOptions = {}): Connection {
   return openChannel(connectionInput(entry, options, channelTo(entry, options)));
 }
 
-/** The kind of channel to a server. @throws {RuntimeError} CONFIG_INVALID */
+/** Chooses the channel for an entry. @throws {RuntimeError} CONFIG_INVALID */
 export function channelTo(entry: ServerEntry, options: ConnectOptions): ChannelKind {
   if ('transport' in entry) return sdkChannel(entry.transport);
   if ('command' in entry) return stdioChannel(entry, options);
@@ -56,6 +57,6 @@ export function channelTo(entry: ServerEntry, options: ConnectOptions): ChannelK
     );
     return httpChannelKind(entry, { ...options, authorization });
   }
-  const message = `A server's entry must have "command", "url" or "transport", this is ${inspectValue(entry)}`;
+  const message = `A server entry must have "command", "url" or "transport", got ${inspectValue(entry)}`;
   throw new RuntimeError('CONFIG_INVALID', message);
 }

@@ -1,4 +1,4 @@
-/** Connections to all servers of a configuration file, or of an object with the same content. */
+/** Connections to every server in a configuration file or object. */
 import { withCallers } from '../../../src/actors/caller-frames.ts';
 import { systemClock } from '../../../src/actors/clock.ts';
 import { openConnection } from './any-channel.ts';
@@ -11,19 +11,20 @@ import type { Servers, ManagedOptions } from './hosts/servers.ts';
 
 const maker = { open: openConnection, callerOf };
 
-/** The options of many connections. Options of a single connection apply to each of them. */
+/** Options of `connectAll` and `openServers`. Connection options apply to every server. */
 export interface ServersOptions extends ManagedOptions, Omit<ConnectOptions, 'name' | 'record'> {
-  /** Options for one server, which override the general ones; the file's settings override both. */
+  /** Per-server options. They override the general ones; settings in the file override both. */
   readonly forServer?: (name: string) => Partial<ConnectOptions>;
 }
 
 /**
- * Connects to all servers of a file. All start at once, independently: a fault of one does not
+ * Connects to every server in a configuration. All start at once, and one server's failure does not
  * affect the others.
  *
- * @param source an `mcpServers` file, or an object with the content of one
- * @returns when each is ready or has failed, after `startupMs` at the latest; late ones keep trying
- * @throws {RuntimeError} CONFIG_INVALID: the file cannot be read, or holds no servers
+ * @param source an `mcpServers` file, or an object with the same content
+ * @returns once every server is ready or has failed, at the latest after `startupMs`; slower
+ *   servers keep trying
+ * @throws {RuntimeError} CONFIG_INVALID: the file cannot be read, or contains no servers
  */
 export async function connectAll(
   source: string | object,
@@ -43,24 +44,24 @@ export async function connectAll(
 }
 
 /**
- * The same for an object, without waiting.
+ * Opens connections to every server in a configuration object, without waiting for them.
  *
- * @throws {RuntimeError} CONFIG_INVALID: it holds no servers
+ * @throws {RuntimeError} CONFIG_INVALID: the object contains no servers
  */
 export function openServers(config: object, options: ServersOptions = {}): Servers {
   return openConfig(readHosts(config, options), options);
 }
 
 /**
- * The same for a configuration that was read before, or for a part of it. If it comes from a file,
- * that is watched, unless `watch` says otherwise: a part needs `watch: false`.
+ * Opens connections for a parsed configuration or part of one. A configuration read from a file
+ * follows changes to that file unless `watch` is false; pass `watch: false` for a part.
  */
 export function openConfig(config: HostsConfig, options: ServersOptions = {}): Servers {
   const { clock = systemClock, watch = true } = options;
   const { file } = config;
   const manager = new ServerManager(config, options, maker);
   if (file === undefined || !watch) return manager;
-  // Files are read one after the other: a slow read must not replace a newer file by an older one.
+  // Serialize reads: a slow read must not overwrite a newer file's content.
   let reading: Promise<void> = Promise.resolve();
   const stop = watchFile(file, {
     clock,

@@ -1,4 +1,4 @@
-/** The options of a connection over any kind of channel, and what they say of its actor. */
+/** Options of a connection over any kind of channel, and the actor input built from them. */
 import { secretsGiven } from '../../diagnostics/src/secrets.ts';
 import { loginTimeFor } from './auth/options.ts';
 import type { AuthOption } from './auth/options.ts';
@@ -7,17 +7,17 @@ import type { HostConnectionInput } from './connection/host-connection.ts';
 import type { ConnectionOptions, ServerEntry } from './connection/options.ts';
 import type { HttpChannelKindOptions } from './http/http-channel-kind.ts';
 
-/** The options of a connection over any kind of channel. */
+/** Options of a connection over any kind of channel. */
 export interface ConnectOptions
   extends ConnectionOptions, Omit<HttpChannelKindOptions, 'authorization'> {
   /**
-   * Allows a login over HTTP; `true`: a person is asked. Without it, a connection to a server that
-   * wants a login fails.
+   * Login for servers reached over HTTP; `true` asks a person. Without it, connecting to a server
+   * that requires a login fails.
    */
   readonly auth?: AuthOption;
 }
 
-/** @throws {RangeError} the times of a login contradict each other */
+/** @throws {RangeError} the login timeouts contradict each other */
 export function connectionInput(
   entry: ServerEntry,
   options: ConnectOptions,
@@ -25,7 +25,7 @@ export function connectionInput(
 ): HostConnectionInput {
   const secrets = 'transport' in entry ? [] : secretsGiven(entry);
   const kind = Object.assign(channel, { secrets });
-  // Not by spreads: each connection would have a hidden class of its own.
+  // A spread would give each connection its own hidden class.
   const given: HostConnectionInput = Object.assign({ kind }, options);
   const { auth, limits } = options;
   const loginTimeoutMs = loginTimeFor(auth, limits?.loginTimeoutMs);

@@ -1,4 +1,7 @@
-/** Connects to servers over any kind of channel. Whatever a launched server does without is loaded with the first other one. */
+/**
+ * Connects to a server over any kind of channel. Code that launched servers do not need is loaded
+ * lazily.
+ */
 import { withCallers } from '../../../src/actors/caller-frames.ts';
 import { environmentFor } from '../../processes/src/environment.ts';
 import { connectionInput } from './connect-options.ts';
@@ -9,13 +12,13 @@ import type { ServerEntry } from './connection/options.ts';
 import { stdioChannel } from './stdio/stdio-channel.actor.ts';
 
 /**
- * Connects to a server, and resolves once it is ready. If the first attempt fails, this rejects and
- * leaves nothing behind; later losses are followed by new attempts, as `restart` says.
+ * Connects to a server and resolves once it is ready. A failed first attempt rejects and cleans up;
+ * later disconnects are retried according to `restart`.
  *
  * @throws {RuntimeError} CONFIG_INVALID; SPAWN_FAILED, CONNECT_TIMEOUT, VERSION_UNSUPPORTED,
- *   PROTOCOL_VIOLATION, UNAUTHORIZED, HTTP_STATUS, CLOSED: why the server is not ready; CANCELLED:
- *   the `signal` was aborted
- * @throws {RangeError} an option is wrong; names it
+ *   PROTOCOL_VIOLATION, UNAUTHORIZED, HTTP_STATUS or CLOSED: the reason why the server is not
+ *   ready; CANCELLED: `signal` was aborted
+ * @throws {RangeError} an option is out of range
  */
 export async function connect(
   entry: ServerEntry,
@@ -37,9 +40,9 @@ export async function connect(
 }
 
 /**
- * Identifies the host as the server will see it, as a text; empty if the entry alone decides it.
- * Undefined if it is not known before connecting: with a login, a token function, the host's own
- * `fetch` or `dispatcher`, or the whole environment.
+ * Cache key of the host's identity as the server sees it; empty if the entry alone determines it.
+ * Undefined if the identity is unknown before connecting: with a login, a token function, a custom
+ * `fetch` or `dispatcher`, or the whole inherited environment.
  *
  * @see MCP 2026-07-28, server/utilities/caching, "Cache Scope Field"
  */

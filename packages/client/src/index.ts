@@ -1,4 +1,4 @@
-/** The host's side: connections to MCP servers as actors. */
+/** Client side: connections to MCP servers as actors. */
 export { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
 export { disconnectError } from '../../../src/protocol/disconnects.ts';
 export { connect } from './connect.ts';

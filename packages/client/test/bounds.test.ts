@@ -196,10 +196,10 @@ test('a message that nests deeper than 256 is none, and costs nothing else', asy
 
 test('a limit that cannot be is refused by its name', () => {
   const wrong: readonly (readonly [object, string])[] = [
-    [{ maxRunning: 0 }, 'limits.maxRunning must be a number of at least 1, this is 0'],
-    [{ maxPending: -1 }, 'limits.maxPending must be a number of at least 0, this is -1'],
+    [{ maxRunning: 0 }, 'limits.maxRunning must be a number of at least 1, got 0'],
+    [{ maxPending: -1 }, 'limits.maxPending must be a number of at least 0, got -1'],
     [{ maxPending: NaN }, 'limits.maxPending must be a number of at least 0'],
-    [{ maxPendings: 1 }, 'There is no limit "maxPendings"'],
+    [{ maxPendings: 1 }, 'Unknown limit "maxPendings"'],
   ];
   for (const [limits, message] of wrong) {
     expect(() => connectionLimitsWith(limits)).toThrow(message);
@@ -235,9 +235,9 @@ describe('tasks that are followed', () => {
     [
       'as many as requests may wait',
       ['a', 'b', 'c'],
-      /task c is not followed: the host follows 2$/,
+      /task c cannot be followed: the host follows 2 tasks$/,
     ],
-    ['each once', ['a', 'a'], /task a is not followed: the host has it already$/],
+    ['each once', ['a', 'a'], /task a cannot be followed: the host follows it already$/],
   ])('are %s', async (_, ids, why) => {
     const { connection } = before(tasksOf(ids), { limits: { maxPending: 2 } });
     for (const id of ids.slice(0, -1))
@@ -307,7 +307,7 @@ test('what a server does not declare is not asked of it', async () => {
 });
 
 test('a limit with which nothing would ever run is refused', () => {
-  const refusal = 'limits.maxRunning must be a number of at least 1, this is 0';
+  const refusal = 'limits.maxRunning must be a number of at least 1, got 0';
   expect(() => connectionLimitsWith({ maxRunning: 0 })).toThrow(new RangeError(refusal));
   expect(connectionLimitsWith({ maxWaiting: 0 })).toMatchObject({ maxWaiting: 0 });
 });

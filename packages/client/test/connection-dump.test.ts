@@ -280,7 +280,7 @@ test('its channels, their routers and who listens report to its host, and share 
 });
 
 test('an actor of a host’s own machine is told what its input lacks', () => {
-  expect(() => connectionIn({ scope: {} })).toThrow('hand on what it was given');
+  expect(() => connectionIn({ scope: {} })).toThrow('pass on the input of its parent');
   const scope = Object.create(ConnectionScope.prototype) as ConnectionScope;
-  expect(() => transportIn({ scope, ends: undefined } as never)).toThrow('has no "ends"');
+  expect(() => transportIn({ scope, ends: undefined } as never)).toThrow('must have "ends"');
 });

@@ -46,11 +46,14 @@ describe('an answer to server/discover', () => {
   test.each<[JsonObject, object]>([
     [{}, { era: 'legacy' }],
     [{ supportedVersions: ['2025-11-25'], capabilities }, { era: 'legacy' }],
-    [{ supportedVersions: ['2026-07-28'] }, refused('PROTOCOL_VIOLATION', 'without "supported')],
-    [{ capabilities }, refused('PROTOCOL_VIOLATION', 'without "supportedVersions"')],
-    [{ ...modern, capabilities: 7 }, refused('PROTOCOL_VIOLATION', 'without "supported')],
-    [{ ...modern, supportedVersions: '2026-07-28' }, refused('PROTOCOL_VIOLATION', 'without')],
-    [{ ...modern, supportedVersions: ['2026-07-28', 7] }, refused('PROTOCOL_VIOLATION', 'without')],
+    [{ supportedVersions: ['2026-07-28'] }, refused('PROTOCOL_VIOLATION', 'must have "supported')],
+    [{ capabilities }, refused('PROTOCOL_VIOLATION', 'must have "supportedVersions"')],
+    [{ ...modern, capabilities: 7 }, refused('PROTOCOL_VIOLATION', 'must have "supported')],
+    [{ ...modern, supportedVersions: '2026-07-28' }, refused('PROTOCOL_VIOLATION', 'must have')],
+    [
+      { ...modern, supportedVersions: ['2026-07-28', 7] },
+      refused('PROTOCOL_VIOLATION', 'must have'),
+    ],
     [{ supportedVersions: ['2099-01-01'], capabilities }, refused('VERSION_UNSUPPORTED', '2099')],
   ])('%j means %j', (result, reading) => {
     expect(readDiscovery(result)).toEqual(reading);
@@ -60,10 +63,14 @@ describe('an answer to server/discover', () => {
     [-32_022, { supported: ['2026-07-28'] }, { era: 'again', revision: '2026-07-28' }],
     [-32_022, { supported: ['2025-11-25'] }, { era: 'legacy' }],
     [-32_022, { supported: ['2099-01-01'] }, refused('VERSION_UNSUPPORTED', '2099-01-01')],
-    [-32_022, { supported: '2026-07-28' }, refused('PROTOCOL_VIOLATION', 'names no versions: No')],
-    [-32_022, undefined, refused('PROTOCOL_VIOLATION', 'names no versions: No')],
-    [-32_021, undefined, refused('PROTOCOL_VIOLATION', 'refused: -32021 No')],
-    [-32_020, undefined, refused('PROTOCOL_VIOLATION', 'refused: -32020 No')],
+    [
+      -32_022,
+      { supported: '2026-07-28' },
+      refused('PROTOCOL_VIOLATION', 'must list the supported versions: No'),
+    ],
+    [-32_022, undefined, refused('PROTOCOL_VIOLATION', 'must list the supported versions: No')],
+    [-32_021, undefined, refused('PROTOCOL_VIOLATION', 'rejected server/discover: -32021 No')],
+    [-32_020, undefined, refused('PROTOCOL_VIOLATION', 'rejected server/discover: -32020 No')],
     [-32_601, undefined, { era: 'legacy' }],
   ])('that is the error %i with %j means %j', (code, data, reading) => {
     expect(readProbeError({ code, message: 'No', data })).toEqual(reading);
@@ -88,8 +95,8 @@ describe('an answer to initialize', () => {
   });
 
   test.each<[JsonObject, code: string, message: string]>([
-    [{ protocolVersion: undefined }, 'PROTOCOL_VIOLATION', 'without "protocolVersion"'],
-    [{ capabilities: 7 }, 'PROTOCOL_VIOLATION', 'without "protocolVersion" and "capabilities"'],
+    [{ protocolVersion: undefined }, 'PROTOCOL_VIOLATION', 'must have "protocolVersion"'],
+    [{ capabilities: 7 }, 'PROTOCOL_VIOLATION', 'must have "protocolVersion" and "capabilities"'],
     [{ protocolVersion: '2026-07-28' }, 'VERSION_UNSUPPORTED', '2026-07-28'],
     [{ serverInfo: { name: 's' } }, 'PROTOCOL_VIOLATION', '"serverInfo.version" must be'],
   ])('that says %j is refused: %s', (said, code, message) => {

@@ -224,7 +224,7 @@ describe('the events of a connection', () => {
       { type: 'stderr', text: 'd' },
       {
         ...{ type: 'problem', name: 'events.dropped', count: 1 },
-        message: '2 events came before anybody listened, and were dropped',
+        message: '2 events before the first listener were dropped',
       },
       { type: 'stderr', text: 'e' },
     ]);
@@ -377,7 +377,7 @@ describe('a host is refused', () => {
     };
     const entry = { transport: () => new ScriptedTransport() };
     const input = { entry, record: recordConnection({} as never) };
-    expect(await failureOf({ input } as never)).toMatch(/^Only what connect or openConnection/);
+    expect(await failureOf({ input } as never)).toMatch(/^Recording needs a connection/);
     const snapshot = { status: 'active' };
     expect(await failureOf({ snapshot } as never)).toMatch(/cannot be restored from a snapshot/);
   });

@@ -126,7 +126,7 @@ describe('structured content that breaks its schema', () => {
     const { connection, problems } = await connected({ url: url.href });
     await connection.listTools();
     expect(await connection.callTool('t')).toEqual(result);
-    const message = `The "structuredContent" of "t" breaks its "outputSchema": ${problem}`;
+    const message = `The "structuredContent" of "t" does not match its "outputSchema": ${problem}`;
     expect(problems.map((each) => [each.name, each.message])).toEqual(
       problem === undefined ? [] : [['output.invalid', message]],
     );
@@ -148,7 +148,7 @@ describe('structured content that breaks its schema', () => {
     const tool = { name: 't', inputSchema: {}, outputSchema: outputSchema as never };
     const told: string[] = [];
     const results = new Results('server', (_, message) =>
-      told.push(message.replace(/^.* breaks its "outputSchema": /, '')),
+      told.push(message.replace(/^.* does not match its "outputSchema": /, '')),
     );
     results.toolsListed([tool]);
     results.callTool('t', { content: [], structuredContent });
@@ -168,7 +168,9 @@ test('a result is what its method promises, and is compared only with what its t
   results.callTool('t', { content, isError: true });
   expect(told).toEqual([]);
   expect(results.callTool('t', { content, isError: false })).toEqual({ content, isError: false });
-  expect(told).toEqual(['The "structuredContent" of "t" breaks its "outputSchema": it is missing']);
+  expect(told).toEqual([
+    'The "structuredContent" of "t" does not match its "outputSchema": it is missing',
+  ]);
   const structuredContent = { n: 1 };
   expect(results.callTool('t', { structuredContent })).toEqual({ structuredContent, content: [] });
   const wrong = (member: string) => `with a "${member}" that must be a list, this is 7`;

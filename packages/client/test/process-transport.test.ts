@@ -263,13 +263,13 @@ describe('a transport to a process', () => {
     await transport.send(ping);
     await expect.poll(() => heard.length).toBe(8);
     expect(heard).toEqual([
-      expect.stringContaining('The server sent what is no message: Parse error'),
+      expect.stringContaining('The server sent an invalid message: Parse error'),
       expect.stringContaining('A message is a JSON object, this is 7'),
       { jsonrpc: '2.0', method: 'notifications/one' },
       'The server could not read a message: What?',
       expect.stringMatching(/^The server's answer cannot be read: .*"result" must be an object/),
       { jsonrpc: '2.0', id: 1, error: { code: -32603, message: expect.any(String) as string } },
-      expect.stringContaining('The server sent what is no message: '),
+      expect.stringContaining('The server sent an invalid message: '),
       { jsonrpc: '2.0', id: 2, error: { code: -32603, message: expect.any(String) as string } },
     ]);
   });

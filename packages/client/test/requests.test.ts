@@ -277,7 +277,7 @@ describe('a call that a modern server asks something', () => {
     clock.increment(1);
     expect(await outcome).toMatchObject({
       code: 'REQUEST_TIMEOUT',
-      message: 'tools/call was not complete within 70000 ms, its questions included',
+      message: 'tools/call did not complete within 70000 ms, including its input requests',
     });
     expect(connection.pending).toBe(0);
   });

@@ -188,7 +188,7 @@ describe('a channel to a process', () => {
     // No process can end as fast.
     for (let step = 0; step < 3; step++) clock.increment(1);
     await owner.told('channel.stopped');
-    const message = `Some of the process group ${kind.pid} is still there after SIGKILL`;
+    const message = `Processes of group ${kind.pid} survived SIGKILL`;
     expect(owner.facts).toMatchObject([{ name: 'process.unkillable', level: 'warning', message }]);
     expect(membersOf(process.pid)).not.toContain(kind.pid);
   });

@@ -239,7 +239,9 @@ describe.each(ways)('a tool that runs as a task, $era $way', ({ way, era }) => {
     if (era === 'legacy')
       await expect(refused).rejects.toMatchObject({
         code: 'CAPABILITY_MISSING',
-        message: expect.stringMatching(/not called: .* does not run "plain" as a task$/) as string,
+        message: expect.stringMatching(
+          /not called: .* does not support tasks for "plain"$/,
+        ) as string,
       });
     else expect(await (await refused).result()).toMatchObject({ content: [{ text: 'plain' }] });
   });
@@ -581,7 +583,7 @@ describe('a server', () => {
     );
     await expect(connection.callTool('any')).rejects.toMatchObject({
       code: 'PROTOCOL_VIOLATION',
-      message: 'The task t has asked for input 2 times, and asks again',
+      message: 'The task t requested input more than 2 times',
     });
     await expect.poll(() => servers[0]?.methods()).toContain('tasks/cancel');
     expect(asked).toBe(3);

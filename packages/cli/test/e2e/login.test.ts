@@ -98,7 +98,7 @@ describe('an issuer that registers nobody by itself', () => {
     expect([code, stderr]).toEqual([
       5,
       expect.stringContaining(
-        `nobody can come back to http://127.0.0.1:${port}/callback: the port is taken`,
+        `listening on http://127.0.0.1:${port}/callback failed: the port is in use`,
       ),
     ]);
   });
@@ -121,7 +121,7 @@ describe('a refusal says what the challenge says:', () => {
     const { url } = await startProtected();
     const { code, stderr } = await runCommand(['call', url.href, 'read']);
     expect(code).toBe(5);
-    expect(stderr).toContain('it wants a login with the scope "notes:read"');
+    expect(stderr).toContain('it requires a login with the scope "notes:read"');
     expect(stderr).toContain('set "auth" (--login of the command)');
   });
 
@@ -130,9 +130,7 @@ describe('a refusal says what the challenge says:', () => {
     const header = ['--header', 'Authorization: Bearer not-a-token-of-it'];
     const { code, stderr } = await runCommand(['call', url.href, 'read', ...header]);
     expect(code).toBe(5);
-    expect(stderr).toContain(
-      'it does not take the "Authorization" that its entry has (invalid_token',
-    );
+    expect(stderr).toContain('it rejected the configured "Authorization" header (invalid_token');
   });
 
   test('a scope that the token lacks', async () => {
@@ -141,7 +139,7 @@ describe('a refusal says what the challenge says:', () => {
     const header = ['--header', `Authorization: Bearer ${token}`];
     const { code, stderr } = await runCommand(['call', url.href, 'write', ...header]);
     expect(code).toBe(5);
-    expect(stderr).toMatch(/the token that it was sent lacks the scope "[^"]*notes:write/);
+    expect(stderr).toMatch(/the token lacks the scope "[^"]*notes:write/);
     expect(stderr).not.toContain(token);
   });
 });

@@ -53,7 +53,7 @@ test('a login that is not possible says why, and with which code', async () => {
   const device = await runCommand(['login', '--device', url.href]);
   expect([device.code, device.stderr]).toEqual([
     5,
-    `mcp-actors login: The authorization server ${issuer.issuer} has no login by a code on another device (RFC 8628): log in with a browser\n`,
+    `mcp-actors login: The authorization server ${issuer.issuer} does not support device logins (RFC 8628): log in with a browser\n`,
   ]);
   const open = createServer();
   await new Promise<void>((resolve) => open.listen(0, '127.0.0.1', resolve));

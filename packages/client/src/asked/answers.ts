@@ -1,9 +1,9 @@
 /**
- * A host's answers to its server, made by its providers: for the server's own requests, and for
- * questions in the result of a call.
+ * Answers the server's requests to the host with the host's providers: requests from the server,
+ * and input requests in the result of a call.
  *
- * If a provider throws, the server gets `-32603` without details, and the error is reported to the
- * host.
+ * If a provider throws, the server gets `-32603` without details, and the host gets a report with
+ * the error.
  *
  * @see MCP 2025-11-25, client/roots, client/sampling, client/elicitation
  */
@@ -39,18 +39,18 @@ import type {
   UrlToOpen,
 } from './providers.ts';
 
-/** Hears what the server asks. */
+/** Callbacks for incoming requests of a server. */
 export interface AnswersHost {
   readonly report: Report<'provider.failed'>;
-  /** The server asks something. */
+  /** A request arrived. */
   asked(method: string, params: JsonObject | undefined): void;
-  /** The server no longer wants the answer, or cannot get it. */
+  /** The server cancelled the request, or can no longer receive the answer. */
   withdrawn(method: string): void;
 }
 
 type Answer = (params: JsonObject, asked: Asked) => Promise<JsonObject>;
 
-/** How many opened URLs are remembered until the server says that the person is done. */
+/** Maximum number of opened URLs that await their completion notification. */
 const maxOpenUrls = 1024;
 
 export class Answers {
@@ -61,11 +61,11 @@ export class Answers {
   readonly #form: FormProvider | undefined;
   readonly #url: UrlProvider | undefined;
   #roots: RootsProvider | undefined;
-  /** Resolves the `completed` promise of each open URL, by elicitation id. */
+  /** Resolvers of the `completed` promises of open URLs, by elicitation id. */
   #open: BoundedMap<string, () => void> | undefined = undefined;
 
   /**
-   * @param given further capabilities of the host
+   * @param given additional capabilities of the host
    * @throws {TypeError} a provider or a root is invalid, or a capability has no provider
    */
   constructor(providers: Providers, host: AnswersHost, given: JsonObject = {}) {
@@ -80,19 +80,22 @@ export class Answers {
     this.#url = checked('elicit.url', url);
     for (const name of ['roots', 'sampling', 'elicitation']) {
       if (this.#raw || given[name] === undefined || this.#own('told')[name] !== undefined) continue;
-      throw new TypeError(`The capability "${name}" is declared, and no provider answers for it`);
+      throw new TypeError(
+        `The capability "${name}" is declared but has no provider: add one, or remove the capability`,
+      );
     }
   }
 
-  /** Whether the host declares and answers by itself, unread. */
+  /** True if `onRequest` answers everything and `capabilities` are declared verbatim. */
   get isRaw(): boolean {
     return this.#raw !== undefined;
   }
 
   /**
-   * The capabilities to declare to the server.
+   * Capabilities to declare to the server.
    *
-   * @param changes whether the server is told when the roots change; since 2026-07-28 it never is
+   * @param changes whether the server is notified when the roots change; since 2026-07-28 it never
+   *   is
    */
   capabilities(changes: 'told' | 'untold'): JsonObject {
     if (this.#raw) return changes === 'told' ? this.#given : untoldCapabilities(this.#given);
@@ -103,7 +106,7 @@ export class Answers {
     return merged;
   }
 
-  /** The handlers of the requests that a server may send. */
+  /** Handlers of the requests that a server may send. */
   get handlers(): ReadonlyMap<string, RequestHandler> {
     const raw = this.#raw;
     if (raw) {
@@ -120,9 +123,9 @@ export class Answers {
   }
 
   /**
-   * Answers a question.
+   * Answers one request.
    *
-   * @param signal fires if the server no longer wants the answer, or cannot get it
+   * @param signal fires if the server cancels the request, or can no longer receive the answer
    * @throws {ProtocolError} the error to answer with instead
    */
   async answer(
@@ -134,7 +137,7 @@ export class Answers {
     if (!answer) {
       throw new ProtocolError(
         ErrorCode.methodNotFound,
-        `The host does not answer ${inspectValue(method)}`,
+        `The host does not implement ${inspectValue(method)}`,
       );
     }
     const withdraw = (): void => this.#host.withdrawn(method);
@@ -150,7 +153,8 @@ export class Answers {
   }
 
   /**
-   * Replaces the roots. @returns false if roots were not declared: the server must not hear of them
+   * Replaces the roots. @returns false if the host declared no roots, so that the server must not
+   * be notified
    */
   setRoots(roots: RootsProvider): boolean {
     const given = checkedRoots(roots);
@@ -159,7 +163,7 @@ export class Answers {
     return true;
   }
 
-  /** Takes `notifications/elicitation/complete`. Unknown ids are ignored. */
+  /** Handles `notifications/elicitation/complete`. Unknown ids are ignored. */
   completed(params: JsonObject | undefined): void {
     const id = params?.['elicitationId'] as string;
     const resolve = this.#open?.get(id);
@@ -202,7 +206,7 @@ export class Answers {
   async #continue(sample: SampleProvider, params: JsonObject, asked: Asked): Promise<JsonObject> {
     const { messages, tools, toolChoice } = params;
     if (!Array.isArray(messages)) {
-      throw invalidParams(`"messages" must be an array, this is ${inspectValue(messages)}`);
+      throw invalidParams(`"messages" must be an array, got ${inspectValue(messages)}`);
     }
     const { sampling } = this.capabilities('told');
     const mayUseTools = isJsonObject(sampling) && sampling['tools'] !== undefined;
@@ -222,16 +226,14 @@ export class Answers {
     if (!provider) throw invalidParams('the host has not declared "elicitation.url"');
     const { message, url, elicitationId: id } = params;
     if (typeof message !== 'string') {
-      throw invalidParams(`"message" must be a string, this is ${inspectValue(message)}`);
+      throw invalidParams(`"message" must be a string, got ${inspectValue(message)}`);
     }
     // The host will open the URL, so only web URLs are allowed.
     if (
       typeof url !== 'string' ||
       !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')
     ) {
-      throw invalidParams(
-        `"url" must be an absolute http or https URL, this is ${inspectValue(url)}`,
-      );
+      throw invalidParams(`"url" must be an absolute http or https URL, got ${inspectValue(url)}`);
     }
     const completed = new Promise<void>((resolve) => {
       if (typeof id === 'string') (this.#open ??= new BoundedMap(maxOpenUrls)).set(id, resolve);
@@ -257,7 +259,7 @@ async function fillIn(
 ): Promise<JsonObject> {
   const { mode = 'form' } = params;
   if (mode !== 'form')
-    throw invalidParams(`"mode" must be form or url, this is ${inspectValue(mode)}`);
+    throw invalidParams(`"mode" must be "form" or "url", got ${inspectValue(mode)}`);
   if (!provider) throw invalidParams('the host has not declared "elicitation.form"');
   const fault = validateForm(params);
   if (fault !== undefined) throw invalidParams(fault);
@@ -265,7 +267,7 @@ async function fillIn(
   return formAnswer(form.requestedSchema, await provider(form, asked));
 }
 
-/** Capabilities of the legacy era without what later revisions have in another form. */
+/** Legacy capabilities without those that later revisions express differently. */
 export function untoldCapabilities(given: JsonObject): JsonObject {
   const capabilities = omit(given, 'tasks');
   return isJsonObject(capabilities['roots']) ? { ...capabilities, roots: {} } : capabilities;
@@ -287,7 +289,7 @@ function elicitationsOf(elicit: ElicitProvider | undefined): {
 /** @throws {TypeError} */
 function checked<T>(name: string, provider: T | undefined): T | undefined {
   if (provider === undefined || typeof provider === 'function') return provider;
-  throw new TypeError(`"${name}" must be a function, this is ${inspectValue(provider)}`);
+  throw new TypeError(`"${name}" must be a function, got ${inspectValue(provider)}`);
 }
 
 /** @throws {TypeError} */
@@ -295,19 +297,17 @@ function checkedRoots(roots: RootsProvider | undefined): RootsProvider | undefin
   return roots === undefined || typeof roots === 'function' ? roots : listOfRoots(roots);
 }
 
-/** @throws {TypeError} naming the invalid root */
+/** @throws {TypeError} the first invalid root, by index */
 function listOfRoots(roots: unknown): readonly ProvidedRoot[] {
   if (!Array.isArray(roots)) {
-    throw new TypeError(`The roots must be an array, this is ${inspectValue(roots)}`);
+    throw new TypeError(`"roots" must be an array, got ${inspectValue(roots)}`);
   }
   return (roots as readonly unknown[]).map((root, at) => {
     const { uri, name } = isJsonObject(root) ? root : {};
     if (typeof uri !== 'string' || !/^file:\/\//i.test(uri) || !URL.canParse(uri)) {
-      throw new TypeError(
-        `roots[${at}] must have a "uri" of file://, this is ${inspectValue(uri)}`,
-      );
+      throw new TypeError(`roots[${at}] must have a file:// "uri", got ${inspectValue(uri)}`);
     }
     if (name === undefined || typeof name === 'string') return root as ProvidedRoot;
-    throw new TypeError(`roots[${at}].name must be a string, this is ${inspectValue(name)}`);
+    throw new TypeError(`roots[${at}].name must be a string, got ${inspectValue(name)}`);
   });
 }

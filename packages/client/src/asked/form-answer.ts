@@ -1,6 +1,6 @@
 /**
- * The answer to a form: fields that the person left alone get the defaults of the schema, and
- * nothing is sent that the form does not allow.
+ * Answers to a server's form. Fields left empty get the schema's defaults; content that the schema
+ * does not allow is rejected.
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
@@ -14,63 +14,62 @@ import type { ElicitAnswer } from './providers.ts';
 
 const actions: readonly unknown[] = ['accept', 'decline', 'cancel'];
 
-/** What is wrong with a form from a server; undefined if it can be shown. */
+/** A problem with a server's form; undefined if the form can be shown. */
 export function validateForm({ message, requestedSchema }: JsonObject): string | undefined {
   if (typeof message !== 'string')
-    return `"message" must be a string, this is ${inspectValue(message)}`;
+    return `"message" must be a string, got ${inspectValue(message)}`;
   const properties = isJsonObject(requestedSchema) ? requestedSchema['properties'] : undefined;
   if (isJsonObject(properties)) return undefined;
-  return `"requestedSchema" must be an object with "properties", this is ${inspectValue(requestedSchema)}`;
+  return `"requestedSchema" must be an object with "properties", got ${inspectValue(requestedSchema)}`;
 }
 
 /**
- * Reads the `requestedSchema` of a server's form as fields, to ask a person for each.
+ * Parses the `requestedSchema` of a server's form into fields, to ask a person for each.
  *
- * @throws {TypeError} naming the property that the protocol does not allow in a form, and why
+ * @throws {TypeError} a property is not allowed in a form; the message names it
  */
 export function formFields(schema: JsonObject): FormDescription {
   return readForm(schema, stepsForStranger());
 }
 
 /**
- * What is wrong with a person's input, as the rest of a sentence that begins with the field's name;
- * undefined if nothing is. A pattern that takes too long to compare is left to the server.
+ * A problem with a person's input, phrased to follow the field's name; undefined if valid. Patterns
+ * that take too long to match are left to the server.
  */
 export function validateInput(field: FormField, value: unknown): string | undefined {
   return validateFieldValue(field, value, stepsForStranger());
 }
 
 /**
- * The answer as it is sent.
+ * The answer to send.
  *
- * @throws {TypeError} it is not a valid answer, or its content does not conform to the form's
- *   schema
+ * @throws {TypeError} the answer is malformed, or its content does not match the form's schema
  */
 export function formAnswer(schema: JsonObject, answer: unknown): JsonObject {
   if (!isJsonObject(answer) || !actions.includes(answer['action'])) {
     const got = isJsonObject(answer) ? inspectValue(answer['action']) : inspectValue(answer);
     throw new TypeError(
-      `The answer to a form must have an "action" of accept, decline or cancel, this is ${got}`,
+      `The answer to a form must have an "action" of accept, decline or cancel, got ${got}`,
     );
   }
   const { action, content = {} } = answer as JsonObject & ElicitAnswer;
   if (action !== 'accept') return { action };
   if (!isJsonObject(content)) {
-    throw new TypeError(
-      `The "content" of a form must be an object, this is ${inspectValue(content)}`,
-    );
+    throw new TypeError(`The "content" of a form must be an object, got ${inspectValue(content)}`);
   }
   const filled = withDefaults(schema, content);
   const faults = faultsOf(schema, filled);
   if (faults.length === 0) return { action, content: filled };
-  throw new TypeError(`The answer does not conform to the form: ${faults.slice(0, 8).join('; ')}`);
+  throw new TypeError(
+    `The answer does not match the form's schema: ${faults.slice(0, 8).join('; ')}`,
+  );
 }
 
 function propertiesOf({ properties }: JsonObject): readonly (readonly [string, unknown])[] {
   return Object.entries(properties as JsonObject);
 }
 
-/** The content, with the defaults of missing properties (SEP-1034). */
+/** Fills in the defaults of missing properties (SEP-1034). */
 function withDefaults(schema: JsonObject, content: JsonObject): JsonObject {
   const defaults = propertiesOf(schema).flatMap(([name, property]) => {
     const value = isJsonObject(property) ? property['default'] : undefined;
@@ -85,7 +84,7 @@ function faultsOf(schema: JsonObject, content: JsonObject): readonly string[] {
   const missing = names
     .filter((name) => typeof name === 'string' && !Object.hasOwn(content, name))
     .map((name) => `${inspectValue(name)} is missing`);
-  // A check that takes more steps than this is left to the server, which checks the values too.
+  // Checks beyond this step budget are left to the server, which validates the values anyway.
   const steps = stepsForStranger();
   const wrong = propertiesOf(schema).flatMap(([name, property]) => {
     if (!Object.hasOwn(content, name)) return [];
@@ -97,8 +96,8 @@ function faultsOf(schema: JsonObject, content: JsonObject): readonly string[] {
 }
 
 /**
- * Reads a property as a form field; undefined if the protocol has no such field: then the server
- * checks it.
+ * Parses a property as a form field; undefined if the protocol has no such field, so that the
+ * server must check it.
  */
 function fieldOf(name: string, property: unknown, steps: Steps): FormField | undefined {
   try {

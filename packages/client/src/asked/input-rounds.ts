@@ -1,6 +1,6 @@
 /**
- * A call to a server that asks by ending the call: the host's providers answer each
- * `input_required`, and the call is made again with the answers until its result is complete.
+ * Multi round-trip calls: the host's providers answer each `input_required` result, and the call is
+ * sent again with the answers until its result is complete.
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
@@ -16,19 +16,19 @@ import { mayRequireInput } from '../../../../src/protocol/input-required.ts';
 import { Method } from '../../../../src/protocol/methods.ts';
 import type { Answers } from './answers.ts';
 
-/** What the rounds of a connection's calls share. */
-/** @typeParam TCall what else is known of a call */
+/** Context shared by the rounds of a connection's calls. */
+/** @typeParam TCall the call type, with the members `awaitTask` needs */
 export interface RoundsHost<TCall extends RoundsCall = RoundsCall> {
   readonly clock: Clock;
   readonly answers: Pick<Answers, 'answer'>;
   readonly places: DialogPlaces;
-  /** How often one call may ask. */
+  /** Maximum rounds per call. */
   readonly maxRounds: number;
-  /** Waits for the result of a call whose first result says that it runs as a task. */
+  /** Waits for the result of a call that the server runs as a task. */
   readonly awaitTask: (call: TCall, first: FirstResult) => Promise<JsonObject>;
 }
 
-/** The first result of a call, and when the call was made, the clock's milliseconds. */
+/** The first result of a call, with the call's start time, clock ms. */
 export interface FirstResult {
   readonly result: JsonObject;
   readonly startedAt: number;
@@ -37,14 +37,14 @@ export interface FirstResult {
 export interface RoundsCall {
   readonly method: string;
   readonly params: JsonObject | undefined;
-  /** How long all rounds may take together, including people's answers, milliseconds. */
+  /** Time limit of all rounds together, including people's answers, ms. */
   readonly maxTotalMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Sends the request of one round, until the signal ends it; each gets a new id. */
+  /** Sends one round's request under a new id; the signal cancels it. */
   send(params: JsonObject | undefined, signal: AbortSignal): Promise<JsonObject>;
 }
 
-/** What a result asks for. The members that it has are copied into the next request. */
+/** Input requested by a result. Members that are present are copied into the next request. */
 interface Wanted {
   readonly inputRequests: JsonObject | undefined;
   readonly requestState: string | undefined;
@@ -58,19 +58,17 @@ const questions: ReadonlySet<unknown> = new Set([
   Method.elicit,
 ]);
 
-/**
- * The delay before a call that the server only wants again, milliseconds; the first one has none.
- */
+/** Delay before a retry that needs no input, ms. The first retry is immediate. */
 const shedRetryMs = 100;
 const maxShedRetryMs = 5000;
 
 /**
- * The result of a call after the rounds that its first result asks for; undefined if it asks for
- * nothing.
+ * Runs the rounds requested by a call's first result, and resolves with the final result. Undefined
+ * if the first result is final.
  *
- * @throws {RuntimeError} PROTOCOL_VIOLATION: the result asks for something that the protocol does
- *   not know. The promise rejects with PROTOCOL_VIOLATION too, also if the server asks too often;
- *   with LIMIT_EXCEEDED if it asks too much at once; with REQUEST_TIMEOUT or CANCELLED; with
+ * @throws {RuntimeError} PROTOCOL_VIOLATION: the result requests something outside the protocol.
+ *   The promise rejects with PROTOCOL_VIOLATION too, also after too many rounds; with
+ *   LIMIT_EXCEEDED if the server requests too much at once; with REQUEST_TIMEOUT or CANCELLED; with
  *   REQUEST_FAILED if a provider fails or is missing; and with the error of `send`
  */
 export function roundsAfter<TCall extends RoundsCall>(
@@ -82,11 +80,11 @@ export function roundsAfter<TCall extends RoundsCall>(
   const wanted = wantedBy(call.method, result);
   if (!wanted) return result['resultType'] === 'task' ? host.awaitTask(call, first) : undefined;
   const endsAt = startedAt + call.maxTotalMs;
-  // The host's code does not run while the result is still being processed.
+  // Host code must not run while the result is still being processed.
   return Promise.resolve().then(() => goOn(host, call, { wanted, endsAt }));
 }
 
-/** The rounds after the first one. */
+/** Runs the rounds after the first result. */
 async function goOn<TCall extends RoundsCall>(
   host: RoundsHost<TCall>,
   call: TCall,
@@ -115,12 +113,12 @@ async function goOn<TCall extends RoundsCall>(
           : result;
       }
       if (round === maxRounds) {
-        throw violation(`${method} has asked for input ${maxRounds} times, and asks again`);
+        throw violation(`${method} requested input more than ${maxRounds} times`);
       }
       wanted = more;
     }
   } catch (error) {
-    // If the call itself was ended, that is the error, whatever its request failed with.
+    // A cancelled or timed-out call reports that, whichever error its request failed with.
     throw end.signal.aborted ? endOf(method, end.signal.reason) : error;
   } finally {
     clock.clearTimeout(timer);
@@ -132,7 +130,7 @@ class Rounds {
   readonly #host: Omit<RoundsHost, 'awaitTask'>;
   readonly #call: RoundsCall;
   readonly #signal: AbortSignal;
-  /** How many rounds in a row asked nothing: the server sheds load. */
+  /** Consecutive rounds without input requests: the server sheds load. */
   #shed = 0;
 
   constructor(host: Omit<RoundsHost, 'awaitTask'>, call: RoundsCall, signal: AbortSignal) {
@@ -158,7 +156,7 @@ class Rounds {
     }
   }
 
-  /** The params of the next round. */
+  /** Params of the next round. */
   async next({ inputRequests, requestState }: Wanted): Promise<JsonObject> {
     const params: Record<string, unknown> = { ...this.#call.params };
     delete params['inputResponses'];
@@ -174,9 +172,7 @@ class Rounds {
     return { ...params, inputResponses: answers };
   }
 
-  /**
-   * The pause before a call that the server only wants again: none at first, then longer each time.
-   */
+  /** Delays a retry that needs no input: not at all at first, then longer each time. */
   async #pause(): Promise<void> {
     const times = this.#shed++;
     if (times === 0) return;
@@ -198,12 +194,11 @@ class Rounds {
 }
 
 /**
- * The answers to all questions in a result, by key. The first failure withdraws the other
- * questions.
+ * Answers all input requests of a result, by key. The first failure cancels the others.
  *
  * @param asker the method that had this result, for messages
- * @throws {RuntimeError} PROTOCOL_VIOLATION: an entry is not a question; LIMIT_EXCEEDED: there are
- *   too many; REQUEST_FAILED: a provider fails or is missing; the reason of the signal
+ * @throws {RuntimeError} PROTOCOL_VIOLATION: an entry is not a valid request; LIMIT_EXCEEDED: there
+ *   are too many; REQUEST_FAILED: a provider fails or is missing; the reason of the signal
  */
 export async function askProviders(
   host: Pick<RoundsHost, 'answers' | 'places'>,
@@ -217,12 +212,12 @@ export async function askProviders(
   places.refuseMoreThan(Object.keys(requests).length);
   const asked = Object.entries(requests).map(async ([key, request]) => {
     const { method, params } = request as Question;
-    // One for each question: Node.js warns of a signal that more than ten listen to.
+    // One signal per request: Node.js warns about signals with more than ten listeners.
     const signal = AbortSignal.any([ended, others.signal]);
     const answer = places.run(signal, () => host.answers.answer(method, params, signal));
     const told = unlessAborted(answer, signal).catch((cause: unknown) => {
       const why = textOfError((cause as Error).message);
-      const message = `${asker} asks for ${method}, which the host could not answer: ${why}`;
+      const message = `${asker} requested ${method}, which the host could not answer: ${why}`;
       throw new RuntimeError('REQUEST_FAILED', message, { cause });
     });
     return [key, await told] as const;
@@ -230,19 +225,19 @@ export async function askProviders(
   try {
     return Object.fromEntries(await Promise.all(asked));
   } catch (error) {
-    others.abort('another question of the call could not be answered');
+    others.abort('another input request of the call failed');
     throw error;
   }
 }
 
 export interface DialogBounds {
-  /** How many questions may be answered at once. */
+  /** Maximum requests answered at once. */
   readonly maxRunning: number;
-  /** How many more may wait for their turn; others are refused. */
+  /** Maximum queued requests; further ones are rejected. */
   readonly maxWaiting: number;
 }
 
-/** Limits how many of a server's questions the host's code answers at once. */
+/** Limits how many of a server's requests the host answers at once. */
 export class DialogPlaces {
   readonly #bounds: DialogBounds;
   #made: FairSemaphore | undefined = undefined;
@@ -251,29 +246,29 @@ export class DialogPlaces {
     this.#bounds = bounds;
   }
 
-  /** Made for the first question: most servers ask none. */
+  /** Created for the first request: most servers send none. */
   get #turns(): FairSemaphore {
     return (this.#made ??= new FairSemaphore(this.#bounds.maxRunning));
   }
 
-  /** @throws {RuntimeError} LIMIT_EXCEEDED: this many could never be answered at once */
+  /** @throws {RuntimeError} LIMIT_EXCEEDED: more requests than can run and wait together */
   refuseMoreThan(count: number): void {
     const { maxRunning, maxWaiting } = this.#bounds;
     if (count <= maxRunning + maxWaiting) return;
-    const message = `The server asks ${count} things in one result, and may ask ${maxRunning + maxWaiting}`;
+    const message = `The server sent ${count} input requests in one result, at most ${maxRunning + maxWaiting} are allowed`;
     throw new RuntimeError('LIMIT_EXCEEDED', message);
   }
 
   /**
-   * Runs the function once there is a place.
+   * Runs the function once a slot is free.
    *
-   * @throws {RuntimeError} LIMIT_EXCEEDED: too many wait
-   * @throws what `run` throws, or the signal's reason if it fires before the turn comes
+   * @throws {RuntimeError} LIMIT_EXCEEDED: the queue is full
+   * @throws the error of `run`, or the signal's reason if it fires while queued
    */
   async run<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     const { maxRunning, maxWaiting } = this.#bounds;
     if (!this.#turns.hasRoom(maxWaiting)) {
-      const message = `The server asks too much at once: ${maxRunning} questions are open and ${maxWaiting} wait`;
+      const message = `Too many requests from the server: ${maxRunning} are open and ${maxWaiting} are queued`;
       throw new RuntimeError('LIMIT_EXCEEDED', message);
     }
     return await this.#turns.run(run, signal);
@@ -291,31 +286,35 @@ function refuseNoQuestions(requests: JsonObject): void {
     const { method: asks, params } = isJsonObject(request) ? request : {};
     if (questions.has(asks) && (params === undefined || isJsonObject(params))) continue;
     throw violation(
-      `inputRequests[${inspectValue(key)}] is no question: its method is ${inspectValue(asks)}`,
+      `inputRequests[${inspectValue(key)}] must be a request of roots, sampling or elicitation, got method ${inspectValue(asks)}`,
     );
   }
 }
 
 /**
- * What a result asks for; undefined if it is complete. A result without `resultType` counts as
- * complete.
+ * Input requested by a result; undefined if the result is final. A missing `resultType` means
+ * `complete`.
  */
 function wantedBy(method: string, result: JsonObject): Wanted | undefined {
   const { resultType = 'complete', inputRequests, requestState } = result;
   if (resultType === 'complete') return undefined;
   if (resultType === 'task' && method === 'tools/call') return undefined;
   if (resultType !== 'input_required') {
-    throw violation(`the "resultType" of ${method} is ${inspectValue(resultType)}`);
+    throw violation(
+      `"resultType" of ${method} must be complete, input_required or task, got ${inspectValue(resultType)}`,
+    );
   }
-  if (!mayRequireInput.has(method)) throw violation(`${method} asks for input, which it must not`);
+  if (!mayRequireInput.has(method)) throw violation(`${method} must not request input`);
   if (inputRequests === undefined && requestState === undefined) {
-    throw violation(`${method} asks for input, and neither for which nor with a "requestState"`);
+    throw violation(
+      `an input_required result of ${method} must have "inputRequests" or "requestState"`,
+    );
   }
   if (requestState !== undefined && typeof requestState !== 'string') {
-    throw violation(`"requestState" must be a string, this is ${inspectValue(requestState)}`);
+    throw violation(`"requestState" must be a string, got ${inspectValue(requestState)}`);
   }
   if (inputRequests !== undefined && !isJsonObject(inputRequests)) {
-    throw violation(`"inputRequests" must be an object, this is ${inspectValue(inputRequests)}`);
+    throw violation(`"inputRequests" must be an object, got ${inspectValue(inputRequests)}`);
   }
   const meta = result['_meta'];
   const isResendable = isJsonObject(meta) && meta[resendableKey] === true;
@@ -334,7 +333,7 @@ function violation(fault: string): RuntimeError {
 }
 
 function overdue(method: string, maxTotalMs: number): RuntimeError {
-  const message = `${method} was not complete within ${maxTotalMs} ms, its questions included`;
+  const message = `${method} did not complete within ${maxTotalMs} ms, including its input requests`;
   return new RuntimeError('REQUEST_TIMEOUT', message);
 }
 

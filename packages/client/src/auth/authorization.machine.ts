@@ -1,9 +1,9 @@
 /**
- * When a host logs in at one resource, whom it asks, and how often.
+ * Authorization of a client at one resource: when to log in, when to refresh, and when to give up.
  *
- * The machine sees neither a token nor a code. Its port reads, gets and keeps them: `logIn` asks
- * for a grant and reports its progress, `refresh` renews one. At most one of the two runs, however
- * many requests were refused: each refused request sends the same event, and waits until the state
+ * The machine sees neither tokens nor codes; its port reads, obtains and stores them. `logIn`
+ * obtains a grant and reports its progress, `refresh` renews one. At most one of them runs, however
+ * many requests were rejected: each rejected request sends the same event and waits until the state
  * is `authorized` or `refused`.
  *
  * @see MCP 2025-11-25, basic/authorization
@@ -13,66 +13,64 @@ import { assign, emit, fromPromise, setup } from 'xstate';
 import type { DoneActorEvent, ErrorActorEvent } from 'xstate';
 import type { Ref } from '../../../../src/machines/port.ts';
 
-/** Why there is no token. */
+/** Reason for having no token. */
 export type RefusalKind =
-  /** The person has said no, or the authorization server has on their behalf. */
+  /** The person, or the authorization server on their behalf, declined. */
   | 'declined'
-  /** The person has not answered in time. */
+  /** The person did not answer in time. */
   | 'unanswered'
-  /**
-   * The server does not meet the specification's requirements for a server that a host may trust.
-   */
+  /** The server violates a security requirement of the specification. */
   | 'unsafe'
-  /** A server could not be reached, or has failed. It may work again a moment later. */
+  /** A server could not be reached or failed. A retry may succeed. */
   | 'unreachable';
 
-/** Why there is no token. The error contains no secret. */
+/** Reason for having no token. The error contains no secret. */
 export interface Refusal {
   readonly kind: RefusalKind;
   readonly error: Error;
 }
 
-/** What a server has said about the token that it wants. */
+/** Token requirements from a server's challenge. */
 export interface TokenDemand {
-  /** The scopes, separated by spaces. */
+  /** Required scopes, separated by spaces. */
   readonly scope?: string | undefined;
-  /** Where the metadata of the resource are (RFC 9728). */
+  /** URL of the resource's metadata (RFC 9728). */
   readonly resourceMetadataUrl?: string | undefined;
 }
 
-/** The progress of a login. */
+/** Progress of a login. */
 export type LoginReport =
-  /** No other connection or process is logging in there. */
+  /** The login lock is held: no other connection or process is logging in. */
   | { readonly type: 'login.begun' }
-  /** The person has to visit this URL. */
+  /** The person must open this URL. */
   | {
       readonly type: 'login.asked';
       readonly url: string;
-      /** The code to enter there, if they may be at another device. */
+      /** The code to enter, if the login may happen on another device. */
       readonly device?: DevicePrompt | undefined;
     }
-  /** The person has visited it, and the answer is valid. */
+  /** The person finished, and the response is valid. */
   | { readonly type: 'login.answered' };
 
-/** What the machine takes. */
+/** Events of the authorization machine. */
 export type AuthorizationEvent =
   /** A request is about to be sent. */
   | { readonly type: 'token.wanted' }
-  /** The server wants a token, or no longer accepts this one. */
+  /** The server requires a token, or rejected this one. */
   | { readonly type: 'token.refused'; readonly demand: TokenDemand }
-  /** The server has refused a newer token, too, right after the one before. */
+  /** The server also rejected a newer token, right after the previous one. */
   | { readonly type: 'token.useless'; readonly demand: TokenDemand }
-  /** The token is valid, but its scopes are not enough. */
+  /** The token is valid but lacks scopes. */
   | { readonly type: 'scope.missing'; readonly demand: TokenDemand }
-  /** A host connects: an earlier refusal is not the last word. */
+  /** A channel opened: an earlier refusal is reconsidered. */
   | { readonly type: 'channel.opened' }
-  /** The channel is closed. No one is asked for anything until the next one opens. */
+  /** The channel closed. No login starts until the next one opens. */
   | { readonly type: 'channel.closed' }
   | LoginReport;
 
-/** What the machine emits. */
+/** Emitted events of the authorization machine. */
 export type AuthorizationEmitted =
-  /** The person has to visit this URL. */
+  /** The person must open this URL. */
   {
     readonly type: 'authorization.asked';
     readonly url: string;
@@ -81,67 +79,61 @@ export type AuthorizationEmitted =
 
 export interface LoginInput extends TokenDemand {
   /**
-   * `no token`: any token that has come meanwhile will do. `missing scope`: the new token must have
-   * it.
+   * `no token`: any token obtained meanwhile is enough. `missing scope`: the new token must have
+   * the scope.
    */
   readonly reason: 'no token' | 'missing scope';
-  /** Whether the authorization server still knows our client. */
+  /** Whether the authorization server still recognizes our client. */
   readonly client: 'known' | 'unknown';
-  /** Receives the reports. */
+  /** Receiver of progress reports. */
   readonly authorization: Ref<LoginReport>;
 }
 
-/** The token that a login has brought. */
+/** Result of a login. */
 export interface LoginOutcome {
-  /** Whether it is new, or another connection had logged in meanwhile. */
+  /** `login` for a new token, `store` if another connection logged in meanwhile. */
   readonly by: 'login' | 'store';
-  /** Its scopes, separated by spaces. */
+  /** Granted scopes, separated by spaces. */
   readonly scope: string | undefined;
 }
 
-/** The outcome of an attempt to renew a grant. */
+/** Result of a refresh. */
 export type RefreshOutcome =
-  /**
-   * There is a newer token: from the authorization server, or from another process that renewed it.
-   */
+  /** A newer token exists, from the authorization server or another process. */
   | { readonly kind: 'renewed' }
-  /** It cannot be renewed: the person has to be asked. */
+  /** The refresh token no longer works: the person must log in again. */
   | { readonly kind: 'spent'; readonly client: LoginInput['client'] };
 
-/** What gets and keeps the tokens of one connection. */
+/** Obtains and stores the tokens of one connection. */
 export interface AuthorizationPort {
-  /** Looks for a token that is kept. @throws if the store cannot be read */
+  /** Looks for a stored token. @throws the store cannot be read */
   read(): Promise<'found' | 'none'>;
   /**
-   * Asks for a grant, and sends its reports to `input.authorization`.
+   * Obtains a grant, and sends progress reports to `input.authorization`.
    *
-   * @throws {RefusedAuthorization} if there is no grant, with the reason
+   * @throws {RefusedAuthorization} no grant was obtained; carries the reason
    */
   logIn(input: LoginInput, signal: AbortSignal): Promise<LoginOutcome>;
-  /** @throws {RefusedAuthorization} a server could not be reached, or must not be trusted */
+  /** @throws {RefusedAuthorization} a server was unreachable or failed a security check */
   refresh(demand: TokenDemand, signal: AbortSignal): Promise<RefreshOutcome>;
 }
 
 export interface AuthorizationInput {
   readonly port: AuthorizationPort;
-  /** How long a person may take, milliseconds. */
+  /** Time limit for a person to log in, ms. */
   readonly visitTimeoutMs: number;
 }
 
 export interface AuthorizationContext extends AuthorizationInput {
   /**
-   * All scopes that were ever wanted. A new token is requested with all of them, so that no scope
-   * is lost.
+   * Union of all scopes ever required. A new token requests all of them so that no scope is lost.
    */
   readonly demand: TokenDemand;
   readonly reason: LoginInput['reason'];
   readonly client: LoginInput['client'];
-  /**
-   * Scopes that were requested and not granted. The person is not asked for them again
-   * automatically.
-   */
+  /** Scopes that were requested and not granted. They are not requested again automatically. */
   readonly denied: string | undefined;
-  /** Why there is no token, or why it lacks the scopes that were requested last. */
+  /** Reason for having no token, or for missing the scopes requested last. */
   readonly refusal: Refusal | undefined;
 }
 
@@ -158,13 +150,13 @@ const refresh = fromPromise<
 
 type Demanding = Extract<AuthorizationEvent, { readonly demand: TokenDemand }>;
 
-/** Every scope once, in the order in which they were first named. */
+/** Union of scopes, in the order of first mention. */
 export function scopeUnion(...scopes: readonly (string | undefined)[]): string | undefined {
   const all = new Set(scopes.flatMap((scope) => scope?.split(/\s+/).filter(Boolean) ?? []));
   return all.size === 0 ? undefined : [...all].join(' ');
 }
 
-/** The scopes of `wanted` that `given` lacks. */
+/** Scopes of `wanted` that `given` lacks. */
 export function scopesMissing(
   wanted: string | undefined,
   given: string | undefined,
@@ -174,16 +166,16 @@ export function scopesMissing(
   return lacking.length === 0 ? undefined : lacking.join(' ');
 }
 
-/** The error of a port; a bug in it counts as a server that has failed. */
+/** The refusal of a failed port call; a bug in the port counts as an unreachable server. */
 function refusalOf({ error }: { readonly error: unknown }): Refusal {
   if (error instanceof RefusedAuthorization) return error.refusal;
   return {
     kind: 'unreachable',
-    error: error instanceof Error ? error : new Error('The login has failed'),
+    error: error instanceof Error ? error : new Error('The login failed'),
   };
 }
 
-/** Thrown by a port, to say why there is no token. */
+/** Thrown by a port that obtained no token. */
 export class RefusedAuthorization extends Error {
   override readonly name = 'RefusedAuthorization';
   readonly refusal: Refusal;
@@ -201,10 +193,10 @@ const foundBy = ({ event }: { readonly event: DoneActorEvent<'found' | 'none'> }
 const failureOf = ({ event }: { readonly event: ErrorActorEvent }) => refusalOf(event);
 const silenceOf = ({ context }: { readonly context: AuthorizationContext }): Refusal => ({
   kind: 'unanswered',
-  error: new Error(`Nobody has logged in within ${context.visitTimeoutMs} ms`),
+  error: new Error(`The person did not log in within ${context.visitTimeoutMs} ms`),
 });
 
-/** The authorization of a host at one resource. */
+/** Authorization of a client at one resource. */
 export const authorizationMachine = setup({
   types: {
     input: {} as AuthorizationInput,
@@ -242,7 +234,7 @@ export const authorizationMachine = setup({
     rememberRefusal: assign({ refusal: (_, refusal: Refusal) => refusal }),
     rememberDenial: assign(({ context }, refusal: Refusal) => ({
       refusal,
-      // If the server was unreachable, the scopes were not denied.
+      // An unreachable server has not denied any scopes.
       denied: refusal.kind === 'unreachable' ? context.denied : context.demand.scope,
     })),
     forgetFailure: assign({ refusal: undefined }),
@@ -268,15 +260,15 @@ export const authorizationMachine = setup({
   on: { 'channel.closed': '.resting' },
   states: {
     resting: {
-      description: 'There is no channel that a token would be for.',
+      description: 'No channel is open.',
       on: { 'channel.opened': { target: 'unread', actions: 'forgetRefusal' } },
     },
     unread: {
-      description: 'Another connection, or another process, may have logged in since.',
+      description: 'The store may hold a token from another connection or process.',
       on: { 'token.wanted': 'reading' },
     },
     reading: {
-      description: 'What is kept is read once for each channel.',
+      description: 'Reading the stored token, once per channel.',
       invoke: {
         id: 'read',
         src: 'read',
@@ -296,7 +288,7 @@ export const authorizationMachine = setup({
       },
     },
     anonymous: {
-      description: 'There is no token. Nobody has wanted one yet.',
+      description: 'No token, and no server has required one yet.',
       on: {
         'token.refused': {
           target: 'obtaining',
@@ -309,7 +301,7 @@ export const authorizationMachine = setup({
       },
     },
     obtaining: {
-      description: 'One login, whoever wants a token meanwhile.',
+      description: 'One login at a time, shared by all requests.',
       initial: 'waiting',
       invoke: {
         id: 'login',
@@ -343,11 +335,12 @@ export const authorizationMachine = setup({
       },
       states: {
         waiting: {
-          description: 'Another connection or process may be logging in there. Its login is ours.',
+          description:
+            'Waiting for the login lock; logins of other connections and processes are shared.',
           on: { 'login.begun': 'asking' },
         },
         asking: {
-          description: 'The servers are asked where, and who we are to them.',
+          description: 'Discovering the authorization server and registering the client.',
           on: {
             'login.asked': {
               target: 'redirected',
@@ -356,7 +349,7 @@ export const authorizationMachine = setup({
           },
         },
         redirected: {
-          description: 'A person is at the authorization server, here or on another device.',
+          description: 'The person is logging in, here or on another device.',
           on: { 'login.answered': 'exchanging' },
           after: {
             visitTimeout: [
@@ -372,11 +365,11 @@ export const authorizationMachine = setup({
             ],
           },
         },
-        exchanging: { description: 'What they bring is exchanged for a token.' },
+        exchanging: { description: 'Exchanging the code for a token.' },
       },
     },
     authorized: {
-      description: 'There is a token. Whether the server takes it is seen when it is used.',
+      description: 'A token exists; the server may still reject it.',
       on: {
         'token.refused': {
           target: 'refreshing',
@@ -393,7 +386,7 @@ export const authorizationMachine = setup({
       initial: 'known',
       states: {
         known: {
-          description: 'It was kept, or renewed. If it is refused at once, a renewal is no help.',
+          description: 'A stored or refreshed token. If rejected at once, only a new login helps.',
           on: {
             'token.useless': {
               target: '#authorization.obtaining',
@@ -402,13 +395,13 @@ export const authorizationMachine = setup({
           },
         },
         obtained: {
-          description: 'It is of a login just now. If it is refused, another login is no help.',
+          description: 'A token of a new login. If rejected, another login would not help.',
         },
         before: { type: 'history' },
       },
     },
     refreshing: {
-      description: 'One refresh, whoever was refused with the old token.',
+      description: 'One refresh at a time, shared by all rejected requests.',
       invoke: {
         id: 'refresh',
         src: 'refresh',
@@ -431,7 +424,7 @@ export const authorizationMachine = setup({
       },
     },
     refused: {
-      description: 'There is no token, for a reason. A person is not asked again by itself.',
+      description: 'No token, with a reason. The person is not asked again automatically.',
       on: {
         'token.refused': {
           guard: 'mayPass',

@@ -1,6 +1,5 @@
 /**
- * Listens on loopback for the one request that a browser makes when the authorization server sends a
- * person back.
+ * Loopback listener for the browser request that returns a person from the authorization server.
  *
  * @see RFC 8252, section 7.3
  */
@@ -10,13 +9,13 @@ import type { AddressInfo } from 'node:net';
 import { refusedAuthorization } from './sdk-auth.ts';
 import { unlessAborted } from '../../../../src/actors/waiting.ts';
 
-/** Where a person is sent back to. */
+/** Redirect target of one login. */
 export interface Callback {
-  /** For the authorization server. */
+  /** `redirect_uri` for the authorization server. */
   readonly redirectUrl: string;
   /**
-   * Resolves to the URL of the request that has this `state`. Other requests are refused, and the
-   * wait goes on.
+   * Resolves to the URL of the request with this `state`. Other requests are rejected without
+   * ending the wait.
    *
    * @throws the signal's reason
    */
@@ -30,21 +29,18 @@ type Phase =
   | { readonly name: 'waiting'; readonly state: string; readonly take: (url: URL) => void }
   | { readonly name: 'answered' };
 
-/**
- * Which loopback URL to listen on: this one, or the given port if it is free, otherwise any free
- * port.
- */
+/** Preferred loopback URL: exactly this one, or the given port if free, otherwise any free port. */
 export type Wish = { readonly redirectUrl: string } | { readonly port: number | undefined };
 
-/** @throws {RefusedAuthorization} it cannot listen on the wanted URL */
+/** @throws {RefusedAuthorization} the preferred URL cannot be listened on */
 export async function listenForCallback(wish: Wish): Promise<Callback> {
   if ('redirectUrl' in wish) {
     return await LoopbackCallback.at(new URL(wish.redirectUrl)).catch((error: unknown) => {
       const { code, message } = error as NodeJS.ErrnoException;
-      const why = code === 'EADDRINUSE' ? 'the port is taken' : message;
+      const why = code === 'EADDRINUSE' ? 'the port is in use' : message;
       throw refusedAuthorization(
         'declined',
-        `A login was not begun: nobody can come back to ${wish.redirectUrl}: ${why}`,
+        `Cannot start a login: listening on ${wish.redirectUrl} failed: ${why}`,
         error,
       );
     });
@@ -64,7 +60,7 @@ class LoopbackCallback implements Callback {
     const host = url.hostname === 'localhost' ? '127.0.0.1' : url.hostname.replace(/^\[|\]$/g, '');
     await new Promise<void>((resolve, reject) => {
       http.once('error', reject);
-      // `new URL` leaves out the port of the scheme; 0 is written.
+      // `new URL` drops the scheme's default port but keeps port 0.
       http.listen(url.port === '' ? 80 : Number(url.port), host, resolve);
     });
     const actual = new URL(url);
@@ -77,7 +73,7 @@ class LoopbackCallback implements Callback {
     this.#http = http;
     this.redirectUrl = url.href;
     http.on('request', (request, response) => this.#serve(request, response));
-    // It must not keep a process alive that wants to end.
+    // A pending login must not keep the process alive.
     http.unref();
   }
 
@@ -97,7 +93,7 @@ class LoopbackCallback implements Callback {
     const { status, text, after } = this.#judge(request);
     response.writeHead(status, {
       'content-type': 'text/html; charset=utf-8',
-      // The code is in this page's address.
+      // The page's address contains the code.
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
       'content-security-policy': "default-src 'none'",
@@ -106,28 +102,28 @@ class LoopbackCallback implements Callback {
     response.end(page(text), after);
   }
 
-  /** The answer to the browser, and what to do once it was sent. */
+  /** Response to the browser, and the callback to run once it was sent. */
   #judge(request: IncomingMessage): { status: number; text: string; after?: () => void } {
     const { headers, method, url = '/' } = request;
     const target = URL.canParse(url, this.#url.href) ? new URL(url, this.#url) : undefined;
     if (target?.host !== this.#url.host || headers.host !== this.#url.host) {
-      return { status: 403, text: 'This address is for one program on this machine.' };
+      return { status: 403, text: 'Wrong host: this address serves one program on this machine.' };
     }
-    if (target.pathname !== this.#url.pathname) return { status: 404, text: 'Nothing is here.' };
-    // A person arrives by a navigation. Any other request comes from another page.
+    if (target.pathname !== this.#url.pathname) return { status: 404, text: 'Not found.' };
+    // A person arrives by navigation. Any other request comes from another page.
     const mode = headers['sec-fetch-mode'];
     if (method !== 'GET' || headers.origin !== undefined || (mode ?? 'navigate') !== 'navigate') {
-      return { status: 403, text: 'Only a browser that was sent here is answered.' };
+      return { status: 403, text: 'Only browser navigations are accepted.' };
     }
     const phase = this.#phase;
-    if (phase.name === 'answered') return { status: 410, text: 'This login is done already.' };
+    if (phase.name === 'answered') return { status: 410, text: 'This login is already complete.' };
     if (phase.name === 'idle' || target.searchParams.get('state') !== phase.state) {
-      return { status: 400, text: 'This is not the answer to the login that was begun here.' };
+      return { status: 400, text: 'This response does not belong to a pending login.' };
     }
     this.#phase = { name: 'answered' };
     return {
       status: 200,
-      text: 'The answer has been received. You can close this page.',
+      text: 'Login received. You can close this page.',
       after: () => phase.take(target),
     };
   }

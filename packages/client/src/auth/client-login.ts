@@ -1,5 +1,5 @@
 /**
- * A host that logs in as itself, without a person or a code.
+ * Login of the client as itself, without a person.
  *
  * @see RFC 6749, section 4.4; RFC 7523, section 2.2
  */
@@ -13,7 +13,7 @@ import type { ClientCredentialsAuth } from './options.ts';
 import type { LoginScope } from './person-login.ts';
 import { requestToken } from './token-request.ts';
 
-/** @throws {RefusedAuthorization} if there is no grant, with the reason */
+/** @throws {RefusedAuthorization} no grant was obtained; carries the reason */
 export async function logInClient(
   scope: LoginScope<ClientCredentialsAuth>,
   wanted: LoginInput,
@@ -32,7 +32,7 @@ async function logIn(
 ): Promise<Grant> {
   const fetchFn = guardedFetch(server, signal);
   const found = await discover({ official, server }, wanted.resourceMetadataUrl, fetchFn);
-  // Otherwise the server itself would be taken for it, and be sent the secret.
+  // Without this check the MCP server itself would count as the issuer and receive the secret.
   if (options.issuer === undefined) assertNamed(found);
   const issuer = issuerOf(found);
   await assertIssuer(issuer, options, grants);

@@ -1,32 +1,31 @@
-/** Where a host keeps its tokens and registrations. */
+/** Storage of tokens and client registrations. */
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
 
 /**
- * Keeps tokens and registrations: small JSON documents, each under a key. Connections with the same
- * store share them. If you write your own store, check it with `credentialStoreContract` of
+ * Key-value store of tokens and client registrations, as small JSON documents. Connections with the
+ * same store share them. Check your own store with `credentialStoreContract` of
  * `mcp-actors/testing`.
  */
 export interface CredentialStore {
-  /** What was written last; undefined if nothing was. */
+  /** The stored value, or undefined. */
   read(key: string): Promise<JsonObject | undefined>;
-  /** Writes atomically: a reader never sees half of a document. */
+  /** Writes atomically: readers never see a partial document. */
   write(key: string, value: JsonObject): Promise<void>;
-  /** Does nothing if the key is absent. */
+  /** No-op if the key is absent. */
   remove(key: string): Promise<void>;
-  /** All keys that have a document, in any order. */
+  /** All keys with a document, in any order. */
   keys(): Promise<readonly string[]>;
   /**
-   * Runs the work exclusively for this key among all that share the store: other connections and,
-   * if the store outlives the process, other processes. If the holder dies, the next one gets its
-   * turn.
+   * Runs the work under a lock on this key, held against every user of the store: other connections
+   * and, if the store outlives the process, other processes. A dead holder loses the lock.
    *
-   * @throws what the work throws, or the signal's reason if it is aborted before the work begins
+   * @throws the error of the work, or the signal's reason if it is aborted before the work begins
    */
   exclusive<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-/** A store that is forgotten with the process. */
+/** In-memory store, lost when the process exits. */
 export function memoryCredentialStore(): CredentialStore {
   const values = new Map<string, string>();
   const turns = new KeyedMutex();
@@ -49,14 +48,14 @@ function documentOf(text: string | undefined): JsonObject | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as JsonObject);
 }
 
-/** Takes turns within one process. */
+/** Per-key mutex within one process. */
 export class KeyedMutex {
   readonly #turns = new Map<string, FairSemaphore>();
 
   /**
-   * Runs the work as soon as no other work for this key runs.
+   * Runs the work once no other work for this key is running.
    *
-   * @throws what the work throws, or the abort reason if it has not begun by then
+   * @throws the error of the work, or the abort reason if it has not begun by then
    */
   async take<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const turns = this.#turns.get(key) ?? new FairSemaphore(1);

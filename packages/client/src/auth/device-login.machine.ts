@@ -1,63 +1,64 @@
 /**
- * When a machine without a browser asks whether its person has agreed on another device.
+ * Polling of a device login: a machine without a browser waits for its person's consent on another
+ * device.
  *
- * The machine sees neither a token nor a code: its port asks the authorization server, and keeps what
- * it gives.
+ * The machine sees neither tokens nor codes: its port polls the authorization server and stores the
+ * token.
  *
  * @see RFC 8628, sections 3.4 and 3.5
  */
 import { assign, fromPromise, setup } from 'xstate';
 import type { DoneActorEvent, ErrorActorEvent } from 'xstate';
 
-/** The answer of the authorization server to the device. */
+/** Response of the authorization server to one poll. */
 export type DeviceAnswer =
-  /** The person has agreed, and the port has the token. */
+  /** The person agreed, and the port has the token. */
   | 'granted'
   /** The person is not done. */
   | 'pending'
-  /** The person is not done, and the device asks too often. */
+  /** The person is not done, and the polling interval is too short. */
   | 'slow down'
-  /** There was no answer. */
+  /** No response. */
   | 'unreachable'
-  /** The code is no longer valid. */
+  /** The code expired. */
   | 'expired';
 
-/** What asks for the token of one device login. */
+/** Polls for the token of one device login. */
 export interface DevicePort {
-  /** @throws if there will be no token, with the reason */
+  /** @throws the reason why no token will be issued */
   ask(signal: AbortSignal): Promise<DeviceAnswer>;
 }
 
 export interface DeviceLoginInput {
   readonly port: DevicePort;
-  /** The pause before each request, milliseconds. */
+  /** Delay before each poll, ms. */
   readonly intervalMs: number;
-  /** How long the code is valid, milliseconds. */
+  /** Lifetime of the code, ms. */
   readonly expiresInMs: number;
 }
 
 export interface DeviceLoginContext extends DeviceLoginInput {
-  /** Why there will be no token, if the state is `refused`: the error of the port. */
+  /** In state `refused`, the port's error. */
   readonly refusal: unknown;
 }
 
-/** By how much the pause grows each time the server says so, milliseconds. */
+/** Increase of the interval after each `slow_down`, ms. */
 const slowerByMs = 5000;
 
-/** The longest pause after requests without an answer, milliseconds; the server may want a longer one. */
+/** Longest backoff after polls without a response, ms; the server may require a longer interval. */
 const longestBackoffMs = 60_000;
 
 const ask = fromPromise<DeviceAnswer, DevicePort>(({ input, signal }) => input.ask(signal));
 
 type Answered = { readonly event: DoneActorEvent<DeviceAnswer> };
 
-/** A guard: the port has given this answer. */
+/** Guard for one response. */
 const is =
   (answer: DeviceAnswer) =>
   ({ event }: Answered): boolean =>
     event.output === answer;
 
-/** One login of a person on another device. */
+/** One device login. */
 export const deviceLoginMachine = setup({
   types: {
     input: {} as DeviceLoginInput,
@@ -82,16 +83,16 @@ export const deviceLoginMachine = setup({
   initial: 'open',
   states: {
     open: {
-      description: 'The person may still agree.',
+      description: 'The person may still approve the login.',
       initial: 'pausing',
       after: { expiryTimeout: 'expired' },
       states: {
         pausing: {
-          description: 'The person is entering the code.',
+          description: 'Waiting while the person enters the code.',
           after: { pauseTimeout: 'asking' },
         },
         asking: {
-          description: 'The authorization server is asked whether they have agreed.',
+          description: 'Polling the authorization server.',
           invoke: {
             id: 'ask',
             src: 'ask',
@@ -115,7 +116,7 @@ export const deviceLoginMachine = setup({
       },
     },
     granted: { type: 'final', description: 'The port has the token.' },
-    expired: { type: 'final', description: 'Nobody has agreed in time.' },
-    refused: { type: 'final', description: 'There will be no token.' },
+    expired: { type: 'final', description: 'The code expired before the person approved.' },
+    refused: { type: 'final', description: 'The authorization server refused a token.' },
   },
 });

@@ -1,6 +1,6 @@
 /**
- * A person's login on another device: this machine shows a code, and asks whether it was entered. The
- * official client finds the authorization server and sends the requests for tokens.
+ * Device login: shows a code for the person to enter on another device, and polls for the token.
+ * Discovery and token requests use the official client.
  *
  * @see RFC 8628
  */
@@ -34,14 +34,14 @@ import { requestToken } from './token-request.ts';
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** The pause between two requests for a token if the server names none, seconds (section 3.2). */
+/** Default polling interval, seconds (section 3.2). */
 const usualInterval = 5;
-/** What a server may want: the pause, and how long a code is valid, milliseconds. */
+/** Accepted polling intervals and code lifetimes, ms. */
 const bounds = { intervalMs: [1000, 60_000], expiresInMs: [1000, 60 * 60_000] } as const;
-/** How long a code may be for a person to enter it, characters. */
+/** Longest code a person can be expected to enter, characters. */
 const maxUserCode = 100;
 
-/** @throws {RefusedAuthorization} if there is no grant, with the reason */
+/** @throws {RefusedAuthorization} no grant was obtained; carries the reason */
 export async function logInDevice(
   scope: LoginScope<PersonAuth>,
   wanted: LoginInput,
@@ -69,7 +69,7 @@ class DeviceLogin implements DevicePort {
   readonly #issuer: string;
   readonly #fetch: Fetch;
   #client: KnownClient = { client_id: '' };
-  /** The scopes that were asked for. */
+  /** Requested scopes. */
   #asked: string | undefined;
   #deviceCode = '';
   #tokens: GivenTokens | undefined;
@@ -87,12 +87,12 @@ class DeviceLogin implements DevicePort {
     this.#fetch = fetchFn;
   }
 
-  /** The texts that no error may contain. */
+  /** Secrets to redact from errors. */
   get secrets(): readonly (string | undefined)[] {
     return [this.#scope.options.clientSecret, this.#client.client_secret, this.#deviceCode];
   }
 
-  /** Gets the code that the person has to enter. */
+  /** Requests the code that the person must enter. */
   async begin(): Promise<{ url: string; device: DevicePrompt; intervalMs: number }> {
     const { options, grants } = this.#scope;
     assertNamed(this.#found);
@@ -108,7 +108,7 @@ class DeviceLogin implements DevicePort {
     return this.#promptIn(await this.#post(endpoint, body), endpoint);
   }
 
-  /** Asks for the token until the person has agreed. */
+  /** Polls until the person has approved. */
   async granted(intervalMs: number, expiresInMs: number): Promise<Grant> {
     const { signal, clock } = this.#scope;
     const input = { port: this, intervalMs, expiresInMs };
@@ -126,7 +126,7 @@ class DeviceLogin implements DevicePort {
       const seconds = Math.round(expiresInMs / 1000);
       throw refusedAuthorization(
         'unanswered',
-        `The code has expired: nobody has agreed to the login within ${seconds} s`,
+        `The code expired: the login was not approved within ${seconds} s`,
       );
     }
     return grantFrom(this.#tokens, this.#asked, {
@@ -152,10 +152,10 @@ class DeviceLogin implements DevicePort {
     }
   }
 
-  /** @throws {RefusedAuthorization} there will be no token */
+  /** @throws {RefusedAuthorization} no token will be issued */
   #answerIn(error: unknown): DeviceAnswer {
     const { official } = this.#scope;
-    // The codes of RFC 8628 are not in the official client's table.
+    // The official client's error table lacks the codes of RFC 8628.
     const { code } = error as { readonly code?: unknown };
     if (code === 'authorization_pending') return 'pending';
     if (code === 'slow_down') return 'slow down';
@@ -166,14 +166,14 @@ class DeviceLogin implements DevicePort {
     throw refusedAuthorization('declined', 'The login was declined on the other device');
   }
 
-  /** @throws {RefusedAuthorization} the authorization server has no such flow */
+  /** @throws {RefusedAuthorization} the authorization server does not support device logins */
   #endpoint(): URL {
     const { authorizationServerMetadata: metadata } = this.#found;
     const endpoint = otherEndpoint(metadata, 'device_authorization_endpoint');
     if (endpoint === undefined) {
       throw refusedAuthorization(
         'unsafe',
-        `The authorization server ${this.#issuer} has no login by a code on another device (RFC 8628): log in with a browser`,
+        `The authorization server ${this.#issuer} does not support device logins (RFC 8628): log in with a browser`,
       );
     }
     return new URL(endpoint);
@@ -197,10 +197,11 @@ class DeviceLogin implements DevicePort {
     if (metadata?.registration_endpoint === undefined) {
       throw refusedAuthorization(
         'declined',
-        `The authorization server ${issuer} registers no clients by itself: register one there, and give its "clientId"`,
+        `The authorization server ${issuer} does not support dynamic client registration: register a client there and set "clientId"`,
       );
     }
-    // Unused, but the official client expects the answer to have one, and some servers the request.
+    // Unused, but the official client requires one in the response, and some servers in the
+    // request.
     const redirectUri = 'http://127.0.0.1/callback';
     const information = await official.registerClient(this.#found.authorizationServerUrl, {
       metadata,
@@ -238,11 +239,14 @@ class DeviceLogin implements DevicePort {
     }
     throw refusedAuthorization(
       response.status >= 500 ? 'unreachable' : 'unsafe',
-      `The authorization server gives no code for a login (HTTP ${response.status})`,
+      `The authorization server did not issue a device code (HTTP ${response.status})`,
     );
   }
 
-  /** @throws {RefusedAuthorization} a person must not be sent there, or cannot enter the code */
+  /**
+   * @throws {RefusedAuthorization} the page cannot be trusted, or the code cannot be entered by a
+   *   person
+   */
   #promptIn(answer: JsonObject, endpoint: URL) {
     const { device_code: deviceCode, user_code: userCode, interval = usualInterval } = answer;
     const { verification_uri: uri, verification_uri_complete: complete = uri } = answer;
@@ -257,7 +261,7 @@ class DeviceLogin implements DevicePort {
     ) {
       throw refusedAuthorization(
         'unsafe',
-        `${endpoint.origin} has answered what RFC 8628 does not allow: device_code, user_code or expires_in is missing or wrong`,
+        `Invalid response from ${endpoint.origin} (RFC 8628): device_code, user_code, expires_in or interval is missing or malformed`,
       );
     }
     this.#deviceCode = deviceCode;
@@ -274,11 +278,11 @@ class DeviceLogin implements DevicePort {
     if (typeof given !== 'string' || !URL.canParse(given)) {
       throw refusedAuthorization(
         'unsafe',
-        'The authorization server says not where to enter its code',
+        '"verification_uri" of the authorization server must be a URL',
       );
     }
     const url = new URL(given);
-    assertTrusted(url, this.#scope.server, 'The page on which the code is to be entered');
+    assertTrusted(url, this.#scope.server, 'The verification page');
     return url.href;
   }
 }

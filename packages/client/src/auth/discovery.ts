@@ -1,4 +1,4 @@
-/** Which authorization server a resource names, and whether a host may trust it. */
+/** Discovery and security checks of a resource's authorization server. */
 import type { TokenDemand } from './authorization.machine.ts';
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { Grants } from './grants.ts';
@@ -8,10 +8,10 @@ import { refusedAuthorization } from './sdk-auth.ts';
 import type { SdkAuth } from './sdk-auth.ts';
 import type { PersonAuth } from './options.ts';
 
-/** What the official client finds. */
+/** Discovery result of the official client. */
 export type Discovered = Awaited<ReturnType<SdkAuth['discoverOAuthServerInfo']>>;
 
-/** A member of an authorization server's metadata that the official client does not read. */
+/** A URL in the authorization server's metadata that the official client does not parse. */
 export function otherEndpoint(
   metadata: Discovered['authorizationServerMetadata'],
   name: 'device_authorization_endpoint' | 'revocation_endpoint',
@@ -20,15 +20,15 @@ export function otherEndpoint(
   return typeof value === 'string' && URL.canParse(value) ? value : undefined;
 }
 
-/** The issuer under which credentials are stored. */
+/** Issuer under which credentials are stored. */
 export function issuerOf({ authorizationServerMetadata, authorizationServerUrl }: Discovered) {
   return authorizationServerMetadata?.issuer ?? authorizationServerUrl;
 }
 
 /**
- * Finds the authorization server of this server.
+ * Discovers the authorization server of an MCP server.
  *
- * @param resourceMetadataUrl where the server says that its metadata are
+ * @param resourceMetadataUrl URL of the metadata, from the server's challenge
  * @throws {RefusedAuthorization | RuntimeError} see {@link assertItsOwn}
  */
 export async function discover(
@@ -46,13 +46,13 @@ export async function discover(
 }
 
 /**
- * Answers that are no JSON object count as missing, so the next place is tried: many servers answer
- * any path with a page. A member that is null is absent.
+ * Treats responses that are not JSON objects as 404, so that discovery tries the next location:
+ * many servers answer any path with a page. Null members count as absent.
  */
 export function metadataFetch(fetchFn: Fetch): Fetch {
   return async (url, init) => {
     const response = await fetchFn(url, init);
-    // Forms are sent to endpoints, metadata are fetched.
+    // Metadata are fetched with GET; requests with a body go to endpoints.
     if (!response.ok || init?.body !== undefined) return response;
     const body = jsonIn(await response.text());
     if (!isJsonObject(body)) return new Response(null, { status: 404 });
@@ -67,12 +67,11 @@ function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON.
     return undefined;
   }
 }
 
-/** The scopes to ask for: those that the server wants, those that it names, or those that the host gives. */
+/** Scopes to request: those of the challenge, else of the metadata, else of the options. */
 export function scopeFor(
   { scope }: TokenDemand,
   { resourceMetadata }: Discovered,
@@ -82,10 +81,10 @@ export function scopeFor(
 }
 
 /**
- * Checks that the metadata are for this server, and that each endpoint may be trusted with secrets.
+ * Checks that the metadata describe this server, and that each endpoint may receive secrets.
  *
  * @throws {RefusedAuthorization} the metadata belong to another resource
- * @throws {RuntimeError} UNAUTHORIZED: an endpoint is not to be trusted
+ * @throws {RuntimeError} UNAUTHORIZED: an endpoint is not trusted
  */
 export function assertItsOwn(found: Discovered, server: URL, official: SdkAuth): void {
   const resource = found.resourceMetadata?.resource;
@@ -96,7 +95,7 @@ export function assertItsOwn(found: Discovered, server: URL, official: SdkAuth):
   ) {
     throw refusedAuthorization(
       'unsafe',
-      `The server ${server.origin} says that it is ${resource}: no token of another resource is sent to it`,
+      `The metadata of ${server.origin} are for ${resource}: tokens of another resource are not sent`,
     );
   }
   const metadata = found.authorizationServerMetadata;
@@ -115,15 +114,15 @@ export function assertNamed(found: Discovered): void {
   if (found.resourceMetadata || found.authorizationServerMetadata) return;
   throw refusedAuthorization(
     'unsafe',
-    'The server wants a token, and names no authorization server: ask whoever runs it for a token, and send it as a header',
+    'The server requires a token but names no authorization server: get a token from its operator and send it as a header',
   );
 }
 
 /**
- * A person's login needs PKCE with S256. The official client goes on if the metadata do not say; the
- * specification forbids that.
+ * A person's login requires PKCE with S256. The official client proceeds if the metadata do not
+ * mention it; the specification forbids that.
  *
- * @throws {RefusedAuthorization} the metadata do not say so, or there are none
+ * @throws {RefusedAuthorization} the metadata are missing or do not list S256
  * @see MCP 2025-11-25, basic/authorization, "Authorization Code Protection"
  */
 export function assertProtectsCodes(found: Discovered): void {
@@ -132,15 +131,15 @@ export function assertProtectsCodes(found: Discovered): void {
   if (metadata?.code_challenge_methods_supported?.includes('S256')) return;
   throw refusedAuthorization(
     'unsafe',
-    `The authorization server ${issuerOf(found)} ${metadata ? 'does not say that it supports PKCE with S256' : 'has no metadata'}: a login there could be stolen`,
+    `The authorization server ${issuerOf(found)} ${metadata ? 'does not announce PKCE with S256' : 'has no metadata'}: the login code could be stolen`,
   );
 }
 
 /**
- * What the host gives, a client or an issuer, is for one issuer alone: the one that it gives, or the
- * first one that this client was for.
+ * Credentials given by the host belong to one issuer: `issuer`, or the first one used with this
+ * client id.
  *
- * @throws {RefusedAuthorization} this is another one
+ * @throws {RefusedAuthorization} this issuer is a different one
  */
 export async function assertIssuer(
   issuer: string,
@@ -153,6 +152,6 @@ export async function assertIssuer(
   if (only === issuer) return;
   throw refusedAuthorization(
     'unsafe',
-    `The server names the authorization server ${issuer}; what the host gives is for ${only} alone ("issuer")`,
+    `The server names the authorization server ${issuer}, but the configured credentials are for ${only} ("issuer")`,
   );
 }

@@ -1,4 +1,4 @@
-/** Credentials in files that only their owner may read. */
+/** Credential store in files readable only by their owner. */
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
@@ -11,7 +11,7 @@ import type { CredentialStore } from './credential-store.ts';
 import { withFileLock } from './file-lock.ts';
 import { KeyedMutex } from './credential-store.ts';
 
-/** A document, its lock, or a draft of it. */
+/** File name of a document, its lock or its draft. */
 const ownName = /^[\da-f]{32}\.json(?:\.|$)/;
 
 const documentName = /^[\da-f]{32}\.json$/;
@@ -24,34 +24,36 @@ interface StoredDocument {
 /** Larger than any token, and small enough to read at once. */
 const maxFileBytes = 1024 * 1024;
 
-/** Where a host keeps its logins. */
+/** Options of a file credential store. */
 export interface FileStoreOptions {
-  /** A folder of its own. By default `mcp-actors/credentials` in the user's folder for state. */
+  /** A dedicated folder. Default: `mcp-actors/credentials` in the user's state folder. */
   readonly folder?: string;
 }
 
 /**
- * A store in files, shared by all processes that use the same folder: one file of mode 0600 for
- * each key, in a folder of mode 0700, replaced by rename. A file that belongs to another user, or
- * is open to others, is not read: they could have seen or forged it. The files are not encrypted:
- * anyone who can read the user's files can read them.
+ * A credential store in files, shared by all processes with the same folder: one file of mode 0600
+ * per key, in a folder of mode 0700, replaced by rename. Files that belong to another user or are
+ * accessible to others are rejected, because others could have read or forged them. The files are
+ * not encrypted: anyone with access to the user's files can read them.
  */
 export function fileCredentialStore(options: FileStoreOptions = {}): CredentialStore {
   return new FileStore(options.folder ?? defaultCredentialFolder());
 }
 
-/** The logins of one principal of a server, apart from those of the person who runs it. */
+/**
+ * Credential store of one principal of a server, separate from the store of the person who runs it.
+ */
 export function principalCredentialStore(id: string): CredentialStore {
   return new FileStore(join(dirname(defaultCredentialFolder()), 'principals', digestOf(id)));
 }
 
-/** Whatever a text contains, this can be a file's name. */
+/** Maps any text to a valid file name. */
 const digestOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 32);
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** In the system's folder for persistent state. */
+/** Default folder, in the system's location for persistent state. */
 export function defaultCredentialFolder(
   environment: Environment = process.env,
   platform: NodeJS.Platform = process.platform,
@@ -88,11 +90,11 @@ class FileStore implements CredentialStore {
     return (await Promise.all(documents)).flatMap((document) => (document ? [document.key] : []));
   }
 
-  /** Undefined if there is no such file. */
+  /** The document at this path, or undefined. */
   async #documentAt(path: string): Promise<StoredDocument | undefined> {
     const text = await this.#textOf(path).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'ELOOP') return unlessAbsent<string>(error);
-      throw new Error(`${path} is a symbolic link, ${notUsed}. Remove it`);
+      throw new Error(`${path} is a symbolic link, ${notUsed}. Remove the link`);
     });
     if (text === undefined) return undefined;
     const { key, value } = parsed(text) ?? {};
@@ -100,7 +102,7 @@ class FileStore implements CredentialStore {
     return { key, value };
   }
 
-  /** The text of a file that only this user could have written or read. */
+  /** Reads a file that only this user could have written or read. */
   async #textOf(path: string): Promise<string> {
     const folder = await lstat(this.#folder);
     if (!folder.isDirectory()) throw noFolder(this.#folder);
@@ -124,7 +126,7 @@ class FileStore implements CredentialStore {
       const file = await open(draft, 'wx', 0o600);
       try {
         await file.writeFile(JSON.stringify({ key, value }));
-        // After a power cut, the file is either the old or the new one.
+        // After a power failure the file is either the old or the new version.
         await file.sync();
       } finally {
         await file.close();
@@ -146,7 +148,7 @@ class FileStore implements CredentialStore {
     return await this.#turns.take(key, () => withFileLock(lock, work, signal), signal);
   }
 
-  /** Keys hold URLs, which cannot be file names. */
+  /** Keys contain URLs, which are not valid file names. */
   #pathOf(key: string): string {
     return join(this.#folder, `${digestOf(key)}.json`);
   }
@@ -158,49 +160,49 @@ class FileStore implements CredentialStore {
     refuseOtherUser(this.#folder, found);
     const mode = found.mode % 0o1000;
     if (process.platform === 'win32' || mode % 0o100 === 0) return;
-    // A folder without other files was made for this store.
+    // A folder without foreign files was created for this store.
     const names = await readdir(this.#folder);
     if (names.every((name) => ownName.test(name))) return await chmod(this.#folder, 0o700);
     throw new Error(
-      `Credentials cannot be kept in ${this.#folder}: others may open it (mode ${mode.toString(8)}); give a folder of its own, or make it 700`,
+      `The credential folder ${this.#folder} is accessible to other users (mode ${mode.toString(8)}): use a dedicated folder, or chmod 700`,
     );
   }
 
   #unreadable(path: string): Error {
-    return new Error(`${path} holds no credentials as this version writes them; remove it`);
+    return new Error(`${path} is not a credential file of this version: remove it`);
   }
 }
 
-/** Follows no links and does not block on a pipe. Windows has neither flag. */
+/** Follows no symbolic links and does not block on a pipe. Windows has neither flag. */
 const readAsItIs = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-const notUsed = 'and credentials in it are not used: others could have seen or forged them';
+const notUsed = 'so its credentials are rejected: others could have read or forged them';
 
 /**
- * Windows has no such owners and modes: there the user's own folders are trusted.
+ * Windows has no such owners and modes; the user's own folders are trusted there.
  *
- * @param mode the mode that it should have
+ * @param mode the required mode
  */
 function refuseOthers(path: string, found: Stats, mode: '600' | '700'): void {
   refuseOtherUser(path, found);
   if (process.platform === 'win32' || (found.mode & 0o077) === 0) return;
   throw new Error(
-    `${path} is open to other users (mode ${(found.mode & 0o777).toString(8)}), ${notUsed}. Remove it, or, if only you have written to it: chmod ${mode} ${path}`,
+    `${path} is open to other users (mode ${(found.mode & 0o777).toString(8)}), ${notUsed}. Remove it or, if only you have written to it, run chmod ${mode} ${path}`,
   );
 }
 
 function refuseOtherUser(path: string, { uid }: Stats): void {
   if (process.getuid === undefined || uid === process.getuid()) return;
   throw new Error(
-    `${path} belongs to another user (id ${uid}), ${notUsed}. Remove it, or give another folder`,
+    `${path} belongs to another user (id ${uid}), ${notUsed}. Remove it, or use another folder`,
   );
 }
 
 function noFolder(folder: string): Error {
-  return new Error(`Credentials cannot be kept in ${folder}: it is no directory`);
+  return new Error(`The credential folder ${folder} is not a directory`);
 }
 
-/** @throws the error, unless it says that there is no such file */
+/** @throws the error, unless it is ENOENT */
 function unlessAbsent<T>(error: unknown): T | undefined {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
   throw error;

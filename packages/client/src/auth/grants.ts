@@ -1,9 +1,9 @@
-/** A host's grants at one resource, as they are kept in a store. */
+/** Stored grants of one resource, and client registrations. */
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { CredentialStore } from './credential-store.ts';
 
-/** A client, as the authorization server knows it. */
+/** A client registered at an authorization server. */
 export interface KnownClient {
   readonly client_id: string;
   readonly client_secret?: string;
@@ -11,7 +11,7 @@ export interface KnownClient {
   readonly redirect_uris?: string[];
 }
 
-/** What is kept of a registration. */
+/** Stored part of a registration. */
 export function knownClient(
   { client_id, client_secret, token_endpoint_auth_method }: KnownClient,
   redirectUri: string,
@@ -19,29 +19,29 @@ export function knownClient(
   return { client_id, client_secret, token_endpoint_auth_method, redirect_uris: [redirectUri] };
 }
 
-/** A token, and what is needed to renew it. */
+/** A token, and the data needed to refresh it. */
 export interface Grant {
   readonly issuer: string;
-  /** Identifies the login that it comes from; a renewed grant keeps it. */
+  /** Id of the login that issued it; refreshed grants keep it. */
   readonly login?: string | undefined;
-  /** The client that it was issued to. */
+  /** Client that the grant was issued to. */
   readonly client: KnownClient;
   readonly accessToken: string;
   readonly refreshToken?: string | undefined;
   /** Separated by spaces. */
   readonly scope?: string | undefined;
-  /** The resource's identifier (RFC 8707); undefined if it has no metadata. */
+  /** Resource identifier (RFC 8707); undefined if the resource has no metadata. */
   readonly resource?: string | undefined;
   /**
-   * When it should be renewed, a little before it expires: milliseconds since 1970; undefined if
-   * the authorization server did not name a lifetime.
+   * Time to refresh, slightly before expiry, ms since 1970; undefined if the authorization server
+   * gave no lifetime.
    */
   readonly renewAt?: number | undefined;
-  /** When it expires, milliseconds since 1970; undefined as `renewAt`. */
+  /** Expiry, ms since 1970; undefined if the authorization server gave no lifetime. */
   readonly expiresAt?: number | undefined;
 }
 
-/** The tokens in an authorization server's answer. */
+/** Token response of an authorization server. */
 export interface GivenTokens {
   readonly access_token: string;
   readonly refresh_token?: string | undefined;
@@ -49,7 +49,7 @@ export interface GivenTokens {
   readonly scope?: string | undefined;
 }
 
-/** @param asked the requested scopes: a server may omit the granted scopes if they are the same */
+/** @param asked requested scopes: the response may omit the granted scopes if they are the same */
 export function grantFrom(
   tokens: GivenTokens,
   asked: string | undefined,
@@ -69,26 +69,28 @@ const noTimes = { renewAt: undefined, expiresAt: undefined };
 
 function timesOf(lifetimeMs: number): { readonly renewAt: number; readonly expiresAt: number } {
   const expiresAt = Date.now() + lifetimeMs;
-  // A short-lived token is renewed after half of its lifetime.
+  // Short-lived tokens are refreshed after half of their lifetime.
   return { renewAt: expiresAt - Math.min(10_000, lifetimeMs / 2), expiresAt };
 }
 
-/** A login that a person did not make: those who waited for it do not ask them again. */
+/**
+ * A login that the person declined or left unanswered, so that concurrent logins do not ask again.
+ */
 export interface Declined {
-  /** When that was, milliseconds since 1970. */
+  /** Time of the refusal, ms since 1970. */
   readonly at: number;
-  /** The scopes that were wanted; undefined for those that the server gives. */
+  /** Requested scopes; undefined for the server's defaults. */
   readonly scope: string | undefined;
   readonly kind: 'declined' | 'unanswered';
   readonly message: string;
 }
 
-/** How a person logs in: a client is registered for each by itself. */
+/** Kinds of a person's login. Each has a client registration of its own. */
 export type PersonFlow = 'browser' | 'device';
 
 /**
- * The grants of a resource, one for each issuer, and the registrations at those issuers. A token or a
- * registration of one issuer is never shown to another.
+ * Grants of a resource, one per issuer, and the registrations at those issuers. Tokens and
+ * registrations of one issuer are never sent to another.
  */
 export class Grants {
   readonly #store: CredentialStore;
@@ -101,7 +103,7 @@ export class Grants {
     this.#resource = resource.href;
   }
 
-  /** Runs the work exclusively for this resource among all that share the store. */
+  /** Runs the work under this resource's lock in the store. */
   exclusive<T>(
     what: 'login' | 'refresh',
     work: () => Promise<T>,
@@ -110,7 +112,6 @@ export class Grants {
     return this.#store.exclusive(`${what} ${this.#resource}`, work, signal);
   }
 
-  /** The last grant. */
   async read(): Promise<Grant | undefined> {
     const issuer = await this.issuer();
     const kept = await this.#store.read(this.#grantKey(issuer));
@@ -131,14 +132,14 @@ export class Grants {
     await this.#store.remove(this.#grantKey(issuer));
   }
 
-  /** Removes the grant, and that there was a login. */
+  /** Removes the grant and all records of its login. */
   async forget(grant: Grant): Promise<void> {
     await this.remove(grant);
     await this.#store.remove(this.#loginKey);
     await this.#store.remove(`declined ${this.#resource}`);
   }
 
-  /** The last login that a person has declined or left unanswered. */
+  /** The last login that a person declined or left unanswered. */
   async declined(): Promise<Declined | undefined> {
     const kept = await this.#store.read(`declined ${this.#resource}`);
     return isDeclined(kept) ? kept : undefined;
@@ -148,7 +149,7 @@ export class Grants {
     await this.#store.write(`declined ${this.#resource}`, { ...declined });
   }
 
-  /** Our registration at this issuer. */
+  /** Client registration at this issuer. */
   async client(issuer: string, flow: PersonFlow = 'browser'): Promise<KnownClient | undefined> {
     const kept = await this.#store.read(clientKey(issuer, flow));
     return isClient(kept) ? kept : undefined;
@@ -164,12 +165,15 @@ export class Grants {
     await this.#store.write(`redirect ${this.#resource}`, { url: client.redirect_uris?.[0] });
   }
 
-  /** The last redirect URL: a client that was registered with it can be used again. */
+  /** The last redirect URL: registrations with it can be reused. */
   async redirectUrl(): Promise<string | undefined> {
     return textIn(await this.#store.read(`redirect ${this.#resource}`), 'url');
   }
 
-  /** The only issuer that may see the host's own client; the given one if none is pinned yet. */
+  /**
+   * The only issuer that may receive the configured client; pins the given one if none is pinned
+   * yet.
+   */
   async pinnedIssuer(clientId: string, first: string): Promise<string> {
     const key = `pinned ${clientId} ${this.#resource}`;
     const kept = textIn(await this.#store.read(key), 'issuer');
@@ -188,7 +192,7 @@ export class Grants {
 
 const loginPrefix = 'resource ';
 
-/** The server of the login that a key of a store is about; undefined for any other key. */
+/** Extracts the server URL from a login's store key; undefined for any other key. */
 export function loggedInAt(key: string): string | undefined {
   return key.startsWith(loginPrefix) ? key.slice(loginPrefix.length) : undefined;
 }
@@ -201,7 +205,7 @@ function textIn(document: JsonObject | undefined, name: string): string | undefi
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The host provides the store, and it may contain what another version wrote. */
+/** The host supplies the store, which may contain documents of another version. */
 function isGrant(value: unknown): value is Grant {
   return (
     isJsonObject(value) &&

@@ -1,17 +1,17 @@
-/** Requests to authorization servers: only over https, bounded in time and size. */
+/** `fetch` for authorization servers: https only, bounded in time and size. */
 import { timeoutSignal } from '../../../../src/actors/clock.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import { isLoopback } from '../../../../src/protocol/oauth.ts';
 
-/** How long one request may take, milliseconds. */
+/** Request timeout, ms. */
 const requestMs = 30_000;
-/** How long one answer may be. */
+/** Maximum response size. */
 const maxBytes = 256 * 1024;
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * Checks a URL before secrets are sent to it. A remote server must not direct a host to its own
+ * Checks a URL before secrets are sent to it. A remote server must not direct the client to its own
  * machine, so `http://` on loopback is allowed only if the server is on loopback too.
  *
  * @param what names the URL in the error
@@ -22,19 +22,19 @@ export function assertTrusted(url: URL, server: URL, what: string): void {
   if (url.protocol === 'http:' && isLoopback(url) && isLoopback(server)) return;
   throw new RuntimeError(
     'UNAUTHORIZED',
-    `${what} is ${url.protocol}//${url.host}: no secret is sent there, it must begin with https:// (http:// on loopback alone)`,
+    `${what} must use https:// (or http:// on loopback), got ${url.protocol}//${url.host}: secrets are not sent there`,
   );
 }
 
 /**
- * A `fetch` for the login at this server. It does not follow redirects by itself.
+ * A `fetch` for logins at this server. It follows no redirects.
  *
- * @throws {RuntimeError} UNAUTHORIZED: the URL cannot be trusted, or its answer is too long
+ * @throws {RuntimeError} UNAUTHORIZED: the URL is not trusted, or the response is too long
  */
 export function guardedFetch(server: URL, signal?: AbortSignal): Fetch {
   return async (target, init) => {
     const url = new URL(target);
-    assertTrusted(url, server, 'A URL that the login leads to');
+    assertTrusted(url, server, 'A URL of the login');
     const response = await fetch(url, {
       ...init,
       signal: timeoutSignal(requestMs, signal),
@@ -43,7 +43,7 @@ export function guardedFetch(server: URL, signal?: AbortSignal): Fetch {
   };
 }
 
-/** The whole body; null if it is empty, which a status without a body wants. */
+/** The whole body; null if empty, as required for statuses without a body. */
 async function bounded({ body }: Response, url: URL): Promise<Blob | null> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
@@ -53,7 +53,7 @@ async function bounded({ body }: Response, url: URL): Promise<Blob | null> {
     if (length > maxBytes) {
       throw new RuntimeError(
         'UNAUTHORIZED',
-        `${url.origin} has answered with more than ${maxBytes} bytes`,
+        `The response of ${url.origin} exceeds ${maxBytes} bytes`,
       );
     }
     chunks.push(chunk);

@@ -1,6 +1,6 @@
 /**
- * The authorization of one connection: the token that a request carries, and what happens after the
- * server refuses it. The machine decides when to log in or renew; this class does it.
+ * Authorization of one connection: the token for each request, and the handling of rejected ones.
+ * The machine decides when to log in or refresh; this class carries it out.
  */
 import { createActor, waitFor } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -47,15 +47,15 @@ import { renewGrant } from './refresh.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 
 /**
- * How often one request is sent again: with a newer token, with the token of a new login, and with
- * more scopes.
+ * Maximum resends of one request: with a newer token, with the token of a new login, and with more
+ * scopes.
  */
 const maxRetries = 3;
 
 /**
- * Makes the authorizations of connections to this server; undefined if the host does not allow any.
+ * Creates authorizations for connections to this server; undefined if the host allows no login.
  *
- * @throws {RuntimeError} CONFIG_INVALID: the options cannot be used for this server
+ * @throws {RuntimeError} CONFIG_INVALID: the options are invalid for this server
  */
 export function hostAuthorization(
   url: string | URL,
@@ -73,19 +73,19 @@ type Snapshot = SnapshotFrom<typeof authorizationMachine>;
 
 const isRead = (snapshot: Snapshot): boolean => !snapshot.matches('reading');
 
-/** Whether neither a login nor a renewal is under way. */
+/** True unless a login or refresh is running. */
 const isSettled = (snapshot: Snapshot): boolean =>
   !snapshot.matches('obtaining') && !snapshot.matches('refreshing');
 
 class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
-  /** The connection among whose machines it is shown. */
+  /** Scope of the connection, for its watchers. */
   readonly observed: ObservedScope;
   readonly #server: URL;
   readonly #options: PersonAuth | ClientCredentialsAuth | StoredAuth;
   readonly #grants: Grants;
   readonly #clock: Clock;
   readonly #actor;
-  /** The last grant that this connection knows. */
+  /** The last grant known to this connection. */
   #grant: Grant | undefined;
   #official: Promise<SdkAuth> | undefined;
 
@@ -125,8 +125,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     if (renewAt <= Date.now() && refreshToken !== undefined) {
       this.#actor.send({ type: 'token.refused', demand: {} });
     }
-    // While a person is being asked, requests are still sent: this one may need no token, or fewer
-    // scopes.
+    // Requests are still sent during a login: this one may need no token, or fewer scopes.
     if (this.#actor.getSnapshot().matches('refreshing')) await this.#settled();
     return this.#headers();
   }
@@ -139,7 +138,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     const demand: TokenDemand & { readonly error?: string | undefined } = this.#demandOf(challenge);
     if (status === 403) {
       if (demand.error !== 'insufficient_scope') return this.#refuse(challenge);
-      // If the token has all of these scopes, scopes are not what is missing.
+      // If the token already has these scopes, a missing scope is not the problem.
       const scope = scopesMissing(demand.scope, this.#grant?.scope);
       if (scope === undefined) return this.#refuse(challenge);
       this.#actor.send({ type: 'scope.missing', demand: { ...demand, scope } });
@@ -171,7 +170,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     return authorization !== undefined && authorization !== sent['authorization'];
   }
 
-  /** @throws if the store cannot be read; the next request tries again */
+  /** @throws the store cannot be read; the next request retries */
   async #read(): Promise<void> {
     this.#actor.send({ type: 'token.wanted' });
     const read = await waitFor(this.#actor, isRead);
@@ -184,7 +183,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     return this.#grant ? 'found' : 'none';
   }
 
-  /** A grant of another client cannot be used. */
+  /** The stored grant, unless it belongs to another client. */
   async #kept(): Promise<Grant | undefined> {
     const { clientId } = this.#options;
     const kept = await this.#grants.read();
@@ -218,7 +217,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     if (snapshot.matches('resting')) {
       const error = new RuntimeError(
         'CLOSED',
-        'The connection was closed before there was a login',
+        'The connection was closed before the login completed',
       );
       return { kind: 'refused', error };
     }
@@ -233,8 +232,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     if (cause instanceof RuntimeError) return cause;
     const { said, scope } = challengeWords(wwwAuthenticate);
     const lacking = scope === undefined ? '' : ` without the scope ${quoted(scope)}`;
-    const reason =
-      status === 403 ? `does not allow this${lacking}` : 'does not take the token that it was sent';
+    const reason = status === 403 ? `denied the request${lacking}` : 'rejected the token';
     return new RuntimeError(
       status === 403 && !refusal ? 'HTTP_STATUS' : 'UNAUTHORIZED',
       cause?.message ?? `${this.#server.origin} ${reason}${said} (HTTP ${status})`,
@@ -250,13 +248,13 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
   }
 
   /**
-   * Only one connection of those that share the store logs in at a time: the others find its grant,
-   * or hear that the person has not made it.
+   * Logs in under the store's lock, so that only one connection at a time asks the person. The
+   * others use the resulting grant, or see that the person declined.
    */
   async logIn(input: LoginInput, signal: AbortSignal): Promise<LoginOutcome> {
     const known = this.#grant;
     const since = Date.now();
-    // The new token gets all scopes of the old one.
+    // The new token includes all scopes of the old one.
     const scope = input.reason === 'no token' ? input.scope : scopeUnion(known?.scope, input.scope);
     return await this.#grants.exclusive(
       'login',
@@ -273,13 +271,13 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
           throw refusedAuthorization(declined.kind, declined.message);
         }
         try {
-          // A newer token whose scopes are not enough gives way to this one.
+          // A newer token with insufficient scopes is replaced, keeping its scopes.
           const wanted = isNewer ? scopeUnion(kept.scope, scope) : scope;
           const grant = await this.#obtain({ ...input, scope: wanted }, signal);
           await this.#keep(grant);
           return { by: 'login', scope: grant.scope };
         } catch (error) {
-          // If the person has taken too long, the machine has ended the login, and knows why.
+          // If the person took too long, the machine ended the login and holds the reason.
           const { context } = this.#actor.getSnapshot();
           await this.#tellDeclined(
             signal.aborted ? context : (error as Partial<RefusedAuthorization>),
@@ -292,7 +290,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     );
   }
 
-  /** Those who wait for this login must not ask the person once more. */
+  /** Records the refusal so that waiting logins do not ask the person again. */
   async #tellDeclined(
     { refusal }: { readonly refusal?: Refusal | undefined },
     scope: string | undefined,
@@ -310,14 +308,14 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     if (options.kind === 'stored') {
       throw refusedAuthorization(
         'declined',
-        `There is no login at ${this.#server.href}, or it is over: log in there (mcp-actors login)`,
+        `No valid login for ${this.#server.href} is stored: run mcp-actors login`,
       );
     }
     const logInBy = options.device ? logInDevice : logInPerson;
     return await logInBy(await this.#scope(options, signal), wanted);
   }
 
-  /** The grant is used even if it cannot be stored. */
+  /** Uses the grant even if storing it fails. */
   async #keep(grant: Grant): Promise<void> {
     this.#grant = grant;
     await this.#grants.write(grant);
@@ -340,8 +338,8 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
 }
 
 /**
- * Sends the token only to the server's origin. If it is refused and there is no other token, the
- * request fails.
+ * Sends a given token, only to the server's origin. If the token is rejected and no other one is
+ * available, the request fails.
  */
 function bearerAuthorization(server: URL, { token }: BearerAuth): HttpAuthorization {
   let holder: string | undefined;
@@ -364,7 +362,7 @@ function bearerAuthorization(server: URL, { token }: BearerAuth): HttpAuthorizat
         kind: 'refused',
         error: new RuntimeError(
           'UNAUTHORIZED',
-          `${server.origin} refuses the token that the host has given (HTTP ${status})`,
+          `${server.origin} rejected the configured token (HTTP ${status})`,
           { status },
         ),
       };

@@ -1,4 +1,4 @@
-/** The logins that a store has: what a person may see of them, and how one is ended. */
+/** Lists and ends the logins in a store. */
 import { basicCredentials } from '../../../../src/protocol/oauth.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { otherEndpoint } from './discovery.ts';
@@ -7,35 +7,35 @@ import type { Grant } from './grants.ts';
 import { assertTrusted, guardedFetch } from './guarded-fetch.ts';
 import { loadOfficial, refusalFrom } from './sdk-auth.ts';
 
-/** A login that a store has. No token is in it. */
+/** A stored login, without its tokens. */
 export interface Login {
-  /** The URL of the server that it is for. */
+  /** URL of the MCP server. */
   readonly server: string;
-  /** The authorization server that has issued its tokens. */
+  /** Authorization server that issued the tokens. */
   readonly issuer: string;
-  /** The client that they were issued to. */
+  /** Client id that the tokens were issued to. */
   readonly clientId: string;
-  /** The scopes, separated by spaces; undefined if none were asked for or named. */
+  /** Scopes, separated by spaces; undefined if none were requested or granted explicitly. */
   readonly scope?: string | undefined;
-  /** When its access token expires, milliseconds since 1970; undefined if its issuer does not say. */
+  /** Expiry of the access token, ms since 1970; undefined if the issuer gave none. */
   readonly expiresAt?: number | undefined;
-  /** Whether it is renewed without a person. */
+  /** True if the login can be refreshed without a person. */
   readonly isRenewable: boolean;
 }
 
-/** How a login was ended. */
+/** Result of a logout. */
 export type LogoutOutcome =
-  /** There was none. */
+  /** No login was stored. */
   | { readonly kind: 'none' }
-  /** It is forgotten here, and its authorization server has been told that its tokens are void. */
+  /** The login was removed, and its tokens were revoked. */
   | { readonly kind: 'revoked' }
-  /** It is forgotten here alone: `reason` says why its tokens are valid until they expire. */
+  /** The login was removed, but its tokens stay valid until they expire, for this `reason`. */
   | { readonly kind: 'forgotten'; readonly reason: string };
 
 /**
- * The logins of a store, by the URLs of their servers.
+ * The stored logins, sorted by server URL.
  *
- * @throws if the store cannot be read
+ * @throws the store cannot be read
  */
 export async function logins(store: CredentialStore): Promise<readonly Login[]> {
   const servers = (await store.keys()).map(loggedInAt).filter((server) => server !== undefined);
@@ -61,10 +61,10 @@ function loginOf(server: string, grant: Grant): Login {
 }
 
 /**
- * Ends the login at a server: its tokens are revoked if the authorization server can do that, and
- * forgotten in any case. Connections that are open keep theirs until it expires.
+ * Ends the login at a server: revokes its tokens if the authorization server supports it, and
+ * removes them in any case. Open connections keep their access token until it expires.
  *
- * @throws if the store cannot be read or written
+ * @throws the store cannot be read or written
  * @see RFC 7009
  */
 export async function logOut(
@@ -73,7 +73,7 @@ export async function logOut(
 ): Promise<LogoutOutcome> {
   const url = new URL(server);
   const grants = new Grants(store, url);
-  // A renewal that is under way would write a newer grant.
+  // A concurrent refresh would otherwise write a newer grant.
   const grant = await grants.exclusive(
     'refresh',
     async () => {

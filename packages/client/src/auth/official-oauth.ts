@@ -1,6 +1,6 @@
 /**
- * The functions of the official client that a login uses. They have a module of their own, so that
- * a bundle contains only them and not the whole client.
+ * Functions of the official client needed by logins, in a module of their own so that bundles
+ * exclude the rest of that client.
  */
 export {
   IssuerMismatchError,

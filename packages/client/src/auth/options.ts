@@ -1,115 +1,123 @@
-/** The options with which a host allows authorization. */
+/** Authorization options of a host. */
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { DevicePrompt } from '../channel/connection-ports.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { isLoopback } from '../../../../src/protocol/oauth.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 
-/** The options that every way of getting a token shares. */
+/** Options shared by all ways of obtaining a token. */
 interface Granting {
-  /** The scopes to request if the server names none, separated by spaces. */
+  /** Scopes to request if the server names none, separated by spaces. */
   readonly scope?: string;
-  /** Where tokens and registrations are kept. By default in memory, for this connection alone. */
+  /** Store for tokens and registrations. Default: in memory, for this connection only. */
   readonly store?: CredentialStore;
   /**
-   * The only issuer that `clientId` is for. By default it is the first authorization server that
-   * the resource names; no other one gets to see it.
+   * The only issuer that may receive `clientId`. Default: the first authorization server that the
+   * resource names.
    */
   readonly issuer?: string;
 }
 
-/** What a person must open to log in. All of it is from the authorization server. */
+/** Login instructions for a person, as sent by the authorization server. */
 export interface LoginPrompt {
-  /** The URL of the server that they log in at. */
+  /** URL of the MCP server that requires the login. */
   readonly server: string;
-  /** The URL to open. */
+  /** URL to open. */
   readonly url: string;
-  /** The code to enter, if they may open it on any device. */
+  /** The code to enter, if the URL may be opened on any device. */
   readonly device?: DevicePrompt | undefined;
 }
 
-/** A person logs in, in a browser here or on another device. */
+/** Login by a person, in a browser here or on another device. */
 export interface PersonAuth extends Granting {
-  /** Distinguishes it from other ways to log in; it is the default. */
+  /** Discriminator; the default kind. */
   readonly kind?: 'person';
   /**
-   * Where the authorization server sends the person back to. By default a free port on `127.0.0.1`,
-   * which listens while the person is away. A loopback URL is listened on in the same way; for any
-   * other URL, `visit` must bring the answer.
+   * Redirect target of the authorization server. Default: a free port on `127.0.0.1`, open during
+   * the login. A loopback URL is listened on in the same way; any other URL needs `visit`.
    */
   readonly redirectUrl?: string;
   /**
-   * Shows the URL to a person, and resolves to the complete URL that they were sent back to. By
-   * default the system's browser is opened, and the answer comes to `redirectUrl`.
+   * Shows the URL to a person, and resolves to the complete URL that they were redirected to.
+   * Default: opens the system's browser and listens at `redirectUrl`.
    */
   readonly visit?: (url: URL, visit: { readonly signal: AbortSignal }) => Promise<string | URL>;
   /**
-   * How long the visit may take, milliseconds; 5 minutes by default. The whole login may take the
+   * Time limit for the person, ms. Default: 5 minutes. The whole login is limited by the
    * connection's `limits.loginTimeoutMs`, by default 30 s more.
    */
   readonly visitTimeoutMs?: number;
   /**
-   * Called with what the person must open, and with the code to enter if there is one. The event
-   * `authorize` has the same, but what `connect` gives can only be listened to once it is ready.
+   * Called with the URL to open, and the code to enter, if any. The event `authorize` carries the
+   * same data, but the connection that `connect` returns can only be listened to once it is ready.
    */
   readonly ask?: (prompt: LoginPrompt) => void;
   /**
-   * For a machine without a browser: the person enters a code on any other device. `ask` and the event
-   * `authorize` get the code and where to enter it. The authorization server has to support this.
+   * Device login, for a machine without a browser: the person enters a code on any other device.
+   * `ask` and the event `authorize` carry the code and the page. The authorization server must
+   * support it.
    *
    * @see RFC 8628
    */
   readonly device?: boolean;
-  /** The client, if it is registered already. */
+  /** Id of a registered client. Default: dynamic registration. */
   readonly clientId?: string;
-  /** If the client has a secret; most clients on a person's machine have none. */
+  /** Secret of the registered client; most clients on a person's machine have none. */
   readonly clientSecret?: string;
-  /** The URL of the client's metadata document. It is the client's id, if the server knows such ids. */
+  /** URL of the client's metadata document, used as client id if the server supports such ids. */
   readonly clientMetadataUrl?: string;
-  /** Shown to the person. By default `mcp-actors`. */
+  /** Client name shown to the person. Default: `mcp-actors`. */
   readonly clientName?: string;
 }
 
-/** The host logs in as itself, with a secret or a signing key. */
+/** Login of the host as itself, with a secret or a signing key. */
 export interface ClientCredentialsAuth extends Granting {
-  /** Distinguishes it from other ways to log in. */
+  /** Discriminator. */
   readonly kind: 'client-credentials';
-  /** The host's id at the authorization server. */
+  /** Client id at the authorization server. */
   readonly clientId: string;
-  /** Sent as HTTP Basic authentication, or by the method that the authorization server requires. */
+  /**
+   * Sent with HTTP Basic authentication, or with the method that the authorization server requires.
+   */
   readonly clientSecret?: string;
-  /** A PKCS #8 key in PEM: signs an assertion instead of sending a secret (RFC 7523). */
+  /** PKCS #8 key in PEM, to sign an assertion instead of sending a secret (RFC 7523). */
   readonly privateKey?: string;
-  /** The signing algorithm, such as `ES256` (the default) or `RS256`. */
+  /** Signing algorithm, such as `ES256` (default) or `RS256`. */
   readonly algorithm?: string;
 }
 
-/** A login that is kept already, such as one of `mcp-actors login`: it is renewed, and a person is never asked. */
+/**
+ * A login from the store, such as one of `mcp-actors login`. It is refreshed, and never asks a
+ * person.
+ */
 export interface StoredAuth extends Granting, Pick<PersonAuth, 'clientId' | 'clientSecret'> {
-  /** Distinguishes it from other ways to log in. */
+  /** Discriminator. */
   readonly kind: 'stored';
 }
 
-/** A token that the host has got elsewhere. */
+/** A token obtained elsewhere. */
 export interface BearerAuth {
-  /** Distinguishes it from other ways to log in. */
+  /** Discriminator. */
   readonly kind: 'bearer';
-  /** A function is called for each request, and once more with the token that the server has refused. */
+  /**
+   * The token, or a function called for each request, and again with the token that the server
+   * rejected.
+   */
   readonly token: string | ((refused: string | undefined) => string | Promise<string>);
 }
 
-/** The default for `visitTimeoutMs`, milliseconds. */
+/** Default of `visitTimeoutMs`. */
 export const defaultVisitMs = 5 * 60_000;
 
-/** The time for the rest of a login, discovery and tokens, milliseconds. */
+/** Time for discovery and token requests, ms. */
 const besideVisitMs = 30_000;
 
 /**
- * How long a login may take in all, so that the visit has its time; undefined if the defaults
- * suffice.
+ * Time limit of a whole login, long enough for the person's part; undefined if the default
+ * suffices.
  *
- * @param given the limit that the host sets
- * @throws {RangeError} `given` would cut the visit
+ * @param given the limit set by the host
+ * @throws {RangeError} `given` is shorter than the person's part
  */
 export function loginTimeFor(
   auth: AuthOption | undefined,
@@ -121,19 +129,16 @@ export function loginTimeFor(
   if (given === undefined) return Math.min(visitMs + besideVisitMs, longestDelayMs);
   if (given >= visitMs) return given;
   throw new RangeError(
-    `limits.loginTimeoutMs, ${given}, must not be less than auth.visitTimeoutMs, ${visitMs}: a login takes the visit and more`,
+    `limits.loginTimeoutMs must be at least auth.visitTimeoutMs (${visitMs}), got ${given}`,
   );
 }
 
-/** What a server's entry may say about the client. */
+/** Client settings in a server entry. */
 type EntryClient = Pick<PersonAuth, 'clientId' | 'clientSecret' | 'clientMetadataUrl'> & {
   readonly callbackPort?: number;
 };
 
-/**
- * Adds the client that a server's entry names to a person's login; other ways to log in are
- * unchanged.
- */
+/** Adds the client of a server entry to a person's or stored login; other kinds are unchanged. */
 export function authWith(
   auth: AuthOption | undefined,
   client: EntryClient | undefined,
@@ -159,10 +164,10 @@ export function authWith(
   };
 }
 
-/** `true`: a person logs in, with all defaults. */
+/** `true` means a person's login with defaults. */
 export type AuthOption = boolean | PersonAuth | ClientCredentialsAuth | StoredAuth | BearerAuth;
 
-/** @throws {RuntimeError} CONFIG_INVALID: an option cannot be used; the message names it */
+/** @throws {RuntimeError} CONFIG_INVALID: an option is invalid; the message names it */
 export function assertUsable(server: URL, options: Exclude<AuthOption, boolean>): void {
   const fault = faultOf(server, options);
   if (fault !== undefined) throw new RuntimeError('CONFIG_INVALID', `auth: ${fault}`);
@@ -170,13 +175,13 @@ export function assertUsable(server: URL, options: Exclude<AuthOption, boolean>)
 
 function faultOf(server: URL, options: Exclude<AuthOption, boolean>): string | undefined {
   if (server.protocol !== 'https:' && !isLoopback(server)) {
-    return `no token is sent to ${server.origin}: it must begin with https:// (http:// on loopback alone)`;
+    return `the server URL must use https:// (or http:// on loopback), got ${server.origin}`;
   }
   if (options.kind === 'bearer') {
     return options.token === '' ? '"token" must not be empty' : undefined;
   }
   if (options.issuer !== undefined && !URL.canParse(options.issuer)) {
-    return `"issuer" must be a URL, not ${JSON.stringify(options.issuer)}`;
+    return `"issuer" must be a URL, got ${JSON.stringify(options.issuer)}`;
   }
   if (options.kind === 'client-credentials') return validateClientCredentials(options);
   return validatePersonAuth(options);
@@ -185,7 +190,7 @@ function faultOf(server: URL, options: Exclude<AuthOption, boolean>): string | u
 function validateClientCredentials({ clientId, clientSecret, privateKey }: ClientCredentialsAuth) {
   if (!clientId) return '"clientId" is missing';
   if ((clientSecret === undefined) === (privateKey === undefined)) {
-    return 'give either "clientSecret" or "privateKey"';
+    return 'set either "clientSecret" or "privateKey"';
   }
   return undefined;
 }
@@ -193,24 +198,24 @@ function validateClientCredentials({ clientId, clientSecret, privateKey }: Clien
 function validatePersonAuth(options: Omit<PersonAuth, 'kind'>): string | undefined {
   const { redirectUrl, visit, visitTimeoutMs, clientId, clientSecret, clientMetadataUrl } = options;
   if (clientSecret !== undefined && clientId === undefined) {
-    return '"clientSecret" is of no use without "clientId"';
+    return '"clientSecret" requires "clientId"';
   }
   if (visitTimeoutMs !== undefined && !(visitTimeoutMs >= 1 && visitTimeoutMs < 2 ** 31)) {
-    return `"visitTimeoutMs" must be from 1 to 2147483647, not ${visitTimeoutMs}`;
+    return `"visitTimeoutMs" must be from 1 to 2147483647, got ${visitTimeoutMs}`;
   }
   if (clientMetadataUrl !== undefined && !isMetadataUrl(clientMetadataUrl)) {
-    return `"clientMetadataUrl" must be an https:// URL with a path, not ${JSON.stringify(clientMetadataUrl)}`;
+    return `"clientMetadataUrl" must be an https:// URL with a path, got ${JSON.stringify(clientMetadataUrl)}`;
   }
   if (options.device && (visit || redirectUrl !== undefined)) {
-    return '"device" goes with neither "visit" nor "redirectUrl": nobody is sent back here';
+    return '"device" excludes "visit" and "redirectUrl": device logins have no redirect';
   }
   if (redirectUrl === undefined) return undefined;
   if (!URL.canParse(redirectUrl)) {
-    return `"redirectUrl" must be a URL, not ${JSON.stringify(redirectUrl)}`;
+    return `"redirectUrl" must be a URL, got ${JSON.stringify(redirectUrl)}`;
   }
   const url = new URL(redirectUrl);
   if (visit || (url.protocol === 'http:' && isLoopback(url))) return undefined;
-  return `nothing listens at "redirectUrl" ${url.origin}: give "visit", or http:// on loopback`;
+  return `"redirectUrl" must be http:// on loopback, got ${url.origin}: or set "visit"`;
 }
 
 function isMetadataUrl(text: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * One person's login: from the server's demand to a grant. The official client finds the
- * authorization server, registers there, and makes the URL to visit; this file does the rest.
+ * A person's login, from the server's challenge to a grant. The official client handles discovery,
+ * registration and the authorization URL.
  */
 import { randomBytes } from 'node:crypto';
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
@@ -26,7 +26,7 @@ import type { Clock } from '../../../../src/actors/clock.ts';
 import { unlessAborted } from '../../../../src/actors/waiting.ts';
 import { spawn } from 'node:child_process';
 
-/** The dependencies of a login. */
+/** Dependencies of a login. */
 export interface LoginScope<TOptions> {
   readonly official: SdkAuth;
   readonly server: URL;
@@ -34,25 +34,24 @@ export interface LoginScope<TOptions> {
   readonly grants: Grants;
   /** Stores the grant and uses it from now on. */
   readonly keep: (grant: Grant) => Promise<void>;
-  /** Uses a grant that is stored already. */
+  /** Uses an already stored grant. */
   readonly use: (grant: Grant) => void;
   readonly signal: AbortSignal;
-  /** The connection's clock. */
   readonly clock: Clock;
 }
 
-/** The client that the host has registered itself. */
+/** The client configured by the host. */
 export function ownClient({ clientId, clientSecret }: PersonAuth): KnownClient | undefined {
   if (clientId === undefined) return undefined;
   return { client_id: clientId, client_secret: clientSecret };
 }
 
-/** The client as it is stored with a grant: without the host's own secret. */
+/** The client as stored with a grant: without the configured secret. */
 export function keptClient(client: KnownClient, { clientId }: PersonAuth): KnownClient {
   return clientId === undefined ? client : { client_id: clientId };
 }
 
-/** What a client says of itself to be registered. */
+/** Client metadata for registration. */
 export function clientMetadataOf<T extends object>(
   { clientName = 'mcp-actors', scope }: PersonAuth,
   flow: T,
@@ -65,18 +64,18 @@ export function clientMetadataOf<T extends object>(
   };
 }
 
-/** A way to a person and back. */
+/** Round trip of a person to the authorization server. */
 interface Visit {
   readonly redirectUrl: string;
   /**
-   * Begins to wait for an answer with this state. The returned function shows the person a URL, and
-   * resolves to the URL that they were sent back to.
+   * Starts waiting for a redirect with this state. The returned function shows the person a URL and
+   * resolves to the URL that they were redirected to.
    */
   readonly begin: (state: string) => (url: URL) => Promise<URL>;
   readonly end: () => void;
 }
 
-/** @throws {RefusedAuthorization} if there is no grant, with the reason */
+/** @throws {RefusedAuthorization} no grant was obtained; carries the reason */
 export async function logInPerson(
   scope: LoginScope<PersonAuth>,
   wanted: LoginInput,
@@ -108,11 +107,7 @@ async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): P
         try {
           return new URL(await unlessAborted(visit(url, { signal }), signal));
         } catch (error) {
-          throw refusedAuthorization(
-            'declined',
-            'The visit to the authorization server has failed',
-            error,
-          );
+          throw refusedAuthorization('declined', 'The "visit" function failed', error);
         }
       },
       end: () => {},
@@ -126,7 +121,7 @@ async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): P
     begin: (state) => {
       const answer = callback.answer(state, signal);
       return async (url) => {
-        // The URL is emitted as an event too: without a browser, a person can open it elsewhere.
+        // The URL is also emitted as an event: without a browser, a person can open it elsewhere.
         openBrowser(url).catch(() => {});
         return await answer;
       };
@@ -159,7 +154,7 @@ class PersonLogin implements OAuthClientProvider {
     if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl;
   }
 
-  /** The texts that no error may contain. */
+  /** Secrets to redact from errors. */
   get secrets(): readonly (string | undefined)[] {
     const { clientSecret } = this.#scope.options;
     return [clientSecret, this.#client?.client_secret, this.#verifier, this.#code, this.#state];
@@ -173,7 +168,7 @@ class PersonLogin implements OAuthClientProvider {
     });
   }
 
-  /** The URL that the person must visit. */
+  /** Prepares the login, and returns the URL that the person must open. */
   async ask(): Promise<URL> {
     const { official, server } = this.#scope;
     const { scope, resourceMetadataUrl } = this.#wanted;
@@ -184,12 +179,12 @@ class PersonLogin implements OAuthClientProvider {
       resourceMetadataUrl:
         resourceMetadataUrl === undefined ? undefined : new URL(resourceMetadataUrl),
     });
-    if (!this.#url) throw new Error('The official client has made no authorization URL');
+    if (!this.#url) throw new Error('The official client returned no authorization URL');
     return this.#url;
   }
 
   /**
-   * @throws {RefusedAuthorization} it is not the answer to this login, or the login was declined
+   * @throws {RefusedAuthorization} the redirect belongs to another login, or the login was declined
    */
   codeIn(landed: URL): string {
     const redirect = new URL(this.redirectUrl);
@@ -197,16 +192,16 @@ class PersonLogin implements OAuthClientProvider {
     if (landed.origin !== redirect.origin || landed.pathname !== redirect.pathname) {
       throw refusedAuthorization(
         'unsafe',
-        `The person was sent back to ${landed.origin}${landed.pathname}, and not to ${this.redirectUrl}`,
+        `The redirect must go to ${this.redirectUrl}, got ${landed.origin}${landed.pathname}`,
       );
     }
     if (searchParams.get('state') !== this.#state) {
       throw refusedAuthorization(
         'unsafe',
-        'The answer is not to the login that was begun here: its "state" is another one',
+        'The redirect belongs to another login: its "state" does not match',
       );
     }
-    // This check comes before the rest of the answer is trusted (RFC 9207).
+    // The issuer must be checked before the rest of the response is trusted (RFC 9207).
     const metadata = this.#discovered().authorizationServerMetadata;
     this.#iss = searchParams.get('iss') ?? undefined;
     this.#scope.official.validateAuthorizationResponseIssuer({
@@ -221,14 +216,14 @@ class PersonLogin implements OAuthClientProvider {
     }
     this.#code = searchParams.get('code') ?? undefined;
     if (!this.#code)
-      throw refusedAuthorization('unsafe', 'The answer of the authorization server has no code');
+      throw refusedAuthorization('unsafe', 'The authorization server returned no code');
     return this.#code;
   }
 
   async exchange(code: string): Promise<Grant> {
     const { official } = this.#scope;
     const found = this.#discovered();
-    if (!this.#client) throw new Error('The official client has registered no client');
+    if (!this.#client) throw new Error('Client registration returned no client');
     const resource = found.resourceMetadata?.resource;
     const issuer = issuerOf(found);
     try {
@@ -249,7 +244,7 @@ class PersonLogin implements OAuthClientProvider {
         resource,
       });
     } catch (error) {
-      // The person is not sent there again automatically.
+      // The person is not redirected there again automatically.
       const { refusal } = refusalFrom(error, official, this.secrets);
       throw refusedAuthorization('unanswered', refusal.error.message);
     }
@@ -273,12 +268,12 @@ class PersonLogin implements OAuthClientProvider {
     const own = ownClient(options);
     if (own) {
       this.#client = own;
-      // With the issuer, the official client does not have it stored.
+      // Given an issuer, the official client does not store it.
       return { ...own, issuer };
     }
     if (this.#wanted.client === 'unknown') return undefined;
     const kept = await grants.client(issuer);
-    // It was registered with another redirect URL, which the authorization server would refuse.
+    // The authorization server would reject a redirect URL that was not registered.
     if (!kept?.redirect_uris?.includes(this.redirectUrl)) return undefined;
     this.#client = kept;
     return { ...kept, issuer };
@@ -301,22 +296,25 @@ class PersonLogin implements OAuthClientProvider {
     return this.#verifier;
   }
 
-  /** The login is there to get new tokens: a refresh is done elsewhere, under a lock. */
+  /** A login obtains new tokens; refreshes happen elsewhere, under a lock. */
   tokens(): undefined {
     return undefined;
   }
 
   saveTokens(): never {
-    throw new RuntimeError('UNAUTHORIZED', 'A login of a person gives no token without its code');
+    throw new RuntimeError(
+      'UNAUTHORIZED',
+      'The official client returned tokens before the code exchange',
+    );
   }
 
   #discovered(): Discovered {
-    if (!this.#found) throw new Error('The official client has discovered nothing');
+    if (!this.#found) throw new Error('The official client reported no discovery result');
     return this.#found;
   }
 }
 
-/** The program that opens a URL, and its arguments. No shell is involved. */
+/** Command and arguments to open a URL. No shell is involved. */
 export function browserCommand(
   url: URL,
   environment: { readonly [name: string]: string | undefined } = process.env,
@@ -329,14 +327,16 @@ export function browserCommand(
 }
 
 /**
- * Opens the system's browser, or the program that `BROWSER` names. Resolves once it has started.
+ * Opens the system's browser, or the program in `BROWSER`. Resolves once it has started.
  *
- * @throws {TypeError} the URL is neither of https, nor of http on this machine
+ * @throws {TypeError} the URL is neither https nor http on loopback
  * @throws {Error} the program does not exist
  */
 export async function openBrowser(url: URL): Promise<void> {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
-    throw new TypeError(`A browser is not opened for ${url.protocol}//${url.host}`);
+    throw new TypeError(
+      `The URL to open must be https:// (or http:// on loopback), got ${url.protocol}//${url.host}`,
+    );
   }
   const [command, ...args] = browserCommand(url);
   const child = spawn(command, args, { stdio: 'ignore', detached: true, windowsHide: true });

@@ -1,10 +1,10 @@
 /**
- * Renews a grant, once for all connections that share its store.
+ * Refreshes a grant, once for all connections with the same store.
  *
- * A refresh token may work only once, so a connection takes the lock first and checks whether
- * another one has renewed the grant meanwhile. A failure deletes nothing: the answer may have been
- * lost on its way, and the next attempt will show. The grant is given up only if the authorization
- * server rejects the token that is in the store.
+ * A refresh token may be single-use, so a connection takes the lock and first checks whether
+ * another one has refreshed the grant meanwhile. A failure deletes nothing: the response may have
+ * been lost, and the next attempt will tell. The grant is dropped only if the authorization server
+ * rejects the stored token.
  */
 import type { TokenDemand, RefreshOutcome } from './authorization.machine.ts';
 import { discover, issuerOf } from './discovery.ts';
@@ -16,15 +16,15 @@ import { refusalFrom, refusedAuthorization } from './sdk-auth.ts';
 import type { PersonAuth } from './options.ts';
 import type { LoginScope } from './person-login.ts';
 
-/** A login, as far as a renewal needs it. */
+/** Dependencies of a refresh. */
 type RenewalScope = LoginScope<Pick<PersonAuth, 'clientId' | 'clientSecret'>>;
 
 const spent = (client: 'known' | 'unknown'): RefreshOutcome => ({ kind: 'spent', client });
 
 /**
- * @param useless the access token that was refused; a different one in the store is newer and will
- *   do
- * @throws {RefusedAuthorization} it could not be renewed now; the grant is kept
+ * @param useless the rejected access token; a different one in the store is newer and is used
+ *   instead
+ * @throws {RefusedAuthorization} the refresh failed for now; the grant is kept
  */
 export async function renewGrant(
   scope: RenewalScope,
@@ -56,12 +56,12 @@ async function renew(
 ): Promise<RefreshOutcome> {
   const { official, options, server } = scope;
   try {
-    // The request is not aborted: a refresh token may work only once, and its answer would be lost
-    // with the connection.
+    // The request is not aborted with the connection: a single-use refresh token would be lost with
+    // its response.
     const fetchFn = guardedFetch(server);
     const found = await discover(scope, demand.resourceMetadataUrl, fetchFn);
     assertFoundAgain(found, kept);
-    // The server now names another authorization server, which did not issue this token.
+    // The server now names an authorization server that did not issue this token.
     if (issuerOf(found) !== kept.issuer) return spent('known');
     const tokens = await official.refreshAuthorization(found.authorizationServerUrl, {
       metadata: found.authorizationServerMetadata,
@@ -77,10 +77,10 @@ async function renew(
   }
 }
 
-/** The official client treats a resource whose metadata cannot be read as one without metadata. */
+/** The official client treats unreadable resource metadata as missing. */
 function assertFoundAgain(found: Discovered, kept: Grant): void {
   if (kept.resource === undefined || found.resourceMetadata) return;
-  throw refusedAuthorization('unreachable', `The metadata of ${kept.resource} cannot be had now`);
+  throw refusedAuthorization('unreachable', `The metadata of ${kept.resource} are unavailable`);
 }
 
 async function afterFailure(
@@ -105,7 +105,7 @@ async function afterFailure(
   throw refusal;
 }
 
-/** The client, with its secret if it is the host's own. */
+/** The client, with its secret if the host configured it. */
 function clientOf({ client }: Grant, { clientId, clientSecret }: RenewalScope['options']) {
   return clientId === client.client_id ? { ...client, client_secret: clientSecret } : client;
 }

@@ -1,6 +1,4 @@
-/**
- * Loads the official client's OAuth when a server first wants a login, and translates its errors.
- */
+/** Loads the official client's OAuth code on first use, and translates its errors. */
 import type * as oauth from './official-oauth.ts';
 import { textOfError, RuntimeError } from '../../../../src/protocol/errors.ts';
 import { printable } from '../../../../src/protocol/printable.ts';
@@ -8,7 +6,7 @@ import { redactText } from '../../../diagnostics/src/redaction.ts';
 import { RefusedAuthorization } from './authorization.machine.ts';
 import type { RefusalKind } from './authorization.machine.ts';
 
-/** The package: an optional peer. */
+/** The official client: an optional peer dependency. */
 export type SdkAuth = typeof oauth;
 
 /** @throws {RuntimeError} CONFIG_INVALID: the package is not installed */
@@ -21,7 +19,7 @@ export async function loadOfficial(
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new RuntimeError(
       'CONFIG_INVALID',
-      'The server wants a login, and that needs a package that is not installed: npm install @modelcontextprotocol/client',
+      'The server requires a login, which needs a missing package: npm install @modelcontextprotocol/client',
       { cause: error },
     );
   }
@@ -38,10 +36,10 @@ export function refusedAuthorization(
 }
 
 /**
- * Why a step of a login failed. The official client's messages may quote a server's answer, so only
- * parts that are known to contain no secret are passed on.
+ * The refusal for a failed login step. Messages of the official client may quote a server's
+ * response, so only parts known to contain no secret are kept.
  *
- * @param secrets texts that must never be in the message
+ * @param secrets texts to redact
  */
 export function refusalFrom(
   error: unknown,
@@ -52,29 +50,23 @@ export function refusalFrom(
   if (error instanceof RuntimeError) return new RefusedAuthorization({ kind: 'unsafe', error });
   const said = (text: string) => withoutSecrets(text, secrets);
   if (error instanceof official.IssuerMismatchError) {
-    return refusedAuthorization(
-      'unsafe',
-      `The issuer is not the one that it should be: ${said(error.message)}`,
-    );
+    return refusedAuthorization('unsafe', `Untrusted authorization server: ${said(error.message)}`);
   }
   if (error instanceof official.RegistrationRejectedError) {
     return refusedAuthorization(
       error.status >= 500 ? 'unreachable' : 'declined',
-      `The authorization server does not register this client (HTTP ${error.status}); register it there, and give its "clientId"`,
+      `The authorization server rejected the client registration (HTTP ${error.status}): register a client there and set "clientId"`,
     );
   }
   if (error instanceof official.OAuthError) return refusalOfOAuth(error, official, said);
   const { name, cause } = error as Error;
   if (error instanceof SyntaxError || name === 'ZodError') {
-    // Both messages quote what was read.
-    return refusedAuthorization(
-      'unsafe',
-      'The authorization server has answered what its specification does not allow',
-    );
+    // Both messages quote the response.
+    return refusedAuthorization('unsafe', 'The authorization server sent a malformed response');
   }
   return refusedAuthorization(
     'unreachable',
-    `The login could not be made: ${said(textOfError(cause ?? error))}`,
+    `The login failed: ${said(textOfError(cause ?? error))}`,
   );
 }
 
@@ -83,19 +75,19 @@ function refusalOfOAuth(
   { OAuthErrorCode }: SdkAuth,
   said: (text: string) => string,
 ): RefusedAuthorization {
-  // The official client uses this for an answer that it could not read; the message contains the
-  // whole body.
+  // The official client uses this code for unreadable responses; its message contains the whole
+  // body.
   if (code === OAuthErrorCode.ServerError) {
-    return refusedAuthorization('unreachable', 'The authorization server has failed');
+    return refusedAuthorization('unreachable', 'The authorization server failed');
   }
   const kind = code === OAuthErrorCode.TemporarilyUnavailable ? 'unreachable' : 'declined';
   return refusedAuthorization(
     kind,
-    `The authorization server says ${said(code)}: ${said(message)}`,
+    `The authorization server returned ${said(code)}: ${said(message)}`,
   );
 }
 
-/** The text without secrets, on one line, at most 300 characters. */
+/** Redacts secrets, and returns one line of at most 300 characters. */
 function withoutSecrets(text: string, secrets: readonly (string | undefined)[]): string {
   let clean = text;
   for (const secret of secrets) {

@@ -1,20 +1,19 @@
-/** Asks for a token without sending a person anywhere: for a host that logs in by itself, or a device that has its code. */
+/** Token requests without a redirect: client credentials and device codes. */
 import type { Discovered } from './discovery.ts';
 import type { GivenTokens, KnownClient } from './grants.ts';
 import type { Fetch } from './guarded-fetch.ts';
 import type { SdkAuth } from './sdk-auth.ts';
 
-/** What a request for a token consists of. */
 interface TokenRequest {
   readonly client: KnownClient;
-  /** The grant type, and what belongs to it. */
+  /** Grant type and its parameters. */
   readonly params: Readonly<Record<string, string>>;
-  /** Authenticates the client in place of a secret. */
+  /** Authenticates the client instead of a secret. */
   readonly addClientAuthentication?: ReturnType<SdkAuth['createPrivateKeyJwtAuth']> | undefined;
 }
 
 const none = (): never => {
-  throw new Error('Nobody is sent anywhere for this token');
+  throw new Error('A token request without a redirect must not need this callback');
 };
 
 /** @throws the official client's error */

@@ -1,12 +1,12 @@
-/** How a host says when a server is started or tried again, and what holds if it does not say it. */
+/** The `restart` option of a host, its defaults and its validation. */
 import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { RestartPolicy, RestartTimes } from './restart-policy.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 
-/** The value of the option: `none`, or the times that differ from the defaults. */
+/** `none`, or the times that differ from the defaults. */
 export type RestartOption = 'none' | { readonly [K in keyof RestartTimes]?: number | undefined };
 
-/** How a process is started again. */
+/** Default restart policy of a process. */
 export const processRestart: RestartTimes = {
   initialMs: 500,
   maxMs: 30_000,
@@ -17,8 +17,8 @@ export const processRestart: RestartTimes = {
 };
 
 /**
- * How an HTTP endpoint is tried again: without end, since an attempt starts no process on this
- * machine.
+ * Default restart policy of an HTTP endpoint: unlimited, because an attempt starts no local
+ * process.
  */
 export const httpRestart: RestartTimes = { ...processRestart, maxAttempts: Infinity };
 
@@ -34,15 +34,15 @@ const ranges: { readonly [K in keyof RestartTimes]: Range } = {
   maxMs: wait,
   factor: { least: 1, most: 1000, words: 'a number from 1 to 1000' },
   jitter: { least: 0, most: 1, words: 'a number from 0 to 1' },
-  maxAttempts: { least: 0, most: Infinity, words: 'a whole number from 0 on, or Infinity' },
+  maxAttempts: { least: 0, most: Infinity, words: 'a whole number of at least 0, or Infinity' },
   stableMs: { least: 0, most: longestDelayMs, words: `0 to ${longestDelayMs} milliseconds` },
 };
 
 /**
- * The policy that an option asks for.
+ * The policy for an option's value.
  *
- * @param name of the option, for the errors
- * @throws {RangeError} it is not a valid policy; names the field
+ * @param name the option's name in errors
+ * @throws {RangeError} the policy is invalid; the message names the field
  */
 export function restartPolicyWith(
   given: RestartOption | undefined,
@@ -51,14 +51,14 @@ export function restartPolicyWith(
 ): RestartPolicy {
   if (given === 'none') return 'none';
   if (given !== undefined && (typeof given !== 'object' || given === null)) {
-    throw new RangeError(`${name} must be "none" or an object, this is ${inspectValue(given)}`);
+    throw new RangeError(`${name} must be "none" or an object, got ${inspectValue(given)}`);
   }
   const changed = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   for (const [field, value] of changed) refuseField(`${name}.${field}`, field, value);
   const policy = { ...defaults, ...Object.fromEntries(changed) };
   if (policy.initialMs > policy.maxMs) {
     throw new RangeError(
-      `${name}.initialMs must not be more than ${name}.maxMs, ${policy.maxMs}, this is ${policy.initialMs}`,
+      `${name}.initialMs must be at most ${name}.maxMs (${policy.maxMs}), got ${policy.initialMs}`,
     );
   }
   return policy;
@@ -66,21 +66,21 @@ export function restartPolicyWith(
 
 function refuseField(path: string, field: string, value: unknown): void {
   if (!Object.hasOwn(ranges, field)) {
-    throw new RangeError(`There is no ${path}; there are ${restartFields.join(', ')}`);
+    throw new RangeError(`Unknown field ${path}; known fields: ${restartFields.join(', ')}`);
   }
   if (isRestartValue(field, value)) return;
-  throw new RangeError(`${path} must be ${restartWords(field)}, this is ${inspectValue(value)}`);
+  throw new RangeError(`${path} must be ${restartWords(field)}, got ${inspectValue(value)}`);
 }
 
-/** The names of a policy's times. */
+/** Field names of a restart policy. */
 export const restartFields: readonly string[] = Object.keys(ranges);
 
-/** What a field may be, in words. */
+/** Accepted values of a field, for messages. */
 export function restartWords(field: string): string {
   return ranges[field as keyof RestartTimes].words;
 }
 
-/** Whether a field may have this value. */
+/** True if the field accepts this value. */
 export function isRestartValue(field: string, value: unknown): value is number {
   const { least, most } = ranges[field as keyof RestartTimes];
   const isWhole = field !== 'maxAttempts' || value === Infinity || Number.isInteger(value);

@@ -1,35 +1,35 @@
-/** When something that was lost is tried again, and when it is given up. */
+/** Restart policy: delays between attempts, and when to give up. */
 
-/** The times of a policy that tries again. */
+/** Exponential backoff with jitter. */
 export interface RestartTimes {
-  /** Before the first new attempt, milliseconds. */
+  /** Delay before the first retry, ms. */
   readonly initialMs: number;
-  /** The longest wait, milliseconds. */
+  /** Maximum delay, ms. */
   readonly maxMs: number;
-  /** Each wait is the previous one times this factor. */
+  /** Factor between consecutive delays. */
   readonly factor: number;
   /**
-   * The fraction by which a wait may be shorter or longer, 0 to 1, so that many clients that lost
-   * the same server do not come back at the same moment.
+   * Random fraction by which a delay may be shorter or longer, 0 to 1. Prevents many clients of the
+   * same server from reconnecting at the same moment.
    */
   readonly jitter: number;
-  /** How many attempts in a row may fail to become stable; `Infinity` never gives up. */
+  /** Maximum consecutive attempts that do not become stable; `Infinity` never gives up. */
   readonly maxAttempts: number;
   /**
-   * How long a connection must be ready before its attempts count from 0 again, milliseconds. A
-   * handshake alone is not enough: a server that greets and dies would be restarted forever.
+   * Time a connection must stay ready before its attempts are counted from 0 again, ms. The
+   * handshake alone is not enough: a server that initializes and crashes would restart forever.
    */
   readonly stableMs: number;
 }
 
-/** `none`: one loss is the end. */
+/** `none`: the first loss is final. */
 export type RestartPolicy = 'none' | RestartTimes;
 
 /**
- * How long to wait before a new attempt, milliseconds; `give-up` if no attempt is left.
+ * Delay before an attempt, ms; `give-up` if none is left.
  *
- * @param attempt 1 for the first new attempt since the connection was stable, or since the start
- * @param random gives a number from 0 to less than 1
+ * @param attempt 1 for the first retry since the connection was stable, or since the start
+ * @param random returns a number from 0 to less than 1
  */
 export function delayBefore(
   attempt: number,

@@ -1,4 +1,4 @@
-/** A channel over a transport with the official SDK's interface. */
+/** Channel over a transport with the official SDK's interface. */
 import type { ChannelEvent, ChannelInput } from './connection-ports.ts';
 import type { Loss } from '../../../../src/protocol/disconnects.ts';
 import { plainActor } from '../../../../src/machines/port.ts';
@@ -12,9 +12,9 @@ import type { SdkTransport } from '../../../../src/transports/sdk-transport.ts';
 import type { ChannelKind, ChannelTools } from './channel-kind.ts';
 
 /**
- * Reaches a server over anything with the interface of the official SDK's `Transport`. The
- * connection starts the transport, and closes it at its end. A transport can be started only once,
- * so a connection can be reopened only if it was given a function.
+ * Reaches a server over any object with the interface of the official SDK's `Transport`. The
+ * connection starts the transport and closes it at the end. A transport starts only once, so only a
+ * connection that was given a function can be reopened.
  */
 export function sdkChannel(transport: SdkTransport | (() => SdkTransport)): ChannelKind {
   const make = typeof transport === 'function' ? transport : () => transport;
@@ -156,7 +156,7 @@ class SdkChannel implements Behaviour<ChannelEvent> {
   }
 }
 
-/** Turns a thrown error into a rejected promise. */
+/** Converts a synchronous throw into a rejection. */
 async function promised(act: () => Promise<void>): Promise<void> {
   await act();
 }

@@ -15,13 +15,13 @@ import {
 import type { InFlight } from '../../../diagnostics/src/peer-dump.ts';
 import type { connectionMachine } from './connection.machine.ts';
 
-/** What a channel shows of itself, as far as a dump tells it. */
+/** Part of a channel shown in dumps. */
 export interface ChannelView {
-  /** What goes on in it: a process, streams, a login. */
+  /** Machines of the channel: a process, streams, a login. */
   readonly machines?: readonly MachineActor[];
 }
 
-/** What a dump is made of. */
+/** Inputs of a connection dump. */
 export interface ConnectionDumpSource {
   readonly id: string;
   readonly name: string;
@@ -32,18 +32,18 @@ export interface ConnectionDumpSource {
   readonly since: number;
   /** -Infinity before the first message. */
   readonly lastHeardAt: number;
-  /** When it is given up if it is not ready then. */
+  /** Deadline for becoming ready. */
   readonly givenUpAt: number | undefined;
   readonly stderr: string;
   readonly lists: readonly ListDump[];
-  /** Of its lists and subscriptions. */
+  /** Machines of lists and subscriptions. */
   readonly machines: readonly MachineActor[];
 }
 
-/** Of what a process has written, so much is told: characters. */
+/** Maximum length of quoted stderr, characters. */
 const maxLastWords = 8000;
 
-/** The last whole lines: what begins in the middle of one could be a secret that nobody knows as one. */
+/** The last whole lines. A partial line could be the tail of a secret that redaction misses. */
 function lastLinesOf(text: string): string {
   const words = text.trim();
   if (words.length <= maxLastWords) return words;
@@ -99,7 +99,7 @@ export function dumpConnection(source: ConnectionDumpSource): ConnectionDump {
   };
 }
 
-/** What was sent to a server that is not ready yet ends with the attempt, if not sooner. */
+/** Requests sent before the server is ready end with the attempt, if not sooner. */
 function boundedBy(givenUpAt: number | undefined, now: number, inFlight: InFlight): InFlight {
   if (givenUpAt === undefined) return inFlight;
   const leftMs = Math.round(givenUpAt - now);

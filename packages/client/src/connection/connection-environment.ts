@@ -1,7 +1,7 @@
 /**
- * The environment of a connection: its clock, its channels, its jitter, its host's calls and
- * answers. The plain environment passes everything on. A recorder notes what passes; a replay takes
- * it from the recording.
+ * Environment of a connection: its clock, channels, jitter, host calls and answers. The plain
+ * environment passes everything through; a recorder records it, and a replay substitutes the
+ * recording.
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { RequestHandler } from '../../../../src/actors/exchange.ts';
@@ -11,7 +11,7 @@ import type { Answers } from '../asked/answers.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import type { ConnectionSetup } from './connection-setup.ts';
 
-/** The methods of a connection that a host calls. */
+/** Connection methods that a host calls. */
 export const hostMethods = [
   'request',
   'notify',
@@ -36,40 +36,40 @@ export const hostMethods = [
 
 export type HostMethod = (typeof hostMethods)[number];
 
-/** A connection's methods that a host calls, by name. */
+/** Connection methods that a host calls, by name. */
 export type HostCalls = {
   readonly [method in HostMethod]: (...args: never[]) => Promise<unknown>;
 };
 
 /**
- * Stands between one connection and everything outside of it. Each method passes on its argument,
- * or replaces it.
+ * Layer between one connection and everything outside. Each method returns its argument or a
+ * replacement.
  */
 export interface ConnectionEnvironment {
-  /** The clock of the connection's own actors; its channels use the host's. Called first. */
+  /** Clock of the connection's own actors; channels use the host's. Called first. */
   clock(hostClock: Clock): Clock;
-  /** Called once, before anything of the connection is made. Returns the setup to start with. */
+  /** Called once, before any part of the connection exists. Returns the setup to start with. */
   begin(setup: ConnectionSetup, report: Report): ConnectionSetup;
   /** Called once, before the first event. */
   observe(transitions: Pick<Transitions, 'listen'>): void;
   channel(kind: ChannelKind): ChannelKind;
-  /** From 0 to less than 1. */
+  /** Random source, from 0 to less than 1. */
   random(random: () => number): () => number;
-  /** The handlers of the server's requests, by method. */
+  /** Handlers of the server's requests, by method. */
   handlers(handlers: ReadonlyMap<string, RequestHandler>): ReadonlyMap<string, RequestHandler>;
-  /** Answers the questions that a server asks in the result of a call. */
+  /** Answers to input requests in call results. */
   answers(answers: Pick<Answers, 'answer'>): Pick<Answers, 'answer'>;
-  /** Replaces the methods that the host calls, in place. Called once. */
+  /** Replaces the host's methods in place. Called once. */
   calls(connection: HostCalls): void;
-  /** The host watches the list of tools. */
+  /** The host starts watching the tool list. */
   watch<T>(watch: () => T): T;
-  /** The connection's actor is started. */
+  /** Starts the connection's actor. */
   start(start: () => void): void;
-  /** Nothing is left of the connection. */
+  /** The connection is closed and cleaned up. */
   closed(kind: 'closed' | 'failure'): void;
 }
 
-/** The environment of connections that are neither recorded nor replayed; they share it. */
+/** Shared environment of connections that are neither recorded nor replayed. */
 export const plainConnection: ConnectionEnvironment = {
   clock: (hostClock) => hostClock,
   begin: (setup) => setup,

@@ -1,59 +1,52 @@
-/**
- * The events that a connection takes and emits, and how it reads a loss or a profile from an event.
- */
+/** Events that a connection receives and emits. */
 import type { ErrorActorEvent } from 'xstate';
 import type { HandshakeFact, ServerProfile } from './connection-context.ts';
 import type { ChannelReport } from '../channel/connection-ports.ts';
 import type { Loss } from '../../../../src/protocol/disconnects.ts';
 import type { CallsFact, TransportFact } from '../../../../src/machines/peer-ports.ts';
 
-/** What a host sends. */
+/** Commands from the host. */
 export type ConnectionCommand =
-  /** Open the connection. */
   | { readonly type: 'connection.open' }
-  /** Open it anew, without waiting for the backoff, and give up the present channel. */
+  /** Reopens the connection at once, skipping the backoff and abandoning the current channel. */
   | { readonly type: 'connection.reopen' }
-  /** Close it. */
   | { readonly type: 'connection.close' };
 
-/** The events that a connection takes. A host may send a {@link ConnectionCommand}. */
+/** Events of a connection. A host may send a {@link ConnectionCommand}. */
 export type ConnectionMachineEvent =
   | ConnectionCommand
   | ChannelReport
   | HandshakeFact
   | TransportFact
-  /** A request waits for a connection. */
+  /** A request is waiting for a connection. */
   | { readonly type: 'connection.wanted' }
-  /** The host cannot take more of what the server sends, or can again. */
+  /** The host cannot accept more messages from the server, or can again. */
   | { readonly type: 'reading.pause' }
   | { readonly type: 'reading.resume' }
-  /** From the router, once it takes no more requests from the server. */
+  /** From the router, once it accepts no more requests from the server. */
   | CallsFact
   | ErrorActorEvent;
 
-/** What a host hears. */
+/** Events emitted to the host. */
 export type ConnectionEmitted =
   | { readonly type: 'connection.ready'; readonly profile: ServerProfile }
   | { readonly type: 'connection.lost'; readonly loss: Loss }
-  /** It is not opened again unless someone asks. */
+  /** Retries are exhausted; only `connection.reopen` reopens it. */
   | { readonly type: 'connection.failed'; readonly loss: Loss }
-  /** Someone else may be logged in: the server's lists are forgotten. */
+  /** A different person may be logged in: cached lists are invalid. */
   | { readonly type: 'login.changed' }
   /**
-   * A server behind a pipe ended, or refused `initialize`, after the probe: it is launched once
-   * more and greeted without a probe.
+   * A server behind a pipe ended, or rejected `initialize`, after the probe: it is launched again
+   * and initialized without a probe.
    */
   | { readonly type: 'probe.ended' }
-  /**
-   * A server that was greeted in the legacy way turned out to be modern: the next launch treats it
-   * so.
-   */
+  /** A server initialized in the legacy way turned out to be modern; the next launch uses that. */
   | { readonly type: 'era.learnt' }
-  /** A server that was greeted without a probe is as it was taken to be. */
+  /** A server initialized without a probe confirmed the assumed era. */
   | { readonly type: 'era.proven' }
   | { readonly type: 'connection.closed' };
 
 export interface ConnectionOutput {
-  /** Why it was lost last; undefined once it is ready again. */
+  /** The last disconnect; undefined once the connection is ready again. */
   readonly loss: Loss | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * What belongs to one connection. The machine and its actors are made once and serve every
- * connection; their inputs carry the scope to each of them.
+ * State shared by the actors of one connection. The machine and its actors are created once and
+ * serve every connection; their inputs carry the scope.
  */
 import type { ActorRefFrom, AnyActorRef, SnapshotFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
@@ -30,18 +30,17 @@ import { Envelopes, withEnvelope } from './enveloped.ts';
 import type { HostDescription } from './enveloped.ts';
 import type { ConnectionLimits } from './limits.ts';
 
-/** A connection's actor: its snapshot, its emitted events, its children. */
 export type ConnectionActorRef = ActorRefFrom<typeof connectionMachine>;
 export type ConnectionSnapshot = SnapshotFrom<typeof connectionMachine>;
 
-/** The machine's timer after which a connection that is not ready is given up. */
+/** Timer that ends a connection attempt. */
 interface RunningTimer {
   readonly name: 'connectTimeoutMs' | 'loginTimeoutMs';
-  /** The clock's milliseconds. */
+  /** Clock ms. */
   readonly startedAt: number;
 }
 
-/** The parts of a connection. */
+/** Parts of a connection. */
 export interface ConnectionParts {
   readonly actor: ConnectionActorRef;
   readonly kind: ChannelKind;
@@ -50,13 +49,13 @@ export interface ConnectionParts {
   readonly clock: Clock;
   /** Never throws. */
   readonly report: Report;
-  /** The handlers of the server's requests, by method. */
+  /** Handlers of the server's requests, by method. */
   readonly handlers: ReadonlyMap<string, RequestHandler>;
   /** Called for each notification from the server. */
   readonly onNotification: (method: string, params: JsonObject | undefined) => void;
-  /** The level of the log messages that a modern server may send with its answers. */
+  /** Log level requested from a modern server. */
   readonly logLevel: () => LogLevel | undefined;
-  /** Progress of a request that was already answered: of a task. */
+  /** Progress of an already answered request, such as a task's. */
   readonly onLateProgress: (token: RequestId, report: ProgressReport) => void;
   readonly onStderr: (text: string) => void;
   readonly onAuthorize: AskPerson;
@@ -66,13 +65,13 @@ export class ConnectionScope {
   readonly parts: ConnectionParts;
   readonly requestIds = new RequestIds('integers');
   readonly traffic: Traffic;
-  /** The envelopes of requests to a modern server. */
+  /** Envelopes of requests to a modern server. */
   readonly envelopes: Envelopes;
-  /** The logic of its channels. */
+  /** Logic of the connection's channels. */
   readonly channel: ReturnType<ChannelKind['logic']>;
   #transitions: Transitions | undefined = undefined;
   #router: AnyActorRef | undefined = undefined;
-  /** When the routers of earlier channels last heard the server. */
+  /** Time of the last message through previous routers. */
   #heardAt = -Infinity;
   #timer: RunningTimer | undefined = undefined;
 
@@ -88,7 +87,7 @@ export class ConnectionScope {
     return this.parts.actor.getSnapshot();
   }
 
-  /** The transitions of the connection's machines. */
+  /** Transitions of the connection's machines. */
   get transitions(): Transitions {
     if (!this.#transitions) {
       const { actor, report } = this.parts;
@@ -101,31 +100,30 @@ export class ConnectionScope {
     return this.#transitions;
   }
 
-  /** {@link transitions}, if anything has ever asked for them. */
+  /** {@link transitions}, if already requested. */
   get observedTransitions(): Transitions | undefined {
     return this.#transitions;
   }
 
-  /** The server, while the connection is ready. */
+  /** Profile of the server while the connection is ready. */
   get served(): ServerProfile | undefined {
     const { value, context } = this.snapshot;
-    // Called for each request and each turn's output: `matches` would cost as much as everything
-    // else in it.
+    // Called per request and per flush: `matches` would double the cost.
     return typeof value === 'object' && 'ready' in value ? context.profile : undefined;
   }
 
-  /** When the server was last heard, the clock's milliseconds; -Infinity before that. */
+  /** Time of the last message from the server, clock ms; -Infinity before the first. */
   get lastHeardAt(): number {
     const { messaging } = this.snapshot.context;
     return Math.max(this.#heardAt, heardBy(messaging?.router));
   }
 
-  /** When a connection that is not ready yet is given up, the clock's milliseconds. */
+  /** Deadline of the current attempt, clock ms. */
   get givenUpAt(): number | undefined {
     return this.#timer && this.#timer.startedAt + this.parts.limits[this.#timer.name];
   }
 
-  /** Notes the times that a dump shows. Called with each snapshot of the machine. */
+  /** Records the times shown in a dump. Called with each snapshot of the machine. */
   moved(snapshot: ConnectionSnapshot): void {
     const router = snapshot.context.messaging?.router;
     if (router !== this.#router) {
@@ -137,13 +135,13 @@ export class ConnectionScope {
     this.#timer = name && { name, startedAt: this.parts.clock.now() };
   }
 
-  /** The connection is reopened in any state, and the machine's timer restarts with it. */
+  /** Reopening works in every state and restarts the machine's timer. */
   reopen(): void {
     this.#timer = undefined;
     this.parts.actor.send({ type: 'connection.reopen' });
   }
 
-  /** The dependencies of a channel's router. */
+  /** Dependencies of a channel's router. */
   get routing(): HostRouterOptions {
     const { report, limits, clock, handlers, onNotification } = this.parts;
     return {
@@ -159,7 +157,7 @@ export class ConnectionScope {
     };
   }
 
-  /** Keeps the scope out of the serialized context that an inspector shows. */
+  /** Excludes the scope from serialized contexts in inspectors. */
   toJSON(): undefined {
     return undefined;
   }
@@ -179,25 +177,27 @@ function timerIn(snapshot: ConnectionSnapshot): RunningTimer['name'] | undefined
   return snapshot.matches({ connecting: 'authorizing' }) ? 'loginTimeoutMs' : undefined;
 }
 
-/** The connection in an actor's input. @throws {TypeError} the input has none */
+/** Finds the connection in an actor's input. @throws {TypeError} the input has no scope */
 export function connectionIn({ scope }: { readonly scope?: object | undefined }): ConnectionScope {
   if (scope instanceof ConnectionScope) return scope;
   throw new TypeError(
-    'The input of an actor of a connection has no "scope": hand on what it was given',
+    'The input of a connection actor must have a "scope": pass on the input of its parent',
   );
 }
 
 /**
- * The channel of the reader or the writer with this input. @throws {TypeError} the input has none
+ * Finds the channel in a reader's or writer's input.
+ *
+ * @throws {TypeError} the input has none
  */
 export function transportIn(input: ReaderInput | WriterInput): ObservedTransport {
   const { traffic } = connectionIn(input);
   if (input.ends) return { traffic, ends: input.ends };
-  throw new TypeError('The input of a connection\'s reader or writer has no "ends"');
+  throw new TypeError('The input of a connection\'s reader or writer must have "ends"');
 }
 
 /**
- * Prepares frames for a modern server: requests get an envelope, and answers are dropped, because
+ * Prepares frames for a modern server: adds an envelope to requests, and drops responses, because
  * such a server may not send requests.
  *
  * @see MCP 2026-07-28, basic, "Messages"

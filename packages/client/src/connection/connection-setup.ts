@@ -1,4 +1,4 @@
-/** The setup of a connection, from its options and from what is remembered of its server. */
+/** Derives the setup of a connection from its options and its server's remembered era. */
 import type { Era, EraKnowledge } from './connection-context.ts';
 import { processRestart, restartPolicyWith } from '../channel/restart-option.ts';
 import type { RestartPolicy } from '../channel/restart-policy.ts';
@@ -14,7 +14,7 @@ import { connectionLimitsWith } from './limits.ts';
 import type { ConnectionLimits } from './limits.ts';
 
 /**
- * The setup of a connection. It is stored in a recording's header, so it contains no HTTP headers,
+ * Setup of a connection. Recordings store it in their header, so it contains no HTTP headers,
  * tokens or variables.
  */
 export interface ConnectionSetup {
@@ -22,25 +22,25 @@ export interface ConnectionSetup {
   readonly name: string;
   readonly shows: ChannelKind['shows'];
   readonly restart: RestartPolicy;
-  /** What is known of the server's era. */
+  /** Prior knowledge of the server's era. */
   readonly era: EraKnowledge;
   /** The only era that the host accepts. */
   readonly wanted?: Era;
-  /** How the host describes itself. */
+  /** Self-description of the host. */
   readonly clientInfo: Implementation;
   readonly capabilities: { readonly [era in Era]: JsonObject };
-  /** The methods that the server may call. */
+  /** Methods that the server may call. */
   readonly methods: readonly string[];
   readonly limits: ConnectionLimits;
 }
 
-/** The options that a connection starts with. */
+/** Initial options of a connection. */
 interface SetupOptions {
   readonly kind: ChannelKind;
   readonly name?: string;
   readonly clientInfo?: Implementation;
   readonly era?: Era;
-  /** The era to try first if `era` is undefined. The other one is tried over the same channel. */
+  /** Era to try first if `era` is undefined. The other one is then tried over the same channel. */
   readonly supposedEra?: 'legacy';
   readonly limits?: Partial<ConnectionLimits>;
   readonly restart?: RestartOption;
@@ -48,7 +48,7 @@ interface SetupOptions {
 
 const anonymousHost = { name: 'mcp-actors', version: '0.1.0' };
 
-/** @throws {RangeError} an option is wrong; names it */
+/** @throws {RangeError} an option is out of range */
 export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetup {
   const { kind, name = kind.name, restart, clientInfo = anonymousHost, era, limits } = options;
   return {
@@ -61,7 +61,7 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
     era: eraWanted(era) ?? eraSupposed(options) ?? knownEra(kind.eraKey),
     ...(era === undefined ? {} : { wanted: era }),
     clientInfo,
-    // A modern server is never told that the roots changed.
+    // Modern servers are not notified of root changes.
     capabilities: {
       legacy: answers.capabilities('told'),
       modern: answers.isRaw
@@ -73,7 +73,7 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
   };
 }
 
-/** The capabilities since 2026-07-28: calls may be answered with a task. */
+/** Capabilities since 2026-07-28, where calls may return a task. */
 function takingTasks(capabilities: JsonObject): JsonObject {
   const given = capabilities['extensions'] as JsonObject | undefined;
   return { ...capabilities, extensions: { [tasksExtension]: {}, ...given } };
@@ -85,7 +85,7 @@ function eraSupposed({ supposedEra }: SetupOptions): EraKnowledge | undefined {
 
 function eraWanted(era: Era | undefined): EraKnowledge | undefined {
   if (era !== undefined && era !== 'legacy' && era !== 'modern') {
-    throw new RangeError(`era must be "legacy" or "modern", this is ${inspectValue(era)}`);
+    throw new RangeError(`era must be "legacy" or "modern", got ${inspectValue(era)}`);
   }
   return era === 'legacy' ? { kind: 'legacy', by: 'host' } : era && { kind: 'modern' };
 }

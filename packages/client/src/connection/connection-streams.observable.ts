@@ -1,4 +1,4 @@
-/** A connection as observables. A stream without subscribers costs nothing. */
+/** A connection as observables. Streams without subscribers cost nothing. */
 import type { SnapshotFrom } from 'xstate';
 import type { Loss, UnreadInput } from '../../../../src/protocol/disconnects.ts';
 import type { DevicePrompt } from '../channel/connection-ports.ts';
@@ -18,24 +18,24 @@ import type { ConnectionActorRef } from './connection-scope.ts';
 
 export type { ServerProfile } from './connection-context.ts';
 
-/** The state of a connection. Times are milliseconds of the connection's clock. */
+/** State of a connection. Times are ms of the connection's clock. */
 export interface ConnectionState {
   /**
-   * `lost`: the rest of the last channel is being ended. `backoff`: the next attempt comes after
-   * `delayMs`. `failed`: there are no more attempts until `reconnect()` is called.
+   * `lost`: the last channel is shutting down. `backoff`: the next attempt starts after `delayMs`.
+   * `failed`: no more attempts until `reconnect()`.
    */
   readonly value: 'connecting' | 'ready' | 'lost' | 'backoff' | 'failed' | 'closing' | 'closed';
-  /** When it entered this state, the clock's milliseconds. */
+  /** Time of entering this state, clock ms. */
   readonly since: number;
-  /** Attempts since the connection was last stable; 0 for the first. */
+  /** Retries since the connection was last stable; 0 for the first attempt. */
   readonly attempt: number;
   /** Only in `backoff`. */
   readonly delayMs?: number;
-  /** Why there is no connection; in `connecting`, why the previous one ended. */
+  /** Reason for having no connection; in `connecting`, for the previous disconnect. */
   readonly loss?: Loss;
 }
 
-/** The state shown to a host for a machine's state. A failed actor counts as closed. */
+/** Maps the machine's state to the one shown to a host. A failed actor counts as closed. */
 export function stateValueOf({
   value,
   status,
@@ -46,43 +46,43 @@ export function stateValueOf({
   return 'connecting' in value ? 'connecting' : 'lost' in value ? 'lost' : 'ready';
 }
 
-/** What happens on a connection besides changes of its state. */
+/** Events on a connection. */
 export type ConnectionEvent =
   | { readonly type: 'state'; readonly state: ConnectionState }
-  /** A notification from the server. Those about lists have already been acted on. */
+  /** A notification from the server. List changes have already been handled. */
   | {
       readonly type: 'notification';
       readonly method: string;
       readonly params: JsonObject | undefined;
     }
-  /** The server has sent a request to the host. */
+  /** The server sent a request to the host. */
   | { readonly type: 'asked'; readonly method: string; readonly params: JsonObject | undefined }
-  /** The server no longer wants the answer, or cannot get it. */
+  /** The server cancelled its request, or can no longer receive the answer. */
   | { readonly type: 'withdrawn'; readonly method: string }
-  /** The server broke the protocol. `count`: how often in this way so far. */
+  /** The server violated the protocol. `count`: occurrences of this problem so far. */
   | {
       readonly type: 'problem';
       readonly name: string;
       readonly message: string;
       readonly count: number;
     }
-  /** The process has written to stderr. */
+  /** The process wrote to stderr. */
   | { readonly type: 'stderr'; readonly text: string }
   /**
-   * A person must open this URL to log in. `device`: they may do so on any device, and enter the code
-   * there; show them all of it.
+   * A person must open this URL to log in. `device`: the URL may be opened on any device; show the
+   * code as well.
    */
   | { readonly type: 'authorize'; readonly url: string; readonly device?: DevicePrompt };
 
-/** All of them complete when the connection is closed, and never fail. */
+/** Observables of a connection. All complete when the connection is closed, and never fail. */
 export interface ConnectionStreams {
-  /** Begins with the present state. */
+  /** Starts with the current state. */
   readonly state$: Observable<ConnectionState>;
-  /** Begins with what is known of the tools; each later report is whole. */
+  /** Starts with the cached tools; each later report is complete. */
   readonly tools$: Observable<ListReport<ListedTool>>;
-  /** Events before the first listener are kept for it, up to a bound. */
+  /** Events before the first listener are buffered, up to a limit. */
   readonly events$: Observable<ConnectionEvent>;
-  /** The messages from now on. */
+  /** Messages from the time of subscription. */
   readonly traffic$: Observable<TrafficItem>;
 }
 
@@ -97,7 +97,7 @@ export interface ConnectionStreamSource {
 
 export function connectionStreams(source: ConnectionStreamSource): ConnectionStreams {
   const { actor, clock } = source;
-  /** @param begin emits the present value and listens; returns a function that stops listening */
+  /** @param begin emits the current value and listens; returns a function that stops listening */
   const untilTheEnd = <T>(begin: (next: (value: T) => void) => () => void): Observable<T> =>
     new Observable<T>((subscriber) => {
       const end = begin((value) => subscriber.next(value));
@@ -151,12 +151,12 @@ export type EventListener = (event: ConnectionEvent) => void;
 export class EventLog {
   readonly #listeners: Listeners<EventListener>;
   readonly #maxKept: number;
-  /** Undefined once there was a listener. */
+  /** Buffered events; undefined once a listener was added. */
   #kept: ConnectionEvent[] | undefined = [];
-  /** How many were dropped for want of a listener. */
+  /** Number of events dropped before the first listener. */
   #dropped = 0;
   #problems: Map<string, number> | undefined = undefined;
-  /** The invalid frames so far. */
+  /** Invalid frames so far. */
   unreadInput: UnreadInput | undefined = undefined;
 
   constructor(maxKept: number, report: Report) {
@@ -169,12 +169,12 @@ export class EventLog {
     if (!kept) return this.#listeners.tell((listener) => listener(event));
     kept.push(event);
     if (kept.length <= this.#maxKept) return;
-    // The oldest events say the least about the present state.
+    // The oldest events say the least about the current state.
     kept.shift();
     this.#dropped += 1;
   }
 
-  /** The server broke the protocol. Counted by name. */
+  /** Records a protocol violation, counted by name. */
   problem(name: string, message: string): void {
     this.#problems ??= new Map();
     const count = (this.#problems.get(name) ?? 0) + 1;
@@ -183,14 +183,14 @@ export class EventLog {
     this.tell({ type: 'problem', name, message, count });
   }
 
-  /** Passes on the kept events, then each new one. Returns a function that stops listening. */
+  /** Delivers buffered events, then each new one. Returns a function that stops listening. */
   listen(listener: EventListener): () => void {
     const stop = this.#listeners.add(listener);
     const kept = this.#kept ?? [];
     this.#kept = undefined;
     for (const event of kept) this.tell(event);
     if (this.#dropped > 0) {
-      const message = `${this.#dropped} events came before anybody listened, and were dropped`;
+      const message = `${this.#dropped} events before the first listener were dropped`;
       this.#dropped = 0;
       this.problem('events.dropped', message);
     }

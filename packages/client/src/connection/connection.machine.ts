@@ -1,9 +1,9 @@
 /**
- * The lifecycle of a host's connection to one server: when a channel is opened, which era the
- * server speaks, and what happens after a loss.
+ * Lifecycle of a connection to one server: opening channels, detecting the server's era, and
+ * recovering from disconnects.
  *
- * Ordinary messages never come here. A channel is opened only once nothing is left of its
- * predecessor, so that a connection never has two processes.
+ * Ordinary messages bypass this machine. A channel is opened only after its predecessor is
+ * completely gone, so a connection never has two processes.
  *
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
@@ -52,10 +52,10 @@ function hasAttemptLeft({ attempts, restart }: ConnectionContext): boolean {
   return delayBefore(attempts + 1, restart, () => 0) !== 'give-up';
 }
 
-/** The longest wait that a server can ask for, milliseconds. */
+/** Upper bound on a server's `Retry-After`, ms. */
 const longestAskedMs = 60_000;
 
-/** How long the server asks us to wait, milliseconds. */
+/** Delay requested by the server, ms. */
 function askedMs({ loss }: ConnectionContext): number {
   const asked = loss?.kind === 'http' ? loss.retryAfterMs : undefined;
   return Math.min(asked ?? 0, longestAskedMs);
@@ -72,7 +72,7 @@ interface Said {
   readonly event: ConnectionMachineEvent;
 }
 
-/** Reads the server's profile from the event that brings it. */
+/** Extracts the server's profile from an event. */
 const profileFrom = {
   memory: ({ context: { era } }: Said) => ({
     profile: era.kind === 'modern' ? era.profile : undefined,
@@ -84,7 +84,7 @@ interface WithLoss {
   readonly loss: Loss;
 }
 
-/** Reads a loss from the event that brings it. */
+/** Extracts a loss from an event. */
 const lossBy = {
   told: ({ event }: { readonly event: WithLoss }): WithLoss => event,
   timeout: ({ context: { times, lastWords, unreadInput } }: Said): WithLoss => {
@@ -98,7 +98,7 @@ const lossBy = {
       },
     };
   },
-  /** The channel has stopped without giving a reason. */
+  /** The channel stopped without a reason. */
   stop: (): WithLoss => ({ loss: { kind: 'input-ended' } }),
   refusal: ({ event }: Said): WithLoss => {
     const said = 'error' in event ? event.error : undefined;
@@ -110,17 +110,18 @@ const lossBy = {
     loss: { kind: 'failure', error: event.error },
   }),
   noLogin: (): WithLoss => {
-    const error = new Error('Nobody has logged in within the time for it');
+    const error = new Error('The login did not complete within loginTimeoutMs');
     return { loss: { kind: 'unauthorized', error } };
   },
   otherEra: (): WithLoss => {
-    const message = 'The server does not know server/discover, and the host wants a modern one';
+    const message =
+      'The server does not support server/discover, but the host requires a modern server';
     return { loss: { kind: 'refused', error: new RuntimeError('VERSION_UNSUPPORTED', message) } };
   },
   request: (): WithLoss => ({ loss: { kind: 'reconnect' } }),
 };
 
-/** The types and implementations that the chart is made with. */
+/** Types and implementations of the chart. */
 const connectionSetup = setup({
   types: {
     input: {} as ConnectionInput,
@@ -141,7 +142,7 @@ const connectionSetup = setup({
   delays: {
     connectTimeout: ({ context }) => context.times.connectTimeoutMs,
     probeTimeout: ({ context }) => context.times.probeMs,
-    /** The answer that decides may arrive after another one. */
+    /** The decisive response may arrive after another one. */
     reconsiderTimeout: ({ context }) => Math.max(context.times.probeMs, 1000),
     loginTimeout: ({ context }) => context.times.loginTimeoutMs,
     stableTimeout: ({ context }) => (context.restart === 'none' ? 0 : context.restart.stableMs),
@@ -151,19 +152,19 @@ const connectionSetup = setup({
     isOpenedOnce: ({ context }) => context.opens === 'once',
     isUsed: ({ context }) => context.launches > 0,
     isLegacy: ({ context }) => context.era.kind === 'legacy',
-    /** A launched process is known to exist; an endpoint shows itself only by an answer. */
+    /** A launched process is known to exist; an endpoint proves itself only by responding. */
     isKnown: ({ context: { era, shows } }) =>
       shows === 'pipe' && era.kind === 'modern' && era.profile !== undefined,
-    /** There is no session to re-create, so the request may just be tried. */
+    /** Without a session to re-create, the request can simply be tried. */
     mayJustTry: ({ context: { shows, era, loss } }) =>
       shows === 'answer' && era.kind === 'modern' && loss?.kind === 'unreachable',
     mayBeLegacy: ({ context }) => context.wanted !== 'modern',
-    /** If a server is known to be modern, its answer is waited for. */
+    /** A server known to be modern is waited for. */
     mayGreetUnanswered: ({ context: { shows, wanted, era } }) =>
       shows === 'pipe' && wanted !== 'modern' && era.kind !== 'modern',
     /**
-     * The probe may be why the server refused `initialize`, unless it refused the revision or does
-     * not know the method; no legacy server says the latter.
+     * The probe may have made the server reject `initialize`, unless the server rejected the
+     * revision or does not know the method; a legacy server knows it.
      */
     mayLaunchUnprobed: (
       { context: { shows, extraLaunch } },
@@ -191,7 +192,7 @@ const connectionSetup = setup({
         spawn('channel', { id: 'channel', input: { scope, connection: self } }),
       launches: ({ context }) => context.launches + 1,
     }),
-    /** A new session over the same channel. */
+    /** A new session over the same channel counts as a launch. */
     countSession: assign({ launches: ({ context }) => context.launches + 1 }),
     closeChannel: enqueueActions(({ context, enqueue }) => {
       if (context.channel) enqueue.sendTo(context.channel, { type: 'channel.close' });
@@ -242,11 +243,11 @@ const connectionSetup = setup({
     ),
     takeForLegacy: assign({ era: { kind: 'legacy', by: 'server' } }),
     supposeLegacy: assign({ era: { kind: 'legacy', by: 'end' } }),
-    /** It says that it is modern although it was greeted in the legacy way. */
+    /** The server announced itself as modern after a legacy `initialize`. */
     learnModern: assign({ era: { kind: 'modern' } }),
     tellEraLearnt: emit({ type: 'era.learnt' }),
     tellEraProven: emit({ type: 'era.proven' }),
-    /** It did not get ready in this era either, so its era is unknown again. */
+    /** The server did not become ready in this era either, so its era is unknown again. */
     doubtEra: assign(({ context: { era, wanted } }) => {
       const isSupposed =
         era.kind === 'legacy'
@@ -257,7 +258,7 @@ const connectionSetup = setup({
     forgetEra: assign(({ context: { wanted } }) => ({
       era: wanted === 'legacy' ? { kind: 'legacy', by: 'host' } : { kind: 'unknown' },
     })),
-    /** The channel learns the revision first: over HTTP each request carries it. */
+    /** The channel must know the revision first: over HTTP each request carries it. */
     settle: enqueueActions(
       ({ context, enqueue }, { profile }: { readonly profile: ServerProfile | undefined }) => {
         const { channel, messaging, correlation } = context;
@@ -280,7 +281,7 @@ const connectionSetup = setup({
       },
     ),
     holdRequests: sendTo(({ context }) => context.correlation, { type: 'gate.held' }),
-    /** No request that was sent to the former process can still be answered. */
+    /** Requests sent to the previous process can no longer be answered. */
     settleRequests: sendTo(
       ({ context }) => context.correlation,
       ({ context }) => ({ type: 'channel.lost', error: failureOf(context.loss) }),
@@ -290,27 +291,27 @@ const connectionSetup = setup({
       ({ context }) => ({ type: 'gate.closed', error: failureOf(context.loss) }),
     ),
     /**
-     * Without this, a server behind a pipe would work on its calls until it is terminated. Over
-     * HTTP the end of the session, or of the requests, tells it.
+     * Cancels the server's running calls. A server behind a pipe would otherwise keep working until
+     * terminated; over HTTP the end of the session or requests has the same effect.
      */
     endRequests: enqueueActions(({ context, enqueue }) => {
       const { correlation, shows } = context;
       const peer = shows === 'pipe' ? 'told' : undefined;
       enqueue.sendTo(correlation, { type: 'gate.closed', error: closedByHost, peer });
     }),
-    /** Like {@link endRequests}, but requests that were not sent keep waiting. */
+    /** Like {@link endRequests}, but unsent requests stay queued. */
     giveUpRequests: enqueueActions(({ context, enqueue }) => {
       const { correlation, shows, loss } = context;
       const peer = shows === 'pipe' ? 'told' : undefined;
       enqueue.sendTo(correlation, { type: 'channel.lost', error: failureOf(loss), peer });
     }),
-    /** Everything queued is written before the server's input is closed. */
+    /** All queued output is written before the server's input is closed. */
     flushPipe: enqueueActions(({ context: { messaging, shows }, enqueue }) => {
       if (messaging && shows === 'pipe') {
         enqueue.sendTo(messaging.writer, { type: 'output.flush' });
       }
     }),
-    /** The server no longer waits for the answers to its requests. */
+    /** The server no longer waits for answers to its requests. */
     withdrawAsked: enqueueActions(({ context, enqueue }) => {
       if (!context.messaging) return;
       enqueue.sendTo(context.messaging.router, { type: 'gate.closed' });
@@ -367,7 +368,7 @@ const connectionSetup = setup({
       if (messaging && output === 'flowing')
         enqueue.sendTo(messaging.reader, { type: 'output.flowing' });
     }),
-    /** The reader of a new channel begins paused; its read-ahead has room for the handshake. */
+    /** The reader of a new channel starts paused; its read-ahead has room for the handshake. */
     keepPaused: enqueueActions(({ context: { messaging, reading }, enqueue }) => {
       if (messaging && reading === 'paused')
         enqueue.sendTo(messaging.reader, { type: 'output.blocked' });
@@ -375,7 +376,7 @@ const connectionSetup = setup({
   },
 });
 
-/** The server is launched once more, and greeted without a probe. */
+/** Launches the server again, and initializes it without a probe. */
 const launchedUnprobed = [
   'supposeLegacy',
   'beginExtraLaunch',
@@ -384,7 +385,7 @@ const launchedUnprobed = [
   'closeChannel',
 ] as const;
 
-/** A connection's actor logic. `client/connection` provides its actors. */
+/** Actor logic of a connection. `client/connection` provides its actors. */
 export const connectionMachine = connectionSetup.createMachine({
   id: 'connection',
   context: ({ input, spawn }) => ({
@@ -409,7 +410,7 @@ export const connectionMachine = connectionSetup.createMachine({
     'output.flowing': { actions: 'tellFlow' },
     'reading.pause': { actions: 'pauseReading' },
     'reading.resume': { actions: 'resumeReading' },
-    // A host waits for neither its output nor its answers, and has no streams.
+    // A host waits for neither output nor answers, and has no streams.
     'calls.drained': {},
     'calls.running': {},
     'output.flushed': {},
@@ -424,7 +425,7 @@ export const connectionMachine = connectionSetup.createMachine({
   },
   states: {
     closed: {
-      description: 'Nothing of it is there.',
+      description: 'No channel.',
       always: { guard: and(['isOpenedOnce', 'isUsed']), target: 'ended' },
       on: {
         'connection.open': 'connecting',
@@ -455,7 +456,7 @@ export const connectionMachine = connectionSetup.createMachine({
       },
       states: {
         timed: {
-          description: 'The server has to be ready within a time.',
+          description: 'The server must become ready before the timeout.',
           meta: { isNameless: true },
           initial: { target: 'opening', actions: 'openChannel' },
           after: {
@@ -468,15 +469,14 @@ export const connectionMachine = connectionSetup.createMachine({
           on: { 'channel.challenged': 'authorizing' },
           states: {
             clearing: {
-              description: 'The channel before is being ended: no two are ever there.',
+              description: 'The previous channel is shutting down; two never overlap.',
               on: {
                 'channel.stopped': { target: 'opening', actions: ['dropChannel', 'openChannel'] },
                 'channel.lost': {},
               },
             },
             opening: {
-              // A login that was requested before the channel was open returns here: it is the same
-              // login.
+              // A login requested before the channel opened returns here.
               on: {
                 'channel.opened': [
                   {
@@ -512,7 +512,7 @@ export const connectionMachine = connectionSetup.createMachine({
               },
             },
             probing: {
-              description: 'The server is asked which era it is of.',
+              description: 'Probing the server for its era.',
               on: {
                 'era.found': [
                   {
@@ -563,7 +563,7 @@ export const connectionMachine = connectionSetup.createMachine({
               },
             },
             greeting: {
-              description: '`initialize` is sent; behind a probe that is pending, if there is one.',
+              description: '`initialize` is sent, possibly behind a pending probe.',
               on: {
                 'greeting.accepted': {
                   target: 'greeted',
@@ -577,7 +577,7 @@ export const connectionMachine = connectionSetup.createMachine({
               initial: 'unprobed',
               states: {
                 unprobed: {
-                  description: 'Its era was known, or supposed.',
+                  description: 'The era was known or assumed.',
                   meta: { isNameless: true },
                   on: {
                     'greeting.accepted': {
@@ -611,7 +611,8 @@ export const connectionMachine = connectionSetup.createMachine({
                   },
                 },
                 probed: {
-                  description: 'The probe is answered. It may be why the greeting is refused.',
+                  description:
+                    'The probe is answered; it may be the reason for rejecting `initialize`.',
                   meta: { isNameless: true },
                   on: {
                     'greeting.refused': {
@@ -624,7 +625,7 @@ export const connectionMachine = connectionSetup.createMachine({
               },
             },
             reconsidering: {
-              description: '`initialize` was refused, and the probe is still to be answered.',
+              description: '`initialize` was rejected, and the probe is still pending.',
               on: {
                 'era.found': [
                   {
@@ -657,7 +658,7 @@ export const connectionMachine = connectionSetup.createMachine({
           },
         },
         authorizing: {
-          description: 'The channel sees to a login; a person may be asked.',
+          description: 'The channel is logging in, possibly asking a person.',
           on: { 'channel.authorized': 'timed.interrupted' },
           after: {
             loginTimeout: {
@@ -698,7 +699,7 @@ export const connectionMachine = connectionSetup.createMachine({
             target: 'connecting.timed.probing',
             actions: ['holdRequests', 'forgetDiscovery', 'tellLoginChanged', 'sendProbe'],
           },
-          // The session goes on: the request itself told the server who is logged in.
+          // The session continues: the request itself told the server who is logged in.
           { actions: ['tellLoginChanged', 'tellReady'] },
         ],
         'connection.reopen': {
@@ -717,14 +718,15 @@ export const connectionMachine = connectionSetup.createMachine({
       },
       states: {
         fresh: {
-          description: 'A server that greets and dies would be started for ever if this counted.',
+          description:
+            'Not counted as success: a server that crashes after initializing would restart forever.',
           after: { stableTimeout: { target: 'stable', actions: 'clearCounts' } },
         },
         stable: {},
       },
     },
     lost: {
-      description: 'What is left of the channel is ended before anything else.',
+      description: 'The lost channel is shut down first.',
       entry: ['countExtraLaunch', 'tellLoss', 'settleRequests', 'withdrawAsked', 'closeChannel'],
       initial: 'clearing',
       onDone: [
@@ -768,7 +770,7 @@ export const connectionMachine = connectionSetup.createMachine({
         [anyActorFailed]: { target: 'closed', actions: ['dropChannel', 'tellClosed'] },
       },
     },
-    ended: { type: 'final', description: 'Closed for good: it was to be opened once.' },
+    ended: { type: 'final', description: 'Closed for good: the connection opens only once.' },
   },
   output: ({ context }) => ({ loss: context.loss }),
 });

@@ -1,4 +1,4 @@
-/** A host's connection to one server, over any number of processes and channels. */
+/** Interface of a connection to one server, across any number of processes and channels. */
 import type { ConnectionDump } from '../../../diagnostics/src/connection-dump.ts';
 import type { ServerProfile } from './connection-context.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -24,34 +24,32 @@ import type { ToolTask } from './tool-task.observable.ts';
 import type { TaskOptions } from './tool-tasks.ts';
 
 /**
- * A connection. Each request settles once: with the server's result, with the server's error as an
- * unchanged `ProtocolError`, or with a `RuntimeError` whose code says why there is no answer.
+ * A connection to one server. Each request settles once: with the server's result, with the
+ * server's error as an unchanged `ProtocolError`, or with a `RuntimeError` whose code says why
+ * there is no answer.
  */
 export interface Connection extends ConnectionStreams, AsyncDisposable {
-  /** Its name in messages and on the page; by default the server's command or URL. */
+  /** Name in messages and on the inspector page. Default: the server's command or URL. */
   readonly name: string;
-  /** The state of the connection, and since when. */
+  /** State of the connection, and the time of entering it. */
   readonly state: ConnectionState;
-  /** Undefined until the first handshake; then the server of the last handshake. */
+  /** Server of the last handshake; undefined before the first. */
   readonly server: ServerProfile | undefined;
-  /**
-   * How many processes were launched, endpoints tried, and sessions opened in place of expired
-   * ones.
-   */
+  /** Number of processes launched, endpoints tried and expired sessions replaced. */
   readonly launches: number;
-  /** The number of the host's requests that are not settled. */
+  /** Number of the host's unsettled requests. */
   readonly pending: number;
-  /** The end of the process's stderr, and how much it has written. */
+  /** The tail of the process's stderr, and the total written. */
   readonly stderr: { readonly text: string; readonly bytes: number };
 
   /**
-   * Resolves once the connection is ready; at once if it is.
+   * Resolves once the connection is ready; immediately if it already is.
    *
-   * @throws {RuntimeError} the connection has failed or is closed; CANCELLED
+   * @throws {RuntimeError} the connection failed or is closed; CANCELLED
    */
   ready(options?: { readonly signal?: AbortSignal }): Promise<ServerProfile>;
   /**
-   * Sends a request, and gives its result.
+   * Sends a request and resolves with its result.
    *
    * @throws {ProtocolError} the server's own error
    * @throws {RuntimeError} REQUEST_TIMEOUT, CANCELLED, CLOSED, NOT_READY, LIMIT_EXCEEDED,
@@ -59,7 +57,7 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
    */
   request(method: string, params?: JsonObject, options?: HostRequestOptions): Promise<JsonObject>;
   /**
-   * Sends a notification. Resolves when the transport has taken it.
+   * Sends a notification. Resolves when the transport has accepted it.
    *
    * @throws {RuntimeError} NOT_READY, CANCELLED, REQUEST_TIMEOUT, UNSERIALIZABLE
    */
@@ -70,33 +68,32 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
   ): Promise<void>;
 
   /**
-   * Calls a tool; if the call runs as a task, waits for its end. @throws as {@link request} does
+   * Calls a tool. A call that runs as a task is awaited to its end.
+   *
+   * @throws as {@link request} does
    */
   callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult>;
   /**
-   * Calls a tool as a task, and resolves to it as soon as the server has made it. A server of
-   * 2026-07-28 decides by itself, and may answer at once. Until then the `signal` cancels the call.
+   * Calls a tool as a task, and resolves once the server has created the task. A server of
+   * 2026-07-28 decides by itself whether to create one, and may answer at once. The `signal`
+   * cancels the call until then.
    *
    * @throws {RuntimeError} CAPABILITY_MISSING: the server does not run calls as tasks; as {@link
    *   request}
    */
   callToolAsTask(name: string, args?: JsonObject, options?: TaskOptions): Promise<ToolTask>;
-  /** All tools. Without `refresh`, a known list that has not changed is returned without asking. */
+  /** All tools. Returns a valid cached list unless `refresh` is set. */
   listTools(options?: ListOptions): Promise<readonly ListedTool[]>;
-  /** All resources, as {@link listTools} gives tools. */
+  /** All resources, cached as for {@link listTools}. */
   listResources(options?: ListOptions): Promise<readonly ListedResource[]>;
-  /** All resource templates, as {@link listTools} gives tools. */
+  /** All resource templates, cached as for {@link listTools}. */
   listResourceTemplates(options?: ListOptions): Promise<readonly ListedResourceTemplate[]>;
-  /** All prompts, as {@link listTools} gives tools. */
+  /** All prompts, cached as for {@link listTools}. */
   listPrompts(options?: ListOptions): Promise<readonly ListedPrompt[]>;
-  /**
-   * Reads a resource.
-   *
-   * @throws as {@link request} does
-   */
+  /** @throws as {@link request} does */
   readResource(uri: string, options?: HostRequestOptions): Promise<ReadResourceResult>;
   /**
-   * Gets a prompt's messages for these arguments.
+   * Gets the messages of a prompt.
    *
    * @throws as {@link request} does
    */
@@ -106,63 +103,58 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
     options?: HostRequestOptions,
   ): Promise<GetPromptResult>;
   /**
-   * Asks which values an argument may have.
+   * Requests completions of an argument.
    *
    * @throws as {@link request} does
    */
   complete(request: CompletionRequest, options?: HostRequestOptions): Promise<Completion>;
-  /** The skills of the server: listed, read, and checked against what it said of them. */
+  /** Skills of the server: listed, read, and verified against the server's metadata. */
   readonly skills: ServerSkills;
-  /**
-   * Subscribes to changes of a resource until `unsubscribe`, also after the connection was
-   * reopened.
-   */
+  /** Subscribes to changes of a resource until `unsubscribe`, across reconnects. */
   subscribe(uri: string, options?: HostRequestOptions): Promise<void>;
   /**
-   * Ends the subscription to a resource.
+   * Ends a subscription.
    *
    * @throws as {@link request} does
    */
   unsubscribe(uri: string, options?: HostRequestOptions): Promise<void>;
-  /**
-   * Sets the level of the least severe log messages that the host wants, also after the connection
-   * was reopened.
-   */
+  /** Sets the minimum level of log messages from the server, across reconnects. */
   setLogLevel(level: LogLevel, options?: HostRequestOptions): Promise<void>;
   /**
-   * Replaces the roots at once, and tells the server. If telling is cancelled, the new roots stay.
+   * Replaces the roots at once, and notifies the server. The new roots stay even if the
+   * notification is cancelled.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING: the connection was made without roots; as {@link
-   *   notify} does
+   * @throws {RuntimeError} CAPABILITY_MISSING: the connection declared no roots; as {@link notify}
+   *   does
    */
   setRoots(
     roots: RootsProvider,
     options?: Pick<HostRequestOptions, 'timeoutMs' | 'signal'>,
   ): Promise<void>;
-  /** Pings the server. Resolves to the time that the answer took, milliseconds. */
+  /** Pings the server. Resolves to the round-trip time, ms. */
   ping(options?: HostRequestOptions): Promise<number>;
 
   /**
-   * Its state and since when, what is pending, what is known of the server, and the states of its
-   * actors. Contains no headers, tokens or environment.
+   * State of the connection: pending requests, the server, and all actors. Contains no headers,
+   * tokens or environment.
    */
   dump(): ConnectionDump;
 
   /**
-   * Reopens the connection: pending requests fail with `CLOSED`, attempts count from 0. The
-   * `signal` ends only the waiting.
+   * Reopens the connection: pending requests fail with `CLOSED`, and attempts count from 0. The
+   * `signal` only stops waiting.
    *
    * @throws as {@link ready} does
    */
   reconnect(options?: Pick<HostRequestOptions, 'signal'>): Promise<ServerProfile>;
   /**
-   * Closes it for good. Resolves when nothing of it is left; pending requests fail with `CLOSED`.
+   * Closes the connection for good. Resolves after cleanup; pending requests fail with `CLOSED`.
    */
   close(): Promise<void>;
 }
 
-/** The options of a list. */
+/** Options of list requests. */
 export interface ListOptions extends HostRequestOptions {
-  /** Asks the server even if the list is known. */
+  /** Fetches the list even if it is cached. */
   readonly refresh?: boolean;
 }

@@ -1,5 +1,5 @@
 /**
- * The envelope of the modern era: each request from the host names its sender and its revision.
+ * Request envelope of the modern era: each request names its sender and its revision.
  *
  * @see MCP 2026-07-28, basic, "General fields", "_meta"
  */
@@ -10,16 +10,16 @@ import type { Implementation } from '../../../../src/protocol/implementation.ts'
 import type { LogLevel } from '../../../../src/protocol/log-levels.ts';
 import { MetaKey, replaceMeta } from '../../../../src/protocol/meta.ts';
 
-/** Who the host is. */
+/** Self-description of the host. */
 export interface HostDescription {
   readonly info: Implementation;
-  /** The revision that it asks for in `initialize`; undefined for the latest. */
+  /** Revision requested in `initialize`; undefined for the latest. */
   readonly revision?: string | undefined;
-  /** What it is capable of, in each era. */
+  /** Capabilities in each era. */
   readonly capabilities: (era: Era) => JsonObject;
 }
 
-/** The envelope's members, for `params._meta`. */
+/** Members of the envelope, for `params._meta`. */
 export function envelopeOf(
   { info, capabilities }: HostDescription,
   revision: string,
@@ -33,9 +33,7 @@ export function envelopeOf(
   };
 }
 
-/**
- * The envelopes of one host. The same object is reused until the revision or the log level changes.
- */
+/** Envelopes of one host. The same object is reused until the revision or the log level changes. */
 export class Envelopes {
   readonly #host: HostDescription;
   #last: { readonly revision: string; readonly logLevel: LogLevel | undefined } | undefined;
@@ -55,7 +53,7 @@ export class Envelopes {
   }
 }
 
-/** The frame with this envelope, if it is a request that has none. */
+/** Adds the envelope to a request without one. */
 export function withEnvelope(frame: OutboundFrame, envelope: JsonObject): OutboundFrame {
   if (!('method' in frame) || !('id' in frame)) return frame;
   const { id, method } = frame;

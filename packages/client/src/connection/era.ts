@@ -1,5 +1,5 @@
 /**
- * Reads a server's era, revision and description from its answers to `server/discover` and
+ * Derives a server's era, revision and profile from its responses to `server/discover` and
  * `initialize`.
  *
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based
@@ -19,11 +19,11 @@ import { anonymous, validateImplementation } from '../../../../src/protocol/impl
 import type { Implementation } from '../../../../src/protocol/implementation.ts';
 import { MetaKey } from '../../../../src/protocol/meta.ts';
 
-/** What the answer to a probe says. */
+/** Outcome of a probe. */
 export type EraReading =
   | { readonly era: 'legacy' }
   | { readonly era: 'modern'; readonly profile: ServerProfile }
-  /** It is modern, and shares this other revision with us. */
+  /** The server is modern and shares this other revision. */
   | { readonly era: 'again'; readonly revision: string }
   | { readonly era: 'refused'; readonly error: RuntimeError };
 
@@ -31,14 +31,14 @@ export type GreetingReading =
   | { readonly ok: true; readonly profile: ServerProfile }
   | { readonly ok: false; readonly error: RuntimeError };
 
-/** Reads the result of `server/discover`. */
+/** Interprets the result of `server/discover`. */
 export function readDiscovery(result: JsonObject): EraReading {
   const { supportedVersions, capabilities, instructions } = result;
   // Some servers answer unknown methods with an empty result.
   if (capabilities === undefined && supportedVersions === undefined) return { era: 'legacy' };
   if (!isJsonObject(capabilities) || !isTexts(supportedVersions)) {
     const error = violation(
-      `server/discover was answered without "supportedVersions" and "capabilities": ${inspectValue(result)}`,
+      `The result of server/discover must have "supportedVersions" and "capabilities", got ${inspectValue(result)}`,
     );
     return { era: 'refused', error };
   }
@@ -55,36 +55,39 @@ export function readDiscovery(result: JsonObject): EraReading {
   return { era: 'modern', profile };
 }
 
-/** Reads the error answer to `server/discover`: only a modern server has the modern codes. */
+/** Interprets an error response to `server/discover`: only modern servers use the modern codes. */
 export function readProbeError({ code, message, data }: WireError): EraReading {
   if (code === ErrorCode.unsupportedProtocolVersion) {
     const supported = isJsonObject(data) ? data['supported'] : undefined;
     if (!isTexts(supported)) {
-      return { era: 'refused', error: violation(`Error ${code} names no versions: ${message}`) };
+      return {
+        era: 'refused',
+        error: violation(`Error ${code} must list the supported versions: ${message}`),
+      };
     }
     const revision = statelessVersions.find((version) => supported.includes(version));
     return revision === undefined ? elsewhere(supported) : { era: 'again', revision };
   }
   if (code === ErrorCode.missingClientCapability || code === ErrorCode.headerMismatch) {
-    return { era: 'refused', error: violation(`server/discover was refused: ${code} ${message}`) };
+    return {
+      era: 'refused',
+      error: violation(`The server rejected server/discover: ${code} ${message}`),
+    };
   }
   return { era: 'legacy' };
 }
 
-/**
- * A modern server that shares no modern revision with us. It may share one that begins with
- * `initialize`.
- */
+/** A modern server that shares no modern revision with the host may still share a legacy one. */
 function elsewhere(supported: readonly string[]): EraReading {
   if (handshakeVersions.some((version) => supported.includes(version))) return { era: 'legacy' };
   return { era: 'refused', error: unsupported(supported.join(', ')) };
 }
 
-/** Reads the result of `initialize`. */
+/** Interprets the result of `initialize`. */
 export function readGreeting(result: JsonObject): GreetingReading {
   const { protocolVersion, capabilities, serverInfo, instructions, ...others } = result;
   if (typeof protocolVersion !== 'string' || !isJsonObject(capabilities)) {
-    const message = `initialize was answered without "protocolVersion" and "capabilities": ${inspectValue(result)}`;
+    const message = `The result of initialize must have "protocolVersion" and "capabilities", got ${inspectValue(result)}`;
     return { ok: false, error: violation(message) };
   }
   if (!handshakeVersions.includes(protocolVersion)) {
@@ -92,7 +95,7 @@ export function readGreeting(result: JsonObject): GreetingReading {
   }
   const fault = validateImplementation(serverInfo);
   if (fault) {
-    const message = `The server's "serverInfo${fault.path}" must be ${fault.wanted}, this is ${inspectValue(fault.got)}`;
+    const message = `The server's "serverInfo${fault.path}" must be ${fault.wanted}, got ${inspectValue(fault.got)}`;
     return { ok: false, error: violation(message) };
   }
   return {
@@ -114,7 +117,7 @@ function isTexts(value: unknown): value is readonly string[] {
 
 function unsupported(theirs: string): RuntimeError {
   const ours = [...statelessVersions, ...handshakeVersions].join(', ');
-  const message = `The server speaks ${inspectValue(theirs)}, the host ${ours}: they have no revision in common`;
+  const message = `No common protocol revision: the server supports ${inspectValue(theirs)}, the host ${ours}`;
   return new RuntimeError('VERSION_UNSUPPORTED', message);
 }
 
@@ -125,12 +128,11 @@ function violation(message: string): RuntimeError {
 const remembered = new BoundedMap<string, EraKnowledge>(1024);
 const unknown: EraKnowledge = { kind: 'unknown' };
 
-/** What is known of a server under this key. */
+/** The remembered era of a server. */
 export function knownEra(key: string | undefined): EraKnowledge {
   return remembered.get(key as string) ?? unknown;
 }
 
-/** Remembers the era for later connections. */
 export function rememberEra(key: string | undefined, era: EraKnowledge): void {
   if (key !== undefined) remembered.set(key, era);
 }

@@ -1,6 +1,6 @@
 /**
- * How a host follows a task: it looks at it, answers its questions, collects its result, and cancels
- * it. The machine decides when.
+ * Actors of a followed task: poll, answer input requests, fetch the result, cancel. The machine
+ * decides when.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  * @see the extension io.modelcontextprotocol/tasks
@@ -18,13 +18,12 @@ import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { Requests } from './requests.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 
-/** The server that runs the tasks, and who answers its questions. */
+/** Server that runs the tasks, and the providers that answer its input requests. */
 export interface AskedServer {
   readonly requests: Pick<Requests, 'request'>;
   readonly rounds: Pick<RoundsHost, 'answers' | 'places' | 'maxRounds'>;
 }
 
-/** The actors of the machine. */
 export function followedTaskActors(serverOf: (context: FollowedTaskContext) => AskedServer) {
   const actor = <T>(
     run: (server: AskedServer, context: FollowedTaskContext, signal: AbortSignal) => Promise<T>,
@@ -53,7 +52,7 @@ async function answer(
 ): Promise<TaskAnswered> {
   const { taskId } = context.task;
   if (context.era === 'legacy') {
-    // The questions come as requests while a request for the result is open.
+    // Input requests arrive as ordinary requests while `tasks/result` is pending.
     const times = { timeoutMs: longestDelayMs, maxTotalMs: longestDelayMs };
     const result = await requests.request('tasks/result', { taskId }, { signal, ...times });
     return { kind: 'result', result };
@@ -76,7 +75,7 @@ async function collect(
   const { result, error } = isWhole ? task : await look(server, context, signal);
   if (result) return result;
   if (error) throw fromWireError(error as unknown as WireError);
-  const message = `The task ${taskId} has ended, and has neither a result nor an error`;
+  const message = `The ended task ${taskId} must have a result or an error`;
   throw new RuntimeError('INVALID_RESPONSE', message);
 }
 

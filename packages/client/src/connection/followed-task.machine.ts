@@ -1,10 +1,10 @@
 /**
- * A host follows a server's task until it ends: it polls as often as the server says, and at once
- * if the server sends news.
+ * Follows a server's task until it ends: polls at the interval the server requests, and immediately
+ * after each status notification.
  *
- * The task's questions are answered in between. The outcome is kept in the context as soon as it is
- * known: a host that cancels does not wait until the server confirms. The machine does not know how
- * a server is asked: `look`, `answer`, `collect` and `cancel` are provided.
+ * Input requests are answered in between. The context keeps the outcome as soon as it is known: a
+ * host that cancels does not wait for the server's confirmation. The actors `look`, `answer`,
+ * `collect` and `cancel` are provided.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  * @see the extension io.modelcontextprotocol/tasks, "Task Polling"
@@ -16,59 +16,57 @@ import { ProtocolError, RuntimeError } from '../../../../src/protocol/errors.ts'
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { TaskReport } from '../../../../src/protocol/tasks.ts';
 
-/** The outcome of the task's call. */
+/** Outcome of the task's call. */
 export type TaskOutcome =
   | { readonly ok: true; readonly result: JsonObject }
   | { readonly ok: false; readonly error: Error };
 
-/** The outcome of answering the task's questions. */
+/** Outcome of answering input requests. */
 export type TaskAnswered =
-  /** The keys of the questions that were answered. */
+  /** Keys of the answered input requests. */
   | { readonly kind: 'answered'; readonly keys: readonly string[] }
-  /** The task has ended meanwhile. */
+  /** The task ended meanwhile. */
   | { readonly kind: 'result'; readonly result: JsonObject };
 
 export interface FollowedTaskInput extends InputScope {
   readonly task: TaskReport;
-  /** In the legacy era the task asks by requests, which come while its result is waited for. */
+  /** Legacy tasks request input with ordinary requests while their result is awaited. */
   readonly era: 'legacy' | 'modern';
-  /** How often it may ask for input. */
+  /** Maximum number of input rounds. */
   readonly maxRounds: number;
 }
 
-/** What the machine takes. */
+/** Events of a followed task. */
 export type FollowedTaskEvent =
-  /** The server has sent news of it. */
+  /** A status notification arrived. */
   | { readonly type: 'task.told'; readonly task: TaskReport }
-  /** The server sends news from now on: the task is polled for anything that came before. */
+  /** Status notifications are active from now on: polls for any earlier change. */
   | { readonly type: 'task.listened' }
-  /** The host no longer wants it, for this reason. */
+  /** The host abandons the task for this reason. */
   | { readonly type: 'task.abandon'; readonly error: Error };
 
 export interface FollowedTaskContext extends FollowedTaskInput {
-  /** Undefined until it is known. */
+  /** Undefined until known. */
   readonly outcome: TaskOutcome | undefined;
-  /** How many polls in a row had no answer. */
+  /** Consecutive polls without a response. */
   readonly failures: number;
-  /** How often it has asked for input. */
+  /** Input rounds so far. */
   readonly rounds: number;
-  /**
-   * The keys of the answered questions: a server repeats them until it has processed the answers.
-   */
+  /** Keys of answered input requests: a server repeats them until it has processed the answers. */
   readonly answered: readonly string[];
 }
 
-/** How many polls in a row may have no answer. */
+/** Maximum consecutive polls without a response. */
 const maxFailures = 10;
 
 const [defaultPollMs, minPollMs, maxPollMs] = [1000, 50, 60_000];
-/** The longest delay of a timer, milliseconds. */
+/** Longest timer delay, ms. */
 const longestMs = 2 ** 31 - 1;
 
 const unprovided = <T>(name: string): PromiseActorLogic<T, FollowedTaskContext> =>
   fromPromise(() => Promise.reject(new Error(`followedTaskMachine needs a "${name}" actor`)));
 
-/** The server has answered with an error, or no answer can come. */
+/** True if the server returned an error, or no response can come. */
 function isFinal(error: unknown): boolean {
   if (error instanceof ProtocolError || !(error instanceof RuntimeError)) return true;
   return !['CLOSED', 'REQUEST_TIMEOUT', 'HTTP_STATUS', 'LIMIT_EXCEEDED'].includes(error.code);
@@ -77,7 +75,7 @@ function isFinal(error: unknown): boolean {
 const failed = (error: Error): TaskOutcome => ({ ok: false, error });
 const errorIn = ({ event }: { event: ErrorActorEvent }) => ({ error: event.error as Error });
 
-/** An error that is final leads to this state; after any other the host looks again later. */
+/** Transitions for an actor's error: final errors lead to this state, others to another poll. */
 const failedTo = <const T extends 'ended' | 'cancelling'>(state: T) =>
   [
     {
@@ -88,13 +86,13 @@ const failedTo = <const T extends 'ended' | 'cancelling'>(state: T) =>
     { target: 'pausing', actions: 'countFailure' },
   ] as const;
 
-/** The questions of a task that were not answered yet. */
+/** Input requests that are not answered yet. */
 export function openQuestions({ task, answered }: FollowedTaskContext): JsonObject {
   const open = Object.entries(task.inputRequests ?? {}).filter(([key]) => !answered.includes(key));
   return Object.fromEntries(open);
 }
 
-/** One task that a host follows. */
+/** One followed task. */
 export const followedTaskMachine = setup({
   types: {
     input: {} as FollowedTaskInput,
@@ -122,8 +120,7 @@ export const followedTaskMachine = setup({
     pollTimeout: ({ context: { task, failures } }) => {
       const { pollIntervalMs = defaultPollMs } = task;
       const askedMs = Math.min(longestMs, Math.max(minPollMs, pollIntervalMs));
-      // After failures the host polls less often, up to a maximum; never more often than the server
-      // asks.
+      // Backoff after failures, bounded, and never below the server's interval.
       const spacedMs = Math.min(maxPollMs, askedMs * 2 ** Math.min(failures, maxFailures));
       return Math.max(askedMs, spacedMs);
     },
@@ -140,11 +137,11 @@ export const followedTaskMachine = setup({
     keepError: assign((_, { error }: { readonly error: Error }) => ({ outcome: failed(error) })),
     keepCancellation: assign(({ context: { task } }) => {
       const why = task.statusMessage === undefined ? '' : `: ${task.statusMessage}`;
-      const message = `The server has cancelled the task ${task.taskId}${why}`;
+      const message = `The server cancelled the task ${task.taskId}${why}`;
       return { outcome: failed(new RuntimeError('REMOTE_CANCELLED', message)) };
     }),
     keepTooOften: assign(({ context: { task, maxRounds } }) => {
-      const message = `The task ${task.taskId} has asked for input ${maxRounds} times, and asks again`;
+      const message = `The task ${task.taskId} requested input more than ${maxRounds} times`;
       return { outcome: failed(new RuntimeError('PROTOCOL_VIOLATION', message)) };
     }),
     countRound: assign({ rounds: ({ context }) => context.rounds + 1 }),
@@ -156,7 +153,7 @@ export const followedTaskMachine = setup({
   initial: 'open',
   states: {
     open: {
-      description: 'The server works on it, as far as the host knows.',
+      description: 'The task is running, as far as the host knows.',
       on: {
         'task.abandon': {
           target: 'cancelling',
@@ -181,7 +178,7 @@ export const followedTaskMachine = setup({
           ],
         },
         pausing: {
-          description: 'As long as the server says, or until it tells of the task.',
+          description: 'Waiting for the poll interval or a status notification.',
           after: { pollTimeout: 'looking' },
           on: {
             'task.listened': 'looking',
@@ -204,7 +201,7 @@ export const followedTaskMachine = setup({
           },
         },
         answering: {
-          description: 'It asks for input, and the host answers.',
+          description: 'Answering input requests.',
           invoke: {
             id: 'answer',
             src: 'answer',
@@ -224,7 +221,7 @@ export const followedTaskMachine = setup({
           },
         },
         collecting: {
-          description: 'It has ended, and the host asks for what the call is answered with.',
+          description: 'Fetching the result of the ended task.',
           invoke: {
             id: 'collect',
             src: 'collect',
@@ -239,7 +236,7 @@ export const followedTaskMachine = setup({
       },
     },
     cancelling: {
-      description: 'The host wants it no more, and tells the server.',
+      description: 'Cancelling the task at the server.',
       invoke: {
         id: 'cancel',
         src: 'cancel',

@@ -1,6 +1,6 @@
 /**
- * The handshake over one channel: `server/discover` and `initialize`, and what their answers mean.
- * The connection machine decides when each is sent.
+ * Handshake over one channel: sends `server/discover` and `initialize`, and interprets the
+ * responses. The connection machine decides when.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
  * @see MCP 2026-07-28, server/discover
@@ -20,11 +20,11 @@ import type { EraReading } from './era.ts';
 
 export interface HandshakeOptions {
   readonly host: HostDescription;
-  /** How long an answer may take, milliseconds. The machine has shorter timeouts. */
+  /** Response timeout, ms. The machine has shorter timeouts. */
   readonly handshakeTimeoutMs: number;
 }
 
-/** The handshake's logic. */
+/** Actor logic of the handshake. */
 export function handshakeActor(
   optionsOf: (input: HandshakeInput) => HandshakeOptions,
 ): Port<HandshakeEvent, HandshakeInput> {
@@ -32,13 +32,13 @@ export function handshakeActor(
 }
 
 const [newest = ''] = statelessVersions;
-/** How often a server that names a revision in its refusal is asked again. */
+/** Maximum repeated probes with a revision named in the server's rejection. */
 const maxRepeats = 1;
 
 class Handshake implements Behaviour<HandshakeEvent> {
   readonly #options: HandshakeOptions;
   readonly #input: HandshakeInput;
-  /** Does nothing once the channel is gone. */
+  /** No-op once the channel is gone. */
   #tell: (fact: HandshakeFact) => void;
 
   constructor(options: HandshakeOptions, input: HandshakeInput) {
@@ -56,7 +56,7 @@ class Handshake implements Behaviour<HandshakeEvent> {
     this.#tell = () => {};
   }
 
-  /** @param times how often the server was asked before */
+  /** @param times number of earlier probes */
   #probe(revision: string, times = 0): void {
     const params = { _meta: envelopeOf(this.#options.host, revision) };
     this.#send(Method.discover, params, (outcome) => this.#probed(outcome, times));
@@ -74,10 +74,10 @@ class Handshake implements Behaviour<HandshakeEvent> {
         return this.#tell({ type: 'era.refused', error: reading.error });
       case 'again': {
         const { revision } = reading;
-        // A server that refuses the revision that it names may be starting, or be several servers
-        // behind one address.
+        // A server that rejects the revision it just named may be starting up, or be several
+        // servers behind one address.
         if (times < maxRepeats) return this.#probe(revision, times + 1);
-        const message = `The server refuses ${revision}, which it says that it speaks`;
+        const message = `The server rejects revision ${revision}, which it claims to support`;
         const error = new RuntimeError('PROTOCOL_VIOLATION', message);
         return this.#tell({ type: 'era.refused', error });
       }
@@ -85,9 +85,9 @@ class Handshake implements Behaviour<HandshakeEvent> {
   }
 
   /**
-   * After a probe it carries the envelope of a modern request: otherwise a server of both eras that
-   * reads both messages would conclude that the legacy era was chosen. A legacy server ignores
-   * these members of `_meta`.
+   * Sends `initialize`. After a probe it carries the envelope of a modern request: a server of both
+   * eras that reads both messages would otherwise conclude that the client chose the legacy era.
+   * Legacy servers ignore these members of `_meta`.
    */
   #greet(behind: 'probe' | 'nothing'): void {
     const { info, capabilities, revision = latestHandshake.version } = this.#options.host;
@@ -116,7 +116,7 @@ class Handshake implements Behaviour<HandshakeEvent> {
   }
 }
 
-/** Undefined if there was no answer: then the channel says why. */
+/** Undefined without a response: the channel then gives the reason. */
 function readProbe(outcome: RequestOutcome): EraReading | undefined {
   if (outcome.ok) return readDiscovery(outcome.result);
   const { code, remote } = outcome.error;
@@ -124,7 +124,7 @@ function readProbe(outcome: RequestOutcome): EraReading | undefined {
   return neverHeard.has(code) ? { era: 'legacy' } : undefined;
 }
 
-/** How a server fails that does not know the method: with a refusal, a web page, nonsense. */
+/** Failures of servers that do not know the method: a rejection, a web page, nonsense. */
 const neverHeard: ReadonlySet<RuntimeError['code']> = new Set([
   'HTTP_STATUS',
   'INVALID_RESPONSE',
@@ -132,11 +132,11 @@ const neverHeard: ReadonlySet<RuntimeError['code']> = new Set([
   'PROTOCOL_VIOLATION',
 ]);
 
-/** The error that the host gets for the server's refusal. */
+/** Converts the server's rejection to the host's error. */
 function refusalOf(error: RuntimeError): RuntimeError {
   const { remote } = error;
   if (!remote) return error;
-  const message = `The server has refused initialize: ${remote.code} ${remote.message.slice(0, 500)}`;
+  const message = `The server rejected initialize: ${remote.code} ${remote.message.slice(0, 500)}`;
   const isOtherEra = remote.code === ErrorCode.unsupportedProtocolVersion;
   const code = isOtherEra ? 'VERSION_UNSUPPORTED' : 'PROTOCOL_VIOLATION';
   return new RuntimeError(code, message, { cause: error, remote });

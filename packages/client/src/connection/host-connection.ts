@@ -1,6 +1,5 @@
 /**
- * A connection around its actor, as a host sees it, whether it was opened alone, invoked or
- * spawned.
+ * The host's view of a connection around its actor, whether opened directly, invoked or spawned.
  */
 import { failWithCallers } from '../../../../src/actors/caller-frames.ts';
 import { keepAlive, systemClock } from '../../../../src/actors/clock.ts';
@@ -43,23 +42,26 @@ import type { ConnectionOptions, HostRequestOptions } from './options.ts';
 import { Requests, stateRefusal } from './requests.ts';
 import { ServerFeatures } from './server-features.ts';
 
-/** The options of a connection, including its kind of channel. */
+/** Connection options, including the kind of channel. */
 export interface HostConnectionInput extends ConnectionOptions {
   readonly kind: ChannelKind;
-  /** The era to try first if `era` is undefined: one that suits the host, and not what is known of the server. */
+  /**
+   * Era to try first if `era` is undefined; a preference of the host, not knowledge about the
+   * server.
+   */
   readonly supposedEra?: 'legacy';
-  /** For a connection in its own system: its environment, and the clock of its actors. */
+  /** Environment and clock of a connection in its own actor system. */
   readonly host?: { readonly environment: ConnectionEnvironment; readonly clock: Clock };
 }
 
 export class HostConnection extends ServerFeatures {
   readonly name: string;
   readonly actor: ConnectionActorRef;
-  /** What the machine begins with. */
+  /** Input of the machine. */
   readonly input: ConnectionInput;
   readonly #scope: ConnectionScope;
   readonly #clock: Clock;
-  /** What happens on it, for {@link events$} and for those who do without an observable. */
+  /** Events of the connection, for {@link events$} and for listeners that avoid observables. */
   readonly events: EventLog;
   readonly #options: HostConnectionInput;
   readonly #environment: ConnectionEnvironment;
@@ -68,7 +70,7 @@ export class HostConnection extends ServerFeatures {
   #id: string | undefined = undefined;
   #streams: ReturnType<typeof connectionStreams> | undefined = undefined;
 
-  /** @throws {RangeError} an option is wrong; names it */
+  /** @throws {RangeError} an option is out of range */
   constructor(actor: ConnectionActorRef, options: HostConnectionInput) {
     const { host = { clock: options.clock ?? systemClock, environment: plainConnection } } =
       options;
@@ -160,7 +162,7 @@ export class HostConnection extends ServerFeatures {
     return this.#options.kind.stderr ?? { text: '', bytes: 0 };
   }
 
-  /** Unique among all connections and sessions that a page shows. */
+  /** Unique among all connections and sessions on an inspector page. */
   get id(): string {
     return (this.#id ??= crypto.randomUUID());
   }
@@ -194,7 +196,7 @@ export class HostConnection extends ServerFeatures {
     }));
   }
 
-  /** Watching the tools makes them be asked for. */
+  /** Watching the tools requests their list. */
   get #watchedTools() {
     const { tools } = this.lists;
     const watch = (listener: (report: ListReport<ListedTool>) => void) =>
@@ -254,7 +256,7 @@ export class HostConnection extends ServerFeatures {
     return this.#awaitReady('failed', signal).catch(failWithCallers);
   }
 
-  /** Like {@link ready}, but rejects at the first loss. */
+  /** Like {@link ready}, but rejects at the first disconnect. */
   firstReady({ signal }: Pick<HostRequestOptions, 'signal'> = {}): Promise<ServerProfile> {
     return this.#awaitReady('lost', signal).catch(failWithCallers);
   }
@@ -264,13 +266,13 @@ export class HostConnection extends ServerFeatures {
     return this.ready(options);
   }
 
-  /** Bytes that wait for the server to read them. */
+  /** Bytes queued until the server reads them. */
   get queuedBytes(): number {
     const { messaging } = this.#scope.snapshot.context;
     return (messaging && viewOf<WriterView>(messaging.writer)?.queuedBytes) ?? 0;
   }
 
-  /** Stops reading the server after the read-ahead, or reads it again. */
+  /** Pauses reading from the server after the read-ahead, or resumes it. */
   pauseReading(isPaused: boolean): void {
     this.actor.send({ type: isPaused ? 'reading.pause' : 'reading.resume' });
   }
@@ -300,7 +302,7 @@ export class HostConnection extends ServerFeatures {
     const age = this.#clock.now() - this.#state.since;
     const refusal = stateRefusal(snapshot, `${this.name} is not ready`, age);
     if (refusal) return Promise.reject(refusal);
-    // A transport may be lost in the turn in which it is started.
+    // A transport may be lost in the same turn as it is started.
     const { loss: known } = snapshot.context;
     if (until === 'lost' && known) return Promise.reject(disconnectError(known));
     const cancelled = () => waitCancelled(this.name, signal);
@@ -378,7 +380,7 @@ export class HostConnection extends ServerFeatures {
     }
   }
 
-  /** That saves the next connection a launch or a refused request. */
+  /** Saves the next connection a launch or a rejected request. */
   #rememberLegacy(): void {
     const { era, supposedEra, kind } = this.#options;
     // A server of both eras answers in the era that is tried first.
@@ -401,7 +403,7 @@ function askedOf(events: EventLog, report: Report): AnswersHost {
   };
 }
 
-/** The facts that report a breach of the protocol by the server. */
+/** Facts about protocol violations by the server. */
 const problems: ReadonlySet<string> = new Set([
   'frame.invalid',
   'response.malformed',
@@ -423,30 +425,30 @@ function reportingProblems(report: Report, events: EventLog): Report {
 
 function waitCancelled(name: string, signal: AbortSignal | undefined): RuntimeError {
   const cause: unknown = signal?.reason;
-  return new RuntimeError('CANCELLED', `Nobody waits any more for ${name}`, { cause });
+  return new RuntimeError('CANCELLED', `Waiting for ${name} was cancelled`, { cause });
 }
 
-/** The lists of a connection, kept as its server has them. */
+/** Cached lists of a connection. */
 export function listsOf(connection: Connection): Lists {
   return (connection as HostConnection).lists;
 }
 
-/** The preferences of a connection, renewed on each channel. */
+/** Preferences of a connection, restored on each channel. */
 export function preferencesOf(connection: Connection): Preferences {
   return (connection as HostConnection).preferences;
 }
 
-/** What happens on a connection, without the cost of observables. */
+/** Events of a connection, without the cost of observables. */
 export function eventsOf(connection: Connection): Pick<EventLog, 'listen'> {
   return (connection as HostConnection).events;
 }
 
-/** Bytes that wait for the server to read them. */
+/** Bytes queued until the server reads them. */
 export function queuedBytesOf(connection: Connection): number {
   return (connection as HostConnection).queuedBytes;
 }
 
-/** Applies backpressure to the server: its output is not read while this is paused. */
+/** Applies backpressure to the server: its output is not read while paused. */
 export function pauseReading(connection: Connection, isPaused: boolean): void {
   (connection as HostConnection).pauseReading(isPaused);
 }

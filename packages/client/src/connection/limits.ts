@@ -1,4 +1,4 @@
-/** Every limit of a connection, with its default. Each is an option. */
+/** Limits of a connection, each with its default. Each is an option. */
 import { defaultLimits } from '../../../../src/actors/limits.ts';
 import type {
   CorrelationLimits,
@@ -12,7 +12,7 @@ import type { KeptListLimits } from '../lists/lists.ts';
 
 const second = 1000;
 
-/** The limits of a host's connection; docs/limits.md has them all in one table. */
+/** Limits of a connection; the table is in docs/limits.md. */
 export interface ConnectionLimits
   extends
     TransportLimits,
@@ -20,11 +20,11 @@ export interface ConnectionLimits
     Omit<CorrelationLimits, 'humanTimeoutMs'>,
     ConnectionTimes,
     KeptListLimits {
-  /** Requests that may wait for the next connection; more are refused with `LIMIT_EXCEEDED`. */
+  /** Maximum requests queued for the next connection; further ones fail with `LIMIT_EXCEEDED`. */
   readonly maxWaitingAway: number;
-  /** How often one call of a modern server may ask its host. */
+  /** Maximum rounds of input requests per call of a modern server. */
   readonly maxRounds: number;
-  /** Events that are kept for the first listener. */
+  /** Maximum events buffered for the first listener. */
   readonly maxUnheardEvents: number;
 }
 
@@ -53,13 +53,13 @@ export const defaultConnectionLimits: ConnectionLimits = {
 /** With 0 of these, no request from the server would ever run. */
 const atLeastOne: ReadonlySet<string> = new Set<keyof ConnectionLimits>(['maxRunning']);
 
-/** Those that were made here: connections with the same limits share them. */
+/** Limit objects built here; connections with the same limits share them. */
 const whole = new WeakSet<object>();
 
 /**
- * The defaults, overridden by these; an undefined limit keeps its default.
+ * Merges the given limits into the defaults; an undefined limit keeps its default.
  *
- * @throws {RangeError} the limit does not exist, is not a number, or is too small
+ * @throws {RangeError} a limit is unknown, not a number, or too small
  */
 export function connectionLimitsWith(
   given: { readonly [K in keyof ConnectionLimits]?: number | undefined } = {},
@@ -69,13 +69,13 @@ export function connectionLimitsWith(
   for (const [name, value] of changed) {
     if (!Object.hasOwn(defaultConnectionLimits, name)) {
       const known = Object.keys(defaultConnectionLimits).join(', ');
-      throw new RangeError(`There is no limit ${inspectValue(name)}; the limits are ${known}`);
+      throw new RangeError(`Unknown limit ${inspectValue(name)}; known limits: ${known}`);
     }
     const least = atLeastOne.has(name) ? 1 : 0;
     // NaN fails this comparison too.
     if (typeof value === 'number' && value >= least) continue;
     throw new RangeError(
-      `limits.${name} must be a number of at least ${least}, this is ${inspectValue(value)}`,
+      `limits.${name} must be a number of at least ${least}, got ${inspectValue(value)}`,
     );
   }
   const limits = Object.freeze({ ...defaultConnectionLimits, ...Object.fromEntries(changed) });

@@ -1,4 +1,4 @@
-/** A connection as actor logic, and opened alone. */
+/** Connections as actor logic, and connections opened directly. */
 import { createActor } from 'xstate';
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import { systemClock } from '../../../../src/actors/clock.ts';
@@ -18,13 +18,13 @@ import { connectionIn, withClientEnvelope, transportIn } from './connection-scop
 import { handshakeActor } from './handshake.actor.ts';
 
 /**
- * A connection as XState actor logic. Each actor that a host invokes or spawns with it is a
- * connection, which opens when it starts and is done when it was closed by `connection.close` or
- * its `signal`. Its snapshot is the connection machine's, its output says why it was lost last, and
- * it emits {@link ConnectionEmitted}.
+ * A connection as XState actor logic. Each actor invoked or spawned with it is a connection: it
+ * opens when started, and is done once closed by `connection.close` or its `signal`. Its snapshot
+ * is the connection machine's, its output contains the last disconnect, and it emits {@link
+ * ConnectionEmitted}.
  *
- * `stop` releases everything at once. A connection cannot be restored from a persisted snapshot: it
- * fails when it is started.
+ * `stop` releases everything at once. A connection cannot be restored from a persisted snapshot:
+ * starting it fails.
  */
 export type ConnectionLogic<TInput> = ActorLogic<
   ConnectionSnapshot,
@@ -55,17 +55,19 @@ function correlating(input: { readonly scope?: object | undefined }) {
 
 function greeting(input: { readonly scope?: object | undefined }) {
   const { host, limits } = connectionIn(input).parts;
-  // The machine has shorter timeouts; this one is for a host's own machine.
+  // The machine has shorter timeouts; this one protects custom machines of a host.
   return { host, handshakeTimeoutMs: limits.connectTimeoutMs + limits.loginTimeoutMs };
 }
 
 const owned = new WeakMap<object, HostConnection>();
 
-/** The logic of connections over the given kind of channel. */
+/** Logic of connections over the given kind of channel. */
 export const channelConnectionLogic: ConnectionLogic<HostConnectionInput> = {
   getInitialSnapshot: (scope, options) => {
     if (options.record && !options.host) {
-      throw new TypeError('Only what connect or openConnection opens can be recorded');
+      throw new TypeError(
+        'Recording needs a connection opened with connect or openConnection, not one invoked by a machine',
+      );
     }
     const connection = new HostConnection(scope.self as ConnectionActorRef, options);
     owned.set(scope.self, connection);
@@ -74,7 +76,7 @@ export const channelConnectionLogic: ConnectionLogic<HostConnectionInput> = {
   start: (_, { self }) => {
     const connection = owned.get(self);
     if (!connection) {
-      throw new Error('A connection cannot be restored from a snapshot: open a new one');
+      throw new Error('Connections cannot be restored from a snapshot: open a new one');
     }
     connection.begin();
   },
@@ -85,7 +87,7 @@ export const channelConnectionLogic: ConnectionLogic<HostConnectionInput> = {
 };
 
 /**
- * The {@link Connection} of an actor that a host has invoked or spawned.
+ * The {@link Connection} of an actor invoked or spawned with `connectionLogic`.
  *
  * @throws {TypeError} the actor is not a connection
  */
@@ -93,14 +95,14 @@ export function connectionOf(actor: AnyActorRef): Connection {
   const connection = owned.get(actor);
   if (connection) return connection;
   throw new TypeError(
-    `The actor "${actor.id}" is no connection: give what was invoked or spawned with connectionLogic`,
+    `The actor "${actor.id}" must be a connection: pass an actor invoked or spawned with connectionLogic`,
   );
 }
 
 /**
- * Opens a connection in its own system, without waiting for it.
+ * Opens a connection in its own actor system, without waiting for the handshake.
  *
- * @throws {RangeError} an option is wrong; names it
+ * @throws {RangeError} an option is out of range
  */
 export function openChannel(options: HostConnectionInput): HostConnection {
   const { clock: hostClock = systemClock, record: environment = plainConnection } = options;
@@ -108,7 +110,7 @@ export function openChannel(options: HostConnectionInput): HostConnection {
   const input = Object.assign(options, { host: { environment, clock } });
   const actor = createActor(channelConnectionLogic, { input, clock });
   const connection = owned.get(actor);
-  // XState keeps an error that the options caused in the snapshot.
+  // XState stores errors caused by the options in the snapshot.
   if (!connection) throw actor.getSnapshot().error;
   environment.start(() => actor.start());
   return connection;

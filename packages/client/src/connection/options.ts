@@ -1,4 +1,4 @@
-/** The options with which a host names a server and its connection. */
+/** Options that describe a server and the connection to it. */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import type { Era } from './connection-context.ts';
@@ -14,136 +14,134 @@ import type { ConnectionLimits } from './limits.ts';
 import type { ToolTask } from './tool-task.observable.ts';
 import type { ConnectionWatcher } from './watched-connection.ts';
 
-/** A server that is launched as a process. */
+/** A server launched as a process. */
 export interface CommandEntry {
-  /** A program's name or path. No shell reads it. */
+  /** Program name or path. Run without a shell. */
   readonly command: string;
-  /** None by default. */
+  /** Default: none. */
   readonly args?: readonly string[];
   /** Added to the variables inherited from the host. */
   readonly env?: { readonly [name: string]: string };
-  /** By default the host's working directory. */
+  /** Default: the host's working directory. */
   readonly cwd?: string;
 }
 
-/** The registered OAuth client with which a person logs in. */
+/** A registered OAuth client for a person's login. */
 export interface RegisteredClient {
-  /** Its id at the authorization server. */
+  /** Client id at the authorization server. */
   readonly clientId?: string;
-  /** If the client has a secret. */
+  /** Client secret, if any. */
   readonly clientSecret?: string;
   /**
-   * The URL of the client's metadata document, which is its id if the authorization server supports
+   * URL of the client's metadata document, used as client id if the authorization server supports
    * such ids.
    */
   readonly clientMetadataUrl?: string;
-  /**
-   * The port of the registered `http://127.0.0.1:PORT/callback`, to which the person is sent back.
-   */
+  /** Port of the registered redirect URL `http://127.0.0.1:PORT/callback`. */
   readonly callbackPort?: number;
 }
 
-/** A server that is reached over HTTP. */
+/** A server reached over HTTP. */
 export interface UrlEntry {
-  /** `sse`: the transport of 2024-11-05. By default Streamable HTTP. */
+  /** `sse`: the transport of 2024-11-05. Default: Streamable HTTP. */
   readonly type?: 'http' | 'streamable-http' | 'sse';
-  /** The endpoint, with `http:` or `https:`. */
+  /** Endpoint URL, `http:` or `https:`. */
   readonly url: string;
   /** Sent with each request. */
   readonly headers?: { readonly [name: string]: string };
-  /** For an issuer without dynamic registration. Used only if a login is allowed (`auth`). */
+  /**
+   * Client for an issuer without dynamic registration. Used only if a login is allowed (`auth`).
+   */
   readonly oauth?: RegisteredClient;
 }
 
 /**
- * A server behind a transport with the official SDK's interface. A transport can be started only
- * once, so a connection that may be reopened needs a function that makes one.
+ * A server behind a transport with the official SDK's interface. A transport starts only once, so a
+ * connection that may be reopened needs a factory function.
  */
 export interface TransportEntry {
-  /** An official SDK transport; a function makes one for each attempt to connect. */
+  /** An official SDK transport, or a function that creates one per attempt. */
   readonly transport: SdkTransport | (() => SdkTransport);
 }
 
 /** The server to connect to. */
 export type ServerEntry = CommandEntry | UrlEntry | TransportEntry;
 
-/** The options of a connection. Each has a default. */
+/** Options of a connection. Each has a default. */
 export interface ConnectionOptions extends Providers {
-  /** The host's name for the server, in errors and lists. By default it is taken from the entry. */
+  /** Name of the server in errors and lists. Default: taken from the entry. */
   readonly name?: string;
-  /** How the host introduces itself to the server. */
+  /** Self-description of the host, sent to the server. */
   readonly clientInfo?: Implementation;
-  /** The only era to try. By default the server is asked which one it speaks. */
+  /** The only era to try. Default: detected. */
   readonly era?: Era;
-  /** Further capabilities of the host; merged into those that the providers declare. */
+  /** Additional capabilities of the host, merged into those declared by the providers. */
   readonly capabilities?: JsonObject;
-  /** The revision to ask for in `initialize`; by default the latest. The server may name another. */
+  /** Revision requested in `initialize`. Default: the latest. The server may choose another. */
   readonly revision?: string;
   /**
-   * Takes the notifications of the server at once and in order, in place of the events. Progress and
-   * cancellations are not among them.
+   * Receives the server's notifications synchronously and in order, instead of the events. Progress
+   * and cancellations are excluded.
    */
   readonly onNotification?: (method: string, params: JsonObject | undefined) => void;
   /**
-   * When a server of 2026-07-28 is asked to tell the changes of its lists. `first-list`, the default:
-   * before a list is needed. `ready`: as soon as the connection is ready.
+   * Time at which a server of 2026-07-28 is asked for list change notifications. `first-list`
+   * (default): before a list is first needed. `ready`: as soon as the connection is ready.
    */
   readonly listens?: 'first-list' | 'ready';
   readonly limits?: Partial<ConnectionLimits>;
-  /** When a lost connection is reopened. */
+  /** Restart policy after a disconnect. */
   readonly restart?: RestartOption;
-  /** How long each step of ending a launched server may take, milliseconds. */
+  /** Timeouts of the steps that stop a launched server, ms. */
   readonly stop?: { readonly [K in keyof StopTimes]?: number | undefined };
   /**
-   * The variables that a launched server inherits from the host, besides those that every process
-   * needs: all, or these names, in which `*` stands for any text.
+   * Variables that a launched server inherits from the host besides the essential ones: all, or
+   * those matching these names, where `*` matches any text.
    */
   readonly inheritEnv?: boolean | readonly string[];
   /**
-   * Whether a launched server ends if the host is killed. By default it does, on systems that
-   * support it.
+   * True if a launched server ends when the host is killed. Default: true on systems that support
+   * it.
    */
   readonly endsWithHost?: boolean;
-  /** Watch the whole connection, as the inspector's page does. */
+  /** Watchers of the whole connection, such as the inspector page. */
   readonly watchers?: readonly ConnectionWatcher[];
-  /** Gets the facts that no message carries. By default, warnings and errors go to stderr. */
+  /** Receives log facts. Default: warnings and errors go to stderr. */
   readonly report?: Report;
   readonly clock?: Clock;
-  /** From 0 to less than 1, for the jitter of the restarts. */
+  /** Random source of the restart jitter, from 0 to less than 1. */
   readonly random?: () => number;
-  /** Closes the connection when it is aborted. */
+  /** Closes the connection when aborted. */
   readonly signal?: AbortSignal;
   /**
    * Records the connection: the result of `recordConnection` or `recordConnectionToFile`, a new one
-   * for each connection. A connection that a machine invokes cannot be recorded, because it has no
-   * clock of its own.
+   * per connection. A connection invoked by a machine cannot be recorded, because it has no clock
+   * of its own.
    */
   readonly record?: ConnectionEnvironment;
 }
 
-/** The options of one request. */
+/** Options of one request. */
 export interface HostRequestOptions {
-  /**
-   * It fails with `REQUEST_TIMEOUT` after this time without an answer or progress, milliseconds.
-   */
+  /** Time without a response or progress before the request fails with `REQUEST_TIMEOUT`, ms. */
   readonly timeoutMs?: number;
-  /** The longest that it may take, even if progress comes, milliseconds. */
+  /** Maximum total time, regardless of progress, ms. */
   readonly maxTotalMs?: number;
-  /** Cancels it: it fails with `CANCELLED`, and the server is told. */
+  /** Cancels the request: it fails with `CANCELLED`, and the server is notified. */
   readonly signal?: AbortSignal | undefined;
-  /** If given, progress is requested and each report is passed to it. */
+  /** Requests progress, and receives each report. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
-  /** Gets the task if the server runs the tool call as one. */
+  /** Receives the task if the server runs the tool call as one. */
   readonly onTask?: ((task: ToolTask) => void) | undefined;
   /**
-   * What happens while there is no connection. `wait`, the default: the request is sent over the
-   * next one, if its time allows. `refuse`: it fails with `NOT_READY`.
+   * Behaviour without a connection. `wait` (default): queue for the next connection, time
+   * permitting. `refuse`: fail with `NOT_READY`.
    */
   readonly whenAway?: 'wait' | 'refuse' | undefined;
   /**
-   * `reads`: if the connection is lost before the answer, the request is sent once more over the
-   * next one, provided that the protocol makes this harmless: lists, reads, prompts, completion,
-   * and calls of tools annotated as `readOnlyHint` or `idempotentHint`. By default nothing is sent
+   * `reads`: if the connection is lost before the response, resend the request once over the next
+   * one, provided that the protocol makes this harmless: lists, reads, prompts, completion, and
+   * calls of tools annotated with `readOnlyHint` or `idempotentHint`. Default: nothing is sent
    * twice.
    */
   readonly retry?: 'never' | 'reads' | undefined;

@@ -1,4 +1,4 @@
-/** A host's requests to its server: when each is sent, sent again, or refused. */
+/** Sends, resends and rejects the host's requests to its server. */
 import { failedWithCallers, failWithCallers } from '../../../../src/actors/caller-frames.ts';
 import { assertDuration } from '../../../../src/actors/clock.ts';
 import {
@@ -22,7 +22,7 @@ import type { RoundsCall, RoundsHost } from '../asked/input-rounds.ts';
 import type { ConnectionScope, ConnectionSnapshot } from './connection-scope.ts';
 import type { HostRequestOptions } from './options.ts';
 
-/** The methods that are harmless to call twice. */
+/** Methods that are safe to resend. */
 const reads: ReadonlySet<string> = new Set([
   'ping',
   'tools/list',
@@ -35,8 +35,8 @@ const reads: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The requests that a connection makes for itself, not for its host. A subscription is unsettled
- * while it is open, and so is a probe that the server ignores.
+ * Requests that a connection sends for itself. A subscription stays pending while open, and so does
+ * a probe that the server ignores.
  */
 const ofConnections: ReadonlySet<string> = new Set([
   Method.listen,
@@ -48,38 +48,38 @@ const noOptions: HostRequestOptions = {};
 
 const whole = (result: JsonObject): JsonObject => result;
 
-/** The options of a request, and a callback for its id. */
+/** Options of a request, and a callback for its id. */
 export interface SentOptions extends HostRequestOptions {
   readonly sent?: ((id: RequestId) => void) | undefined;
   /** See {@link PeerRequest.onPaused}. */
   readonly onPaused?: PeerRequest['onPaused'];
-  /** `held`: the call's task outlives the call. Needs `onTask`. */
+  /** `held`: the call's task outlives the call. Requires `onTask`. */
   readonly task?: 'held' | undefined;
   /**
-   * It is sent as it is, and resolves to any result, also one that asks something or is a task. The
-   * server is asked for progress only if there is `onProgress`.
+   * Sends the request verbatim, and resolves to any result, including an input request or a task.
+   * Progress is requested only with `onProgress`.
    */
   readonly raw?: true;
-  /** The call that it is made for: if that ends, this is cancelled. It costs less than the call's `signal`. */
+  /** Parent call; its end cancels this request. Cheaper than passing the parent's `signal`. */
   readonly within?: EndingCall | undefined;
 }
 
-/** A call that may end before what is asked on its behalf. */
+/** A call that may end before the requests sent on its behalf. */
 export type EndingCall = Pick<Exchange, 'hasEnded' | 'signal' | 'whenEnded'>;
 
-/** The requests of one connection. */
+/** Requests of one connection. */
 export class Requests {
   readonly #scope: ConnectionScope;
   readonly #name: string;
-  /** Whether a tool is annotated so that calling it twice does no harm. */
+  /** True if a tool's annotations make calling it twice safe. */
   readonly #isHarmless: (tool: string) => boolean;
 
   readonly #rounds: RoundsHost<HostCall>;
-  /** What is sent as it is, until the end of the turn: a bridge hands on all that its host has sent together. */
+  /** Verbatim requests of this turn: a bridge forwards everything its host sent in one batch. */
   #together: HostRequest<unknown>[] = [];
-  /** The manner of the last request without special options. */
+  /** Cached settings of the last request without special options. */
   #lastPlain: RequestManner | undefined = undefined;
-  /** How long the connection has been in its state, milliseconds. */
+  /** Time since the connection entered its state, ms. */
   readonly #age: () => number;
 
   constructor(
@@ -103,7 +103,7 @@ export class Requests {
     this.#rounds = rounds;
   }
 
-  /** How many of them are not settled. */
+  /** Number of unsettled requests. */
   get pending(): number {
     return [...this.#books.values()].filter(({ method }) => !ofConnections.has(method)).length;
   }
@@ -118,9 +118,9 @@ export class Requests {
   }
 
   /**
-   * Like {@link request}, but resolves to what `read` makes of the result.
+   * Like {@link request}, but resolves to the result parsed by `read`.
    *
-   * @param read throws if the result is wrong
+   * @param read throws if the result is invalid
    */
   ask<T>(
     method: string,
@@ -132,7 +132,7 @@ export class Requests {
     const { timeoutMs = limits.requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(timeoutMs, limits.requestMaxTotalMs) } = options;
     const snapshot = this.#snapshot;
-    // Only modern servers ask in a result, and the era is certain only while connected.
+    // Only modern servers return input requests, and the era is certain only while connected.
     const isLegacy = isReady(snapshot) && snapshot.context.profile?.era === 'legacy';
     const mayAsk = options.raw || isLegacy ? 'no' : 'yes';
     try {
@@ -157,7 +157,7 @@ export class Requests {
     await this.#send({ method, params, manner }, whole);
   }
 
-  /** Sends it now. A fault in the request rejects the promise. */
+  /** Sends a request now. An invalid request rejects the promise. */
   #send<T>(
     spec: HostRequestSpec,
     read: (result: JsonObject) => T,
@@ -171,7 +171,7 @@ export class Requests {
       // The caller is on the stack, but may be deeper than the engine shows.
       if (refusal) return resolve(failedWithCallers(refusal));
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
-      // A call that has its answer can be made again.
+      // A parent call that already has its answer does not cancel: only an aborted signal does.
       if (within?.hasEnded && within.signal.aborted) {
         throw cancelledUnsent(method, within.signal.reason);
       }
@@ -185,7 +185,7 @@ export class Requests {
         this.#scope.parts.actor.send({ type: 'connection.wanted' });
       }
       if (!sent) return;
-      // A busy correlation takes the request, and gives it its id, later in this turn.
+      // A busy correlation accepts the request and assigns its id later in this turn.
       if (request.ticket) sent(request.ticket.id);
       else void turnEnd.then(() => request.ticket && sent(request.ticket.id));
     });
@@ -199,8 +199,8 @@ export class Requests {
 
   #handOver(requests: readonly HostRequest<unknown>[]): void {
     sendAsked(this.#snapshot.context.correlation, requests);
-    // Arguments may be large and answers late, so the params are kept only if the request may be
-    // sent again.
+    // Arguments may be large and responses late, so params are kept only if the request may be
+    // resent.
     for (const request of requests) {
       const { mayAsk, retry } = request.manner;
       const isSentOnce = mayAsk === 'no' && retry !== 'reads';
@@ -208,7 +208,7 @@ export class Requests {
     }
   }
 
-  /** @throws {RangeError} a time is wrong */
+  /** @throws {RangeError} a time is out of range */
   #mannerOf(
     { signal, onProgress, onPaused, whenAway, retry, onTask, task, raw, within }: SentOptions,
     { timeoutMs, maxTotalMs, mayAsk }: Pick<RequestManner, 'timeoutMs' | 'maxTotalMs' | 'mayAsk'>,
@@ -226,15 +226,13 @@ export class Requests {
     const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs, raw } as const;
     if (isPlain) return (this.#lastPlain = plain);
     const special = { signal, onProgress, onPaused, whenAway, retry, onTask, task, within };
-    // Not with spreads: each request would have a hidden class of its own (docs/performance.md).
+    // Spreads would give each request its own hidden class (docs/performance.md).
     return Object.assign(special, plain);
   }
 
   get #snapshot(): ConnectionSnapshot {
     return this.#scope.parts.actor.getSnapshot();
   }
-
-  // The owner's side of a request.
 
   cancel(request: AskedOfServer, reason: unknown): void {
     this.#snapshot.context.correlation.send({ type: 'request.cancel', request, reason });
@@ -250,7 +248,7 @@ export class Requests {
     return roundsAfter(this.#rounds, call, { result, startedAt });
   }
 
-  /** Sends it once more, if that does no harm and may help. */
+  /** Resends a request if that is safe and may help. */
   repeat(request: AskedOfServer, error: Error): Promise<JsonObject> | undefined {
     if (!this.#mayRepeat(request, error)) return undefined;
     const { method, params, manner } = request;
@@ -262,21 +260,23 @@ export class Requests {
   }
 
   /**
-   * Why waiting for a connection is useless for this method: it has failed or is closed. Undefined
-   * if there is a connection, or may be one again.
+   * The error if waiting for a connection is pointless: it failed or is closed. Undefined if there
+   * is a connection, or may be one again.
    */
   away(method: string, snapshot: ConnectionSnapshot = this.#snapshot): RuntimeError | undefined {
-    // Making the texts costs more than everything else here.
+    // Building the messages would cost more than everything else here.
     if (!isEnding(snapshot)) return undefined;
     return stateRefusal(snapshot, `${method} was not sent to ${this.#name}`, this.#age());
   }
 
-  /** Why a request is refused instead of kept for later; undefined if it is sent or waits. */
+  /**
+   * The error if a request must be rejected instead of queued; undefined if it is sent or waits.
+   */
   #refusal(method: string, snapshot: ConnectionSnapshot): RuntimeError | undefined {
     const away = this.away(method, snapshot);
     if (away || snapshot.context.output === 'flowing') return away;
     const { maxOutboundBytes } = this.#scope.parts.limits;
-    const message = `${method} was not sent: ${this.#name} has not read ${maxOutboundBytes} bytes that it was sent before`;
+    const message = `${method} was not sent: ${this.#name} has not read the ${maxOutboundBytes} bytes queued before it`;
     return new RuntimeError('LIMIT_EXCEEDED', message);
   }
 
@@ -296,15 +296,15 @@ export class Requests {
 const isReady = ({ value }: ConnectionSnapshot): boolean =>
   typeof value === 'object' && 'ready' in value;
 
-/** Whether the server cannot be reached now or later. */
+/** True if the server is unreachable for good. */
 function isEnding({ value, status, context }: ConnectionSnapshot): boolean {
   return status !== 'active' || value === 'stopping' || (value === 'failed' && !!context.loss);
 }
 
 /**
- * Why requests can no longer be sent; undefined if they can.
+ * The error if requests can no longer be sent, else undefined.
  *
- * @param ageMs how long the connection has been in its state, milliseconds
+ * @param ageMs time since the connection entered its state, ms
  */
 export function stateRefusal(
   snapshot: ConnectionSnapshot,
@@ -326,43 +326,41 @@ export function stateRefusal(
 }
 
 /**
- * How a request is sent, how long it may take, and what follows its end. Consecutive requests
- * without special options share one.
+ * Delivery settings of a request: options, timeouts and owner. Consecutive requests without special
+ * options share one object.
  */
 export interface RequestManner
   extends
     Pick<HostRequestOptions, 'signal' | 'onProgress' | 'whenAway' | 'retry' | 'onTask'>,
     Pick<PeerRequest, 'timeoutMs' | 'maxTotalMs' | 'onPaused'> {
   readonly awaits: 'answer' | 'delivery';
-  /**
-   * Whether its result may ask the host something, so that the call is made again with the answer.
-   */
+  /** `yes` if the result may request input, so that the call is sent again with the answers. */
   readonly mayAsk: 'yes' | 'no';
   /** `held`: the call's task outlives the call. */
   readonly task?: 'held' | undefined;
   /** See {@link SentOptions.raw}. */
   readonly raw?: true | undefined;
-  /** See {@link SentOptions.within}. Those that share a manner have it in their spec alone. */
+  /** See {@link SentOptions.within}. Requests that share settings carry it themselves. */
   readonly within?: EndingCall | undefined;
-  /** Handles what follows its end. */
+  /** Handles resends, rounds and cancellation. */
   readonly owner: Requests;
 }
 
-/** A call whose result may ask something, or be a task. */
+/** A call whose result may request input or be a task. */
 export interface HostCall extends RoundsCall, Pick<RequestManner, 'onTask' | 'task'> {}
 
-/** The content of a request, and how it is sent. */
+/** Content of a request and its delivery settings. */
 export interface HostRequestSpec extends Pick<PeerRequest, 'method' | 'params'> {
   readonly manner: RequestManner;
   readonly within?: EndingCall | undefined;
 }
 
-/** A request that was sent, as its owner sees it. */
+/** A sent request, as its owner sees it. */
 export type AskedOfServer = PeerRequest & HostRequestSpec;
 
 /**
- * All that is kept of a pending request: one record and one promise. There may be ten thousand, so
- * nothing here is nested.
+ * State of a pending request: one record and one promise. There may be ten thousand, so nothing is
+ * nested.
  */
 class HostRequest<T> implements SendableRequest, HostRequestSpec {
   readonly method: string;
@@ -372,8 +370,8 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
   /**
-   * Progress extends its time, so the server is asked for progress even if the host does not
-   * listen, unless the request is sent as it is.
+   * Progress extends the timeout, so it is requested even if the host does not listen, except for
+   * verbatim requests.
    */
   readonly onProgress: PeerRequest['onProgress'];
   state: SendableRequest['state'] = 'unsent';
@@ -381,7 +379,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
   readonly #read: (result: JsonObject) => T;
   readonly #resolve: (value: T | PromiseLike<T>) => void;
 
-  /** @param read turns the result into what the host gets; throws if it is wrong */
+  /** @param read parses the result; throws if it is invalid */
   constructor(
     { method, params, manner, within }: HostRequestSpec,
     read: (result: JsonObject) => T,
@@ -415,7 +413,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
     else this.#fail(hostError(outcome.error));
   }
 
-  /** An error in the host's callback ends only this request. Its outcome after that is ignored. */
+  /** An error in the host's callback ends only this request; its later outcome is ignored. */
   static #progressed(this: HostRequest<unknown>, progress: ProgressReport): void {
     try {
       this.manner.onProgress?.(progress);
@@ -425,7 +423,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
     }
   }
 
-  /** Takes the event of its signal. */
+  /** Handles the abort event of its signal. */
   handleEvent(): void {
     this.#cancel(() => this.manner.signal?.reason);
   }
@@ -438,8 +436,8 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
   }
 
   /**
-   * The promise's resolve function serves for a rejection too: a second function would be kept just
-   * as long.
+   * The promise's resolve function also serves for rejections: a second function would be retained
+   * just as long.
    */
   #reject(error: Error): void {
     this.#resolve(failedWithCallers(error));
@@ -462,7 +460,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
   }
 }
 
-/** The error that a host gets: the server's own error is unchanged. */
+/** Converts an error for the host; the server's own error is unchanged. */
 function hostError(error: RuntimeError): Error {
   if (error.remote) return fromWireError(error.remote);
   if (error.code !== 'TRANSPORT_CLOSED') return error;

@@ -1,6 +1,6 @@
 /**
- * The named requests of a connection (tools, resources, prompts, completion), and what is renewed
- * with each channel: subscriptions, the log level, the lists.
+ * Typed requests of a connection (tools, resources, prompts, completion), and the state restored on
+ * each channel: subscriptions, the log level, the lists.
  */
 import { ownCopy, withCallers } from '../../../../src/actors/caller-frames.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
@@ -59,7 +59,7 @@ export interface FeatureParts {
   readonly listens: ConnectionOptions['listens'];
 }
 
-/** The connection, as its features see it: one object for all of them. */
+/** The connection as seen by its features: one object for all of them. */
 type FeatureHost = ListsHost & PreferencesHost & ToolTasksHost;
 
 export abstract class ServerFeatures {
@@ -70,9 +70,9 @@ export abstract class ServerFeatures {
   readonly #host: FeatureHost;
   readonly #results: Results;
   #skills: ServerSkills | undefined = undefined;
-  /** The capabilities of the server in the last handshake. */
+  /** Capabilities of the server in the last handshake. */
   #capabilities: JsonObject | undefined = undefined;
-  /** The ids of our latest subscriptions: a late notification of one still belongs to us. */
+  /** Ids of our recent subscriptions: late notifications still belong to us. */
   #subscriptions: BoundedMap<RequestId, true> | undefined = undefined;
 
   constructor(parts: FeatureParts) {
@@ -147,17 +147,18 @@ export abstract class ServerFeatures {
     args?: JsonObject,
     options: TaskOptions = {},
   ): Promise<ToolTask> {
-    // How to call depends on the server, so it must be known first.
+    // The way to call depends on the server, so it must be known first.
     if (this.tasks.offer === 'unknown') await this.ready(options);
     return this.tasks.begin({ name, arguments: args }, options, this.lists.tools);
   }
 
-  /** Cancels a task by its id. */
   cancelTask(id: string): Promise<void> {
     return this.tasks.cancel(id);
   }
 
-  /** Calls a tool that may have to run as a task: it must, or the server is not known yet. */
+  /**
+   * Calls a tool that may have to run as a task: it requires one, or the server is not known yet.
+   */
   async #callMaybeAsTask(
     params: { readonly name: string } & JsonObject,
     options?: HostRequestOptions,
@@ -170,8 +171,8 @@ export abstract class ServerFeatures {
       this.#results.callTool(params.name, result),
     );
     if (!isUnknown) return called;
-    // The server was unknown, so the call was plain. A server refuses a plain call of such a tool,
-    // without running it, in either of two ways.
+    // The server was unknown, so the call was plain. A server rejects a plain call of a task-only
+    // tool, without running it, in either of two ways.
     const isRefusal = (error: unknown): boolean =>
       error instanceof ProtocolError && error.code === ErrorCode.methodNotFound;
     try {
@@ -242,10 +243,10 @@ export abstract class ServerFeatures {
   ): Promise<void> {
     const { answers, name } = this.#parts;
     if (!answers.setRoots(roots)) {
-      const message = `The roots of ${name} cannot be set: it was connected without any`;
+      const message = `The roots of ${name} cannot be set: connect with "roots" first`;
       throw new RuntimeError('CAPABILITY_MISSING', message);
     }
-    // A modern server asks for the roots in each call that needs them.
+    // A modern server requests the roots in each call that needs them.
     if (this.server?.era === 'legacy') {
       await this.notify(Method.rootsListChanged, undefined, options);
     }
@@ -258,7 +259,7 @@ export abstract class ServerFeatures {
     return clock.now() - startedAt;
   }
 
-  /** Whether a tool's annotations say that calling it twice does no harm. */
+  /** True if a tool's annotations make calling it twice safe. */
   protected isHarmless(name: string): boolean {
     const { annotations } = this.lists.tools.report.items.find((tool) => tool.name === name) ?? {};
     return annotations?.['readOnlyHint'] === true || annotations?.['idempotentHint'] === true;
@@ -274,19 +275,19 @@ export abstract class ServerFeatures {
   }
 
   /**
-   * Whether it belongs to someone else's subscription: it is then passed to the host and not acted
-   * on.
+   * True for a notification of another client's subscription, which is passed to the host but not
+   * acted on.
    */
   #isForeign(method: string, params: JsonObject | undefined): boolean {
     const meta = params?.['_meta'];
     const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
     if (id === undefined || this.#subscriptions?.has(id as RequestId)) return false;
-    const message = `The server told ${inspectValue(method)} of the subscription ${inspectValue(id)}, which is not of this host`;
+    const message = `The server sent ${inspectValue(method)} for the unknown subscription ${inspectValue(id)}`;
     this.#parts.problem('subscription.unknown', message);
     return true;
   }
 
-  /** A channel is ready: subscriptions and the like are renewed on it. */
+  /** Restores subscriptions, the log level and lists on a ready channel. */
   protected opened({ era, capabilities }: ServerProfile): void {
     this.#capabilities = capabilities;
     this.lists.opened({ capabilities, era });
@@ -337,9 +338,9 @@ export abstract class ServerFeatures {
   }
 
   /**
-   * The server's era, as far as it is known.
+   * The server's era, if known.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING: the server does not declare what the method needs
+   * @throws {RuntimeError} CAPABILITY_MISSING: the server does not declare the capability
    */
   #served(method: string): { readonly era: Era | undefined } {
     const missing = this.#missing(method);
@@ -358,7 +359,7 @@ export abstract class ServerFeatures {
     return new RuntimeError('CAPABILITY_MISSING', message);
   }
 
-  /** @throws {RuntimeError} NOT_READY: waiting for a channel would be useless */
+  /** @throws {RuntimeError} NOT_READY: waiting for a channel would be pointless */
   #refuseAway(method: string): void {
     const away = this.#parts.requests.away(method);
     if (away) throw away;
@@ -370,14 +371,12 @@ export abstract class ServerFeatures {
 }
 
 /**
- * The capabilities that methods begin with. Completion is not among them: the first revisions had no
+ * Method prefixes that are capabilities. Completion is excluded: the first revisions had no
  * capability for it.
  */
 const declaredFeatures: ReadonlySet<string> = new Set(['tools', 'resources', 'prompts', 'logging']);
 
-/**
- * The missing capability for a method; undefined if it is declared, or the server is not known yet.
- */
+/** The missing capability of a method; undefined if declared, or if the server is not known yet. */
 export function missingFor(
   method: string,
   capabilities: JsonObject | undefined,

@@ -1,4 +1,4 @@
-/** A tool call that runs as a task, as its host sees it. */
+/** The host's view of a tool call that runs as a task. */
 import { inspectedAs } from '../../../../src/actors/transitions.ts';
 import { Observable } from 'rxjs';
 import { createActor } from 'xstate';
@@ -17,35 +17,38 @@ import type { TaskReport, TaskStatus } from '../../../../src/protocol/tasks.ts';
 import type { CallToolResult } from '../lists/list-results.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 
-/** The status of a task. */
+/** Status of a task. */
 export interface ToolTaskStatus {
-  /** As the server reports it; `cancelled` also once the host has cancelled it. */
+  /** Status reported by the server; also `cancelled` once the host has cancelled the task. */
   readonly status: TaskStatus;
-  /** The server's message about it, for a person or a model. */
+  /** The server's status message, for a person or a model. */
   readonly message?: string;
 }
 
-/** A call that runs as a task. It is followed until it ends, even if no one waits for it. */
+/** A call that runs as a task. The task is followed until it ends, even if nothing awaits it. */
 export interface ToolTask {
-  /** The server's id for it; undefined if the call was answered at once. */
+  /** Task id of the server; undefined if the server answered the call at once. */
   readonly id: string | undefined;
-  /** Its present status. */
+  /** Current status. */
   readonly status: ToolTaskStatus;
-  /** Begins with the present status; completes when the task has ended, and never fails. */
+  /** Starts with the current status; completes when the task ends, and never fails. */
   readonly status$: Observable<ToolTaskStatus>;
   /**
-   * The result of the call, once the task has ended. The `signal` ends only the waiting.
+   * Waits for the result of the call. The `signal` only stops waiting.
    *
    * @throws {ProtocolError} the server's own error
-   * @throws {RuntimeError} CANCELLED; REMOTE_CANCELLED: the server has cancelled it; CLOSED: the
-   *   connection was closed; REQUEST_FAILED: what it asked could not be answered; as a request
+   * @throws {RuntimeError} CANCELLED; REMOTE_CANCELLED: the server cancelled the task; CLOSED: the
+   *   connection was closed; REQUEST_FAILED: an input request of the task failed; as a request
    */
   result(options?: { readonly signal?: AbortSignal | undefined }): Promise<CallToolResult>;
-  /** Cancels it; `result` rejects with CANCELLED at once. Resolves when the server has been told. */
+  /**
+   * Cancels the task; `result` rejects with CANCELLED at once. Resolves when the server has been
+   * notified.
+   */
   cancel(): Promise<void>;
 }
 
-/** What a task needs from its connection. */
+/** Dependencies of a task. */
 export interface ToolTaskPort {
   readonly observed: ObservedScope;
   readonly clock: Clock;
@@ -53,7 +56,7 @@ export interface ToolTaskPort {
   readonly machine: typeof followedTaskMachine;
   readonly input: FollowedTaskInput;
   readonly read: (result: JsonObject) => CallToolResult;
-  /** Cancels a task of the connection, by its id. */
+  /** Cancels one of the connection's tasks by id. */
   readonly cancel: (id: string) => Promise<void>;
 }
 
@@ -103,12 +106,12 @@ export class FollowedTask implements ToolTask {
 
   result({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<CallToolResult> {
     const cancelled = (cause: unknown): RuntimeError =>
-      new RuntimeError('CANCELLED', `Nobody waits any more for the task ${this.id}`, { cause });
-    // The server decides how long a task may take.
+      new RuntimeError('CANCELLED', `Waiting for the task ${this.id} was cancelled`, { cause });
+    // The server decides the time limit of a task.
     return this.settled({ timeoutMs: longestDelayMs, signal, cancelled }).then(this.#port.read);
   }
 
-  /** The unread result of the call, if it comes in time. */
+  /** The raw result of the call, within the given time. */
   settled(bounds: {
     readonly timeoutMs: number;
     readonly signal: AbortSignal | undefined;
@@ -140,23 +143,23 @@ export class FollowedTask implements ToolTask {
     return this.#port.cancel(this.id);
   }
 
-  /** The server has sent news of it. */
+  /** Handles a status notification. */
   told(task: TaskReport): void {
     if (this.#isFollowed) this.#actor.send({ type: 'task.told', task });
   }
 
-  /** The server sends news of it from now on. */
+  /** Called once the server sends status notifications. */
   listened(): void {
     if (this.#isFollowed) this.#actor.send({ type: 'task.listened' });
   }
 
-  /** The host no longer wants it. Resolves when the server was told, or cannot be told. */
+  /** Abandons the task. Resolves when the server was notified, or cannot be. */
   abandon(error: Error): Promise<void> {
     if (this.#isFollowed) this.#actor.send({ type: 'task.abandon', error });
     return this.over;
   }
 
-  /** Resolves when it is no longer followed. */
+  /** Resolves when the task is no longer followed. */
   get over(): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => resolve();
@@ -165,7 +168,7 @@ export class FollowedTask implements ToolTask {
   }
 }
 
-/** The final status, which the server may not have reported. */
+/** The final status, even if the server did not report it. */
 function endOf(task: TaskReport, outcome: TaskOutcome): TaskStatus {
   if (task.status !== 'working' && task.status !== 'input_required') return task.status;
   if (outcome.ok) return 'completed';
@@ -173,7 +176,7 @@ function endOf(task: TaskReport, outcome: TaskOutcome): TaskStatus {
   return error instanceof RuntimeError && error.code === 'CANCELLED' ? 'cancelled' : 'failed';
 }
 
-/** The handle of a call that the server answered at once. */
+/** Handle of a call that the server answered at once. */
 export function answeredTask(result: CallToolResult): ToolTask {
   const status: ToolTaskStatus = { status: 'completed' };
   return {

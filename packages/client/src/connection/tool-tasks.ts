@@ -1,6 +1,6 @@
 /**
- * The calls of a connection that run as tasks, because the tool requires it (2025-11-25), the
- * server decides so (2026-07-28), or the host wants it. Each is followed until it ends.
+ * Tool calls that run as tasks, because the tool requires it (2025-11-25), the server decides so
+ * (2026-07-28), or the host asks for it. Each task is followed until it ends.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  * @see the extension io.modelcontextprotocol/tasks
@@ -30,10 +30,10 @@ import { FollowedTask, answeredTask } from './tool-task.observable.ts';
 import type { ToolTask } from './tool-task.observable.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 
-/** Whether the server of the present channel runs calls as tasks; `unknown` before the first one. */
+/** Task support of the current channel's server; `unknown` before the first channel. */
 type TaskOffer = 'unknown' | 'none' | 'legacy' | 'modern';
 
-/** The offer of a server with these capabilities. */
+/** Derives the task support from the server's capabilities. */
 function taskOfferOf(era: Era, capabilities: JsonObject): TaskOffer {
   const path =
     era === 'modern' ? ['extensions', tasksExtension] : ['tasks', 'requests', 'tools', 'call'];
@@ -44,28 +44,26 @@ function taskOfferOf(era: Era, capabilities: JsonObject): TaskOffer {
   return isJsonObject(declared) ? era : 'none';
 }
 
-/** What a tool of 2025-11-25 says about tasks. */
+/** `taskSupport` of a tool (2025-11-25). */
 function supportOf(tool: ListedTool | undefined): unknown {
   return isJsonObject(tool?.execution) ? tool.execution['taskSupport'] : undefined;
 }
 
-/** The connection, as its tasks see it. */
+/** The connection as seen by its tasks. */
 export interface ToolTasksHost extends ListeningPort, AskedServer {
   readonly name: string;
   readonly limits: ConnectionLimits;
   readonly report: Report;
   readonly requests: Pick<Requests, 'ask' | 'request'>;
-  /** Makes the reader of a tool's result. */
+  /** Creates the parser of a tool's results. */
   readonly readerOf: (tool: string) => (result: JsonObject) => CallToolResult;
-  /** Cancels a task by its id. A recording notes this as a call of the host. */
+  /** Cancels a task by id. Recordings record this as a call of the host. */
   readonly cancel: (id: string) => Promise<void>;
 }
 
-/** The options of a call as a task. */
+/** Options of a call as a task. */
 export interface TaskOptions extends HostRequestOptions {
-  /**
-   * How long the server should keep the task, milliseconds. Only servers of 2025-11-25 are told.
-   */
+  /** Requested lifetime of the task, ms. Sent only to servers of 2025-11-25. */
   readonly ttlMs?: number;
 }
 
@@ -74,7 +72,7 @@ const noTools: ReadonlySet<string> = new Set();
 /** A followed task, and the callbacks of its host. */
 interface Followed {
   readonly task: FollowedTask;
-  /** The id of its call, which is also its progress token. */
+  /** Request id of its call, which is also its progress token. */
   readonly token: RequestId | undefined;
   readonly onProgress: HostRequestOptions['onProgress'];
   readonly listening: Subscription | undefined;
@@ -82,11 +80,11 @@ interface Followed {
 
 export class ToolTasks {
   readonly host: ToolTasksHost;
-  /** Made for the first: most connections follow none. */
+  /** Created for the first task: most connections follow none. */
   #followed: Map<string, Followed> | undefined = undefined;
-  /** The offer of the last channel's server. */
+  /** Task support of the last channel's server. */
   offer: TaskOffer = 'unknown';
-  /** The tools that must run as tasks; undefined until the list is known. */
+  /** Tools that must run as tasks; undefined until the list is known. */
   only: ReadonlySet<string> | undefined = undefined;
 
   constructor(host: ToolTasksHost) {
@@ -97,21 +95,21 @@ export class ToolTasks {
     return this.#followed?.values() ?? [];
   }
 
-  /** The charts of the followed tasks, and of the subscriptions to them. */
+  /** Charts of the followed tasks and of their subscriptions. */
   get machines(): readonly MachineActor[] {
     return [...this.#all].flatMap(({ task, listening }) =>
       listening ? [task.machine, listening.machine] : [task.machine],
     );
   }
 
-  /** A channel is ready. */
+  /** Called when a channel is ready. */
   opened(era: Era, capabilities: JsonObject): void {
     this.offer = taskOfferOf(era, capabilities);
     this.only = this.offer === 'legacy' ? undefined : noTools;
   }
 
   /**
-   * Whether a tool of 2025-11-25 must run as a task; false if the server does not list its tools.
+   * True if a tool of 2025-11-25 must run as a task; false if the server does not list its tools.
    */
   async demands(name: string, list: KeptList<ListedTool>, options: HostRequestOptions = {}) {
     if (!this.only) {
@@ -146,7 +144,7 @@ export class ToolTasks {
     return this.#await(task, { ...call, startedAt });
   }
 
-  /** The task's result. If the call ends, the task ends too, unless it is held. */
+  /** Waits for the task's result. The end of the call ends the task, unless it is held. */
   #await(
     task: FollowedTask,
     call: Pick<HostCall, 'onTask' | 'task' | 'signal' | 'maxTotalMs'> & {
@@ -166,7 +164,7 @@ export class ToolTasks {
         : Math.max(1, startedAt + maxTotalMs - this.host.clock.now()),
       signal: isHeld ? undefined : call.signal,
       overdue: () =>
-        end(new RuntimeError('REQUEST_TIMEOUT', `${whose} has not ended within ${maxTotalMs} ms`)),
+        end(new RuntimeError('REQUEST_TIMEOUT', `${whose} did not end within ${maxTotalMs} ms`)),
       cancelled: (cause) => end(new RuntimeError('CANCELLED', `${whose} was cancelled`, { cause })),
     });
     call.onTask?.(task);
@@ -174,8 +172,8 @@ export class ToolTasks {
   }
 
   /**
-   * Calls a tool as a task, if the server makes one. A server of 2025-11-25 is not asked for a task
-   * if the tool's `execution.taskSupport` does not allow it.
+   * Calls a tool as a task, if the server creates one. No task is requested from a server of
+   * 2025-11-25 if the tool's `execution.taskSupport` does not allow it.
    */
   async begin(
     params: JsonObject,
@@ -185,15 +183,14 @@ export class ToolTasks {
     const { name, requests } = this.host;
     const refusal = (why: string): RuntimeError =>
       new RuntimeError('CAPABILITY_MISSING', `The tool was not called: ${why}`);
-    if (this.offer === 'none')
-      throw refusal(`${name} does not declare that it runs calls as tasks`);
+    if (this.offer === 'none') throw refusal(`${name} does not declare support for tasks`);
     if (this.offer === 'legacy') {
       const tool = (await this.#listed(list, options))?.find(
         (each) => each.name === params['name'],
       );
       const support = supportOf(tool);
       if (tool && support !== 'required' && support !== 'optional') {
-        throw refusal(`${name} does not run ${inspectValue(tool.name)} as a task`);
+        throw refusal(`${name} does not support tasks for ${inspectValue(tool.name)}`);
       }
     }
     const answered = answeredTask;
@@ -203,7 +200,7 @@ export class ToolTasks {
     }
     return new Promise((resolve, reject) => {
       const held = { ...options, task: 'held', onTask: resolve } as const;
-      // The holder of the task hears of its end through the task.
+      // The task itself reports its end to its holder.
       requests.ask('tools/call', params, held, this.#readerOf(params)).then(
         (result) => resolve(answered(result)),
         (error: Error) => reject(error),
@@ -211,13 +208,12 @@ export class ToolTasks {
     });
   }
 
-  /** Cancels a task that is followed. */
   cancel(id: string): Promise<void> {
     const error = new RuntimeError('CANCELLED', `The task ${id} was cancelled`);
     return this.#followed?.get(id)?.task.abandon(error) ?? Promise.resolve();
   }
 
-  /** Takes a server's notification if it is about a followed task. */
+  /** Handles a notification about a followed task. */
   heard(method: string, params: JsonObject | undefined): void {
     if (method === 'notifications/tools/list_changed' && this.offer === 'legacy') {
       this.only = undefined;
@@ -240,7 +236,7 @@ export class ToolTasks {
     }
   }
 
-  /** Progress of a request that was answered: a task's progress continues after that. */
+  /** Delivers progress of an answered request: a task's progress continues after that. */
   progressed(token: RequestId, report: ProgressReport): void {
     for (const followed of this.#all) {
       if (followed.token !== token) continue;
@@ -252,12 +248,15 @@ export class ToolTasks {
     }
   }
 
-  /** No more requests are sent. */
+  /** Abandons all tasks: no more requests are sent. */
   end(error: RuntimeError): void {
     for (const { task } of this.#all) void task.abandon(error);
   }
 
-  /** The task that a server of 2025-11-25 made of a call, or its plain answer. */
+  /**
+   * Calls a tool of 2025-11-25 with a task request; resolves to the created task, or to the plain
+   * result.
+   */
   #askForTask(
     params: JsonObject,
     options: HostRequestOptions,
@@ -288,10 +287,12 @@ export class ToolTasks {
     const { taskId } = first;
     const followed = (this.#followed ??= new Map());
     if (followed.has(taskId) || followed.size >= limits.maxPending) {
-      const why = followed.has(taskId) ? 'has it already' : `follows ${limits.maxPending}`;
+      const why = followed.has(taskId)
+        ? 'follows it already'
+        : `follows ${limits.maxPending} tasks`;
       throw new RuntimeError(
         'LIMIT_EXCEEDED',
-        `The task ${taskId} is not followed: the host ${why}`,
+        `The task ${taskId} cannot be followed: the host ${why}`,
       );
     }
     const input = { scope: this, task: first, era, maxRounds: rounds.maxRounds };
@@ -307,7 +308,7 @@ export class ToolTasks {
     return task;
   }
 
-  /** The task is polled as well, so nothing depends on these notifications. */
+  /** The task is also polled, so nothing depends on these notifications. */
   #listen(task: FollowedTask): Subscription {
     const nothing = (): void => {};
     const owner = { opened: () => task.listened(), cut: nothing, refused: nothing };

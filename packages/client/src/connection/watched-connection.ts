@@ -1,35 +1,30 @@
-/** A connection as the inspector's page sees it. */
+/** The inspector page's view of a connection. */
 import type { AnyActorRef } from 'xstate';
 import type { Traffic } from '../../../../src/actors/traffic.ts';
 import type { Transitions } from '../../../../src/actors/transitions.ts';
 import type { ConnectionDump } from '../../../diagnostics/src/connection-dump.ts';
 
 /**
- * Watches a connection. Called once, before it opens; if it throws, so does the call that opens it.
- * With several servers it also gets those without a connection, whose dumps say why: `idle`,
- * `disabled`, `failed`. If such a server connects later, its connection keeps the id.
+ * Callback for a connection about to open; called once, and an error fails the opening call. With
+ * several servers, servers without a connection are passed too, with the reason in their dump:
+ * `idle`, `disabled`, `failed`. A connection opened later keeps the server's id.
  */
 export type ConnectionWatcher = (watched: WatchedConnection) => void;
 
-/** A connection as a {@link ConnectionWatcher} gets it. */
+/** Watched view of a connection, for a {@link ConnectionWatcher}. */
 export interface WatchedConnection {
-  /** Distinguishes it from a server's session. */
+  /** Discriminator: `'host'` here, `'server'` for a session. */
   readonly side: 'host';
-  /** Unique; the name of the server is in the dump. */
+  /** Unique id; the server's name is in the dump. */
   readonly id: string;
-  /** The connection's actor. Do not show its context. */
+  /** The connection's actor. Do not display its context. */
   readonly actor: AnyActorRef;
-  /** What the connection waits for, and since when. */
+  /** Snapshot of the state, pending requests and actors. */
   dump(): ConnectionDump;
-  /**
-   * Resolves once nothing of it is left; to an error if it ended because of a bug in the runtime.
-   */
+  /** Resolves after cleanup; to an error if a bug in the runtime ended the connection. */
   readonly closed: Promise<Error | undefined>;
-  /** The messages between the host and its server. */
+  /** Messages between the host and its server. */
   readonly traffic: Pick<Traffic, 'listen'>;
-  /**
-   * The transitions of its machines: those of the connection, its lists, its process and its
-   * streams.
-   */
+  /** Transitions of the machines of the connection, its lists, its process and its streams. */
   readonly transitions: Pick<Transitions, 'listen'>;
 }

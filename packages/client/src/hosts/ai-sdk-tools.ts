@@ -1,22 +1,20 @@
-/**
- * The tools of many servers for Vercel's AI SDK (the package `ai`), which the host installs itself.
- */
+/** Tools of many servers for Vercel's AI SDK (package `ai`, installed by the host). */
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { CallToolResult } from '../lists/list-results.ts';
 import type { Servers } from './servers.ts';
 
-/** The definition of a tool for the AI SDK. */
+/** Definition of a tool for the AI SDK. */
 export interface AiSdkTool<TSchema> {
-  /** For the model; undefined if the server says nothing. */
+  /** For the model; undefined if the server gives none. */
   readonly description: string | undefined;
-  /** The schema of the arguments. */
+  /** Schema of the arguments. */
   readonly inputSchema: TSchema;
   /** Calls the tool at its server; the AI SDK's signal cancels the call. */
   execute(
     input: unknown,
     options: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<CallToolResult>;
-  /** What the model reads: the text of the result, as an error if the tool says that it failed. */
+  /** Model input: the text of the result, as an error if the tool failed. */
   toModelOutput(result: { readonly output: unknown }): {
     readonly type: 'text' | 'error-text';
     readonly value: string;
@@ -25,9 +23,9 @@ export interface AiSdkTool<TSchema> {
 
 /** Two functions of the package `ai`: `import { dynamicTool, jsonSchema } from 'ai'`. */
 export interface AiSdkFunctions<TSchema, TTool> {
-  /** Makes a tool whose types are known only when it runs. */
+  /** Creates a tool whose types are known only at runtime. */
   dynamicTool(tool: AiSdkTool<TSchema>): TTool;
-  /** Turns a JSON Schema into a schema of the AI SDK. */
+  /** Converts a JSON Schema to a schema of the AI SDK. */
   jsonSchema(schema: JsonObject): TSchema;
 }
 

@@ -1,8 +1,8 @@
-/** `auth` of a server in a file: with which token a bridge goes there. Other readers leave it alone. */
+/** `auth` of a server entry: the token a bridge uses there. Other readers ignore it. */
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import { shownEntry } from './config-problem.ts';
 
-/** See `BridgeAuth` of `mcp-actors/bridge`, which has these too. */
+/** Authorization of a bridge; see `BridgeAuth` of `mcp-actors/bridge`. */
 export type BridgedLogin =
   | {
       readonly kind: 'exchange';
@@ -19,20 +19,21 @@ export type BridgedLogin =
     }
   | { readonly kind: 'stored' };
 
-/** The members of each kind; true: it must be there. */
+/** Members of each kind; true if required. */
 const members: { readonly [kind: string]: { readonly [name: string]: boolean } } = {
   exchange: { audience: false, resource: false, scope: false },
   'client-credentials': { clientId: true, clientSecret: true, issuer: false, scope: false },
   stored: {},
 };
 
-/** Those that are URLs. */
+/** Members that are URLs. */
 const urls = new Set(['resource', 'issuer']);
 
 /**
- * Reads `auth`. Other hosts have a key of that name: a text that is not one of the kinds, or an object without `kind`.
+ * Parses `auth`. Other hosts use a key of that name differently: as a text outside these kinds, or
+ * as an object without `kind`.
  *
- * @param tell gets the faults, by the key within the entry
+ * @param tell receives the faults, by key within the entry
  */
 export function bridgedLogin(
   auth: unknown,

@@ -1,23 +1,21 @@
-/** What has changed from one configuration to the next. */
+/** Differences between two configurations. */
 import { isDeepStrictEqual } from 'node:util';
 import type { HostsConfig } from './hosts-file.ts';
 import type { ServerSettings } from './server-entry.ts';
 
-/** The names of servers, by what has to be done with each. */
+/** Server names by required action. */
 export interface ConfigChanges {
-  /** It is to be started. */
+  /** Servers to start. */
   readonly added: readonly string[];
-  /** It is to be ended. */
+  /** Servers to stop. */
   readonly removed: readonly string[];
-  /**
-   * It must be ended and started anew, because it is reached in another way or has other limits.
-   */
+  /** Servers to restart, because their address or limits changed. */
   readonly changed: readonly string[];
-  /** Its connection stays; only the manager's settings for it have changed. */
+  /** Servers whose connection stays: only the manager's settings changed. */
   readonly adjusted: readonly string[];
 }
 
-/** Compares the servers, regardless of the order of their members. */
+/** Compares the servers, regardless of the order of members. */
 export function changesBetween(
   before: Pick<HostsConfig, 'servers'>,
   after: Pick<HostsConfig, 'servers'>,
@@ -43,7 +41,7 @@ export function changesBetween(
   };
 }
 
-/** The settings that a connection is made with. The rest concerns only the manager. */
+/** Settings that require a new connection when changed; the others concern only the manager. */
 const toConnection = ({ entry, timeoutMs, restart, era, bridging }: ServerSettings) => ({
   entry,
   timeoutMs,

@@ -1,6 +1,6 @@
 /**
- * Reads an `mcpServers` file, in which a host lists the servers that it launches or reaches.
- * Comments and trailing commas are allowed.
+ * Reads an `mcpServers` file, which lists a host's servers. Comments and trailing commas are
+ * allowed.
  */
 import { watch } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
@@ -17,7 +17,7 @@ import { readServer } from './server-entry.ts';
 import type { HostedServer } from './server-entry.ts';
 import type { EnvironmentVariables } from './variables.ts';
 
-/** The keys that contain the servers: VS Code uses the second one. */
+/** Keys that contain the servers; VS Code uses the second one. */
 const serverKeys = ['mcpServers', 'servers'] as const;
 
 /** A longer file cannot be a configuration. */
@@ -25,30 +25,30 @@ const maxBytes = 4 * 1024 ** 2;
 const maxServers = 1000;
 const maxSyntaxErrors = 10;
 
-/** A configuration of servers, read. */
+/** A parsed server configuration. */
 export interface HostsConfig {
-  /** Where it was read; undefined if it was given as an object. */
+  /** Path of the file; undefined if given as an object. */
   readonly file: string | undefined;
-  /** By their names, in the order of the file. */
+  /** Servers by name, in file order. */
   readonly servers: ReadonlyMap<string, HostedServer>;
-  /** All faults of servers. The other servers can be started. */
+  /** Faults of invalid servers. The other servers can be started. */
   readonly faults: readonly ConfigProblem[];
-  /** Keys that have no effect and may be typing errors. */
+  /** Keys without effect, possibly misspelled. */
   readonly remarks: readonly ConfigProblem[];
 }
 
-/** How a configuration of servers is read. */
+/** Options for reading a server configuration. */
 export interface ReadHostsOptions {
-  /** Named in faults. */
+  /** File name for faults. */
   readonly file?: string | undefined;
-  /** The source of variables; the process's environment by default. */
+  /** Source of variables. Default: the process's environment. */
   readonly environment?: EnvironmentVariables;
 }
 
 /**
- * Reads the file.
+ * Reads a configuration file.
  *
- * @throws {RuntimeError} CONFIG_INVALID: it cannot be read or parsed, or holds no servers
+ * @throws {RuntimeError} CONFIG_INVALID: the file cannot be read or parsed, or contains no servers
  */
 export async function readHostsFile(
   file: string,
@@ -64,10 +64,11 @@ export async function readHostsFile(
 }
 
 /**
- * Reads the file again. Opening a FIFO would wait for its writer, and delay every later reading.
+ * Reads the file again. Opening a FIFO would block until a writer opens it, and delay every later
+ * read.
  *
  * @throws {RuntimeError} CONFIG_INVALID: as {@link readHostsFile}, or it is not a regular file
- * @throws {Error} it is missing
+ * @throws {Error} the file is missing
  */
 export async function rereadHostsFile(
   file: string,
@@ -80,15 +81,15 @@ export async function rereadHostsFile(
 
 function unreadable(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return 'there is no such file';
+  if (code === 'ENOENT') return 'file not found';
   if (code === 'EISDIR') return 'it is a directory, not a file';
   return `it cannot be read: ${message}`;
 }
 
 /**
- * Reads a file's text.
+ * Parses a file's text.
  *
- * @throws {RuntimeError} CONFIG_INVALID: it is not JSON with comments, or holds no servers
+ * @throws {RuntimeError} CONFIG_INVALID: the text is not JSON with comments, or contains no servers
  */
 export function readHostsText(text: string, options: ReadHostsOptions = {}): HostsConfig {
   const { file } = options;
@@ -127,7 +128,7 @@ export function readHostsText(text: string, options: ReadHostsOptions = {}): Hos
   };
 }
 
-/** The line of a fault's key; of its server, if the key is missing. */
+/** Line of a fault's key, or of its server if the key is missing. */
 function lineOf(
   source: string,
   root: Node,
@@ -147,7 +148,7 @@ function lineOf(
   return undefined;
 }
 
-/** `line 3, column 7: CommaExpected` in words. */
+/** Formats a syntax error as `line 3, column 7: comma expected`. */
 function syntaxFault(source: string, { error, offset }: ParseError): string {
   const before = source.slice(0, offset).split('\n');
   const column = (before.at(-1)?.length ?? 0) + 1;
@@ -165,9 +166,9 @@ function repeatedServers(root: Node): readonly string[] {
 }
 
 /**
- * Reads a configuration given as an object, with the content of a file.
+ * Parses a configuration object with the content of a file.
  *
- * @throws {RuntimeError} CONFIG_INVALID: it holds no servers
+ * @throws {RuntimeError} CONFIG_INVALID: the object contains no servers
  */
 export function readHosts(
   written: unknown,
@@ -200,7 +201,7 @@ function entriesIn(written: unknown, file: string | undefined): (readonly [strin
   const given = serverKeys.filter((key) => Object.hasOwn(written, key));
   if (given.length === 0) {
     const keys = Object.keys(written);
-    // Only an object can contain servers, so a text such as the version in a package.json is not
+    // Only objects can contain servers, so a text such as the version in a package.json is not
     // suggested.
     const near = keys.find(
       (key) => isJsonObject(written[key]) && closestMatch(key, serverKeys) !== undefined,
@@ -217,14 +218,14 @@ function entriesIn(written: unknown, file: string | undefined): (readonly [strin
   return entries;
 }
 
-/** How long a file must be unchanged before it is read: editors write it in several steps. */
+/** Debounce before reading a changed file, ms: editors write in several steps. */
 const quietMs = 100;
 
 export interface WatchOptions {
   readonly clock: Clock;
-  /** The file may have changed. */
+  /** Called when the file may have changed. */
   changed(): void;
-  /** Watching has failed and ended. */
+  /** Called when watching failed and stopped. */
   failed(error: Error): void;
 }
 
@@ -239,7 +240,7 @@ export function watchFile(file: string, { clock, changed, failed }: WatchOptions
   let timer: unknown;
   try {
     const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
-      // Some systems do not say which file it was.
+      // Some systems do not name the changed file.
       if (name !== null && name !== basename(path)) return;
       clock.clearTimeout(timer);
       timer = clock.setTimeout(changed, quietMs);

@@ -1,6 +1,5 @@
 /**
- * One server among many: its connection, and its tools even without a connection. Its chart shows
- * its state.
+ * One server among many: its connection, and its tools even without one. Its chart holds the state.
  */
 import { disconnectError } from '../../../../src/protocol/disconnects.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
@@ -18,13 +17,13 @@ import type { ServerStatus } from './server-reports.ts';
 import type { ConnectionMaker } from './servers.ts';
 import type { CachedTools, ToolsCache, ToolsOwner } from './tools-cache.ts';
 
-/** What slots need of their manager. */
+/** Dependencies of slots on their manager. */
 export interface SlotHost {
   readonly open: ConnectionMaker['open'];
   readonly cache: ToolsCache | undefined;
   readonly clock: Clock;
   readonly report: Report;
-  /** The time of day, ISO 8601. */
+  /** Wall-clock time, ISO 8601. */
   now(): string;
   optionsFor(name: string): ConnectionOptions;
   /** See {@link ConnectionMaker}. */
@@ -32,11 +31,11 @@ export interface SlotHost {
   opened(connection: Connection): void;
   /** The server has listed its tools, or is being asked for them. */
   reported(server: string, report: ListReport<ListedTool>): void;
-  /** Its tools or its status have changed. */
+  /** The tools or the status of the server changed. */
   changed(): void;
 }
 
-/** The tools that a slot knows. */
+/** Known tools of a slot. */
 export interface SlotTools {
   readonly items: readonly ListedTool[];
   readonly cachedAt: string | undefined;
@@ -51,7 +50,7 @@ export class ManagedServer {
   #settings: ServerSettings;
   /** Resolves when the previous connection has ended. */
   #ended: Promise<void>;
-  /** The connection that the last use opened, or why it could not. */
+  /** Connection opened by the last use, or its error. */
   #used: Promise<Connection> | undefined;
   /** Set while the chart is `open`. */
   #opened: { readonly connection: Connection; release(): void } | undefined;
@@ -60,7 +59,7 @@ export class ManagedServer {
   #cached: CachedTools | undefined;
   /** Resolves when the last list has been cached. */
   #written: Promise<unknown> = Promise.resolve();
-  /** The cache key of its tools; undefined if they are not cached. */
+  /** Cache key of its tools; undefined if they are not cached. */
   readonly #owner: ToolsOwner | undefined;
   #launchesBefore = 0;
   readonly #host: SlotHost;
@@ -86,7 +85,7 @@ export class ManagedServer {
     return this.#settings;
   }
 
-  /** Takes settings that do not need a new connection. */
+  /** Applies settings that do not need a new connection. */
   adjust(settings: ServerSettings): void {
     this.#settings = settings;
   }
@@ -99,7 +98,7 @@ export class ManagedServer {
     return { ...this.#standing, tools: this.list };
   }
 
-  /** The state of its own list of tools. */
+  /** State of the server's own tool list. */
   get list(): ListState {
     const { state: server, error } = this.#standing;
     if (server === 'failed') return { state: 'failed', ...(error && { reason: error.message }) };
@@ -123,18 +122,18 @@ export class ManagedServer {
     return { state: shownAs[state], launches, ...(error ? { error } : {}) };
   }
 
-  /** Its tools for the merged list; those of a failed server are gone. */
+  /** Tools for the merged list; empty for a failed server. */
   get tools(): SlotTools {
     const { items, cachedAt } = this.#known();
     return { items: items.filter(({ name }) => isAllowed(name, this.#settings.tools)), cachedAt };
   }
 
-  /** Whether its list is known, from the server or from the cache. */
+  /** True if the list is known, from the server or the cache. */
   get isListed(): boolean {
     return this.#cached !== undefined || this.list.state !== 'asking';
   }
 
-  /** Whether its own list is still to come and may say more than is known. */
+  /** True if the server's own list is pending and may add tools. */
   get isListDue(): boolean {
     const { state } = this.#standing;
     if (state === 'idle' || state === 'closed') return !this.isListed;
@@ -153,7 +152,7 @@ export class ManagedServer {
       : { items: cached.tools as readonly ListedTool[], cachedAt: cached.date };
   }
 
-  /** The connection. Starts the server if it is idle, or if its host has closed the connection. */
+  /** The connection. Starts the server if it is idle, or if the host closed the connection. */
   use(): Promise<Connection> {
     if (this.chart.state === 'closed') return Promise.reject(this.#closedError());
     if (this.#opened && isEnded(this.#opened.connection)) this.#sleep();
@@ -202,8 +201,7 @@ export class ManagedServer {
     subscription.add(connection.state$.subscribe(() => this.#host.changed()));
     const { clock } = this.#host;
     let usedAt = clock.now();
-    // Listening costs a little with each message, so only servers with an idle time are listened
-    // to.
+    // Listening has a cost per message, so only servers with an idle timeout are listened to.
     if (this.#settings.idleMs !== undefined) {
       subscription.add(connection.traffic$.subscribe(() => (usedAt = clock.now())));
     }
@@ -240,7 +238,9 @@ export class ManagedServer {
     this.#host.changed();
   }
 
-  /** Ends it for good. Resolves when nothing of it is left, and its tools are cached for the next run. */
+  /**
+   * Closes the slot for good. Resolves after cleanup, once its tools are cached for the next run.
+   */
   async close(): Promise<void> {
     this.#endConnection();
     this.chart.send({ type: 'server.close' });
@@ -257,7 +257,7 @@ export class ManagedServer {
   }
 }
 
-/** The status of a server without a connection. */
+/** Status of a server without a connection. */
 const shownAs = {
   configured: 'connecting',
   disabled: 'disabled',

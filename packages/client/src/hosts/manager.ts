@@ -1,4 +1,4 @@
-/** Many servers: a plain map of connections, and one list of all their tools. */
+/** Manager of many servers: a map of connections, and one merged tool list. */
 import { keepAlive, onceAtTurnEnd, systemClock } from '../../../../src/actors/clock.ts';
 import {
   ErrorCode,
@@ -34,7 +34,7 @@ import { defaultCacheFolder, toolsCache } from './tools-cache.ts';
 const defaultStartupMs = 3000;
 const defaultMaxStarting = 8;
 
-/** How long a starting server may occupy a place if it does not get ready. */
+/** Maximum time a starting server holds a start slot without becoming ready, ms. */
 const placeMs = 1000;
 
 type Listed = MergedTool & { readonly tool: string };
@@ -45,18 +45,16 @@ export class ServerManager implements Servers {
   readonly #slots = new Map<string, ManagedServer>();
   readonly #feed: ServersFeed;
   readonly #host: SlotHost;
-  /** Only so many start at once, in their order. */
+  /** Limits concurrent starts, FIFO. */
   readonly #turns: FairSemaphore;
-  /** Resolves once the start is over. */
+  /** Resolves once the startup is over. */
   readonly #startup: Promise<void>;
   #settleStart: () => void = () => {};
   readonly #unconnected: UnconnectedServers;
-  /**
-   * The results of `forServer` for connections that are not made yet: it is called once for each.
-   */
+  /** Results of `forServer` for connections not created yet: it is called once per connection. */
   readonly #ownOptions = new Map<string, Partial<ConnectionOptions> | undefined>();
   #config: HostsConfig;
-  /** The merged list; undefined after a change until it is needed. */
+  /** The merged list; undefined after a change until needed. */
   #mergedNow: ReadonlyMap<string, MergedTool> | undefined = undefined;
   readonly #search: ToolSearch;
   #closed: Promise<void> | undefined;
@@ -141,7 +139,7 @@ export class ServerManager implements Servers {
     };
   }
 
-  /** Waits until each of these is ready or has failed, for at most `startupMs`. */
+  /** Waits until each server is ready or has failed, at most `startupMs`. */
   #waitForStart(servers: readonly string[], startupMs: number): Promise<void> {
     let awaited = servers;
     return new Promise((resolve) => {
@@ -166,15 +164,15 @@ export class ServerManager implements Servers {
     throw this.#unusable(server);
   }
 
-  /** Why a server without a slot cannot be used. */
+  /** The error for a server without a slot. */
   #unusable(server: string): Error {
     const { error } = this.#statusOf(server);
     if (error) return error;
     const names = [...this.#config.servers.keys()];
     const near = closestMatch(server, names);
     const message = names.includes(server)
-      ? 'it is disabled'
-      : `there is no such server${near === undefined ? '' : `. Did you mean ${near}?`}`;
+      ? 'the server is disabled'
+      : `unknown server${near === undefined ? '' : `. Did you mean ${near}?`}`;
     return configInvalid([{ file: this.#config.file, server, message }]);
   }
 
@@ -188,12 +186,12 @@ export class ServerManager implements Servers {
     const { timeoutMs = defaultConnectionLimits.requestTimeoutMs } = options;
     const enough = new AbortController();
     const { signal } = enough;
-    // Servers that fail or are late are missing from the list; their status says why.
+    // Failed or late servers are missing from the list; their status has the reason.
     const lists = asked.map(async (slot) => {
       const isLate = options.whenAway === 'refuse' && isUnderway(slot.status.state);
       if (isLate) return;
       const connection = await slot.use();
-      // A list would wait for a connection, which a failed server does not get.
+      // A failed server never gets the connection that its list would wait for.
       await connection.ready({ signal });
       await connection.listTools({ ...options, signal, refresh });
     });
@@ -220,7 +218,7 @@ export class ServerManager implements Servers {
     const connection = await this.use(owner.server);
     const call = connection.callTool(owner.tool, args, options);
     if (owner.listed) return call;
-    // Sent before the list of its server was known: the list decides what a failure means.
+    // The tool list of the server was unknown: it now decides the meaning of a failure.
     const failed = await call.then(
       ({ isError }) => isError === true,
       (error: unknown) => error instanceof ProtocolError && error.code === ErrorCode.invalidParams,
@@ -229,20 +227,20 @@ export class ServerManager implements Servers {
     return call;
   }
 
-  /** True if the server's whole list, once it has arrived, lacks the tool. */
+  /** True if the server's complete list, once available, lacks the tool. */
   async #isUnlisted(
     { server, tool }: FoundTool,
     connection: Connection,
     options: HostRequestOptions,
   ): Promise<boolean> {
-    // A list that fails decides nothing, and the call's own failure is reported.
+    // A failing list decides nothing, and the call's own failure is reported.
     const listed = await connection.listTools(options).catch(() => undefined);
     const { state, reason } = this.#slots.get(server)?.list ?? {};
     const isWhole = state === 'known' && reason === undefined;
     return isWhole && listed?.every(({ name }) => name !== tool) === true;
   }
 
-  /** @throws {ProtocolError} there is no such tool */
+  /** @throws {ProtocolError} the tool does not exist */
   async #ownerIn(name: string, options: HostRequestOptions): Promise<FoundTool> {
     const owner = await this.#search.owner(name, options);
     if (owner) return owner;
@@ -253,7 +251,7 @@ export class ServerManager implements Servers {
     return this.#search.named(name, options);
   }
 
-  /** The error for a name that no tool has. */
+  /** The error for an unknown tool name. */
   #refusal(name: string): Error {
     const owner = splitName(name)?.server;
     const isKept = owner !== undefined && this.#config.servers.has(owner);
@@ -262,11 +260,11 @@ export class ServerManager implements Servers {
     const advice = near === undefined ? '' : `. Did you mean ${near}?`;
     const unheard = [...this.#slots.values()]
       .filter((slot) => mayBeNamed(slot.name, name) && slot.list.state === 'failed')
-      .map((slot) => `. The tools of ${slot.name} are not known: ${slot.list.reason}`);
+      .map((slot) => `. The tools of ${slot.name} are unavailable: ${slot.list.reason}`);
     return invalidParams(`There is no tool ${quoted(name)}${advice}${unheard.join('')}`);
   }
 
-  /** Applies the differences of a new configuration. */
+  /** Applies the changes of a new configuration. */
   apply(config: HostsConfig): void {
     if (this.#closed) return;
     const changes = changesBetween(this.#config, config);
@@ -290,7 +288,7 @@ export class ServerManager implements Servers {
     this.#changed();
   }
 
-  /** Emits that a configuration cannot be used. */
+  /** Emits that a configuration is unusable. */
   refused(error: Error): void {
     this.#feed.happened({ type: 'config-failed', error });
   }
@@ -302,7 +300,7 @@ export class ServerManager implements Servers {
     if (!server.settings.lazy) this.#start(slot);
   }
 
-  /** Only processes wait for a place: an HTTP request costs this machine next to nothing. */
+  /** Only processes take a start slot: an HTTP request costs this machine next to nothing. */
   #start(slot: ManagedServer): void {
     if (!('command' in slot.settings.entry)) {
       void slot.use().catch(() => {});
@@ -311,7 +309,7 @@ export class ServerManager implements Servers {
     void this.#turns.run(() => this.#begun(slot));
   }
 
-  /** Starts it. Resolves once it is ready or has failed, or has had its place long enough. */
+  /** Starts a server. Resolves once it is ready, has failed, or has held its slot long enough. */
   #begun(slot: ManagedServer): Promise<void> {
     const { clock } = this.#host;
     return new Promise((resolve) => {
@@ -371,7 +369,7 @@ export class ServerManager implements Servers {
     return new Map(named);
   }
 
-  /** Calls back when everything is closed. */
+  /** Registers a callback for the manager's end. */
   atEnd(end: () => void): void {
     this.#ends.push(end);
   }
@@ -395,7 +393,7 @@ export class ServerManager implements Servers {
   }
 }
 
-/** Whether it is not ready but may become so. */
+/** True for a server that is not ready but may become so. */
 function isUnderway(state: ServerStatus['state']): boolean {
   return ['connecting', 'lost', 'backoff'].includes(state);
 }

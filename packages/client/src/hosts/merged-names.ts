@@ -1,12 +1,12 @@
 /**
- * The names of many servers' tools in one list.
+ * Names of many servers' tools in one list.
  *
- * A name survives a restart and does not depend on other tools, so that earlier parts of a
- * conversation stay correct and a prompt cache stays valid.
+ * A name is stable across restarts and independent of other tools, so that conversations stay
+ * correct and prompt caches valid.
  */
 import { createHash } from 'node:crypto';
 
-/** The tool names that model APIs accept. */
+/** Tool names accepted by model APIs. */
 const taken = /^[A-Za-z0-9_-]{1,64}$/;
 const longest = 64;
 const separator = '__';
@@ -15,15 +15,15 @@ const digits = 8;
 /** A tool and its server. */
 export interface OwnedTool {
   readonly server: string;
-  /** Its name at the server. */
+  /** Name of the tool at the server. */
   readonly tool: string;
 }
 
 /**
- * The name of one tool: `server__tool`, if model APIs accept it and it is unambiguous where the
- * server's name ends. Otherwise its allowed characters, with a digest of both names.
+ * Merged name of a tool: `server__tool`, if model APIs accept it and the server's part is
+ * unambiguous. Otherwise its allowed characters, with a digest of both names.
  *
- * @param round the number of earlier attempts, if another tool already has the name
+ * @param round number of earlier attempts, if another tool already has the name
  */
 export function mergedName({ server, tool }: OwnedTool, round = 0): string {
   const plain = `${server}${separator}${tool}`;
@@ -36,32 +36,32 @@ export function mergedName({ server, tool }: OwnedTool, round = 0): string {
   return `${readable(plain)}_${digest}`;
 }
 
-/** The readable part of a name, before its digest. */
+/** Readable part of a name, before its digest. */
 const readable = (plain: string): string =>
   plain.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longest - digits - 1);
 
-/** Whether a tool of this server could have this name in the merged list. */
+/** True if a tool of this server could have this merged name. */
 export function mayBeNamed(server: string, name: string): boolean {
   if (splitName(name)?.server === server) return true;
   return mayHaveDigest(name) && name.startsWith(readable(`${server}${separator}`));
 }
 
-/** Whether a name looks as if it has a digest: then it may spell out a server and yet be another tool's. */
+/** True if a name appears to end in a digest: its server part may then belong to another server. */
 export function mayHaveDigest(name: string): boolean {
   return new RegExp(`_[0-9a-f]{${digits}}$`).test(name);
 }
 
-/** The server and the tool in a name without a digest; undefined if it does not have this form. */
+/** Splits a name without a digest into server and tool; undefined for other forms. */
 export function splitName(name: string): OwnedTool | undefined {
   const at = name.indexOf(separator);
   if (at < 1 || at + separator.length >= name.length) return undefined;
   return { server: name.slice(0, at), tool: name.slice(at + separator.length) };
 }
 
-/** All tools by their names in the merged list, sorted by name. Duplicates are merged. */
+/** Merges all tools by name, sorted and without duplicates. */
 export function mergeTools<T extends OwnedTool>(tools: Iterable<T>): ReadonlyMap<string, T> {
   const named = new Map<string, T>();
-  // Plain names come first, so that a server cannot take another server's name with one that looks
+  // Plain names first, so that a server cannot take another server's name with one that looks
   // digested.
   const order = [...tools].sort(
     (a, b) => rank(a) - rank(b) || compare(a.server, b.server) || compare(a.tool, b.tool),
@@ -81,5 +81,5 @@ export function mergeTools<T extends OwnedTool>(tools: Iterable<T>): ReadonlyMap
 const rank = (tool: OwnedTool): number =>
   mergedName(tool) === `${tool.server}${separator}${tool.tool}` ? 0 : 1;
 
-/** By code units: the same in every locale. */
+/** Compares code units: the same in every locale. */
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -1,4 +1,4 @@
-/** One entry of an `mcpServers` file: its keys, their values, and the settings read from it. */
+/** Parses one entry of an `mcpServers` file into settings. */
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { closestMatch } from '../../../../src/protocol/suggestions.ts';
@@ -23,26 +23,26 @@ import { expand } from './variables.ts';
 import type { EnvironmentVariables } from './variables.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 
-/** A server's settings for the manager. */
+/** Settings of a server. */
 export interface ServerSettings {
   readonly entry: CommandEntry | UrlEntry;
-  /** How long a request may be unanswered, milliseconds. */
+  /** Request timeout, ms. */
   readonly timeoutMs?: number;
   readonly restart?: RestartOption;
-  /** The era that its server speaks; detected if undefined. */
+  /** Era of the server; detected if undefined. */
   readonly era?: Era;
-  /** Whether the server is started only at its first use. */
+  /** True if the server starts at its first use. */
   readonly lazy: boolean;
-  /** It is stopped after this time without a request, milliseconds; undefined: never. */
+  /** Idle time after which the server is stopped, ms; undefined: never. */
   readonly idleMs?: number;
   readonly tools: ToolFilter;
-  /** How a bridge before it keeps its processes, and what it repeats. */
+  /** Settings for a bridge: process sharing and retries. */
   readonly bridging: BridgingSettings;
-  /** The keys of other hosts, unread. */
+  /** Keys of other hosts, unparsed. */
   readonly others: JsonObject;
 }
 
-/** The settings of one server that only a bridge reads: see `BridgeOptions`, which has them too. */
+/** Settings used only by a bridge; see `BridgeOptions`. */
 export interface BridgingSettings {
   readonly share?: 'session' | 'shared' | 'pool';
   readonly poolSize?: number;
@@ -56,9 +56,9 @@ export interface BridgingSettings {
 /** A server of a configuration. */
 export type HostedServer =
   | { readonly kind: 'enabled'; readonly settings: ServerSettings }
-  /** Its entry is not checked further. */
+  /** The rest of its entry is not validated. */
   | { readonly kind: 'disabled' }
-  /** It cannot be started. */
+  /** The entry is unusable. */
   | { readonly kind: 'invalid'; readonly faults: readonly ConfigProblem[] };
 
 /** A server, with remarks for the author of its entry. */
@@ -73,7 +73,7 @@ const sharings = ['session', 'shared', 'pool'];
 const retries = ['never', 'reads'];
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-/** What a value must be, or each element of a list or an object. */
+/** Accepted values of a key, or of each element of a list or object. */
 interface Shape {
   readonly allowed: string;
   takes?(value: unknown): boolean;
@@ -146,7 +146,7 @@ const shapes: { readonly [key: string]: Shape } = {
   retry: oneOf(retries),
 };
 
-/** They are about processes. */
+/** Keys for launched servers only. */
 const ofLaunched = ['args', 'env', 'cwd', 'share', 'poolSize', 'maxProcesses'];
 
 const oauthShapes: { readonly [key: string]: Shape } = {
@@ -198,8 +198,7 @@ const restartShapes: { readonly [key: string]: Shape } = Object.fromEntries(
 );
 
 /**
- * The keys of other hosts: VS Code, Claude Code, Cursor, Cline, Windsurf, Gemini CLI, Codex,
- * LibreChat.
+ * Keys of other hosts: VS Code, Claude Code, Cursor, Cline, Windsurf, Gemini CLI, Codex, LibreChat.
  */
 const keysOfOthers = new Set(
   `alwaysAllow alwaysLoad auth authProviderType autoApprove description dev disabledTools displayName
@@ -212,7 +211,7 @@ const keysOfOthers = new Set(
 type Tell = (key: string | undefined, message: string) => void;
 
 /**
- * Reads one entry, and finds all of its faults at once.
+ * Parses one entry, and finds all of its faults at once.
  *
  * @param place the file and the server to name in faults
  */
@@ -254,7 +253,7 @@ export function readServer(
   return { server: { kind: 'enabled', settings }, remarks };
 }
 
-/** A copy with variables expanded in the values, not in the keys. */
+/** A copy with variables expanded in values, but not in keys. */
 function expanded(
   value: unknown,
   key: string,
@@ -279,7 +278,7 @@ function expanded(
   );
 }
 
-/** What is wrong with policies that are given in code, a line for each fault. */
+/** Faults of policies given in code, one line each. */
 export function faultsOfPolicies(policies: unknown): readonly string[] {
   const faults: string[] = [];
   const tell: Tell = (key, message) => faults.push(`${key}: ${message}`);
@@ -290,7 +289,7 @@ export function faultsOfPolicies(policies: unknown): readonly string[] {
 const isWord = (restart: unknown): boolean =>
   restart === undefined || typeof restart === 'boolean' || restart === 'none';
 
-/** Checks each field, then whether they fit together. */
+/** Checks each field, then their combination. */
 function checkRestart(restart: unknown, tell: Tell): void {
   let faults = 0;
   checkObject(restart, restartShapes, 'restart', (key, message) => {
@@ -299,7 +298,7 @@ function checkRestart(restart: unknown, tell: Tell): void {
   });
   if (faults > 0) return;
   try {
-    // Servers that are reached over HTTP have the same waits.
+    // Servers over HTTP accept the same delays.
     restartPolicyWith(restart as RestartOption, processRestart);
   } catch (error) {
     tell('restart', (error as RangeError).message);
@@ -307,8 +306,8 @@ function checkRestart(restart: unknown, tell: Tell): void {
 }
 
 /**
- * Checks a member that is an object. An unknown key is a fault: a filter or a limit without effect
- * would be dangerous.
+ * Checks an object member. Unknown keys are faults: a filter or limit without effect would be
+ * dangerous.
  */
 function checkObject(
   value: unknown,
@@ -352,21 +351,21 @@ function checkKeys(
   }
 }
 
-/** Hosts read different keys here. Those that we do not know have no effect, and get a remark. */
+/** Checks `oauth`. Hosts use different keys here; unknown ones have no effect and get a remark. */
 function checkLogin(oauth: unknown, { url }: JsonObject, tell: Tell, remark: Tell): void {
   if (oauth === undefined) return;
   if (!isJsonObject(oauth)) return tell('oauth', `${shownEntry('', oauth)} is not an object`);
   if (url === undefined) return tell('oauth', 'it has no meaning for a server with a "command"');
   checkKeys(oauth, oauthShapes, 'oauth.', tell);
   if (oauth['clientSecret'] !== undefined && oauth['clientId'] === undefined) {
-    tell('oauth.clientSecret', 'it is of no use without "clientId"');
+    tell('oauth.clientSecret', 'requires "clientId"');
   }
   for (const name of Object.keys(oauth).filter((each) => !Object.hasOwn(oauthShapes, each))) {
     remark(`oauth.${name}`, 'this key is not known, and has no effect');
   }
 }
 
-/** Checks whether it is launched or reached over HTTP, and whether the keys fit that. */
+/** Checks that the entry is either launched or reached over HTTP, and that its keys match. */
 function checkKind({ type, command, url, ...rest }: JsonObject, tell: Tell): void {
   if (command !== undefined && url !== undefined) {
     tell(undefined, 'it has both a "command" and a "url": remove one of them');
@@ -388,14 +387,14 @@ function checkKind({ type, command, url, ...rest }: JsonObject, tell: Tell): voi
   }
 }
 
-/** The keys that we read. */
+/** The known `oauth` keys. */
 function loginOf(oauth: unknown): object {
   if (!isJsonObject(oauth)) return {};
   const known = Object.entries(oauth).filter(([name]) => Object.hasOwn(oauthShapes, name));
   return known.length === 0 ? {} : { oauth: Object.fromEntries(known) };
 }
 
-/** The settings of a valid entry. */
+/** Settings of a valid entry. */
 function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
   const picked = (...keys: readonly string[]) =>
     Object.fromEntries(

@@ -1,32 +1,32 @@
 /**
- * The slot of one server among many: whether the configuration lets it run, whether it was asked
- * for, and whether it has a connection. The connection has a chart of its own.
+ * State of one server among many: enabled by the configuration, requested, connected. The
+ * connection has a chart of its own.
  */
 import { assign, setup } from 'xstate';
 import type { InputScope } from '../../../../src/machines/peer-ports.ts';
 
 export interface ServerSlotInput extends InputScope {
   /**
-   * `waiting`: it starts when its turn comes; `idle`: it starts with its first use. `disabled`: the
-   * configuration disables it; `faulty`: its entry cannot be used.
+   * `waiting`: queued to start; `idle`: starts at its first use. `disabled`: by the configuration;
+   * `faulty`: invalid entry.
    */
   readonly begins: 'waiting' | 'idle' | 'disabled' | 'faulty';
 }
 
 export type ServerSlotEvent =
-  /** Its turn to start has come, or its host wants a connection. */
+  /** The server's start slot is free, or the host wants a connection. */
   | { readonly type: 'server.use' }
   | { readonly type: 'connection.opened' }
-  /** The connection could not even be tried. */
+  /** The connection could not even be attempted. */
   | { readonly type: 'connection.refused'; readonly error: Error }
-  /** The connection was idle for too long, or its host has closed it. */
+  /** The connection was idle for too long, or the host closed it. */
   | { readonly type: 'connection.closed' }
-  /** Its host no longer wants it, or the configuration has changed. */
+  /** The host no longer needs the server, or the configuration changed. */
   | { readonly type: 'server.close' };
 
 export interface ServerSlotContext {
   readonly begins: ServerSlotInput['begins'];
-  /** Why there is no connection. */
+  /** Reason for having no connection. */
   readonly error: Error | undefined;
 }
 
@@ -56,18 +56,18 @@ export const serverSlotMachine = setup({
         { target: 'waiting' },
       ],
     },
-    disabled: { description: 'The configuration says that it must not run.' },
-    faulty: { description: 'Its entry in the configuration cannot be used.' },
+    disabled: { description: 'Disabled by the configuration.' },
+    faulty: { description: 'The entry in the configuration is invalid.' },
     idle: {
-      description: 'Nothing runs. Its next use starts it.',
+      description: 'Not running; the next use starts the server.',
       on: { 'server.use': 'opening' },
     },
     waiting: {
-      description: 'It is to be started, and others start before it.',
+      description: 'Queued to start.',
       on: { 'server.use': 'opening' },
     },
     opening: {
-      description: 'The connection is opened as soon as what ran before has ended.',
+      description: 'Opening the connection, after the previous one has ended.',
       on: {
         'connection.opened': 'open',
         'connection.refused': {
@@ -77,10 +77,10 @@ export const serverSlotMachine = setup({
       },
     },
     open: {
-      description: 'There is a connection. It knows where the server stands.',
+      description: 'The connection has a chart of its own.',
       on: { 'connection.closed': 'idle' },
     },
-    refused: { description: 'No connection could be made from its entry and the options.' },
-    closed: { description: 'It is closed for good.', type: 'final' },
+    refused: { description: 'The entry and options allow no connection.' },
+    closed: { description: 'Closed for good.', type: 'final' },
   },
 });

@@ -1,6 +1,6 @@
 /**
- * The lock of a host's servers: what each server and each of its tools was when a person allowed it.
- * It holds digests, and no text of a server but names.
+ * Lock file of a host's servers: records each server and its tools as approved by a person.
+ * Contains digests, and no server text except names.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -11,48 +11,48 @@ import { printableName } from '../../../../src/protocol/printable.ts';
 import type { ServerEntry } from '../connection/options.ts';
 import { configInvalid } from './config-problem.ts';
 
-/** What is locked of a tool, beside its name. */
+/** Locked parts of a tool, besides its name. */
 const parts = ['title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
 
-/** The sha256 digests of a tool's parts, as hex; it lacks the parts that are not here. */
+/** SHA-256 digests of a tool's parts, in hex. Absent parts are omitted. */
 export type LockedTool = { readonly [part in (typeof parts)[number]]?: string };
 
-/** A server as it was allowed. */
+/** A server as approved. */
 export interface LockedServer {
-  /** The program, if the server is launched. */
+  /** Program of a launched server. */
   readonly command?: string;
-  /** Without secrets that are known by their form. */
+  /** Arguments, with recognizable secrets redacted. */
   readonly args?: readonly string[];
-  /** Without user, password, query and fragment: they may be secret. */
+  /** URL without user, password, query and fragment, which may be secret. */
   readonly url?: string;
-  /** How it called itself. */
+  /** Name reported by the server. */
   readonly name: string;
-  /** Its own version, as it said. */
+  /** Version reported by the server. */
   readonly version: string;
-  /** By their names. */
+  /** Tools by name. */
   readonly tools: { readonly [name: string]: LockedTool };
 }
 
-/** The content of `mcp-lock.json`: servers by their names in the host's file. */
+/** Content of `mcp-lock.json`. */
 export interface ServersLock {
-  /** The version of the format. */
+  /** Version of the format. */
   readonly lockVersion: 1;
-  /** By their names in the file of the host. */
+  /** Servers by their names in the host's file. */
   readonly servers: { readonly [name: string]: LockedServer };
 }
 
-/** How a tool, or a server as a whole, is not what the lock says. */
+/** A difference between a server or tool and its lock. */
 export interface LockDifference {
   readonly kind: 'changed' | 'renamed' | 'new' | 'gone';
-  /** Undefined: the server. */
+  /** Undefined for the server itself. */
   readonly tool?: string;
-  /** What has changed; of a renamed tool, the name in the lock. */
+  /** Changed parts; for a renamed tool, its name in the lock. */
   readonly what: readonly string[];
 }
 
 const maxBytes = 16 * 1024 ** 2;
 
-/** The sha256 of a value's JSON, as hex. The order of members does not count. */
+/** SHA-256 of a value's JSON, in hex, independent of the order of members. */
 export function jsonDigest(value: unknown): string {
   const sorted = JSON.stringify(value, (_key, each: unknown) =>
     isJsonObject(each)
@@ -62,7 +62,7 @@ export function jsonDigest(value: unknown): string {
   return createHash('sha256').update(sorted).digest('hex');
 }
 
-/** A list is asked for often, and its items stay the same objects until it changes. */
+/** Lists are requested often, and their items stay the same objects until they change. */
 const digested = new WeakMap<JsonObject, LockedTool>();
 
 function lockedTool(tool: JsonObject): LockedTool {
@@ -74,7 +74,7 @@ function lockedTool(tool: JsonObject): LockedTool {
   return made;
 }
 
-/** Which server an entry names, without secrets. */
+/** Identity of a server entry, without secrets. */
 export function lockedEntry(entry: ServerEntry): Pick<LockedServer, 'command' | 'args' | 'url'> {
   if ('transport' in entry) return {};
   if ('command' in entry) {
@@ -84,7 +84,7 @@ export function lockedEntry(entry: ServerEntry): Pick<LockedServer, 'command' | 
   return { url: `${origin}${pathname}` };
 }
 
-/** A server as it is now. */
+/** Locks a server in its current state. */
 export function lockServer(
   entry: ServerEntry,
   { name, version }: { readonly name: string; readonly version: string },
@@ -96,28 +96,28 @@ export function lockServer(
   return { ...lockedEntry(entry), name, version, tools: Object.fromEntries(locked) };
 }
 
-/** The member of a table that a stranger's text names. */
+/** Looks up an untrusted name in a table, ignoring inherited members. */
 export const lockedIn = <T>(table: { readonly [name: string]: T }, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
-/** Which of these members are not the same in two objects. */
+/** Members that differ between two objects. */
 const unlike = (names: readonly string[], one: object, other: object): readonly string[] =>
   names.filter(
     (name) =>
       JSON.stringify((one as JsonObject)[name]) !== JSON.stringify((other as JsonObject)[name]),
   );
 
-/** What is started or reached in place of the server that was allowed; empty if it is the same. */
+/** Changed parts of a server entry; empty if unchanged. */
 export const entryChanges = (
   locked: LockedServer,
   entry: Pick<LockedServer, 'command' | 'args' | 'url'>,
 ): readonly string[] => unlike(['command', 'args', 'url'], locked, entry);
 
 /**
- * How tools differ from those that were allowed. A tool whose name is used twice has changed if one
- * of the two has.
+ * Differences between the tools and the lock. A tool whose name is used twice counts as changed if
+ * either differs.
  *
- * @param isWhole whether these are all tools of the server: only then is one gone or renamed
+ * @param isWhole true if these are all tools of the server: only then can one be gone or renamed
  */
 export function toolDifferences(
   locked: LockedServer['tools'],
@@ -149,7 +149,7 @@ export function toolDifferences(
   return [...found, ...gone];
 }
 
-/** How a server differs from what was allowed, itself first. */
+/** Differences between a server and the lock, the server itself first. */
 export function serverDifferences(
   locked: LockedServer | undefined,
   now: LockedServer | undefined,
@@ -162,7 +162,7 @@ export function serverDifferences(
   return what.length > 0 ? [{ kind: 'changed', what }, ...list] : list;
 }
 
-/** In words, such as `changed (description)`. */
+/** Formats a difference, such as `changed (description)`. */
 export function textOfDifference({ kind, what }: LockDifference): string {
   const names = what.map((each) => printableName(each)).join(', ');
   if (kind === 'renamed') return `renamed from ${names}`;
@@ -172,8 +172,8 @@ export function textOfDifference({ kind, what }: LockDifference): string {
 /**
  * Reads a lock file.
  *
- * @returns undefined if there is no such file
- * @throws {RuntimeError} CONFIG_INVALID: it cannot be read, or has another form
+ * @returns undefined if the file does not exist
+ * @throws {RuntimeError} CONFIG_INVALID: the file cannot be read, or is not a lock file
  */
 export async function readLockFile(file: string): Promise<ServersLock | undefined> {
   let text: string;
@@ -193,7 +193,7 @@ export async function readLockFile(file: string): Promise<ServersLock | undefine
     throw configInvalid([{ file, message: 'it is not JSON' }], error);
   }
   if (!isLock(value)) {
-    throw invalid('it is no lock of servers: write one with mcp-actors bridge lock');
+    throw invalid('it is not a lock file: create one with mcp-actors bridge lock');
   }
   return value;
 }
@@ -211,7 +211,7 @@ const isLock = (value: unknown): value is ServersLock =>
       isTable(server['tools'], (tool) => isTable(tool, (digest) => typeof digest === 'string')),
   );
 
-/** Writes a lock file: a reader sees the old one or the new one, and never a part. */
+/** Writes a lock file atomically. */
 export async function writeLockFile(file: string, lock: ServersLock): Promise<void> {
   const draft = `${file}.${randomUUID()}.tmp`;
   try {

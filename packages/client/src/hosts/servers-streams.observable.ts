@@ -1,21 +1,18 @@
-/** The events of many servers, as observables. */
+/** Events of many servers, as observables. */
 import { BehaviorSubject, Observable, Subject, Subscription } from 'rxjs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Connection } from '../connection/connection.ts';
 import type { MergedTool, ServersEvent } from './server-reports.ts';
 
-/** Both complete when the servers are closed, and never fail. */
+/** Observables of many servers. Both complete when the servers are closed, and never fail. */
 export interface ServersStreams {
-  /** The merged list of tools: first as it is known now, then whole after every change. */
+  /** The merged tool list: the current one, then the complete list after every change. */
   readonly tools$: Observable<readonly MergedTool[]>;
-  /**
-   * The events of every connection. Events before the first listener are kept for it, up to a
-   * bound.
-   */
+  /** Events of every connection. Events before the first listener are buffered, up to a limit. */
   readonly events$: Observable<ServersEvent>;
 }
 
-/** Feeds the streams. */
+/** Sources of the streams. */
 export class ServersFeed implements ServersStreams {
   readonly tools$: Observable<readonly MergedTool[]>;
   readonly events$: Observable<ServersEvent>;
@@ -23,7 +20,7 @@ export class ServersFeed implements ServersStreams {
   readonly #opened = new Subject<Connection>();
   readonly #own = new Subject<ServersEvent>();
 
-  /** @param connections the present connections */
+  /** @param connections the current connections */
   constructor(connections: () => Iterable<Connection>) {
     this.tools$ = this.#tools.asObservable();
     this.events$ = new Observable((subscriber) => {
@@ -39,7 +36,7 @@ export class ServersFeed implements ServersStreams {
     });
   }
 
-  /** The merged list as it was emitted last. */
+  /** The last emitted tool list. */
   get tools(): readonly MergedTool[] {
     return this.#tools.value;
   }

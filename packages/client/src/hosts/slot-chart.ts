@@ -1,6 +1,6 @@
 /**
- * The chart of a server's slot, as watchers see it: along with its connection, or alone if the
- * server is idle, disabled, or failed before it had a connection.
+ * Chart of a server slot for watchers: next to its connection, or alone if the server is idle,
+ * disabled, or failed before connecting.
  */
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
@@ -28,7 +28,7 @@ export class SlotChart {
     return this.#actor.getSnapshot().value;
   }
 
-  /** Why there is no connection, once it was refused. */
+  /** Reason for having no connection, after a refusal. */
   get error(): Error | undefined {
     return this.#actor.getSnapshot().context.error;
   }
@@ -37,7 +37,7 @@ export class SlotChart {
     this.#actor.send(event);
   }
 
-  /** The same watchers, to whom this chart is shown as one of the connection. */
+  /** Wraps watchers so that they see this chart as one of the connection's. */
   shownTo(
     watchers: readonly ConnectionWatcher[],
     id: string | undefined,
@@ -60,7 +60,7 @@ export class SlotChart {
     return watchers.map((watch) => (watched) => watch(beside(watched)));
   }
 
-  /** The server as watchers see it without a connection. */
+  /** Watched view of the server without a connection. */
   alone(
     { id, name, clock }: { readonly id: string; readonly name: string; readonly clock: Clock },
     status: () => { readonly status: ServerStatus; readonly since: number },
@@ -106,14 +106,14 @@ interface Shown {
   end(): void;
 }
 
-/** The servers that are shown without a connection. */
+/** Servers shown to watchers without a connection. */
 export class UnconnectedServers {
   readonly #shown = new Map<string, Shown>();
   readonly #watchers: readonly ConnectionWatcher[];
   readonly #clock: Clock;
   readonly #chartOf: (name: string, status: ServerStatus) => SlotChart;
 
-  /** @param chartOf the chart of the server of this name */
+  /** @param chartOf returns the chart of the named server */
   constructor(
     watchers: readonly ConnectionWatcher[],
     clock: Clock,
@@ -124,7 +124,7 @@ export class UnconnectedServers {
     this.#chartOf = chartOf;
   }
 
-  /** Takes the status of all servers without a connection. */
+  /** Updates the status of all servers without a connection. */
   show(servers: ReadonlyMap<string, ServerStatus>): void {
     if (this.#watchers.length === 0) return;
     for (const name of this.#shown.keys()) if (!servers.has(name)) this.take(name);
@@ -137,7 +137,7 @@ export class UnconnectedServers {
     }
   }
 
-  /** The server has a connection now, which takes over the id under which the server was shown. */
+  /** Hands the id of a shown server to its new connection. */
   take(name: string): string | undefined {
     const shown = this.#shown.get(name);
     this.#shown.delete(name);

@@ -1,42 +1,42 @@
-/** Which tools of a server are offered, which of them a person is asked about, and how often they may be called. */
+/** Tool policies: filters, confirmation by a person, and rate limits. */
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 
-/** Which of a server's tools are in the merged list. `*` in a name stands for any text. */
+/** Filter of a server's tools in the merged list. `*` in a name matches any text. */
 export interface ToolFilter {
-  /** All by default. */
+  /** Default: all. */
   readonly allow?: readonly string[];
   /** Takes precedence over `allow`. */
   readonly deny?: readonly string[];
 }
 
 /**
- * What clients of a bridge may do with tools. A pattern is a name in which `*` stands for any text, or
- * an annotation: `@readOnly`, `@destructive`, `@idempotent`, `@openWorld`. Annotations are what the
- * server says of its tools; without them the protocol's defaults hold, so that a tool is destructive
- * until it says otherwise.
+ * Policies for tools behind a bridge. A pattern is a name in which `*` matches any text, or an
+ * annotation: `@readOnly`, `@destructive`, `@idempotent`, `@openWorld`. Annotations are the
+ * server's claims about its tools; the protocol's defaults apply without them, so a tool counts as
+ * destructive unless it claims otherwise.
  */
 export interface ToolPolicies {
-  /** Only these tools are offered; all by default. */
+  /** Only these tools are offered. Default: all. */
   readonly allow?: readonly string[];
-  /** These tools are not offered, even if they are allowed. */
+  /** Tools that are never offered; takes precedence over `allow`. */
   readonly deny?: readonly string[];
-  /** A person is asked before each call of these tools, in a form that the host shows. */
+  /** Tools whose calls a person must confirm, in a form shown by the host. */
   readonly ask?: readonly string[];
   /**
-   * How often each principal may call each tool that fits the pattern: `{ 'search*': '10/min' }`. The
-   * units are `s`, `min`, `h` and `day`. So many calls may come at once.
+   * Rate limit per principal and tool, by pattern: `{ 'search*': '10/min' }`. Units: `s`, `min`,
+   * `h` and `day`. The full number may be used in one burst.
    */
   readonly rate?: { readonly [pattern: string]: string };
 }
 
-/** So many calls in a time. */
+/** A rate limit: calls per period. */
 export interface Rate {
   readonly calls: number;
   readonly perMs: number;
 }
 
-/** A longer pattern is refused. */
+/** Maximum pattern length. */
 const maxPatternLength = 256;
 
 const annotations: {
@@ -50,27 +50,27 @@ const annotations: {
   '@openWorld': ({ openWorldHint }) => openWorldHint !== false,
 };
 
-/** What a pattern must be. */
+/** Accepted patterns, for messages. */
 export const patternWords = `a name of at most ${maxPatternLength} characters, in which * stands for any text, or one of ${Object.keys(annotations).join(', ')}`;
 
-/** Whether this is a pattern of policies. */
+/** True for a valid policy pattern. */
 export const isPattern = (value: unknown): value is string =>
   typeof value === 'string' &&
   value !== '' &&
   value.length <= maxPatternLength &&
   (!isAnnotation(value) || Object.hasOwn(annotations, value));
 
-/** Whether a pattern is about what a server says of its tool. No tool has such a name. */
+/** True for an annotation pattern. No tool has such a name. */
 export const isAnnotation = (pattern: string): boolean => pattern.startsWith('@');
 
-/** Whether a tool fits a pattern. */
+/** True if a tool matches a pattern. */
 export function fitsTool(pattern: string, name: string, tool: JsonObject | undefined): boolean {
   if (!isAnnotation(pattern)) return fitsStars(pattern, name);
   const hints = tool?.['annotations'];
   return annotations[pattern]?.(isJsonObject(hints) ? hints : {}) === true;
 }
 
-/** What a rate must be. */
+/** Accepted rates, for messages. */
 export const rateWords = 'a number of calls in a time, such as 5/s, 10/min, 100/h or 1000/day';
 
 const units: { readonly [unit: string]: number } = {
@@ -80,22 +80,22 @@ const units: { readonly [unit: string]: number } = {
   day: 86_400_000,
 };
 
-/** Reads a rate; undefined if it is malformed. */
+/** Parses a rate; undefined if malformed. */
 export function readRate(text: unknown): Rate | undefined {
   const [, calls, unit = ''] = /^([1-9]\d{0,8})\/(s|min|h|day)$/.exec(String(text)) ?? [];
   const perMs = units[unit];
   return perMs === undefined ? undefined : { calls: Number(calls), perMs };
 }
 
-/** Whether a tool is in the merged list. */
+/** True if a tool passes the filter. */
 export function isAllowed(tool: string, { allow, deny = [] }: ToolFilter): boolean {
   const fits = (pattern: string): boolean => fitsStars(pattern, tool);
   return (allow === undefined || allow.some(fits)) && !deny.some(fits);
 }
 
 /**
- * Whether a name matches a pattern with stars. The server chooses the name, so the cost is bounded:
- * each part between stars is searched once, from the end of the last one.
+ * Matches a name against a pattern with stars. The server chooses the name, so the cost is bounded:
+ * each part between stars is searched once, from the end of the previous one.
  */
 function fitsStars(pattern: string, name: string): boolean {
   const [first = '', ...parts] = pattern.split('*');

@@ -1,6 +1,6 @@
 /**
- * Finds the server of a tool's name while some servers have not listed their tools. Waits only for
- * servers that could have it, and only until one does.
+ * Finds the server of a tool name while some tool lists are pending. Waits only for servers that
+ * could have the tool, and only until one does.
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { waitFor } from '../../../../src/actors/waiting.ts';
@@ -18,53 +18,52 @@ import type { ManagedServer } from './managed-server.ts';
 export interface SearchedServers {
   readonly clock: Clock;
   readonly slots: ReadonlyMap<string, ManagedServer>;
-  /** The merged list as it is known now. */
+  /** The current merged tool list. */
   merged(): ReadonlyMap<string, MergedTool>;
 }
 
-/** The state of a search. */
+/** Intermediate result of a search. */
 interface Finding {
-  /** The tools found so far. */
+  /** Tools found so far. */
   readonly found: readonly FoundTool[];
-  /** The servers whose lists are still to come and could change that. */
+  /** Servers whose pending lists could change the result. */
   readonly late: readonly ManagedServer[];
 }
 
 /**
- * How long to wait for other servers once one has the tool, milliseconds, if the name does not say
- * which server: they may have one of that name too.
+ * Extra wait for servers with a tool of the same name, ms, if the name does not include a server.
  */
 const namesakeMs = 1000;
 
 export class ToolSearch {
   readonly #servers: SearchedServers;
-  /** Searches that wait for a change. */
+  /** Pending searches. */
   readonly #looks = new Set<() => void>();
-  /** Ends the waits when everything is closed. */
+  /** Aborts the waits when everything is closed. */
   readonly #end = new AbortController();
 
   constructor(servers: SearchedServers) {
     this.#servers = servers;
   }
 
-  /** Something new is known. */
+  /** Re-evaluates pending searches. */
   changed(): void {
     for (const look of [...this.#looks]) look();
   }
 
-  /** All servers are closed. */
+  /** Ends all searches. */
   end(): void {
     this.#end.abort();
     this.changed();
   }
 
-  /** The owner of a name in the merged list, if it is known without waiting. */
+  /** The owner of a merged name, if known without waiting. */
   ownerNow(name: string): FoundTool | undefined {
     const { found, late } = this.#owners(name);
     return late.length === 0 ? found[0] : undefined;
   }
 
-  /** The tool with this name in the merged list; undefined if no server has it. */
+  /** The tool with this merged name; undefined if no server has it. */
   async owner(name: string, options: HostRequestOptions): Promise<FoundTool | undefined> {
     const { found } = await this.#settled(() => this.#owners(name), name, options);
     return found[0];
@@ -82,10 +81,7 @@ export class ToolSearch {
     return this.#until(look, times, ({ resolve }) => resolve(this.#named(name).found));
   }
 
-  /**
-   * Searches a name of the merged list. If it spells out a server, that server gets the call
-   * without its list.
-   */
+  /** Searches a merged name. If it includes a server, that server gets the call without a list. */
   #owners(name: string): Finding {
     const { slots } = this.#servers;
     const listed = this.#servers.merged().get(name);
@@ -98,8 +94,8 @@ export class ToolSearch {
   }
 
   /**
-   * Searches a name of the merged list, or a tool's own name. Cached tools are not enough: this
-   * waits for the server's own list.
+   * Searches a merged name or a tool's own name. Cached tools are not enough: waits for the
+   * server's own list.
    */
   #named(name: string): Finding {
     const merged = this.#servers.merged();
@@ -115,7 +111,7 @@ export class ToolSearch {
     return { found: own.map(foundAs), late: due };
   }
 
-  /** The tool that a name spells out, unless its server's list does not have it. */
+  /** The tool that a name spells out, unless its server's list lacks it. */
   #speltOut(name: string): FoundTool | undefined {
     const split = splitName(name);
     const slot = split && this.#servers.slots.get(split.server);
@@ -126,12 +122,12 @@ export class ToolSearch {
     return isWhole ? undefined : { ...split, listed: undefined };
   }
 
-  /** The result once no more lists are due, or one server says that it has the tool. */
+  /** Waits until no more lists are pending, or one server has the tool. */
   #settled(find: () => Finding, name: string, options: HostRequestOptions): Promise<Finding> {
     const { timeoutMs = defaultConnectionLimits.requestTimeoutMs, signal, whenAway } = options;
     const look = (): Finding => {
       const { found, late } = find();
-      // Idle servers are started for their lists, as they are for the merged list.
+      // Idle servers are started for their lists, as for the merged list.
       for (const slot of late) {
         if (['idle', 'closed'].includes(slot.status.state)) void slot.use().catch(() => {});
       }
@@ -142,7 +138,7 @@ export class ToolSearch {
       const { found, late } = look();
       if (found.length > 0) return resolve({ found, late: [] });
       const who = late.map((slot) => `${slot.name} (${slot.status.state})`).join(', ');
-      const message = `Nobody was known to have the tool ${quoted(name)} within ${timeoutMs} ms. These have not said what they have: ${who}`;
+      const message = `No server listed the tool ${quoted(name)} within ${timeoutMs} ms. Lists still pending: ${who}`;
       reject(new RuntimeError('REQUEST_TIMEOUT', message));
     };
     const over = (): Finding | undefined => {
@@ -152,7 +148,7 @@ export class ToolSearch {
     return this.#until(over, { timeoutMs, signal }, overdue);
   }
 
-  /** Searches after each change until there is a result. */
+  /** Repeats the search after each change until there is a result. */
   #until<T>(
     look: () => T | undefined,
     { timeoutMs, signal }: { readonly timeoutMs: number } & Pick<HostRequestOptions, 'signal'>,

@@ -1,6 +1,6 @@
 /**
- * The tools that servers listed in their last run, on disk, for servers that are still starting.
- * The cache is optional: a file that cannot be read or written counts as absent.
+ * Disk cache of the tools that servers listed in their last run, for servers that are still
+ * starting. The cache is optional: unreadable or unwritable files count as absent.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -12,30 +12,30 @@ import type { ServerSettings } from './server-entry.ts';
 import { jsonDigest } from './servers-lock.ts';
 import type { EnvironmentVariables } from './variables.ts';
 
-/** Longer lists are not cached. */
+/** Maximum size of a cached list. */
 const maxBytes = 4 * 1024 ** 2;
-/** If there are more, the oldest are removed. */
+/** Maximum number of files; the oldest are removed. */
 const maxFiles = 256;
 
-/** A server's tools, and when it listed them. */
+/** A server's tools, with the time of the list. */
 export interface CachedTools {
   readonly tools: readonly (JsonObject & { readonly name: string })[];
-  /** When the server listed them, ISO 8601. */
+  /** Time of the list, ISO 8601. */
   readonly date: string;
 }
 
-/** The key of cached tools: how their server is launched or reached, and by whom. */
+/** Cache key: the server's entry and the caller. */
 export interface ToolsOwner {
   readonly entry: ServerSettings['entry'];
-  /** The host's identity as the server sees it, if the entry alone does not decide it. */
+  /** The host's identity as the server sees it, if the entry alone does not determine it. */
   readonly caller: string;
 }
 
-/** Servers' tools. One caller never gets the tools of another. */
+/** Cache of servers' tools. Callers never see each other's tools. */
 export interface ToolsCache {
-  /** Resolves to undefined if there are no readable ones. */
+  /** Resolves to undefined if no readable tools are cached. */
   read(owner: ToolsOwner): Promise<CachedTools | undefined>;
-  /** Replaces them. Resolves to whether they could be written. */
+  /** Replaces the tools. Resolves to false if they could not be written. */
   write(owner: ToolsOwner, tools: CachedTools): Promise<boolean>;
 }
 
@@ -53,8 +53,8 @@ export function defaultCacheFolder(
 }
 
 /**
- * A cache in a folder of mode 0700, with a file of mode 0600 for each server and caller. A file's
- * name is a digest of both, so it shows neither a command nor a secret.
+ * A cache in a folder of mode 0700, with a file of mode 0600 per server and caller. File names are
+ * digests of both, so they reveal neither commands nor secrets.
  */
 export function toolsCache(folder: string): ToolsCache {
   const pathOf = ({ entry, caller }: ToolsOwner) =>
@@ -80,7 +80,7 @@ export function toolsCache(folder: string): ToolsCache {
   };
 }
 
-/** The file may come from someone else, or from another version. */
+/** Parses a cached file, which may be forged or of another version. */
 function parse(text: string): CachedTools | undefined {
   let value: unknown;
   try {

@@ -1,19 +1,19 @@
-/** Environment variables in the texts of a configuration. */
+/** Expands environment variables in a configuration. */
 
-/** The source of variables, such as `process.env`. */
+/** Source of variables, such as `process.env`. */
 export type EnvironmentVariables = { readonly [name: string]: string | undefined };
 
 export type Expansion =
   | { readonly ok: true; readonly text: string }
-  /** Which variables are missing, and what to do. Contains no values. */
+  /** Missing variables, with advice. Contains no values. */
   | { readonly ok: false; readonly problem: string };
 
 const place = /(\$?)\$\{([^}]*)\}/g;
 const named = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/s;
 
 /**
- * Puts variables into a text: `${NAME}`, and `${NAME:-default}` for one that is unset or empty.
- * `${env:NAME}` is the same as `${NAME}`, and `$${…}` stands for the text `${…}`.
+ * Expands `${NAME}`, and `${NAME:-default}` for a variable that is unset or empty. `${env:NAME}`
+ * equals `${NAME}`, and `$${…}` is an escaped `${…}`.
  */
 export function expand(text: string, environment: EnvironmentVariables): Expansion {
   const problems: string[] = [];

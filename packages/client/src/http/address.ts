@@ -1,42 +1,42 @@
-/** The address of a server over HTTP, checked before anything is sent. */
+/** Validates the address of a server over HTTP before anything is sent. */
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import { quoted } from '../../../../src/protocol/printable.ts';
 
-/** A server that is reached over HTTP. */
+/** A server reached over HTTP. */
 export interface HttpEntry {
-  /** `sse`: the transport of 2024-11-05. By default Streamable HTTP, with `sse` as the fallback. */
+  /** `sse`: the transport of 2024-11-05. Default: Streamable HTTP, with `sse` as the fallback. */
   readonly type?: 'http' | 'streamable-http' | 'sse';
   readonly url: string;
   /** Sent with each request to the URL's origin, and to no other. */
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** A checked entry. */
+/** A validated entry. */
 export interface HttpAddress {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Which transport is tried first. */
+  /** Transport to try first. */
   readonly transport: 'streamable' | 'sse';
 }
 
 /**
- * Checks an entry.
+ * Validates an entry.
  *
- * @param allowInsecure whether `http:` is allowed beyond loopback
- * @throws {RuntimeError} CONFIG_INVALID: names what is wrong, never a header's value
+ * @param allowInsecure allows `http:` beyond loopback
+ * @throws {RuntimeError} CONFIG_INVALID: names the problem, never a header's value
  */
 export function addressOf(entry: HttpEntry, allowInsecure = false): HttpAddress {
   const url = urlOf(entry.url);
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(entry.headers ?? {})) {
     if (!isHeader(name, value)) {
-      throw invalid(`headers: ${quoted(name)} cannot be sent: its name or its value is no header`);
+      throw invalid(`headers: ${quoted(name)} must be a valid HTTP header name and value`);
     }
     headers[name.toLowerCase()] = value;
   }
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
     throw invalid(
-      `url: ${placeOf(url)} is not encrypted. Use https:, or set allowInsecure if nobody else is on the way`,
+      `url: ${placeOf(url)} is not encrypted: use https:, or set allowInsecure on a trusted network`,
     );
   }
   return { url, headers, transport: entry.type === 'sse' ? 'sse' : 'streamable' };
@@ -44,14 +44,14 @@ export function addressOf(entry: HttpEntry, allowInsecure = false): HttpAddress 
 
 function urlOf(text: unknown): URL {
   if (typeof text !== 'string' || !URL.canParse(text)) {
-    throw invalid(`url: must be an absolute URL, this is ${quoted(String(text))}`);
+    throw invalid(`url: must be an absolute URL, got ${quoted(String(text))}`);
   }
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw invalid(`url: must begin with https: or http:, this one begins with ${url.protocol}`);
+    throw invalid(`url: must use https: or http:, got ${url.protocol}`);
   }
   if (url.username || url.password) {
-    throw invalid('url: must be without user and password; a header can hold them');
+    throw invalid('url: must not contain a user or password; use a header');
   }
   url.hash = '';
   return url;
@@ -71,7 +71,7 @@ function isLoopback(hostname: string): boolean {
   return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** A URL for an error: without its query, where secrets may be. */
+/** URL for error messages: without its query, which may contain secrets. */
 export function placeOf({ origin, pathname }: URL): string {
   return origin + pathname;
 }

@@ -1,6 +1,6 @@
 /**
- * What a host's HTTP channel needs from its authorization. How logins are obtained, stored and
- * renewed is not known in this folder.
+ * Interface between an HTTP channel and its authorization, which obtains, stores and refreshes
+ * logins.
  *
  * @see MCP 2025-11-25, basic/authorization
  */
@@ -11,66 +11,65 @@ import { redactText } from '../../../diagnostics/src/redaction.ts';
 import { printable, quoted } from '../../../../src/protocol/printable.ts';
 import type { AskPerson } from '../channel/channel-kind.ts';
 
-/** An answer that demands a login, or one with more rights. */
+/** A response that requires a login, or one with more rights. */
 export interface Challenge {
-  /** 401: there is no login, or it is no longer valid. 403: it does not allow this. */
+  /** 401: the login is missing or expired. 403: it lacks permission. */
   readonly status: 401 | 403;
-  /** The `WWW-Authenticate` of the answer, whole; undefined if it has none. */
+  /** Complete `WWW-Authenticate` header of the response; undefined if absent. */
   readonly wwwAuthenticate: string | undefined;
-  /** The URL of the request. */
+  /** URL of the request. */
   readonly url: string;
-  /** The `headers` of the refused request: there may be another token by now. */
+  /** Headers of the rejected request: a newer token may exist by now. */
   readonly sent: Readonly<Record<string, string>>;
-  /** How often this request was sent again because of `retry`. 0: its first refusal. */
+  /** Number of resends because of `retry`; 0 for the first rejection. */
   readonly retries: number;
-  /** Ends the waiting of this request. The login goes on for the others. */
+  /** Ends this request's wait. The login continues for the others. */
   readonly signal?: AbortSignal;
 }
 
-/** What to do with a refused request. */
+/** Reaction to a rejected request. */
 export type ChallengeOutcome =
-  /** Send it again, with new `headers`. If it is refused again, ask again. */
+  /** Resend with new `headers`; ask again if rejected again. */
   | { readonly kind: 'retry' }
-  /** It fails with `UNAUTHORIZED`, and so does a connection that needs it. */
+  /** Fails with `UNAUTHORIZED`, as does a connection that depends on it. */
   | { readonly kind: 'refused'; readonly error: Error }
   /**
-   * No login could be obtained or renewed, because a server was unreachable. It may be reachable a
-   * moment later.
+   * No login could be obtained or refreshed because a server was unreachable. A retry may succeed.
    */
   | { readonly kind: 'unreachable'; readonly error: Error };
 
-/** The authorization of one connection. */
+/** Authorization of one connection. */
 export interface HttpAuthorization {
-  /** Its chart, for watchers of the connection. */
+  /** The login chart, for watchers of the connection. */
   readonly machine?: MachineActor;
   /**
-   * Who is logged in, as an opaque text that changes if it may be someone else. Undefined without a
-   * login. It belongs to the headers that were returned last.
+   * Opaque identity of the logged-in party, which changes if a different one may be logged in.
+   * Undefined without a login. Matches the headers returned last.
    */
   readonly holder?: string | undefined;
   /**
-   * The headers of a request to this URL: empty without a login, and for a URL of another origin.
-   * They override those of the server's entry. If this throws, the request fails.
+   * Headers of a request to this URL, overriding those of the server's entry. Empty without a
+   * login, and for another origin. If this throws, the request fails.
    */
   headers(url: string): Promise<Record<string, string>> | Record<string, string>;
   /**
-   * Called when a request was refused without a login. The request waits for the outcome. If
-   * several are refused at once, each calls this, and they share one login.
+   * Called for a request rejected for lack of a login. The request waits for the outcome. Requests
+   * rejected at the same time share one login.
    *
    * @throws the signal's reason
    */
   challenged(challenge: Challenge): Promise<ChallengeOutcome>;
-  /** A channel is opened: a login that was refused before may be tried again. */
+  /** A channel opened: a previously refused login may be retried. */
   begin(): void;
   /**
-   * The channel is closed. A running login is ended, and no other begins until `begin`; an existing
+   * The channel closed. Aborts a running login, and starts no other until `begin`; an existing
    * token is still sent.
    */
   close(): void;
 }
 
 /**
- * Tracks who sends the requests of one connection, over all its channels.
+ * Tracks the identity behind a connection's requests, across its channels.
  *
  * @see MCP 2026-07-28, server/utilities/caching, "Cache Scope Field"
  */
@@ -78,8 +77,9 @@ export class LoginWatch {
   #last: { readonly holder: string | undefined; readonly uses: 'one' | 'many' } | undefined;
 
   /**
-   * Notes who sends a request. Returns whether it may be someone other than the sender of earlier
-   * requests. A login that served only one request says nothing: some hosts make a token for each.
+   * Records the identity behind a request. Returns true if it may differ from that of earlier
+   * requests. An identity that served only one request is ignored: some hosts create a token per
+   * request.
    */
   changesTo(holder: string | undefined): boolean {
     const last = this.#last;
@@ -89,15 +89,15 @@ export class LoginWatch {
   }
 }
 
-/** The connection that an authorization is for. */
+/** The connection that an authorization serves. */
 export interface AuthorizedScope {
   readonly asked: AskPerson;
-  /** Its watchers see the login too. */
+  /** Scope whose watchers see the login too. */
   readonly observed: ObservedScope;
   readonly clock: Clock;
 }
 
-/** Makes the authorization of one connection. */
+/** Creates the authorization of one connection. */
 export type MakeAuthorization = (scope: AuthorizedScope) => HttpAuthorization;
 
 type Parameters = { readonly [name: string]: string | undefined };
@@ -107,11 +107,11 @@ const parameter = new RegExp(
   String.raw`(${token})[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|(${token}))`,
   'y',
 );
-/** A scheme, and the credentials that some have instead of parameters. */
+/** A scheme, and the credentials that some schemes have instead of parameters. */
 const scheme = new RegExp(String.raw`(${token})(?:[ \t]+[\w.~+/-]+=*(?=[ \t]*(?:,|$)))?`, 'y');
 
 /**
- * The parameters of the challenge for a bearer token; undefined if there is none.
+ * Parameters of the bearer challenge; undefined if there is none.
  *
  * @see RFC 9110, section 11.6.1
  */
@@ -137,12 +137,12 @@ export function bearerChallenge(wwwAuthenticate = ''): Parameters | undefined {
   return bearers.find((each) => 'resource_metadata' in each) ?? bearers[0];
 }
 
-/** How many characters of a challenge are read. */
+/** Maximum parsed length of a challenge, characters. */
 const readOfChallenge = 4096;
 
 /**
- * Reads a challenge. For a person: the error and its description in parentheses after a space, or
- * an empty text. Also the scope that it demands.
+ * Extracts the required scope of a challenge, and its error with description, in parentheses after
+ * a space, or an empty text.
  *
  * @see RFC 6750, section 3
  */
@@ -157,7 +157,7 @@ export function challengeWords(wwwAuthenticate = ''): {
   return { said: parts === '' ? '' : ` (${parts})`, scope: scope === '' ? undefined : scope };
 }
 
-/** The error of a request that was refused without any login. */
+/** Reason for a request rejected without any login. */
 export function whyRefused(
   status: 401 | 403,
   wwwAuthenticate: string | undefined,
@@ -167,11 +167,11 @@ export function whyRefused(
   const allow = 'set "auth" (--login of the command)';
   if (status === 403) {
     const lacking = scope === undefined ? 'a scope' : `the scope ${quoted(scope)}`;
-    return `the token that it was sent lacks ${lacking}${said}. Send one that has it, or ${allow}`;
+    return `the token lacks ${lacking}${said}. Send a token with it, or ${allow}`;
   }
   if (sent === 'a token') {
-    return `it does not take the "Authorization" that its entry has${said}. Give another one, or none and ${allow}`;
+    return `it rejected the configured "Authorization" header${said}. Change it, or remove it and ${allow}`;
   }
   const which = scope === undefined ? '' : ` with the scope ${quoted(scope)}`;
-  return `it wants a login${which}, and there is none for it${said}: ${allow}`;
+  return `it requires a login${which}${said}: ${allow}`;
 }

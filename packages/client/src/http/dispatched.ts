@@ -7,15 +7,15 @@ import { quoted } from '../../../../src/protocol/printable.ts';
 import type { BodyPiece, BodyReader, HttpRequest, HttpResponse, SendRequest } from './response.ts';
 
 /**
- * The layer that sends requests beneath `fetch`: an `Agent`, a `ProxyAgent` or the
- * `getGlobalDispatcher()` of the package `undici`, version 6 or later.
+ * Transport layer beneath `fetch`: an `Agent`, a `ProxyAgent` or the `getGlobalDispatcher()` of the
+ * package `undici`, version 6 or later.
  */
 export interface HttpDispatcher {
   /** Sends a request, and calls the handler as it proceeds. */
   dispatch(request: object, handler: object): unknown;
 }
 
-/** The part of undici's `DispatchController` that is used here. */
+/** The part of undici's `DispatchController` used here. */
 interface DispatchController {
   abort(reason: Error): void;
   pause(): void;
@@ -24,7 +24,7 @@ interface DispatchController {
 
 type HeaderObject = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Names and values in turn, or by name. */
+/** Alternating names and values, or values by name. */
 type ResponseHeaders = readonly RawText[] | HeaderObject;
 
 interface RawText {
@@ -36,10 +36,10 @@ function isRaw(headers: ResponseHeaders): headers is readonly RawText[] {
   return Array.isArray(headers);
 }
 
-/** How much of an unread body is buffered, bytes; after that its connection waits. */
+/** Maximum buffered bytes of an unread body, before its connection is paused. */
 const maxUnread = 64 * 1024;
 
-/** The same as `fetch` sends. */
+/** Default headers of `fetch`. */
 const ownHeaders = { 'user-agent': 'node', 'accept-encoding': 'gzip, deflate' };
 
 /** Sends through the host's dispatcher. */
@@ -50,7 +50,7 @@ export function sendingByDispatcher(dispatcher: HttpDispatcher): SendRequest {
     });
 }
 
-/** One request, its answer and the answer's body. */
+/** One request with its response and body. */
 class DispatchedRequest implements HttpResponse, BodyReader {
   status = 0;
   readonly #request: HttpRequest;
@@ -85,8 +85,6 @@ class DispatchedRequest implements HttpResponse, BodyReader {
     dispatcher.dispatch({ origin: url.origin, path, method, headers: sent, body }, this);
   }
 
-  // The response.
-
   header(name: string): string | undefined {
     const headers = this.#headers;
     if (!isRaw(headers)) {
@@ -109,8 +107,6 @@ class DispatchedRequest implements HttpResponse, BodyReader {
     return (this.#body = coding === undefined ? this : decoded(this, coding));
   }
 
-  // The response's body.
-
   read(): Promise<BodyPiece> {
     const value = this.#pieces.shift();
     if (value) {
@@ -128,11 +124,11 @@ class DispatchedRequest implements HttpResponse, BodyReader {
 
   cancel(): Promise<void> {
     this.#pieces = [];
-    this.#break('cancelled', new Error('Nobody reads the rest'));
+    this.#break('cancelled', new Error('The rest of the body is not needed'));
     return Promise.resolve();
   }
 
-  // The callbacks of undici 7 and later.
+  // Callbacks of undici 7 and later.
 
   onRequestStart(controller: DispatchController): void {
     this.onConnect((reason) => controller.abort(reason));
@@ -154,7 +150,7 @@ class DispatchedRequest implements HttpResponse, BodyReader {
     this.onError(error);
   }
 
-  // The callbacks of undici 6, which is built into Node 20 and 22.
+  // Callbacks of undici 6, built into Node 20 and 22.
 
   onConnect(abort: (reason: Error) => void): void {
     this.#end = abort;
@@ -190,7 +186,7 @@ class DispatchedRequest implements HttpResponse, BodyReader {
   }
 
   onError(cause: Error): void {
-    this.#break('broken', new Error('The exchange was ended', { cause }));
+    this.#break('broken', new Error('The connection ended', { cause }));
   }
 
   readonly #aborted = (): void => {
@@ -198,7 +194,7 @@ class DispatchedRequest implements HttpResponse, BodyReader {
     this.#break('broken', new Error('The request was aborted', { cause }));
   };
 
-  /** Ends it if it is not over. */
+  /** Ends the request unless it is already over. */
   #break(state: 'broken' | 'cancelled', error: Error): void {
     const before = this.#state;
     if (before !== 'asked' && before !== 'answering') return;
@@ -216,7 +212,7 @@ class DispatchedRequest implements HttpResponse, BodyReader {
   }
 }
 
-// Compressed bodies. See RFC 9110, 8.4, "Content-Encoding".
+// Compressed bodies: RFC 9110, 8.4, "Content-Encoding".
 
 const formats: ReadonlyMap<string, 'gzip' | 'deflate'> = new Map([
   ['gzip', 'gzip'],
@@ -224,7 +220,7 @@ const formats: ReadonlyMap<string, 'gzip' | 'deflate'> = new Map([
   ['deflate', 'deflate'],
 ]);
 
-/** The decoded body. Reading it fails if a coding is unknown. */
+/** The decoded body. Reading fails for an unsupported coding. */
 function decoded(body: BodyReader, codings: string): BodyReader {
   const names = codings.split(',').map((name) => name.trim().toLowerCase());
   return names
@@ -239,7 +235,7 @@ function decompressed(body: BodyReader, coding: string): BodyReader {
     async pull(controller) {
       const piece = await body.read();
       if (piece.done) controller.close();
-      // A body never lies in shared memory.
+      // Bodies are never in shared memory.
       else controller.enqueue(piece.value as Uint8Array<ArrayBuffer>);
     },
     cancel: () => body.cancel(),
@@ -252,7 +248,7 @@ function unreadable(body: BodyReader, coding: string): BodyReader {
   return {
     async read() {
       await body.cancel();
-      throw new Error(`Its body is in the coding ${quoted(coding)}, which was not asked for`);
+      throw new Error(`Unsupported Content-Encoding ${quoted(coding)}`);
     },
     cancel: () => body.cancel(),
   };

@@ -1,4 +1,4 @@
-/** Errors between a host and a server over HTTP, which say what failed and where. */
+/** Errors of HTTP exchanges, naming the failed request and the URL. */
 import { redactText } from '../../../diagnostics/src/redaction.ts';
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
 import type { WireError } from '../../../../src/protocol/frames.ts';
@@ -6,16 +6,16 @@ import { printable } from '../../../../src/protocol/printable.ts';
 import { placeOf } from './address.ts';
 import type { HttpResponse } from './response.ts';
 
-/** How many characters of a body an error shows. */
+/** Maximum length of a quoted body, characters. */
 const shownBody = 300;
 
-/** The beginning of a body, on one line and without secrets; empty if there is no body. */
+/** The beginning of a body, on one line and redacted; empty without a body. */
 export function excerptOf(body: string): string {
   const text = redactText(body.trim(), shownBody).replaceAll(/\s+/g, ' ');
   return text === '' ? '' : `: ${printable(text)}`;
 }
 
-/** The error of an answer with such a status. */
+/** Error for an HTTP error status. */
 export function statusError(
   what: string,
   { status, url }: { readonly status: number; readonly url: URL },
@@ -35,14 +35,19 @@ export function tooMuch(what: string, maxBytes: number): RuntimeError {
   return new RuntimeError('LIMIT_EXCEEDED', message);
 }
 
-/** Why `fetch` gave up a request. */
+/** Failure of a `fetch`. */
 export interface NetworkFailure {
-  /** `unreachable`: it has not reached the server. `broken`: it may have. */
+  /**
+   * `unreachable`: the request never reached the server. `broken`: the server may have received it.
+   */
   readonly kind: 'unreachable' | 'broken';
   readonly error: RuntimeError;
 }
 
-/** Reads why `fetch` failed. A browser does not say, so the request may have reached the server. */
+/**
+ * Classifies a failure of `fetch`. A browser gives no reason, so the request may have reached the
+ * server.
+ */
 export function networkFailure(what: string, url: URL, thrown: unknown): NetworkFailure {
   const cause = (thrown instanceof Error ? thrown.cause : undefined) ?? thrown;
   const place = `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`;
@@ -50,14 +55,14 @@ export function networkFailure(what: string, url: URL, thrown: unknown): Network
     textOfError(cause instanceof Error ? cause.message || codeOf(cause) : cause),
   );
   if (neverArrived.test(codeOf(cause))) {
-    const error = new RuntimeError('CLOSED', `${place} cannot be reached: ${reason}`, { cause });
+    const error = new RuntimeError('CLOSED', `${place} is unreachable: ${reason}`, { cause });
     return { kind: 'unreachable', error };
   }
   const message = `The connection to ${place} broke before the answer to ${what}: ${reason}`;
   return { kind: 'broken', error: new RuntimeError('CLOSED', message, { cause }) };
 }
 
-/** The codes of failures before anything is sent: no connection, no name, no certificate. */
+/** Error codes of failures before anything is sent: no connection, no name, no certificate. */
 const neverArrived =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|ETIMEDOUT|EACCES|EPROTO|UND_ERR_CONNECT_TIMEOUT|ERR_SSL_\w+|ERR_TLS_\w+|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/;
 
@@ -67,7 +72,7 @@ function codeOf(cause: unknown): string {
 }
 
 /**
- * How long a server wants us to wait, milliseconds.
+ * Delay requested by `Retry-After`, ms.
  *
  * @see RFC 9110, 10.2.3
  */

@@ -1,4 +1,4 @@
-/** The kind of channel that reaches a server over HTTP. */
+/** Channel kind of servers over HTTP. */
 import { streamResumption } from './http-stream.machine.ts';
 import { httpRestart, restartPolicyWith } from '../channel/restart-option.ts';
 import type { RestartTimes } from '../channel/restart-policy.ts';
@@ -14,36 +14,36 @@ import { sendingBy } from './response.ts';
 import type { SendRequest } from './response.ts';
 import { ToolParameters } from './tool-headers.ts';
 
-/** The options of a connection over HTTP. */
+/** Options of a connection over HTTP. */
 export interface HttpChannelKindOptions {
   /**
-   * Makes the authorization of one connection, which obtains, stores and renews its login. Without
-   * it, a request that needs a login fails with `UNAUTHORIZED`.
+   * Creates the authorization of one connection, which obtains, stores and refreshes its login.
+   * Without it, a request that requires a login fails with `UNAUTHORIZED`.
    */
   readonly authorization?: MakeAuthorization | undefined;
   /** Allows `http:` beyond loopback: anyone on the network path can read and change everything. */
   readonly allowInsecure?: boolean | undefined;
-  /** How a cut stream is resumed. */
+  /** Backoff for resuming a cut stream. */
   readonly streamRetry?: { readonly [K in keyof RestartTimes]?: number | undefined } | undefined;
-  /** Requests that are open at once; more wait. Each has a connection of its own. */
+  /** Maximum concurrent requests; further ones are queued. Each uses a connection of its own. */
   readonly maxOpenRequests?: number | undefined;
-  /** Replaces the platform's `fetch`, for example to use a proxy or certificates. */
+  /** Replacement of the platform's `fetch`, for example for a proxy or certificates. */
   readonly fetch?: typeof fetch | undefined;
   /**
    * Sends requests without `fetch`, at a quarter of its CPU time: a dispatcher of the package
-   * `undici`, such as `new Agent()`. Cannot be combined with `fetch`.
+   * `undici`, such as `new Agent()`. Excludes `fetch`.
    */
   readonly dispatcher?: HttpDispatcher | undefined;
 }
 
-/** The number of open files that a process may have on every system. */
+/** Open file limit that every system allows per process. */
 const defaultOpenRequests = 256;
 
 /**
- * The kind of channel to a server over HTTP.
+ * Channel kind for a server over HTTP.
  *
- * @throws {RuntimeError} CONFIG_INVALID: the entry is wrong
- * @throws {RangeError} an option is wrong
+ * @throws {RuntimeError} CONFIG_INVALID: the entry is invalid
+ * @throws {RangeError} an option is out of range
  */
 export function httpChannelKind(
   entry: HttpEntry,
@@ -60,7 +60,7 @@ export function httpChannelKind(
   const times = restartPolicyWith(streamRetry, streamResumption, 'streamRetry') as RestartTimes;
   if (!Number.isInteger(maxOpenRequests) || maxOpenRequests < 1) {
     throw new RangeError(
-      `maxOpenRequests must be a whole number from 1 on, this is ${maxOpenRequests}`,
+      `maxOpenRequests must be a whole number of at least 1, got ${maxOpenRequests}`,
     );
   }
   return {
@@ -82,10 +82,10 @@ export function httpChannelKind(
   };
 }
 
-/** @throws {RangeError} both `fetch` and `dispatcher` are given */
+/** @throws {RangeError} both `fetch` and `dispatcher` are set */
 function sendBy({ fetch: own, dispatcher }: HttpChannelKindOptions): SendRequest {
   if (own && dispatcher) {
-    throw new RangeError('Requests are sent by "fetch" or by "dispatcher": give one of them');
+    throw new RangeError('"fetch" and "dispatcher" are mutually exclusive: set one of them');
   }
   if (dispatcher) return sendingByDispatcher(dispatcher);
   return sendingBy(own);

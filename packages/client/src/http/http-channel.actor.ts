@@ -1,5 +1,5 @@
 /**
- * A connection's channel to a server over HTTP: Streamable HTTP in both eras, and the transport of
+ * Channel of a connection to a server over HTTP: Streamable HTTP in both eras, and the transport of
  * 2024-11-05.
  *
  * @see MCP 2025-11-25, basic/transports
@@ -47,16 +47,13 @@ import { StreamableHttp } from './streamable-http.ts';
 import { HttpWire } from './wire.ts';
 import type { SendOutcome } from './wire.ts';
 
-/**
- * How long the end of a session may take, milliseconds: the notifications under way, and the
- * DELETE.
- */
+/** Time limit for ending a session, ms: pending notifications and the DELETE. */
 const endTimeoutMs = 2000;
 
-/** How long the loss of a server waits for what becomes of the other messages under way, milliseconds. */
+/** Time the report of an unreachable server waits for other in-flight messages, ms. */
 const refusalsTimeoutMs = 1000;
 
-/** The logic of a channel to one endpoint. */
+/** Actor logic of a channel to one endpoint. */
 export function httpChannelActor(
   address: HttpAddress,
   options: HttpChannelOptions,
@@ -78,10 +75,10 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   readonly #gate = new ReadGate();
   #state: HttpChannelSnapshot = httpChannelChart.begun;
   readonly #shown = shownChart('http-channel', () => this.#state);
-  /** The agreed revision; sent while the chart says that the handshake is done. */
+  /** Negotiated revision, sent once the chart reports the handshake as done. */
   #revision = '';
   #router: Recipient<RouterEvent> | undefined = undefined;
-  /** The number of requests that wait for a login. */
+  /** Number of requests waiting for a login. */
   #challenges = 0;
 
   constructor(
@@ -140,9 +137,9 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     this.#posts.cancel();
   }
 
-  // For its reader and its writer.
+  // Methods for the reader and the writer.
 
-  /** Sends messages to this router from now on; nothing is read without a router. */
+  /** Delivers messages to this router from now on; nothing is read without a router. */
   readTo(router: Recipient<RouterEvent> | undefined): void {
     this.#router = router;
     if (router) this.#gate.open('untaken');
@@ -158,15 +155,12 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     this.#posts.post(frames, left);
   }
 
-  /**
-   * If a server sends requests faster than it takes the answers, reading waits until it has taken
-   * them.
-   */
+  /** Pauses reading from a server that sends requests faster than it accepts the answers. */
   watchAnswers(): void {
     const { waitingTold } = this.#posts;
     if (waitingTold <= maxWaitingTold) return this.#gate.open('unanswered');
     if (!this.#gate.shut('unanswered')) return;
-    const message = `More than ${maxWaitingTold} answers and notifications wait for ${placeOf(this.transport.target)} to take them: nothing more of it is read until then`;
+    const message = `More than ${maxWaitingTold} answers and notifications are queued for ${placeOf(this.transport.target)}: reading from it is paused until it accepts them`;
     this.problem('answers.waiting', message);
   }
 
@@ -178,7 +172,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     return this.#posts.bytes;
   }
 
-  // For its messages.
+  // Methods for the channel's messages.
 
   get takesCancellations(): boolean {
     return this.#state.hasTag('session') || this.transport.answers === 'apart';
@@ -211,10 +205,10 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   }
 
   expired(post: Post, session: PostSession): void {
-    const what = `${post.what}: ${placeOf(this.transport.target)} does not know the session any more`;
+    const what = `${post.what}: ${placeOf(this.transport.target)} no longer knows the session`;
     const error = new RuntimeError('CLOSED', what, { status: 404 });
     if (session !== this.session) {
-      // The expiry was already reported. If a new session is ready, the message is sent in it.
+      // The expiry is already reported. If a new session is ready, the message is sent in it.
       if (this.#isReady) return this.#posts.sendAgain(post);
       return post.giveBack(error);
     }
@@ -231,7 +225,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     const isReady = this.#isReady;
     if (isReady && sent.kind === 'unreachable') {
       post.giveBack(error);
-      // They have not been sent either.
+      // Queued messages were not sent either.
       for (const waiting of this.#posts.takeWaiting()) waiting.giveBack(error);
       return void this.#tellUnreachable(error);
     }
@@ -240,8 +234,8 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   }
 
   /**
-   * Tells the loss once the other messages under way have met the same, or had their time: what was
-   * refused with them can be given back only before the connection knows.
+   * Reports the loss after the other in-flight messages have failed too or timed out: rejected
+   * messages can be returned only before the connection knows.
    */
   async #tellUnreachable(error: RuntimeError): Promise<void> {
     const { clock } = this.options;
@@ -268,7 +262,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
       post.fail(error);
     };
     if (this.transport.answers === 'apart') return give();
-    // It may be a server of 2024-11-05, whose messages go to another URL.
+    // A server of 2024-11-05 receives messages at another URL.
     const opened = (): void => void post.send();
     this.transport = new SseTransport(this, this.#url, { opened, refused: give });
   }
@@ -289,7 +283,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     this.#state = httpChannelChart.next(this.#state, event);
   }
 
-  // Its streams and its closing.
+  // Streams and shutdown of the channel.
 
   #open(): void {
     // Nothing is read before there is a router.
@@ -307,7 +301,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     this.#connection.send({ type: 'channel.opened', ends: { reader, writer } });
   }
 
-  // For its transport.
+  // Methods for the transport.
 
   forgotten(): void {
     if (this.#state.hasTag('proven')) this.#expire();
@@ -336,16 +330,17 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     if (frames.length > 0) this.#router?.send({ type: 'frames.received', frames });
   }
 
-  /** The session has served nothing: a new one would expire in the same way, without end. */
+  /**
+   * Reports a session that expired before serving anything: new sessions would expire the same way,
+   * endlessly.
+   */
   #tellUnproven(): void {
-    const message = `${placeOf(this.transport.target)} does not know the session that it has just begun`;
+    const message = `${placeOf(this.transport.target)} does not know the session it just created`;
     this.#tellLost({ kind: 'http', status: 404, message });
   }
 
-  /** The session is over: waiting messages can only be sent in another one. */
-  #expire(
-    error = new RuntimeError('CLOSED', 'The server does not know the session any more'),
-  ): void {
+  /** Ends the session: queued messages can only be sent in another one. */
+  #expire(error = new RuntimeError('CLOSED', 'The server no longer knows the session')): void {
     this.session = { id: undefined };
     this.#move({ type: 'session.expired' });
     this.transport.forget();
@@ -392,7 +387,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   async #endSession(headers: Record<string, string>, signal: AbortSignal): Promise<void> {
     const what = 'the end of the session';
     const sent = await this.wire.send({ what, method: 'DELETE', url: this.#url, headers, signal });
-    // Any answer will do: the server may refuse the DELETE, or have forgotten the session.
+    // Any answer will do: the server may reject the DELETE, or have forgotten the session.
     if (sent.kind === 'answered') await discard(sent.response);
   }
 
@@ -408,7 +403,9 @@ function lossOf(error: RuntimeError, kind: StreamEnd): Loss {
   return kind === 'refused' ? { kind: 'refused', error } : { kind: 'unreachable', error };
 }
 
-/** `blocked`: the queue is over its limit, and the connection was told. */
+/**
+ * Writer of the channel. `blocked`: the queue is over its limit, and the connection was notified.
+ */
 class HttpWriter implements Behaviour<WriterEvent> {
   readonly #channel: HttpChannel;
   readonly #owner: Recipient<TransportFact>;
@@ -424,7 +421,7 @@ class HttpWriter implements Behaviour<WriterEvent> {
   }
 
   receive(event: WriterEvent): void {
-    // A host never flushes, and never drops the requests of its server.
+    // A host never flushes, and never drops its server's requests.
     if (event.type !== 'frames.send') return;
     this.#channel.post(
       this.#state === 'blocked' ? this.#withoutRequests(event) : event,
@@ -435,10 +432,10 @@ class HttpWriter implements Behaviour<WriterEvent> {
     this.#owner.send({ type: 'output.blocked' });
   }
 
-  /** Refuses new requests, but not answers and notifications, for which the server may wait. */
+  /** Rejects new requests, but not answers and notifications, which the server may wait for. */
   #withoutRequests(event: FramesToSend): FramesToSend {
     const isRequest = (frame: object): boolean => 'method' in frame && 'id' in frame;
-    const message = 'The server takes nothing: too much waits for it already';
+    const message = 'The server accepts no messages and the queue is full';
     for (const frame of event.frames.filter(isRequest)) {
       const error = new RuntimeError('LIMIT_EXCEEDED', message);
       event.reportTo?.send({ type: 'frame.rejected', frame, error });
@@ -453,15 +450,15 @@ class HttpWriter implements Behaviour<WriterEvent> {
   };
 }
 
-/** The options of a channel, besides its address. */
+/** Options of a channel, besides its address. */
 export interface HttpChannelOptions extends PostOptions {
   readonly clock: Clock;
   /** See `ChannelTools`. */
   readonly observed: ObservedScope;
-  /** How streams are resumed. */
+  /** Backoff for resuming streams. */
   readonly times: RestartTimes;
   readonly send: SendRequest;
-  /** The parameters of the server's tools, as far as the connection's channels have learnt them. */
+  /** Parameters of the server's tools that the connection's channels have seen. */
   readonly tools: ToolParameters;
   readonly authorization: HttpAuthorization | undefined;
   readonly logins: LoginWatch;

@@ -1,6 +1,6 @@
 /**
- * A host's channel over HTTP: the state of the connection and of its session. The machine has no
- * context, so the channel needs no actor for it: see {@link pureChart}.
+ * State of an HTTP channel and its session. The machine has no context, so the channel needs no
+ * actor for it: see {@link pureChart}.
  *
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
@@ -10,23 +10,23 @@ import { pureChart } from '../../../../src/machines/pure-chart.ts';
 import type { StateMeta } from '../../../../src/machines/names.ts';
 
 export type HttpChannelEvent =
-  /** The handshake is done: each request names the revision from now on. */
+  /** The handshake is done: each request carries the revision from now on. */
   | { readonly type: 'revision.agreed' }
-  /** The server has accepted `initialize`. */
+  /** The server accepted `initialize`. */
   | { readonly type: 'session.greeted' }
-  /** The server has accepted `notifications/initialized`. */
+  /** The server accepted `notifications/initialized`. */
   | { readonly type: 'session.initialized' }
-  /** The server has accepted a request of the session. */
+  /** The server accepted a request of the session. */
   | { readonly type: 'session.proven' }
   /** The server does not know the session. */
   | { readonly type: 'session.expired' }
-  /** End the session and what is open. */
+  /** Ends the session and everything open. */
   | { readonly type: 'channel.close' }
   | { readonly type: 'channel.ended' };
 
-/** What a state means outside the machine. */
+/** Tags of the channel's states. */
 export type HttpChannelTag =
-  /** There is a session with `initialize`, so the server understands cancellations. */
+  /** A session started with `initialize` exists, so the server understands cancellations. */
   | 'session'
   /** The session has served a request: if it expires, a new one is worth a try. */
   | 'proven';
@@ -51,7 +51,7 @@ export const httpChannelMachine = setup({
           initial: 'greeting',
           states: {
             greeting: {
-              description: 'No revision is agreed on.',
+              description: 'No revision is negotiated.',
               on: { 'revision.agreed': 'done' },
             },
             done: {},
@@ -61,7 +61,7 @@ export const httpChannelMachine = setup({
           initial: 'none',
           states: {
             none: {
-              description: 'A server of the modern era never has one.',
+              description: 'Modern servers have no sessions.',
               on: { 'session.greeted': 'greeted' },
             },
             greeted: {
@@ -73,7 +73,7 @@ export const httpChannelMachine = setup({
               },
             },
             initialized: {
-              description: 'A session that the server forgets now has served nothing.',
+              description: 'The session has not served a request yet.',
               tags: 'session',
               on: { 'session.greeted': 'greeted', 'session.proven': 'proven' },
             },
@@ -86,14 +86,14 @@ export const httpChannelMachine = setup({
       },
     },
     closing: {
-      description: 'The server hears the end of the session, and what was to be told before.',
+      description: 'Sending queued notifications and the end of the session.',
       on: { 'channel.ended': 'over' },
     },
     over: { type: 'final' },
   },
 });
 
-/** The state of a channel. Channels in the same state share one snapshot. */
+/** State of a channel. Channels in the same state share one snapshot. */
 export type HttpChannelSnapshot = SnapshotFrom<typeof httpChannelMachine>;
 
 export const httpChannelChart = pureChart<HttpChannelSnapshot, HttpChannelEvent>(

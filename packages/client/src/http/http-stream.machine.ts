@@ -1,9 +1,8 @@
 /**
- * One stream of events that a server sends over HTTP: the answer to one of the host's requests, or
- * the standing stream that belongs to no request. Decides whether and when it is resumed after a
- * cut, and when to give up.
+ * One event stream from a server over HTTP: the response to a request, or the standalone stream.
+ * Decides whether and when to resume it after a cut, and when to give up.
  *
- * The events on the stream never pass here. The port does what the machine decides.
+ * Events on the stream bypass the machine. The port carries out the decisions.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
@@ -12,7 +11,7 @@ import { delayBefore } from '../channel/restart-policy.ts';
 import type { RestartTimes } from '../channel/restart-policy.ts';
 import type { InputScope } from '../../../../src/machines/peer-ports.ts';
 
-/** How a cut stream is resumed. No jitter: a stream has only one client. */
+/** Backoff for resuming a cut stream. No jitter: a stream has only one client. */
 export const streamResumption: RestartTimes = {
   initialMs: 1000,
   maxMs: 30_000,
@@ -22,58 +21,57 @@ export const streamResumption: RestartTimes = {
   stableMs: 10_000,
 };
 
-/**
- * The shortest wait that a server may ask for with `retry` or `Retry-After`, milliseconds. A wait
- * of 0 would be a busy loop.
- */
+/** Minimum delay accepted from `retry` or `Retry-After`, ms. A delay of 0 would be a busy loop. */
 const shortestRetryMs = 50;
 const longestRetryMs = 60_000;
 
-/** The stream itself, as its machine sees it. */
+/** The stream as seen by its machine. */
 export interface HttpStreamPort {
-  /** Asks the server for the rest; sends `stream.opened`, `stream.cut` or `stream.refused`. */
+  /**
+   * Requests the rest from the server; reports `stream.opened`, `stream.cut` or `stream.refused`.
+   */
   resume(): void;
   /** The stream is given up although more was expected. */
   gaveUp(): void;
-  /** Leaves the connection that it has: what comes on it no longer counts. */
+  /** Drops the current connection and ignores its events. */
   abandon(): void;
-  /** How long to wait, milliseconds, so that not all streams are opened anew at once. */
+  /** Random delay before reopening, ms, so that not all streams reopen at once. */
   scatterMs(): number;
 }
 
 export interface HttpStreamInput extends InputScope {
   readonly port: HttpStreamPort;
   readonly times: RestartTimes;
-  /** `resuming`: it must be opened first. */
+  /** `resuming`: the stream must be opened first. */
   readonly begins: 'open' | 'resuming';
 }
 
-/** What the machine takes. */
+/** Events of the stream machine. */
 export type HttpStreamEvent =
   /** The server sends events again. */
   | { readonly type: 'stream.opened' }
-  /** It ended before everything was sent, or could not be opened this time. */
+  /** The stream ended before everything was sent, or failed to open this time. */
   | {
       readonly type: 'stream.cut';
-      /** Whether an event has come since it was opened. */
+      /** True if an event arrived since the stream was opened. */
       readonly heard: boolean;
-      /** Whether the server can be asked for the rest. */
+      /** True if the rest can be requested from the server. */
       readonly isResumable: boolean;
-      /** How long the server wants us to wait, milliseconds. */
+      /** Delay requested by the server, ms. */
       readonly retryMs?: number | undefined;
     }
-  /** The computer has slept, so that the server may have given its connection up. */
+  /** The computer slept, so the server may have dropped its connection. */
   | { readonly type: 'stream.outslept' }
-  /** Everything was sent, or it is no longer needed. */
+  /** Everything was sent, or the stream is no longer needed. */
   | { readonly type: 'stream.finished' }
-  /** The server refuses to send it. */
+  /** The server refuses to send the stream. */
   | { readonly type: 'stream.refused' };
 
 export interface HttpStreamContext extends HttpStreamInput {
-  /** Attempts to resume it since the last event. */
+  /** Attempts to resume since the last event. */
   readonly attempts: number;
   readonly isResumable: boolean;
-  /** The wait that the server asked for last. */
+  /** The last delay requested by the server. */
   readonly retryMs: number | undefined;
 }
 
@@ -102,7 +100,7 @@ export const httpStreamMachine = setup({
       const { retryMs, attempts } = context;
       if (retryMs === undefined) return own;
       const asked = Math.min(Math.max(retryMs, shortestRetryMs), longestRetryMs);
-      // After a failed attempt our own delay counts too, if it is longer than the server's.
+      // After a failed attempt the longer of both delays applies.
       return attempts === 0 ? asked : Math.max(asked, own);
     },
   },
@@ -126,7 +124,7 @@ export const httpStreamMachine = setup({
   states: {
     beginning: { always: [{ guard: 'isOpen', target: 'open' }, { target: 'resuming' }] },
     open: {
-      description: 'Events come.',
+      description: 'Receiving events.',
       on: {
         'stream.cut': {
           target: 'cut',
@@ -135,17 +133,17 @@ export const httpStreamMachine = setup({
         'stream.refused': 'givenUp',
         'stream.outslept': { target: 'scattered', actions: ['forgetAttempts', 'abandon'] },
       },
-      // A quiet stream that stays open counts as well as one with events.
+      // A quiet stream that stays open counts like one with events.
       after: { stableTimeout: { actions: 'forgetAttempts' } },
     },
     scattered: {
-      description: 'All streams of a computer that has slept are opened anew, but not all at once.',
+      description: 'After sleep, streams reopen with random delays.',
       after: { scatterTimeout: 'resuming' },
     },
     cut: { always: [{ guard: 'isLost', target: 'givenUp' }, { target: 'waiting' }] },
     waiting: { after: { resumeTimeout: 'resuming' } },
     resuming: {
-      description: 'The server is asked for the rest.',
+      description: 'Requesting the rest from the server.',
       entry: ['countAttempt', 'resume'],
       on: {
         'stream.opened': 'open',
@@ -156,10 +154,10 @@ export const httpStreamMachine = setup({
         'stream.refused': 'givenUp',
       },
     },
-    ended: { type: 'final', description: 'All was said.' },
+    ended: { type: 'final', description: 'The stream is complete.' },
     givenUp: {
       type: 'final',
-      description: 'It was cut, and the server cannot be asked for the rest.',
+      description: 'The stream was cut and cannot be resumed.',
       entry: 'giveUp',
     },
   },

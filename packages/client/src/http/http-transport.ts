@@ -1,4 +1,4 @@
-/** What differs between the transports of the specification over HTTP. */
+/** Differences between the HTTP transports of the specification. */
 import type { Report } from '../../../../src/actors/facts.ts';
 import { serverPushChart } from './server-push.machine.ts';
 import { shownChart } from '../../../../src/actors/transitions.ts';
@@ -8,21 +8,21 @@ import { ServerStream, eventHeaders } from './server-stream.ts';
 import type { StreamEnd, StreamEnvironment, StreamOwner } from './server-stream.ts';
 import type { HttpWire, SendOutcome } from './wire.ts';
 
-/** How the messages of a channel reach the server, and where its own come. */
+/** Route of a channel's messages to the server, and of the server's own messages. */
 export interface HttpTransport {
-  /** Where messages go. */
+  /** URL that messages are posted to. */
   readonly target: URL;
-  /** Whether requests are answered on their POST, or on the transport's own stream. */
+  /** `on-post` if requests are answered on their POST, `apart` if on the transport's own stream. */
   readonly answers: 'on-post' | 'apart';
-  /** The server may have a stream for messages of its own now. */
+  /** Opens the standalone stream, if the server offers one. */
   listen(headers: Readonly<Record<string, string>>): void;
-  /** The server no longer knows the session of that stream. */
+  /** Drops the standalone stream: the server no longer knows its session. */
   forget(): void;
-  /** Ends what is open. */
+  /** Closes everything open. */
   close(): void;
 }
 
-/** The channel, as its transport sees it. */
+/** The channel as seen by its transport. */
 export interface TransportOwner {
   readonly wire: HttpWire;
   readonly streams: StreamEnvironment;
@@ -30,7 +30,7 @@ export interface TransportOwner {
   received(texts: readonly string[], where: string): void;
   /** The server no longer knows the session. */
   forgotten(): void;
-  /** The stream has ended, and the server cannot be reached. */
+  /** The stream ended, and the server is unreachable. */
   unreachable(error: RuntimeError): void;
 }
 
@@ -39,7 +39,7 @@ interface StreamRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The stream of a transport. Asks for it at once. */
+/** The stream of a transport, requested on construction. */
 export abstract class TransportStream implements StreamOwner {
   readonly what: string;
   readonly resumption: StreamOwner['resumption'];
@@ -63,7 +63,7 @@ export abstract class TransportStream implements StreamOwner {
     owner.streams.live.add(this.#shown);
   }
 
-  /** It has ended for good; `was`: before that. */
+  /** Called when the stream has ended for good; `was` is its previous state. */
   protected abstract ended(error: RuntimeError, kind: StreamEnd, was: 'asked' | 'served'): void;
 
   protected get state(): 'asked' | 'served' | 'over' {

@@ -1,6 +1,6 @@
 /**
- * One message on its way to the server: the POST that carries it and everything on its answer. A
- * request is always settled, by its answer or by a failure.
+ * One message to the server: its POST and everything in the response. A request is always settled,
+ * by its answer or by a failure.
  *
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Sending Messages"
@@ -28,55 +28,53 @@ import { ServerStream, eventHeaders } from './server-stream.ts';
 import type { StreamEnvironment, StreamOwner } from './server-stream.ts';
 import type { HttpWire, SendOutcome } from './wire.ts';
 
-/** The session of a message; without an id if the server assigned none. */
+/** Session of a message; without an id if the server assigned none. */
 export interface PostSession {
   readonly id: string | undefined;
 }
 
-/** The channel, as its messages see it. */
+/** The channel as seen by its messages. */
 export interface PostingChannel {
   readonly wire: HttpWire;
   readonly streams: StreamEnvironment;
   readonly options: PostOptions;
   readonly transport: HttpTransport;
   readonly session: PostSession;
-  /** The headers of every request in a session. */
+  /** Headers of every request in a session. */
   sessionHeaders(session: PostSession): Record<string, string>;
-  /** The headers of a message in a session. */
+  /** Headers of a message in a session. */
   messageHeaders(post: Post, session: PostSession): Record<string, string>;
-  /** Reads messages. What cannot be read is reported, and left out. */
+  /** Decodes messages. Invalid ones are reported and dropped. */
   decoded(texts: readonly string[], where: string): readonly InboundFrame[];
-  /** The server has sent these. */
+  /** Delivers messages from the server. */
   deliver(frames: readonly InboundFrame[]): void;
   /** Reports a fault of the server that fails no request. */
   problem(name: string, message: string): void;
-  /** The server has accepted the message. `session` is read from its answer. */
+  /** The server accepted the message. `session` is read from the response. */
   accepted(post: Post, session: PostSession, response: HttpResponse): void;
-  /** The server does not know the session: it did not serve the message, and never will. */
+  /** The server does not know the session: the message was not and will not be served. */
   expired(post: Post, session: PostSession): void;
-  /** The server was not reached, wants a login that cannot be obtained, or is out of service. */
+  /** The server was unreachable, requires a login that cannot be obtained, or is out of service. */
   lost(post: Post, end: Exclude<SendOutcome, Answered>): void;
   unavailable(response: HttpResponse, error: RuntimeError): void;
-  /**
-   * The handshake was refused in a way that does not show that there is an MCP server at this URL.
-   */
+  /** The handshake was rejected without evidence of an MCP server at this URL. */
   notGreeted(post: Post, error: RuntimeError): void;
-  /** The server's tools may have other headers by now; reads them again. */
+  /** Fetches the tool list again: the tools may declare other headers by now. */
   learnTools(post: Post): Promise<void>;
 }
 
-/** The options for posting. */
+/** Options for posting. */
 export interface PostOptions {
   readonly limits: PostLimits;
   readonly report: Report;
-  /** Reads a list of tools, and returns it without those that must not be called. */
+  /** Parses a tool list, and returns it without tools that must not be called. */
   readonly tools: { read(result: JsonObject): JsonObject };
 }
 
 export interface PostLimits {
-  /** Requests that are open at once; more wait. Each has a connection of its own. */
+  /** Maximum concurrent requests; further ones are queued. Each uses a connection of its own. */
   readonly maxOpenRequests: number;
-  /** How many bytes may be waiting, or sent without the head of an answer. */
+  /** Maximum bytes queued, or sent without response headers. */
   readonly maxOutboundBytes: number;
   readonly maxLineBytes: number;
   readonly maxDepth: number;
@@ -86,9 +84,9 @@ export interface PostLimits {
 export interface PostCallbacks extends Pick<FramesToSend, 'reportTo' | 'receipt'> {
   /** The server has accepted the message. */
   readonly delivered?: (() => void) | undefined;
-  /** The queue has become shorter. */
+  /** The queue got shorter. */
   readonly left?: () => void;
-  /** Takes the frames of the answer, in place of the channel. */
+  /** Receives the frames of the answer instead of the channel. */
   readonly heard?: (frames: readonly InboundFrame[]) => void;
 }
 
@@ -97,14 +95,14 @@ type Answered = Extract<SendOutcome, { readonly kind: 'answered' }>;
 export class Post implements StreamOwner {
   readonly kind: 'request' | 'notification' | 'response';
   readonly method: string | undefined;
-  /** For errors. */
+  /** Name of the message in errors. */
   readonly what: string;
-  /** The id of a request. */
+  /** Id of a request. */
   readonly id: InboundResponse['id'] | undefined;
   readonly params: JsonObject | undefined;
-  /** The revision that the request names, since 2026-07-28. */
+  /** Revision named by the request, since 2026-07-28. */
   readonly revision: string | undefined;
-  /** Its text. */
+  /** Encoded message. */
   readonly body: string;
   readonly callbacks: PostCallbacks;
   readonly #frame: OutboundMessage;
@@ -113,10 +111,10 @@ export class Post implements StreamOwner {
   #session: PostSession = { id: undefined };
   #stream: ServerStream | undefined = undefined;
   #state = postChart.begun;
-  /** Resolves once the head of the answer has come, or cannot come. */
+  /** Resolves once the response headers have arrived, or cannot arrive. */
   readonly headed: Promise<void>;
   #head!: () => void;
-  /** Resolves once it has ended. */
+  /** Resolves once the message has ended. */
   readonly ended: Promise<void>;
   #end!: () => void;
 
@@ -147,7 +145,7 @@ export class Post implements StreamOwner {
     });
   }
 
-  /** The same message, as if it had never been sent. */
+  /** A copy of the message, as if never sent. */
   again(): Post {
     return new Post(this.#frame, this.body, this.#channel, this.callbacks);
   }
@@ -202,7 +200,7 @@ export class Post implements StreamOwner {
     }
   }
 
-  /** Ends it without an outcome. The server notices only that the connection was closed. */
+  /** Ends the message without an outcome. The server only sees the connection close. */
   cancel(): void {
     this.#move('post.cancelled');
     this.#controller.abort();
@@ -211,7 +209,7 @@ export class Post implements StreamOwner {
     this.#end();
   }
 
-  /** Fails it: it gets no answer, for this reason. */
+  /** Fails the message with this error. */
   fail(error: RuntimeError): void {
     if (this.#isSettled) return;
     this.#finish();
@@ -219,7 +217,7 @@ export class Post implements StreamOwner {
     else this.#channel.problem('output.lost', error.message);
   }
 
-  /** Returns it unserved: it may be sent once more, in another session. */
+  /** Returns an unserved message to its sender: it may be sent again in another session. */
   giveBack(error: RuntimeError): void {
     if (this.#state.value === 'over') return;
     this.#finish();
@@ -235,7 +233,7 @@ export class Post implements StreamOwner {
     reportTo?.send({ type: 'frame.rejected', frame: this.#frame, error, receipt });
   }
 
-  // The stream of its answer.
+  // Stream of the response.
 
   ask(lastEventId: string | undefined): Promise<SendOutcome> {
     const { wire, transport } = this.#channel;
@@ -263,7 +261,7 @@ export class Post implements StreamOwner {
 
   gaveUp(error: RuntimeError): void {
     if (error.code !== 'CLOSED' && error.status === undefined) return this.fail(error);
-    const message = `The stream of ${this.what} was cut before the answer, and cannot be resumed: ${error.message}`;
+    const message = `The stream of ${this.what} was cut before the answer and cannot be resumed: ${error.message}`;
     const unresumed = new RuntimeError('CLOSED', message, { cause: error });
     this.#unanswered({ kind: 'broken', error: error.status === undefined ? error : unresumed });
   }
@@ -278,10 +276,10 @@ export class Post implements StreamOwner {
     if (this.#state.value === 'answered') this.#end();
   }
 
-  /** What a modern server may send. Tools that must not be called are removed from lists. */
+  /** Filters frames that a modern server may not send, and tools that must not be called. */
   #modern(frame: InboundFrame): readonly InboundFrame[] {
     if (frame.kind === 'request') {
-      const fault = `On the answer to ${this.what}: ${frame.method}, and servers of ${this.revision} send no requests`;
+      const fault = `Request ${frame.method} in the answer to ${this.what}: servers of ${this.revision} must not send requests`;
       this.#channel.problem('request.unexpected', fault);
       return [];
     }
@@ -291,7 +289,7 @@ export class Post implements StreamOwner {
     return [{ ...frame, outcome: { ok: true, result } }];
   }
 
-  /** Whether a frame is the answer to it. Ids must have the same type. */
+  /** True if the frame answers this request. Ids must have the same type. */
   #isAnsweredBy(frame: InboundFrame): boolean {
     if (frame.kind === 'response') return frame.id === this.id;
     if (frame.kind === 'invalid') return frame.answers?.includes(this.id as never) ?? false;
@@ -347,11 +345,14 @@ export class Post implements StreamOwner {
     const frame = decodeLine(text, maxDepth);
     if (frame.kind === 'invalid') {
       return this.fail(
-        violation(this.what, `is no message: ${frame.error.message}${excerptOf(text)}`),
+        violation(
+          this.what,
+          `must be a JSON-RPC message: ${frame.error.message}${excerptOf(text)}`,
+        ),
       );
     }
     this.#hand([frame]);
-    // Making errors and excerpts costs more than the rest of an answer.
+    // Building errors and excerpts costs more than the rest of an answer.
     if (this.#isSettled) return;
     this.fail(violation(this.what, `is a message that does not answer it${excerptOf(text)}`));
   }
@@ -391,7 +392,7 @@ export class Post implements StreamOwner {
     return this.method === 'tools/call' && this.#move('tools.wanted');
   }
 
-  /** Whether it has its answer, or no longer needs one. */
+  /** True if the message has its answer, or no longer needs one. */
   get #isSettled(): boolean {
     return this.#state.value === 'answered' || this.#state.value === 'over';
   }
@@ -409,17 +410,17 @@ export class Post implements StreamOwner {
   }
 }
 
-/** Statuses, besides 5xx, that do not tell what the server speaks. */
+/** Statuses, besides 5xx, that do not reveal the server's era. */
 const saysNothing: ReadonlySet<number> = new Set([403, 408, 429]);
 
-/** The error codes that only modern servers use; such a server need not name the id. */
+/** Error codes used only by modern servers, which need not name the id. */
 const modernCodes: ReadonlySet<number> = new Set([
   ErrorCode.headerMismatch,
   ErrorCode.missingClientCapability,
   ErrorCode.unsupportedProtocolVersion,
 ]);
 
-/** The error in a frame, whatever its id. An `id` of null counts as a missing one. */
+/** The error in a frame, regardless of its id. A null `id` counts as missing. */
 function errorOf(frame: InboundFrame): WireError | undefined {
   if (frame.kind === 'stray-error') return frame.error;
   if (frame.kind !== 'response' || frame.outcome.ok || !('error' in frame.outcome))

@@ -1,24 +1,24 @@
-/** The messages of a channel on their way to the server: they wait, are sent, and are cancelled. */
+/** Outgoing message queue of a channel. */
 import type { FramesToSend } from '../../../../src/machines/peer-ports.ts';
 import { encodeFrame } from '../../../../src/protocol/codec.ts';
 import { Method } from '../../../../src/protocol/methods.ts';
 import { Post } from './post.ts';
 import type { PostingChannel } from './post.ts';
 
-/** The channel, as the queue of its messages sees it. */
+/** The channel as seen by its message queue. */
 export interface PostedChannel extends PostingChannel {
-  /** Whether the server understands a cancellation message. */
+  /** True if the server understands cancellation messages. */
   readonly takesCancellations: boolean;
-  /** The number of answers and notifications that wait for the server has changed. */
+  /** Called when the number of queued answers and notifications changes. */
   watchAnswers(): void;
 }
 
-/** Answers and notifications that are open at once. */
+/** Maximum concurrent answers and notifications. */
 const maxOpenTold = 64;
 
 /**
- * How many answers and notifications may wait before the server is no longer read. Each takes about
- * 2 KiB.
+ * Queued answers and notifications, about 2 KiB each, above which reading from the server is
+ * paused.
  */
 export const maxWaitingTold = 1024;
 
@@ -26,7 +26,7 @@ export class Posts {
   readonly #channel: PostedChannel;
   readonly #requests: Lane;
   readonly #told: Lane;
-  /** Messages that wait until the server has accepted `notifications/initialized`. */
+  /** Messages held until the server has accepted `notifications/initialized`. */
   #held: Post[] | undefined = undefined;
   #bytes = 0;
 
@@ -40,20 +40,17 @@ export class Posts {
     return this.#bytes > this.#channel.options.limits.maxOutboundBytes;
   }
 
-  /** The bytes that wait, or have no head of an answer yet. */
+  /** Bytes queued, or sent without response headers. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The number of answers and notifications that wait for their turn. */
+  /** Number of queued answers and notifications. */
   get waitingTold(): number {
     return this.#told.waiting.length + (this.#held?.length ?? 0);
   }
 
-  /**
-   * Sends frames, each with a request of its own. @param left called when the queue has become
-   * shorter
-   */
+  /** Sends frames, each in a POST of its own. @param left called when the queue got shorter */
   post({ frames, reportTo, receipt }: FramesToSend, left: () => void): void {
     let undelivered = frames.length;
     const delivered =
@@ -74,46 +71,46 @@ export class Posts {
     }
   }
 
-  /** Sends an unserved message as if it had never been sent. */
+  /** Sends an unserved message as if never sent. */
   sendAgain(post: Post): void {
     post.cancel();
     this.#add(post.again());
   }
 
-  /** Removes and returns the messages that were not started. */
+  /** Removes and returns the messages not started yet. */
   takeWaiting(): readonly Post[] {
     const held = this.#held?.splice(0) ?? [];
     return [...this.#told.waiting.splice(0), ...this.#requests.waiting.splice(0), ...held];
   }
 
-  /** Ends all requests, and all messages that were not started. */
+  /** Cancels all requests, and all messages not started yet. */
   cancelRequests(): void {
     for (const post of [...this.takeWaiting(), ...this.#requests.open]) post.cancel();
   }
 
-  /** Ends everything. */
+  /** Cancels everything. */
   cancel(): void {
     this.cancelRequests();
     for (const post of this.#told.open) post.cancel();
   }
 
-  /** Resolves once the server has accepted or refused the answers and notifications under way. */
+  /** Resolves once the server has accepted or rejected the answers and notifications in flight. */
   async told(): Promise<void> {
     await Promise.all([...this.#told.open].map(({ ended }) => ended));
   }
 
-  /** Resolves once each message under way has the head of its answer, or can no longer get it. */
+  /** Resolves once each message in flight has its response headers, or can no longer get them. */
   async headed(): Promise<void> {
     const open = [...this.#requests.open, ...this.#told.open];
     await Promise.all(open.map((post) => post.headed));
   }
 
-  /** Handles a message that cancels a request; returns whether nothing more has to be done. */
+  /** Handles a cancellation message; returns true if it need not be sent. */
   #takesBack(post: Post): boolean {
     if (post.method !== Method.cancelled) return false;
     const request = this.#find(post.params?.['requestId']);
     if (request?.revision === undefined && request?.isWaiting === false) {
-      // Nothing needs the rest of its answer.
+      // The rest of the cancelled request's answer is not needed.
       void post.ended.then(() => request.cancel());
       return false;
     }
@@ -123,7 +120,7 @@ export class Posts {
     return true;
   }
 
-  /** The request with this id, if it has not ended. */
+  /** The unfinished request with this id. */
   #find(id: unknown): Post | undefined {
     const posts = [...this.#requests.open, ...this.#requests.waiting, ...(this.#held ?? [])];
     return posts.find((post) => post.id !== undefined && post.id === id);
@@ -148,7 +145,9 @@ export class Posts {
     if (post.method === Method.initialized) this.#holdUntil(post.ended);
   }
 
-  /** Each POST has its own connection, so a request could overtake it. */
+  /**
+   * Holds later messages: each POST has its own connection, so a request could overtake this one.
+   */
   #holdUntil(ended: Promise<void>): void {
     this.#held = [];
     void ended.then(() => {
@@ -159,7 +158,7 @@ export class Posts {
   }
 }
 
-/** Runs a limited number of messages at once, in order. */
+/** Sends a limited number of messages at once, FIFO. */
 class Lane {
   readonly open = new Set<Post>();
   readonly waiting: Post[] = [];
@@ -182,7 +181,7 @@ class Lane {
     while (this.open.size < this.#most) {
       const post = this.waiting.shift();
       if (!post) return;
-      // It was cancelled.
+      // Cancelled while queued.
       if (!post.isWaiting) continue;
       this.open.add(post);
       void post.send();

@@ -1,4 +1,4 @@
-/** An HTTP request and its response, however it is sent. */
+/** An HTTP request and its response, independent of the HTTP client. */
 
 export interface HttpRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
@@ -8,7 +8,7 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
 }
 
-/** The head of an answer, and the way to its body. */
+/** Status and headers of a response, and its body reader. */
 export interface HttpResponse {
   /** 0 if the platform hides a redirect. */
   readonly status: number;
@@ -17,11 +17,11 @@ export interface HttpResponse {
   readonly body: BodyReader;
 }
 
-/** Reads a body piece by piece, as its only reader. */
+/** Reads a body chunk by chunk, as its only reader. */
 export interface BodyReader {
-  /** @throws {Error} the body broke off; its `cause` says why */
+  /** @throws {Error} the body was cut off; `cause` has the reason */
   read(): Promise<BodyPiece>;
-  /** Gives up the rest. This closes the connection, unless the whole body has arrived. */
+  /** Discards the rest. Closes the connection, unless the whole body has arrived. */
   cancel(): Promise<void>;
 }
 
@@ -30,9 +30,9 @@ export type BodyPiece =
   | { readonly done: false; readonly value: Uint8Array };
 
 /**
- * Sends a request, and resolves to its response once the head has come. Does not follow redirects.
+ * Sends a request, and resolves once the response headers have arrived. Does not follow redirects.
  *
- * @throws {Error} there is no answer, or the signal has fired; its `cause` says why
+ * @throws {Error} no response, or the signal fired; `cause` has the reason
  */
 export type SendRequest = (request: HttpRequest) => Promise<HttpResponse>;
 
@@ -59,27 +59,25 @@ const empty: BodyReader = {
   cancel: () => Promise.resolve(),
 };
 
-/** Gives up a body that is not read. */
+/** Discards an unread body. */
 export async function discard({ body }: HttpResponse): Promise<void> {
   try {
     await body.cancel();
   } catch {
-    // The body broke off: there is nothing left to release.
+    // The body was cut off: nothing is left to release.
   }
 }
 
-/** The outcome of reading a body. `broken`: the connection ended before the body. */
+/** Result of reading a body. `broken`: the connection ended before the body. */
 export type BodyReading =
   | { readonly kind: 'whole'; readonly text: string }
   | { readonly kind: 'too-long'; readonly begin: string }
   | { readonly kind: 'broken'; readonly begin: string; readonly error: unknown };
 
-/** Shared: a streaming decoder would have to be made for each body. */
+/** Shared: a streaming decoder would have to be created per body. */
 const decoder = new TextDecoder();
 
-/**
- * Reads a whole body, without its byte order mark. Stops once the body is longer than `maxBytes`.
- */
+/** Reads a whole body, without its byte order mark. Stops beyond `maxBytes`. */
 export async function readBody(response: HttpResponse, maxBytes: number): Promise<BodyReading> {
   const { body } = response;
   const pieces: Uint8Array[] = [];
@@ -113,16 +111,16 @@ function textOf(pieces: readonly Uint8Array[], bytes: number): string {
 
 const nothing = new Uint8Array();
 
-/** How many bytes of a refusal's body are read. It may contain an error with data. */
+/** Maximum bytes read of an error body, which may contain a JSON-RPC error with data. */
 const maxRefusalBytes = 64 * 1024;
 
-/** The text of a refusal, or its beginning. */
+/** Text of an error body, or its beginning. */
 export async function refusalOf(response: HttpResponse): Promise<string> {
   const reading = await readBody(response, maxRefusalBytes);
   return reading.kind === 'whole' ? reading.text : reading.begin;
 }
 
-/** The media type of a response, without parameters; empty if it has none. */
+/** Media type of a response, without parameters; empty if absent. */
 export function mediaTypeOf(response: HttpResponse): string {
   return (response.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }

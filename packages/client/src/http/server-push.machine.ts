@@ -1,9 +1,8 @@
 /**
- * The stream on which a server says what answers no POST, as its host sees it: the server's own stream
- * in a session, and the stream of events of 2024-11-05. A refusal means something else before it
- * was served than after.
+ * Stream for messages that answer no POST: the standalone stream of a session, and the event stream
+ * of 2024-11-05. A rejection has a different meaning before the stream was served than after.
  *
- * It has no context and does nothing by itself: see {@link pureChart}.
+ * The machine has no context and no actions: see {@link pureChart}.
  *
  * @see MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"
  */
@@ -13,9 +12,9 @@ import { pureChart } from '../../../../src/machines/pure-chart.ts';
 import type { PureChart } from '../../../../src/machines/pure-chart.ts';
 
 export type ServerPushEvent =
-  /** The server has opened it or, in 2024-11-05, has named the endpoint for messages. */
+  /** The server opened the stream or, in 2024-11-05, named the endpoint for messages. */
   | { readonly type: 'stream.served' }
-  /** Nothing more comes of it. */
+  /** The stream ended for good. */
   | { readonly type: 'stream.ended' };
 
 export const serverPushMachine = setup({
@@ -26,7 +25,7 @@ export const serverPushMachine = setup({
   initial: 'asked',
   states: {
     asked: {
-      description: 'Whether the server has such a stream is not known.',
+      description: 'Requested; the server may not offer this stream.',
       on: { 'stream.served': 'served', 'stream.ended': 'over' },
     },
     served: { on: { 'stream.ended': 'over' } },
@@ -34,7 +33,7 @@ export const serverPushMachine = setup({
   },
 });
 
-/** The state of a stream. Streams in the same state share one snapshot. */
+/** State of a stream. Streams in the same state share one snapshot. */
 export type ServerPushSnapshot = SnapshotFrom<typeof serverPushMachine>;
 
 export const serverPushChart: PureChart<ServerPushSnapshot, ServerPushEvent> =

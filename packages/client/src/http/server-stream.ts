@@ -1,5 +1,5 @@
 /**
- * One stream of events from a server: read, and resumed as its machine decides.
+ * One event stream from a server, read and resumed as its machine decides.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
@@ -20,54 +20,51 @@ import { mediaTypeOf, refusalOf, discard } from './response.ts';
 import type { BodyReader, HttpResponse } from './response.ts';
 import type { SendOutcome } from './wire.ts';
 
-/** What all streams of a channel share. */
+/** Environment shared by the streams of a channel. */
 export interface StreamEnvironment {
   readonly clock: Clock;
   readonly times: RestartTimes;
-  /** The longest event, UTF-16 units (bytes, for ASCII). */
+  /** Maximum event size, UTF-16 units (bytes, for ASCII). */
   readonly maxLineBytes: number;
   readonly gate: ReadGate;
-  /** The connection, whose watchers see the streams too. */
+  /** Scope of the connection, whose watchers see the streams too. */
   readonly observed: ObservedScope;
-  /** The streams that are open or may be reopened. */
+  /** Streams that are open or may be reopened. */
   readonly live: Set<MachineActor>;
 }
 
-/** The owner of a stream. */
+/** Owner of a stream. */
 export interface StreamOwner {
-  /** For errors: what the stream answers, or what it is. */
+  /** Name of the stream in errors. */
   readonly what: string;
-  /** Whether a new stream may continue a cut one; `anew`: even without the id of an event. */
+  /** Resumption of a cut stream; `anew`: even without an event id. */
   readonly resumption: 'none' | 'by-id' | 'anew';
-  /** Asks the server for the rest. */
+  /** Requests the rest from the server. */
   ask(lastEventId: string | undefined): Promise<SendOutcome>;
-  /** Takes the messages of one chunk. @returns whether more is expected */
+  /** Receives the messages of one chunk. @returns `more` if more is expected */
   received(texts: readonly string[]): 'more' | 'all';
-  /** An event that is not a message. */
+  /** Receives an event that is not a message. */
   passedOver?(event: { readonly event: string; readonly data: string }): void;
-  /** The server has opened it. */
+  /** The server opened the stream. */
   opened?(): void;
-  /** The server has ended its connection, and can be asked for the rest. */
+  /** The server ended its connection, and the rest can be requested. */
   paused?(): void;
   /**
-   * The stream has ended for good.
+   * The stream ended for good.
    *
-   * @param error why; with a status if the server refused it
+   * @param error the reason; with a status if the server rejected the stream
    */
   gaveUp(error: RuntimeError, kind: StreamEnd): void;
 }
 
-/**
- * How a stream ended for good: it was cut, the server refused to send the rest, or could not be
- * reached.
- */
+/** Final state of a stream: cut, rejected by the server, or unreachable. */
 export type StreamEnd = 'cut' | 'refused' | 'unreachable';
 
 type End = readonly [error: RuntimeError, kind: StreamEnd];
 
-/** How long the server may take to close a finished stream, milliseconds. */
+/** Time a server may take to close a finished stream, ms. */
 const graceMs = 1000;
-/** An event's id goes into a header. */
+/** Event ids are sent in a header. */
 const maxIdLength = 4096;
 
 export class ServerStream implements HttpStreamPort {
@@ -75,13 +72,13 @@ export class ServerStream implements HttpStreamPort {
   readonly #environment: StreamEnvironment;
   readonly #actor: ActorRefFrom<typeof httpStreamMachine>;
   #reader: BodyReader | undefined = undefined;
-  /** Undefined also after an id that no header can hold. */
+  /** Also undefined after an id that no header can hold. */
   #lastEventId: string | undefined = undefined;
   #retryMs: number | undefined = undefined;
-  /** Why it was cut last, or refused. */
+  /** Reason for the last cut or rejection. */
   #end!: End;
 
-  /** @param response the response to begin with; without one the server is asked */
+  /** @param response the first response; without it the stream is requested */
   constructor(owner: StreamOwner, environment: StreamEnvironment, response?: HttpResponse) {
     this.#owner = owner;
     this.#environment = environment;
@@ -96,7 +93,7 @@ export class ServerStream implements HttpStreamPort {
     });
     const shown: MachineActor = { machine: 'stream', actor: this.#actor };
     environment.live.add(shown);
-    // An answer is asked for by its own time. The server's own stream may be silent for ever.
+    // A request has its own timeout; the standalone stream may be silent forever.
     const wakeful =
       owner.resumption === 'anew'
         ? watchSleep(clock, () => this.#tell({ type: 'stream.outslept' }))
@@ -110,7 +107,7 @@ export class ServerStream implements HttpStreamPort {
     if (response) void this.#read(response);
   }
 
-  /** The connection among whose machines it is shown. */
+  /** Scope of the connection, for its watchers. */
   get observed(): ObservedScope {
     return this.#environment.observed;
   }
@@ -157,7 +154,7 @@ export class ServerStream implements HttpStreamPort {
       return this.#read(response);
     }
     const body = await refusalOf(response);
-    if (status === 200) return this.#refuse(violation(what, 'is no stream of events'));
+    if (status === 200) return this.#refuse(violation(what, 'must be an event stream'));
     const error = statusError(what, { status, url }, body);
     if (status !== 408 && status !== 429 && status < 500) return this.#refuse(error);
     this.#retryMs = retryAfterMs(response);
@@ -186,7 +183,7 @@ export class ServerStream implements HttpStreamPort {
       why = cause instanceof Error ? cause.message : textOfError(cause);
     }
     if (this.#reader !== body) return;
-    const message = `The stream of ${what} was cut before all was said: ${why ?? 'it has ended'}`;
+    const message = `The stream of ${what} was cut before it was complete: ${why ?? 'the connection ended'}`;
     const isResumable = this.#cut([new RuntimeError('CLOSED', message), 'cut'], heard);
     if (isResumable && why === undefined) this.#owner.paused?.();
   }
@@ -202,12 +199,12 @@ export class ServerStream implements HttpStreamPort {
     }
     if (texts.length === 0 || this.#owner.received(texts) === 'more' || !this.#isActive) return;
     this.#tell({ type: 'stream.finished' });
-    // If the server ends the stream now, as it should, its connection can be reused.
+    // A server that ends the stream now, as it should, lets its connection be reused.
     const reader = this.#reader;
     this.#environment.clock.setTimeout(() => void reader?.cancel().catch(() => {}), graceMs);
   }
 
-  /** @returns whether the rest can be asked for */
+  /** @returns true if the rest can be requested */
   #cut(end: End, heard = false): boolean {
     this.#end = end;
     const { resumption } = this.#owner;
@@ -232,38 +229,38 @@ export class ServerStream implements HttpStreamPort {
 
   #letGo(): void {
     void this.#reader?.cancel().catch(() => {
-      // It had already broken off.
+      // The body was already cut off.
     });
   }
 }
 
-/** Whether an event's id can be sent in a header. */
+/** True if an event id can be sent in a header. */
 function isSendable(id: string): boolean {
   return id !== '' && id.length <= maxIdLength && !/(?!\t)\p{Cc}/u.test(id);
 }
 
-/** The headers of a request for a stream, or for the rest of one after an event. */
+/** Headers of a request for a stream, or for its rest after an event. */
 export function eventHeaders(
   headers: Readonly<Record<string, string>> | undefined,
   lastEventId: string | undefined,
 ): Record<string, string> {
   const wanted = { accept: 'text/event-stream', ...headers };
   if (lastEventId === undefined) return wanted;
-  // The UTF-8 bytes of the id, one per character.
+  // UTF-8 bytes of the id, one per character.
   const id = String.fromCharCode(...new TextEncoder().encode(lastEventId));
   return { ...wanted, 'last-event-id': id };
 }
 
-/** The content of one chunk of a stream. */
+/** Decoded content of one chunk. */
 export interface DecodedChunk {
   readonly events: readonly EventSourceMessage[];
-  /** The last `retry` of the stream, milliseconds. */
+  /** The last `retry` of the stream, ms. */
   readonly retryMs: number | undefined;
   /** An event is too long: the rest of the stream cannot be read. */
   readonly isTooLong: boolean;
 }
 
-/** Decodes one stream. */
+/** Decoder of one stream. */
 class EventDecoder {
   readonly #text = new TextDecoder();
   #events: EventSourceMessage[] = [];
@@ -271,7 +268,7 @@ class EventDecoder {
   #state: 'reading' | 'afterReturn' | 'tooLong' = 'reading';
   readonly #parser;
 
-  /** @param maxLength the longest event, UTF-16 units */
+  /** @param maxLength maximum event size, UTF-16 units */
   constructor(maxLength: number) {
     this.#parser = createParser({
       maxBufferSize: maxLength,
@@ -304,26 +301,25 @@ class EventDecoder {
 
   #feed(text: string): void {
     if (text === '') return;
-    // The parser holds back a line that ends in CR, for an LF to come. A server that ends its lines
-    // in CR alone would wait for ever: the line is ended at once, and an LF that follows is skipped.
+    // The parser holds back a line ending in CR in case an LF follows, and would wait forever for a
+    // server that ends lines with CR only. The line is ended at once, and a following LF is
+    // skipped.
     const rest = this.#state === 'afterReturn' && text.startsWith('\n') ? text.slice(1) : text;
     this.#state = text.endsWith('\r') ? 'afterReturn' : 'reading';
     this.#parser.feed(this.#state === 'afterReturn' ? `${rest}\n` : rest);
   }
 }
 
-/** Why nothing is read: there is no router, too much output waits, or too many answers wait. */
+/** Reasons for not reading: no router, too much output queued, or too many answers queued. */
 export type ShutReason = 'untaken' | 'unsent' | 'unanswered';
 
-/**
- * Stops the reading of streams while their messages, or the answers to them, could not be taken.
- */
+/** Pauses reading of streams while their messages, or the answers to them, cannot be accepted. */
 export class ReadGate {
   readonly #reasons = new Set<ShutReason>();
   #opened: Promise<void> | undefined;
   #open = () => {};
 
-  /** @returns whether it was not already shut for this reason */
+  /** @returns false if already shut for this reason */
   shut(reason: ShutReason): boolean {
     if (this.#reasons.has(reason)) return false;
     this.#reasons.add(reason);
@@ -333,14 +329,14 @@ export class ReadGate {
     return true;
   }
 
-  /** Removes the reason. The gate opens if it was the last one. */
+  /** Removes the reason. The gate opens with the last one. */
   open(reason: ShutReason): void {
     if (!this.#reasons.delete(reason) || this.#reasons.size > 0) return;
     this.#opened = undefined;
     this.#open();
   }
 
-  /** Undefined if it is open. */
+  /** Undefined while open. */
   get opened(): Promise<void> | undefined {
     return this.#opened;
   }

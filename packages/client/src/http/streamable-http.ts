@@ -1,6 +1,6 @@
 /**
- * Streamable HTTP: messages go to the URL of the server, which answers them there. It may have one
- * more stream, for requests and notifications that do not belong to a request from the host.
+ * Streamable HTTP: messages are posted to the server's URL and answered there. One standalone
+ * stream may carry messages that answer no request from the host.
  *
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
  */
@@ -38,7 +38,11 @@ export class StreamableHttp implements HttpTransport {
   }
 }
 
-/** @see MCP 2025-11-25, basic/transports, "Listening for Messages from the Server" */
+/**
+ * Standalone stream of a session.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"
+ */
 class PushStream extends TransportStream {
   opened(): void {
     this.served();

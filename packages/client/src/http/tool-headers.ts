@@ -1,6 +1,6 @@
 /**
- * If a server says that a call's headers do not match its parameters, its tools are listed again to
- * learn which headers they declare.
+ * Headers that mirror a tool's parameters. If a server reports a mismatch, its tools are listed
+ * again to learn the declared headers.
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Client Behavior"
  */
@@ -14,19 +14,19 @@ import type { MirroredParameter } from '../../../schema/src/mirrored-parameters.
 import { Post } from './post.ts';
 import type { PostingChannel } from './post.ts';
 
-/** The most pages of a list. */
+/** Maximum pages of a list. */
 const maxPages = 100;
 
 /**
- * Asks for all pages of the list, on behalf of the call. Resolves even if there is no list: then
- * the call is sent again with what is known.
+ * Fetches all pages of the list, on behalf of the call. Resolves even without a list: the call is
+ * then resent with the known headers.
  */
 export async function learnTools(call: Post, channel: PostingChannel): Promise<void> {
   let cursor: unknown = undefined;
   for (let page = 1; page <= maxPages; page++) {
     // The host's other ids are integers, so this id is unique.
     const id = `${call.id}/tools/${page}` as OutboundRequest['id'];
-    // Nobody hears of its progress.
+    // Progress of the list is not delivered to anyone.
     const _meta = {
       ...(call.params?.['_meta'] as JsonObject | undefined),
       progressToken: undefined,
@@ -40,7 +40,7 @@ export async function learnTools(call: Post, channel: PostingChannel): Promise<v
   }
 }
 
-/** The result, once {@link ToolParameters} has read it. */
+/** The result, after {@link ToolParameters} has read it. */
 async function resultOf(
   frame: OutboundRequest,
   channel: PostingChannel,
@@ -64,7 +64,7 @@ async function resultOf(
   return result;
 }
 
-/** The headers of a request besides its version. */
+/** Headers of a request besides its version. */
 export function mirroredHeaders(
   method: string,
   params: JsonObject | undefined,
@@ -80,7 +80,7 @@ export function mirroredHeaders(
   return headers;
 }
 
-/** Undefined if there is no value to mirror, or the tool would refuse it anyway. */
+/** Undefined if there is no value to mirror, or if the tool would reject it anyway. */
 function textOf(value: unknown): string | undefined {
   switch (typeof value) {
     case 'string':
@@ -102,12 +102,14 @@ export class ToolParameters {
     this.#report = report;
   }
 
-  /** The mirrored parameters of a tool; empty if no list has named it. */
+  /** Mirrored parameters of a tool; empty if no list contained it. */
   of(tool: unknown): readonly MirroredParameter[] {
     return this.#listed.of(tool) ?? [];
   }
 
-  /** Reads the result of `tools/list`, and returns it without the tools that must not be called. */
+  /**
+   * Parses the result of `tools/list`, and returns it without the tools that must not be called.
+   */
   read(result: JsonObject): JsonObject {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
@@ -116,11 +118,11 @@ export class ToolParameters {
   }
 
   #readTool(tool: unknown): boolean {
-    // Malformed tools are reported where tools are read.
+    // Malformed tools are reported where tools are parsed.
     if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return true;
     const fault = this.#listed.read(tool);
     if (fault === undefined) return true;
-    const message = `The tool ${quoted(tool['name'])} is left out: ${fault}`;
+    const message = `Ignored the tool ${quoted(tool['name'])}: ${fault}`;
     this.#report({ level: 'warning', name: 'tool.leftOut', message });
     return false;
   }

@@ -1,6 +1,6 @@
 /**
- * Sends one HTTP request to a server and reads the head of the response: with the headers of the
- * entry and of the login, only to the server's origin, and again after a login.
+ * Sends one HTTP request to a server and reads the response headers. Adds the headers of the entry
+ * and of the login, only for the server's origin, and resends after a login.
  *
  * @see MCP 2025-11-25, basic/authorization, "Access Token Usage"
  */
@@ -16,28 +16,28 @@ import { discard } from './response.ts';
 import type { HttpRequest, HttpResponse, SendRequest } from './response.ts';
 
 export interface WireRequest extends HttpRequest {
-  /** For errors: what is sent, such as the method of its message. */
+  /** Name of the request in errors, such as its method. */
   readonly what: string;
 }
 
-/** The outcome of a request. If its signal has fired, nobody needs it. */
+/** Result of a request; irrelevant once its signal has fired. */
 export type SendOutcome =
   | { readonly kind: 'answered'; readonly response: HttpResponse; readonly url: URL }
   | NetworkFailure
-  /** It was redirected elsewhere, or needs a login that cannot be obtained. */
+  /** The request was redirected to another origin, or needs a login that cannot be obtained. */
   | { readonly kind: 'refused'; readonly error: RuntimeError };
 
 export interface WireOptions {
   readonly send: SendRequest;
   readonly authorization: HttpAuthorization | undefined;
-  /** Someone else may be logged in than at the last request. */
+  /** A different identity may be logged in than for the last request. */
   readonly relogged: () => void;
   readonly logins: LoginWatch;
-  /** A request waits for a login. Returns a function to call once it goes on. */
+  /** A request waits for a login. Returns a function to call when it continues. */
   readonly challenged: () => () => void;
 }
 
-/** How often a request may be redirected, and how often sent again after a login. */
+/** Maximum redirects of a request, and maximum resends after a login. */
 const maxRedirects = 5;
 const maxLogins = 5;
 
@@ -82,7 +82,7 @@ export class HttpWire {
       if (logins.changesTo(authorization.holder)) relogged();
       return headers;
     } catch (cause) {
-      return new RuntimeError('UNAUTHORIZED', `There is no login: ${textOfError(cause)}`, {
+      return new RuntimeError('UNAUTHORIZED', `No login available: ${textOfError(cause)}`, {
         cause,
       });
     }
@@ -129,7 +129,7 @@ export class HttpWire {
       const sent = 'authorization' in this.#address.headers ? 'a token' : 'nothing';
       return refused(whyRefused(status, challenge.wwwAuthenticate, sent));
     }
-    if (challenge.retries === maxLogins) return refused(`no login of ${maxLogins} was good enough`);
+    if (challenge.retries === maxLogins) return refused(`all ${maxLogins} logins were rejected`);
     const goOn = challenged();
     try {
       const outcome = await authorization.challenged(challenge);
@@ -148,7 +148,7 @@ export class HttpWire {
 }
 
 /**
- * A login whose scopes are insufficient can be extended.
+ * True for a login whose scopes can be extended.
  *
  * @see MCP 2025-11-25, basic/authorization, "Scope Challenge Handling"
  */
@@ -157,7 +157,7 @@ function isInsufficientScope(response: HttpResponse): boolean {
   return bearerChallenge(response.header('www-authenticate'))?.['error'] === 'insufficient_scope';
 }
 
-/** A browser hides where a redirect leads. */
+/** A browser hides the target of a redirect. */
 function isRedirect({ status }: HttpResponse): boolean {
   return [0, 301, 302, 303, 307, 308].includes(status);
 }
@@ -178,11 +178,11 @@ function redirected(
     status,
   }: { readonly url: URL; readonly target: URL | undefined; readonly status: number },
 ): SendOutcome {
-  const where = target ? `to ${quoted(placeOf(target))}` : 'to nowhere that we would go';
+  const where = target ? `to ${quoted(placeOf(target))}` : 'to an unusable location';
   const why =
     target && target.origin === url.origin
-      ? 'that is one redirection too many'
-      : 'nothing is sent to another origin than its own. If that is the server, give its URL';
+      ? 'too many redirects'
+      : 'redirects to another origin are not followed. If that is the server, use its URL';
   const message = `${what}: ${placeOf(url)} redirects ${where} (status ${status}): ${why}`;
   return {
     kind: 'refused',

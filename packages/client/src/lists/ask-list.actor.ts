@@ -1,5 +1,5 @@
 /**
- * Asks a server for a whole list, page by page.
+ * Fetches a whole list from a server, page by page.
  *
  * @see MCP 2025-11-25, server/utilities/pagination
  * @see MCP 2026-07-28, server/utilities/caching, "Interaction with Pagination"
@@ -13,32 +13,32 @@ import type { JsonObject, RequestId } from '../../../../src/protocol/frames.ts';
 import type { ListKind, PagedKind } from './list-kinds.ts';
 import { listKinds, readEntry } from './list-kinds.ts';
 
-/** Bounds of one list. */
+/** Limits of one list. */
 export interface ListBounds {
   readonly maxListPages: number;
   readonly maxListEntries: number;
-  /** The total length of the entries as JSON, with the cursors between them. */
+  /** Maximum total length of the entries as JSON, including cursors. */
   readonly maxListBytes: number;
 }
 
-/** What a server has done wrong in a list. */
+/** Faults of a server's list. */
 export type ListProblemName =
-  /** Invalid entries: only they are left out. */
+  /** Invalid entries, which are dropped. */
   | 'list.entries'
-  /** Several entries with the same name: the first counts. */
+  /** Entries with the same name; the first counts. */
   | 'list.repeated'
-  /** A repeated or invalid cursor: the list ends there. */
+  /** A repeated or invalid cursor, which ends the list. */
   | 'list.cursor'
-  /** More pages, entries or text than the host takes. */
+  /** More pages, entries or text than the limits allow. */
   | 'list.cut';
 
-/** How one of the host's own requests is sent. */
+/** Options of the host's own requests. */
 export interface OwnRequestOptions {
   readonly signal?: AbortSignal | undefined;
-  /** By default the connection's. */
+  /** Default: the connection's. */
   readonly timeoutMs?: number;
   readonly maxTotalMs?: number;
-  /** `refuse`: without a channel it fails instead of waiting for the next one. */
+  /** `refuse`: fails without a channel instead of waiting for the next one. */
   readonly whenAway?: 'wait' | 'refuse';
   /** Called with the id of the request. */
   readonly sent?: (id: RequestId) => void;
@@ -51,20 +51,20 @@ export type OwnRequest = (
   options: OwnRequestOptions,
 ) => Promise<JsonObject>;
 
-/** The server whose lists are queried. */
+/** The server whose lists are fetched. */
 export interface ListSource {
-  /** The clock's milliseconds. */
+  /** Clock ms. */
   now(): number;
   readonly bounds: ListBounds;
-  /** What the server has declared. */
+  /** Declared capabilities. */
   readonly capabilities: JsonObject;
   readonly request: OwnRequest;
-  /** Called with each breach by the server. */
+  /** Called for each fault of the server. */
   readonly problem: (name: ListProblemName, message: string) => void;
 }
 
 /**
- * The catalog's `ask`.
+ * The catalog's `ask` actor.
  *
  * @param sourceOf resolves to the server, once it may be queried
  */
@@ -78,7 +78,7 @@ export function askListActor(
 }
 
 /**
- * A whole list, if the server has one.
+ * Fetches a whole list, if the server has it.
  *
  * @throws the error of a page; {RuntimeError} INVALID_RESPONSE if a result is not a page of the
  *   list
@@ -89,7 +89,10 @@ async function askList(
   signal: AbortSignal,
 ): Promise<CatalogOutcome> {
   if (source.capabilities[kind.feature] === undefined) {
-    return { kind: 'unavailable', reason: `The server declares no "${kind.feature}" capability` };
+    return {
+      kind: 'unavailable',
+      reason: `The server does not declare the capability "${kind.feature}"`,
+    };
   }
   try {
     return await askPages(kind, source, { signal, whenAway: 'refuse' });
@@ -100,10 +103,10 @@ async function askList(
 }
 
 /**
- * All pages of a list. If a cursor is refused, the list has changed: it is queried from the
- * beginning again, once.
+ * Fetches all pages of a list. A rejected cursor means that the list has changed: it is fetched
+ * from the beginning again, once.
  *
- * @param params of each page, beside the cursor
+ * @param params of each page, besides the cursor
  * @throws the error of a page; {RuntimeError} INVALID_RESPONSE if a result is not a page of the
  *   list
  */
@@ -120,10 +123,10 @@ export async function askPages(
   });
 }
 
-/** How long a cursor may be, UTF-16 units: it is sent back, and kept to detect repetitions. */
+/** Maximum cursor length, UTF-16 units: cursors are sent back, and kept to detect repetitions. */
 const maxCursorLength = 256 * 1024;
 
-/** How many faults of entries are described. */
+/** Maximum number of faults described. */
 const maxToldFaults = 3;
 
 class Pages {
@@ -134,9 +137,9 @@ class Pages {
   readonly #cursors = new Set<string>();
   readonly #faults: string[] = [];
   readonly #repeated: string[] = [];
-  /** How many entries were read. */
+  /** Number of entries read. */
   #entries = 0;
-  /** Their total length as JSON. */
+  /** Total length of the entries as JSON. */
   #length = 0;
   #freshUntil = Infinity;
   #cut: string | undefined = undefined;
@@ -146,7 +149,7 @@ class Pages {
     this.#source = source;
   }
 
-  /** True if the server no longer knows a cursor that it gave. */
+  /** True if the server no longer knows a cursor that it issued. */
   isCursorRefused(error: unknown): boolean {
     return this.#cursors.size > 0 && remoteCodeOf(error) === ErrorCode.invalidParams;
   }
@@ -169,7 +172,7 @@ class Pages {
     const { name, method } = this.#kind;
     const { [name]: entries, nextCursor, ttlMs } = page;
     if (!Array.isArray(entries)) {
-      const message = `The result of ${method} must have an array "${name}", this is ${inspectValue(entries)}`;
+      const message = `The result of ${method} must have an array "${name}", got ${inspectValue(entries)}`;
       throw new RuntimeError('INVALID_RESPONSE', message);
     }
     if (typeof ttlMs === 'number') {
@@ -193,7 +196,7 @@ class Pages {
     const { key } = this.#kind;
     const known = key === undefined ? item : item[key];
     if (this.#keys.has(known)) {
-      this.#repeated.push(`${at}: ${inspectValue(known)} is in the list already`);
+      this.#repeated.push(`${at}: ${inspectValue(known)} is a duplicate`);
       return;
     }
     this.#keys.add(known);
@@ -206,7 +209,7 @@ class Pages {
     const { name, method } = this.#kind;
     const why = this.#faultOfCursor(cursor);
     if (why !== undefined) {
-      const message = `"nextCursor" of ${method} ${why}, this is ${inspectValue(cursor)}: the list of ${name} ends there`;
+      const message = `"nextCursor" of ${method} ${why}, got ${inspectValue(cursor)}: the list of ${name} ends there`;
       this.#source.problem('list.cursor', message);
       this.#cut = message;
       return undefined;
@@ -221,8 +224,8 @@ class Pages {
 
   #faultOfCursor(cursor: unknown): string | undefined {
     if (typeof cursor !== 'string') return 'must be a string';
-    if (cursor.length > maxCursorLength) return `is longer than ${maxCursorLength} characters`;
-    return this.#cursors.has(cursor) ? 'was there before' : undefined;
+    if (cursor.length > maxCursorLength) return `must have at most ${maxCursorLength} characters`;
+    return this.#cursors.has(cursor) ? 'must be new' : undefined;
   }
 
   #end(bound: string): undefined {

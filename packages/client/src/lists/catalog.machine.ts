@@ -1,13 +1,13 @@
 /**
- * What is known of one list of a server: its tools, prompts, resources or templates.
+ * State of one list of a server: tools, prompts, resources or templates.
  *
- * The list is asked for when it is first wanted, and kept up to date from then on. One query is in
- * flight, for all pages. However often the list changes meanwhile, it is asked for once more, and
- * the last answer wins ({@link QueryState}). If it keeps changing, the pause between two queries
- * grows; the last change is always followed by a query. What is known outlives the channel: it is
- * out of date from then on, and asked for again over the next channel.
+ * The list is fetched when first needed, and kept current from then on. One query at a time fetches
+ * all pages. However often the list changes meanwhile, it is fetched once more, and the last answer
+ * wins ({@link QueryState}). If it keeps changing, the pause between queries grows; a query always
+ * follows the last change. A known list outlives the channel: it becomes stale, and is fetched
+ * again over the next channel.
  *
- * The machine does not know how a list is asked for: `ask` is provided.
+ * The actor `ask` is provided.
  *
  * @see MCP 2025-11-25, server/tools, "List Changed Notification"
  */
@@ -29,85 +29,82 @@ import type {
 } from '../../../../src/machines/overtaken-answers.ts';
 import type { InputScope } from '../../../../src/machines/peer-ports.ts';
 
-/** The lists of a server. */
+/** Lists of a server. */
 export type CatalogName = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
 
-/** What `ask` resolves with. It rejects if the server did not answer with a list. */
+/** Output of `ask`, which rejects if the server did not answer with a list. */
 export type CatalogOutcome =
   | {
       readonly kind: 'answered';
       readonly items: readonly JsonObject[];
-      /**
-       * When the list stops being fresh, the clock's milliseconds; Infinity if the server says
-       * nothing.
-       */
+      /** End of the list's freshness, clock ms; Infinity if the server gives none. */
       readonly freshUntil: number;
-      /** Why the list is incomplete. */
+      /** Reason for an incomplete list. */
       readonly cut?: string;
     }
   /** The server has no such list. */
   | { readonly kind: 'unavailable'; readonly reason: string };
 
-/** The pauses between queries while a list keeps changing. */
+/** Pauses between queries of a list that keeps changing. */
 export interface QuerySpacing {
   /**
-   * The pause between two queries that follow each other closely, milliseconds; doubled with each.
-   * After that long without a change the next query is sent at once again. 0: no pause.
+   * Pause between two close queries, ms; doubled each time. After that time without a change, the
+   * next query is immediate again. 0: no pause.
    */
   readonly spacingMs: number;
-  /** The longest pause, milliseconds. */
+  /** Maximum pause, ms. */
   readonly maxSpacingMs: number;
 }
 
 export interface CatalogInput extends InputScope, AskingLimits, QuerySpacing {
   readonly name: CatalogName;
-  /** Whether the server is there. */
+  /** `reachable` if the server can be queried at the start. */
   readonly begins?: 'reachable' | 'away';
 }
 
-/** What the machine takes. */
+/** Events of the catalog machine. */
 export type CatalogEvent =
   | { readonly type: 'channel.opened' }
   | { readonly type: 'channel.closed' }
-  /** What is known was for another login. `channel.closed` follows. */
+  /** The known list belongs to another login. `channel.closed` follows. */
   | { readonly type: 'list.forget' }
-  /** Something wants the list: it is queried if it is not known and not being queried. */
+  /** The list is needed: queried unless known or in flight. */
   | { readonly type: 'list.wanted' }
-  /** The server says that the list has changed. */
+  /** The server reports that the list changed. */
   | { readonly type: 'list.invalidate' }
-  /** The host waits for a fresh list: it is queried at once. */
+  /** The host needs a fresh list: queried at once. */
   | { readonly type: 'list.refresh' };
 
-/** What a state means outside the machine. */
+/** Tags of the catalog's states. */
 export const catalogTags = [
-  /** The server has been asked and has not answered. */
+  /** A query is in flight. */
   'asking',
-  /** The list, or the reason for its absence, is up to date as far as the server has said. */
+  /** The list, or the reason for its absence, is current as far as the server has reported. */
   'settled',
 ] as const;
 
 export type CatalogTag = (typeof catalogTags)[number];
 
-/** What was published last. */
+/** The last published list. */
 export interface Catalog {
   readonly status: 'known' | 'failed' | 'unavailable';
-  /** Counts the publications. */
+  /** Number of publications. */
   readonly generation: number;
-  /** False if the list was known to have changed when this was published. */
+  /** False if the list was known to have changed when published. */
   readonly settled: boolean;
-  /** In the server's order. After a failure, the items that were known before. */
+  /** In the server's order. After a failure, the previous items. */
   readonly items: readonly JsonObject[];
   /** See {@link CatalogOutcome}. */
   readonly freshUntil: number;
-  /** Why the list is cut, or why the server has none. */
+  /** Reason for an incomplete or missing list. */
   readonly reason?: string;
-  /** Why the last query failed. */
+  /** Error of the last query. */
   readonly error?: unknown;
 }
 
 export interface CatalogContext extends CatalogInput, QueryState<readonly JsonObject[]> {
   readonly catalog: Catalog | undefined;
-  /** How many queries have followed each other closely. */
+  /** Number of close consecutive queries. */
   readonly crowd: number;
 }
 
@@ -201,12 +198,12 @@ export const catalogMachine = setup({
   states: {
     begun: { always: [{ guard: 'beginsAway', target: 'unknown.away' }, { target: 'unknown' }] },
     unknown: {
-      description: 'Nobody wants it: a change asks nothing, the first query covers it.',
+      description: 'Not needed yet: changes are ignored, because the first query covers them.',
       initial: 'reachable',
       states: {
         reachable: { on: { 'list.wanted': '#catalog.asking', 'channel.closed': 'away' } },
         away: {
-          description: 'The server is not there.',
+          description: 'The server is not connected.',
           on: {
             'list.wanted': '#catalog.waiting',
             'channel.opened': 'reachable',
@@ -216,7 +213,7 @@ export const catalogMachine = setup({
       },
     },
     waiting: {
-      description: 'The server is not there. What is known may be old: asked for once it is.',
+      description: 'The server is not connected; queried once it is.',
       on: { 'channel.opened': { target: 'asking', actions: 'beginAnew' } },
     },
     asking: {
@@ -257,20 +254,19 @@ export const catalogMachine = setup({
       states: {
         fresh: { on: { 'list.invalidate': 'stale', 'list.refresh': 'stale' } },
         stale: {
-          description:
-            'The list changed after the query went out: its answer is old. Ask once more.',
+          description: 'The list changed after the query was sent: query again.',
         },
       },
     },
     again: {
-      description: 'It has changed soon after the last query.',
+      description: 'The list changed soon after the last query.',
       always: [
         { guard: 'isCrowded', target: 'pausing' },
         { target: 'asking', actions: 'crowd' },
       ],
     },
     pausing: {
-      description: 'It changes again and again. Whatever comes meanwhile is in the next answer.',
+      description: 'The list keeps changing: pausing before the next query.',
       on: { 'list.refresh': 'asking' },
       after: { spacingTimeout: { target: 'asking', actions: 'crowd' } },
     },
@@ -287,12 +283,12 @@ export const catalogMachine = setup({
       },
     },
     unavailable: {
-      description: 'The server does not offer it, or has answered -32601.',
+      description: 'The server does not offer the list, or answered -32601.',
       tags: 'settled',
       on: { 'list.invalidate': 'again', 'list.refresh': 'asking' },
     },
     retrying: {
-      description: 'The query failed: asked again when it is wanted, changes, or after a while.',
+      description: 'The query failed: repeated when needed, after a change, or after a delay.',
       tags: 'settled',
       on: { 'list.wanted': 'asking', 'list.invalidate': 'again', 'list.refresh': 'asking' },
       after: { retryTimeout: { target: 'asking', actions: 'disperse' } },

@@ -1,4 +1,4 @@
-/** One list of a server, kept current for all who need it. */
+/** A cached list of a server, kept current for all its users. */
 import { inspectedAs } from '../../../../src/actors/transitions.ts';
 import { createActor } from 'xstate';
 import type { ActorRefFrom, SnapshotFrom } from 'xstate';
@@ -14,20 +14,20 @@ import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { ListKind } from './list-kinds.ts';
 import type { ListReport } from './list-results.ts';
 
-/** How a caller waits for a list. */
+/** Options for waiting for a list. */
 export interface ListWait {
-  /** Asks the server even if the list is known. */
+  /** Fetches the list even if it is cached. */
   readonly refresh?: boolean;
-  /** The longest wait, milliseconds. */
+  /** Maximum wait, ms. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface KeptListInput<T> extends QuerySpacing {
   readonly kind: ListKind;
-  /** The machine with its `ask`. */
+  /** The machine with its `ask` actor. */
   readonly machine: typeof catalogMachine;
-  /** For the machine's actors. */
+  /** Scope of the machine's actors. */
   readonly scope: object;
   readonly clock: Clock;
   readonly report: Report<ActorFactName>;
@@ -35,16 +35,16 @@ export interface KeptListInput<T> extends QuerySpacing {
   readonly observed: ObservedScope;
   readonly retryMs: number;
   readonly maxOvertaken: number;
-  /** Whether the server is there. */
+  /** `reachable` if the server can be queried at the start. */
   readonly begins: CatalogInput['begins'];
   /** Called with the items each time the server has listed them. */
   readonly listed?: ((items: readonly T[]) => void) | undefined;
 }
 
-/** One list at one moment. */
+/** View of a list for dumps. */
 export interface ListView {
   readonly name: string;
-  /** The state of its chart. */
+  /** State of its chart. */
   readonly state: string;
   readonly entries: number;
   readonly known: ListReport<never>['state'];
@@ -52,7 +52,7 @@ export interface ListView {
 
 type Snapshot = SnapshotFrom<typeof catalogMachine>;
 
-/** The report before the list is first needed. */
+/** Report before the list is first needed. */
 const unknownList: ListReport<never> = { items: [], state: 'asking' };
 
 export class KeptList<T extends JsonObject> {
@@ -63,7 +63,7 @@ export class KeptList<T extends JsonObject> {
   readonly #waiting = new Set<(error: RuntimeError) => void>();
   readonly #listed: KeptListInput<T>['listed'];
   #report: ListReport<T> = unknownList;
-  /** Why no more answers can come. */
+  /** The error that ended all queries. */
   #ended: RuntimeError | undefined = undefined;
 
   constructor(input: KeptListInput<T>) {
@@ -86,29 +86,29 @@ export class KeptList<T extends JsonObject> {
     return { machine: 'catalog', actor: this.#actor };
   }
 
-  /** Its state, for a dump. */
+  /** State for a dump. */
   get view(): ListView {
     const { items, state: known } = this.#report;
     const state = stateName(this.#actor.getSnapshot());
     return { name: this.#kind.name, state, entries: items.length, known };
   }
 
-  /** What is known now. */
+  /** The current report. */
   get report(): ListReport<T> {
     return this.#report;
   }
 
-  /** When it stops being fresh, the clock's milliseconds; Infinity if the server says nothing. */
+  /** End of the list's freshness, clock ms; Infinity if the server gives none. */
   get freshUntil(): number {
     return this.#actor.getSnapshot().context.catalog?.freshUntil ?? Infinity;
   }
 
   /**
-   * The list, not older than the last change that the server announced, and not past the time for
-   * which the server called it fresh.
+   * The list, no older than the last announced change, and within the freshness given by the
+   * server.
    *
-   * @throws the server's error; {RuntimeError} CAPABILITY_MISSING if it has no such list;
-   *   REQUEST_TIMEOUT, CANCELLED, or why the connection has ended
+   * @throws the server's error; {RuntimeError} CAPABILITY_MISSING if the server has no such list;
+   *   REQUEST_TIMEOUT, CANCELLED, or the error that ended the connection
    */
   items(wait: ListWait): Promise<readonly T[]> {
     if (this.#ended) return Promise.reject(this.#ended);
@@ -120,7 +120,7 @@ export class KeptList<T extends JsonObject> {
     if (isKnown && !isOld && wait.refresh !== true) {
       return new Promise((resolve, reject) => this.#settle(before, resolve, reject));
     }
-    // In these states `list.wanted` sends a query already, and `list.refresh` would send a second
+    // In these states `list.wanted` already sends a query, and `list.refresh` would send a second
     // one.
     const isAsked = !(['unknown', 'waiting', 'retrying'] as const).some((value) =>
       before.matches(value),
@@ -130,31 +130,29 @@ export class KeptList<T extends JsonObject> {
     return this.#await(wait);
   }
 
-  /**
-   * Listens to each report, and makes the list be queried. Returns a function that stops listening.
-   */
+  /** Listens to each report, and requests the list. Returns a function that stops listening. */
   watch(listener: (report: ListReport<T>) => void): () => void {
     const end = this.#listeners.add(listener);
     if (!this.#ended) this.#actor.send({ type: 'list.wanted' });
     return end;
   }
 
-  /** The server says that the list has changed. */
+  /** Handles a change reported by the server. */
   invalidate(): void {
     this.#actor.send({ type: 'list.invalidate' });
   }
 
-  /** Whether the server can be asked; `list.forget`: its earlier answers were for another login. */
+  /** Forwards the state of the channel; `list.forget`: earlier answers belong to another login. */
   channel(type: 'channel.opened' | 'channel.closed' | 'list.forget'): void {
     this.#actor.send({ type });
   }
 
-  /** Everyone who waits gets this error. */
+  /** Fails all waiting callers. */
   refuse(error: RuntimeError): void {
     for (const fail of this.#waiting) fail(error);
   }
 
-  /** No more queries are sent. */
+  /** Ends all queries and fails all waiting callers. */
   end(error: RuntimeError): void {
     this.#ended = error;
     this.#actor.stop();
@@ -170,9 +168,7 @@ export class KeptList<T extends JsonObject> {
         cancelled: () => this.#cancelled(signal),
       },
       ({ resolve, reject }) => {
-        /**
-         * Answers that are overtaken again and again are published too, so that no waiter starves.
-         */
+        /** Answers overtaken by changes are published too, so that no waiter starves. */
         const look = (snapshot: Snapshot): void => {
           const { catalog } = snapshot.context;
           if (!catalog || !(snapshot.hasTag('settled') || catalog.generation !== since)) return;
@@ -203,8 +199,8 @@ export class KeptList<T extends JsonObject> {
   #overdue(timeoutMs: number): RuntimeError {
     const why = this.#actor.getSnapshot().matches('waiting')
       ? 'there was no connection to the server'
-      : 'the server has not answered';
-    const message = `The list of ${this.#kind.name} did not come within ${timeoutMs} ms: ${why}`;
+      : 'the server did not answer';
+    const message = `The list of ${this.#kind.name} did not arrive within ${timeoutMs} ms: ${why}`;
     return new RuntimeError('REQUEST_TIMEOUT', message);
   }
 

@@ -1,5 +1,5 @@
 /**
- * The four lists of a server: how each is queried, and the members that its entries must have.
+ * The four lists of a server: their methods, and the required members of their entries.
  *
  * @see MCP 2025-11-25, server/tools, server/prompts, server/resources
  */
@@ -9,26 +9,26 @@ import type { JsonObject } from '../../../../src/protocol/frames.ts';
 
 type MemberType = 'string' | 'object' | 'array';
 
-/** Something that a server lists page by page. */
+/** A paged list. */
 export interface PagedKind {
-  /** Also the member of the result that contains the entries. */
+  /** Name of the list, and of the result member with the entries. */
   readonly name: string;
   readonly method: string;
-  /** The member that identifies an entry; undefined if entries need not be unique. */
+  /** Member that identifies an entry; undefined if entries need not be unique. */
   readonly key?: string;
-  /** The members that an entry must have. */
+  /** Required members of an entry. */
   readonly required: { readonly [member: string]: MemberType };
-  /** The members that it may have: one of the wrong type is left out, and the entry stays. */
+  /** Optional members; one of the wrong type is dropped, and the entry stays. */
   readonly optional: { readonly [member: string]: MemberType };
-  /** What else is wrong with an entry, so that it cannot be used. */
+  /** A further fault that makes an entry unusable. */
   readonly faultOf?: (entry: JsonObject) => string | undefined;
 }
 
 export interface ListKind extends PagedKind {
   readonly name: CatalogName;
-  /** The capability that a server with such a list declares. */
+  /** Capability declared by servers with such a list. */
   readonly feature: 'tools' | 'prompts' | 'resources';
-  /** The notification of its changes. */
+  /** Notification of changes. */
   readonly changed: string;
 }
 
@@ -72,16 +72,16 @@ export const listKinds: { readonly [name in CatalogName]: ListKind } = {
   },
 };
 
-/** An entry as it is used, and its faults. Without an item it cannot be used. */
+/** A parsed entry and its faults. Without an item the entry is unusable. */
 export interface EntryReading {
   readonly item?: JsonObject;
   readonly fault?: string;
 }
 
-/** Reads one entry of a list. An entry without faults is returned unchanged. */
+/** Parses one entry of a list. An entry without faults is returned unchanged. */
 export function readEntry(kind: PagedKind, entry: unknown): EntryReading {
   const { required, optional } = kind;
-  if (!isJsonObject(entry)) return { fault: `must be an object, this is ${inspectValue(entry)}` };
+  if (!isJsonObject(entry)) return { fault: `must be an object, got ${inspectValue(entry)}` };
   for (const [member, type] of Object.entries(required)) {
     const fault = faultOf(entry, member, type);
     if (fault !== undefined) return { fault };
@@ -94,10 +94,10 @@ export function readEntry(kind: PagedKind, entry: unknown): EntryReading {
   if (wrong.length === 0) return { item: entry };
   const without = new Set(wrong.map(({ member }) => member));
   const kept = Object.entries(entry).filter(([member]) => !without.has(member));
-  // Many servers write null for absent members.
+  // Many servers send null for absent members.
   const told = wrong.find(({ member }) => entry[member] !== null);
   const item = Object.fromEntries(kept);
-  return told ? { item, fault: `${told.fault}, and is left out` } : { item };
+  return told ? { item, fault: `${told.fault}: ignored` } : { item };
 }
 
 function faultOf(entry: JsonObject, member: string, type: MemberType): string | undefined {
@@ -108,9 +108,7 @@ function faultOf(entry: JsonObject, member: string, type: MemberType): string | 
       : type === 'array'
         ? Array.isArray(value)
         : typeof value === 'string';
-  return isRight
-    ? undefined
-    : `"${member}" must be ${articled[type]}, this is ${inspectValue(value)}`;
+  return isRight ? undefined : `"${member}" must be ${articled[type]}, got ${inspectValue(value)}`;
 }
 
 const articled = { string: 'a string', object: 'an object', array: 'an array' } as const;

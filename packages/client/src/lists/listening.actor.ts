@@ -1,6 +1,6 @@
 /**
- * Subscriptions to a server that sends no notifications without them: one for the changes of all
- * lists, and one for the watched resources.
+ * Subscriptions to servers that send notifications only to subscribers: one for all list changes,
+ * and one for the watched resources.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -21,25 +21,25 @@ import type { OwnRequest } from './ask-list.actor.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 import { scatterMs, watchSleep } from '../../../../src/actors/sleep.ts';
 
-/** What a subscription needs from its connection. */
+/** Dependencies of a subscription on its connection. */
 export interface ListeningPort {
-  /** Called with the id of each subscription that is requested. */
+  /** Called with the id of each requested subscription. */
   readonly listening?: ((id: RequestId) => void) | undefined;
   readonly clock: Clock;
-  /** Delays before a subscription is opened anew, milliseconds. */
+  /** Delays before reopening a subscription, ms. */
   readonly limits: { readonly listenRetryMs: number; readonly maxListenRetryMs: number };
   readonly request: OwnRequest;
-  /** The connection, whose watchers see the subscriptions too. */
+  /** Scope of the connection, whose watchers see the subscriptions too. */
   readonly observed: ObservedScope;
 }
 
 /** Callbacks of a subscription. */
 export interface ListeningOwner {
-  /** It was opened or reopened. @param filter the part that the server has agreed to */
+  /** The subscription was opened or reopened. @param filter the part accepted by the server */
   opened(filter: JsonObject): void;
-  /** It was cut or could not be opened; it will be tried again. */
+  /** The subscription was cut or failed to open; it will be retried. */
   cut(error: unknown): void;
-  /** The server does not know subscriptions. */
+  /** The server does not support subscriptions. */
   refused(error: unknown): void;
 }
 
@@ -47,12 +47,12 @@ export interface ListeningOwner {
 export class Subscription {
   readonly #port: ListeningPort;
   readonly #actor: ActorRefFrom<typeof listeningMachine>;
-  /** Ends the watch for a sleep of the computer. */
+  /** Stops watching for system sleep. */
   readonly #wakeful: () => void;
-  /** The id of the open request. */
+  /** Id of the open request. */
   #id: RequestId | undefined = undefined;
 
-  /** @param of what it is for, which names it within its connection */
+  /** @param of the purpose, which names the subscription within its connection */
   constructor(
     port: ListeningPort,
     filter: JsonObject,
@@ -77,7 +77,7 @@ export class Subscription {
     );
   }
 
-  /** Whether its acknowledgment is due. */
+  /** True while the acknowledgment is pending. */
   get isOpening(): boolean {
     return this.#actor.getSnapshot().matches({ asked: 'opening' });
   }
@@ -90,7 +90,7 @@ export class Subscription {
     return { machine: 'listening', actor: this.#actor };
   }
 
-  /** Takes an acknowledgment, if it is for this subscription. */
+  /** Handles an acknowledgment, if it is for this subscription. */
   acknowledged(params: JsonObject | undefined): void {
     const meta = params?.['_meta'];
     const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
@@ -100,7 +100,7 @@ export class Subscription {
     this.#actor.send({ type: 'subscription.acknowledged', filter: agreed });
   }
 
-  /** Ends it, and tells the server. */
+  /** Ends the subscription, and notifies the server. */
   stop(): void {
     this.#wakeful();
     this.#actor.stop();
@@ -113,7 +113,7 @@ export class Subscription {
       { notifications: filter },
       {
         signal,
-        // It has no timeout. It is opened anew after that.
+        // The longest timer; the subscription is reopened after that.
         timeoutMs: longestDelayMs,
         maxTotalMs: longestDelayMs,
         whenAway: 'refuse',
@@ -126,26 +126,26 @@ export class Subscription {
   }
 }
 
-/** How one connection hears of changes: the chart, with the subscriptions that it is about. */
+/** Change notifications of one connection: the chart and its subscriptions. */
 export class Updates {
   readonly #of: 'lists' | 'resources';
   #state = updatesChart.begun;
   /** At most two: the open one, and the next, which replaces it. */
   #subscriptions: readonly Subscription[] = [];
 
-  /** @param of what it is for, which names it within its connection */
+  /** @param of the purpose, which names the chart within its connection */
   constructor(of: 'lists' | 'resources') {
     this.#of = of;
   }
 
-  /** Its own chart and those of its subscriptions; none if nothing is subscribed to. */
+  /** The chart and those of its subscriptions; empty without a subscription. */
   get machines(): readonly MachineActor[] {
     if (this.#subscriptions.length === 0) return [];
     const subscriptions = this.#subscriptions.map((subscription) => subscription.machine);
     return [shownChart('updates', () => this.#state, `${this.#of} updates`), ...subscriptions];
   }
 
-  /** Whether changes are heard once an acknowledgment comes that is due. */
+  /** True while an acknowledgment is pending that will activate notifications. */
   get isAwaited(): boolean {
     return this.#subscriptions.at(-1)?.isOpening === true;
   }
@@ -154,24 +154,24 @@ export class Updates {
     return this.#state.matches(state);
   }
 
-  /** A channel is ready. @param era of its server */
+  /** Handles a ready channel. @param era of its server */
   opened(era: 'legacy' | 'modern'): void {
     this.closed();
     this.#move({ type: era === 'legacy' ? 'server.telling' : 'server.silent' });
   }
 
-  /** The channel is closed. */
+  /** Handles the end of the channel. */
   closed(): void {
     this.#keep([]);
     this.#move({ type: 'channel.closed' });
   }
 
-  /** Opens a subscription. A subscription that is open ends once this one is. */
+  /** Opens a subscription. It replaces an open one once acknowledged. */
   subscribe(port: ListeningPort, filter: JsonObject, owner: ListeningOwner): void {
     const open = this.matches('subscribed') || this.matches('replacing');
     const before = open ? this.#subscriptions.slice(0, 1) : [];
     const opened: ListeningOwner['opened'] = (agreed) => {
-      // One that is being replaced may have been cut, and opens anew.
+      // A subscription being replaced may have been cut and reopened.
       if (this.#subscriptions.at(-1) === next) {
         this.#keep([next]);
         this.#move({ type: 'subscription.opened' });
@@ -183,13 +183,13 @@ export class Updates {
     this.#move({ type: 'subscription.asked' });
   }
 
-  /** Ends what is open and what is being opened. */
+  /** Ends open and pending subscriptions. */
   unsubscribe(): void {
     this.#keep([]);
     this.#move({ type: 'subscription.ended' });
   }
 
-  /** Takes an acknowledgment, if it is for one of its subscriptions. */
+  /** Handles an acknowledgment, if it is for one of these subscriptions. */
   acknowledged(params: JsonObject | undefined): void {
     for (const each of this.#subscriptions) each.acknowledged(params);
   }

@@ -1,7 +1,7 @@
 /**
- * A subscription that a host keeps open since 2026-07-28: one `subscriptions/listen` after the
- * other, while there are listeners. After a cut it is opened anew. The server does not repeat what
- * happened meanwhile, so the listeners ask again once it is open.
+ * A long-lived subscription since 2026-07-28: consecutive `subscriptions/listen` requests, while
+ * there are listeners, reopened after each cut. The server does not repeat missed events, so
+ * listeners fetch again once it is open.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -12,32 +12,32 @@ import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { InputScope } from '../../../../src/machines/peer-ports.ts';
 
 export interface ListeningInput extends InputScope {
-  /** What to subscribe to: the `notifications` of the request. */
+  /** The `notifications` of the request. */
   readonly filter: JsonObject;
-  /** Delay before the first new request, milliseconds; doubled with each, up to `maxRetryMs`. */
+  /** Delay before the first retry, ms; doubled each time, up to `maxRetryMs`. */
   readonly retryMs: number;
   readonly maxRetryMs: number;
-  /** How long to wait after a sleep, milliseconds; not at all by default. */
+  /** Random delay after system sleep, ms. Default: none. */
   readonly scatterMs?: () => number;
 }
 
-/** What the machine takes. */
+/** Events of a subscription. */
 export type ListeningEvent =
-  /** The server has accepted the subscription, for this part of the filter. */
+  /** The server accepted this part of the filter. */
   | { readonly type: 'subscription.acknowledged'; readonly filter: JsonObject }
-  /** The computer has slept, so that the server may have given the request up. */
+  /** The computer slept, so the server may have dropped the request. */
   | { readonly type: 'subscription.outslept' };
 
-/** What the machine emits. */
+/** Emitted events of a subscription. */
 export type ListeningEmitted =
   | { readonly type: 'listening.opened'; readonly filter: JsonObject }
-  /** The request has ended, or failed; it is sent again after a while. */
+  /** The request ended or failed; it will be retried. */
   | { readonly type: 'listening.cut'; readonly error?: unknown }
-  /** The server does not know the method: no notifications will come. */
+  /** The server does not know the method: no notifications will arrive. */
   | { readonly type: 'listening.refused'; readonly error: unknown };
 
 export interface ListeningContext extends ListeningInput {
-  /** Requests that have ended since one was open for a while. */
+  /** Consecutive cuts since the subscription was last stable. */
   readonly cuts: number;
 }
 
@@ -65,9 +65,9 @@ export const listeningMachine = setup({
       remoteCodeOf(error) === ErrorCode.methodNotFound,
   },
   delays: {
-    /** How long it must have been open before its cuts are forgotten. */
+    /** Time it must stay open before its cuts are forgotten. */
     stableTimeout: ({ context }) => context.maxRetryMs,
-    /** So that not all are opened anew at once. */
+    /** Prevents all subscriptions from reopening at once. */
     scatterTimeout: ({ context }) => context.scatterMs?.() ?? 0,
     retryTimeout: ({ context }) =>
       Math.min(context.maxRetryMs, context.retryMs * 2 ** Math.min(context.cuts - 1, 30)),
@@ -94,7 +94,7 @@ export const listeningMachine = setup({
   initial: 'asked',
   states: {
     asked: {
-      description: 'The request lives, and its answer would be its end.',
+      description: 'The request is open; a response ends it.',
       invoke: {
         id: 'listen',
         src: 'listen',
@@ -113,7 +113,7 @@ export const listeningMachine = setup({
       initial: 'opening',
       states: {
         opening: {
-          description: 'Nothing is told before the acknowledgment.',
+          description: 'Waiting for the acknowledgment.',
           on: {
             'subscription.acknowledged': {
               target: 'open',
@@ -126,10 +126,9 @@ export const listeningMachine = setup({
     },
     waiting: { after: { retryTimeout: 'asked' } },
     scattered: {
-      description:
-        'All subscriptions of a computer that has slept are opened anew, but not all at once.',
+      description: 'After sleep, subscriptions reopen with random delays.',
       after: { scatterTimeout: 'asked' },
     },
-    refused: { description: 'The server does not know such a request: it is not asked again.' },
+    refused: { description: 'The server does not support subscriptions: no retries.' },
   },
 });

@@ -1,9 +1,9 @@
 /**
- * The lists of one connection's server. Each is queried when it is first needed, and kept current
- * from then on: merely getting one from here sends nothing.
+ * Lists of one connection's server. Each is fetched when first needed, and kept current from then
+ * on; merely accessing one here sends nothing.
  *
- * A server of 2026-07-28 announces changes only to subscribers: the host subscribes before it asks,
- * and asks again after each gap.
+ * A server of 2026-07-28 announces changes only to subscribers: the host subscribes before it
+ * fetches, and fetches again after each gap.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -30,22 +30,19 @@ import type {
   ListedTool,
 } from '../../../../src/protocol/list-items.ts';
 
-/** The bounds and times of lists. */
+/** Limits and timing of lists. */
 export interface KeptListLimits extends ListBounds {
-  /**
-   * The delay before a list is queried again after a failure, milliseconds; doubled, up to ten
-   * times.
-   */
+  /** Delay before a failed list is fetched again, ms; doubled up to ten times. */
   readonly listRetryMs: number;
   /**
-   * The pause between two queries of a list that keeps changing, milliseconds; doubled with each,
-   * up to `maxListSpacingMs`. A query always follows the last change. 0: no pause.
+   * Pause between two queries of a list that keeps changing, ms; doubled each time, up to
+   * `maxListSpacingMs`. A query always follows the last change. 0: no pause.
    */
   readonly listSpacingMs: number;
   readonly maxListSpacingMs: number;
-  /** How many overtaken answers are discarded before one is published. */
+  /** Maximum overtaken answers discarded before one is published. */
   readonly maxOvertakenLists: number;
-  /** How long a list waits for the subscription to its changes to be acknowledged, milliseconds. */
+  /** Maximum wait of a list for the acknowledgment of its subscription, ms. */
   readonly acknowledgeTimeoutMs: number;
   readonly listenRetryMs: number;
   readonly maxListenRetryMs: number;
@@ -64,7 +61,7 @@ export const defaultListLimits: KeptListLimits = {
   maxListenRetryMs: 30_000,
 };
 
-/** The connection, as its lists see it. */
+/** The connection as seen by its lists. */
 export interface ListsHost extends Omit<ListSource, 'now' | 'bounds' | 'capabilities'> {
   readonly clock: ListeningPort['clock'];
   readonly limits: KeptListLimits;
@@ -72,20 +69,22 @@ export interface ListsHost extends Omit<ListSource, 'now' | 'bounds' | 'capabili
   readonly observed: ObservedScope;
   /** Called with the tools each time the server has listed them. */
   readonly toolsListed?: (tools: readonly ListedTool[]) => void;
-  /** When a server that tells only subscribers is subscribed to; by default with the first list. */
+  /**
+   * Time of subscribing to a server that notifies only subscribers. Default: with the first list.
+   */
   readonly listens?: 'first-list' | 'ready' | undefined;
   /** See {@link ListeningPort}. */
   readonly listening?: ListeningPort['listening'];
 }
 
-/** The server of a ready channel. */
+/** Server of a ready channel. */
 export interface ListedServer {
   readonly capabilities: JsonObject;
-  /** A modern one announces changes only to subscribers. */
+  /** Modern servers announce changes only to subscribers. */
   readonly era: 'legacy' | 'modern';
 }
 
-/** Stands for an absent server. */
+/** Placeholder for an absent server. */
 const nothing: ListedServer = { capabilities: {}, era: 'legacy' };
 
 interface Kept {
@@ -95,7 +94,7 @@ interface Kept {
   resourceTemplates?: KeptList<ListedResourceTemplate>;
 }
 
-/** The members of a filter, by the capability that each belongs to. */
+/** Filter members by capability. */
 const filterMembers = {
   tools: 'toolsListChanged',
   prompts: 'promptsListChanged',
@@ -105,7 +104,7 @@ const filterMembers = {
 export class Lists {
   readonly #host: ListsHost;
   readonly #kept: Kept = {};
-  /** Queries that wait for the subscription, with the function that resumes each. */
+  /** Queries waiting for the subscription, with their resume functions. */
   #held: Map<CatalogName, () => void> | undefined = undefined;
   readonly #updates = new Updates('lists');
   #server = nothing;
@@ -134,17 +133,17 @@ export class Lists {
     return this.#host.observed;
   }
 
-  /** The lists that have been used. */
+  /** Lists that have been used. */
   get kept(): readonly KeptList<JsonObject>[] {
     return Object.values(this.#kept) as KeptList<JsonObject>[];
   }
 
-  /** Their charts, and those of how their changes are heard. */
+  /** Charts of the lists and of their change notifications. */
   get machines(): readonly MachineActor[] {
     return [...this.kept.map(({ machine: chart }) => chart), ...this.#updates.machines];
   }
 
-  /** A channel is ready. */
+  /** Handles a ready channel. */
   opened(server: ListedServer): void {
     this.#updates.opened(server.era);
     this.#server = server;
@@ -152,29 +151,29 @@ export class Lists {
     for (const list of this.kept) list.channel('channel.opened');
   }
 
-  /** The channel is closed. */
+  /** Handles the end of the channel. */
   closed(): void {
     this.#updates.closed();
     for (const list of this.kept) list.channel('channel.closed');
   }
 
-  /** The known lists were for another login. {@link closed} follows. */
+  /** Drops the known lists, which belong to another login. {@link closed} follows. */
   forget(): void {
     for (const list of this.kept) list.channel('list.forget');
   }
 
-  /** There will be no channel for now: waiting callers get this error. */
+  /** Fails waiting callers: no channel is expected for now. */
   refuse(error: RuntimeError): void {
     for (const list of this.kept) list.refuse(error);
   }
 
-  /** No more queries are sent. */
+  /** Ends all queries. */
   end(error: RuntimeError): void {
     this.#updates.closed();
     for (const list of this.kept) list.end(error);
   }
 
-  /** Takes a server's notification; ignores those that do not concern lists. */
+  /** Handles a notification from the server, if it concerns lists. */
   heard(method: string, params: JsonObject | undefined): void {
     if (method === Method.subscriptionAcknowledged) return this.#updates.acknowledged(params);
     for (const { name, changed } of Object.values(listKinds)) {
@@ -196,7 +195,7 @@ export class Lists {
     return new KeptList<T>({ ...whose, ...times, observed, listed });
   }
 
-  /** The server to ask for a list, once its changes are heard. */
+  /** Resolves to the server, once it announces changes of the list. */
   async source(kind: ListKind, signal: AbortSignal): Promise<ListSource> {
     await this.#listened(kind, signal);
     const { clock, limits, request, problem } = this.#host;
@@ -205,7 +204,7 @@ export class Lists {
     return { now, bounds: limits, capabilities, request, problem };
   }
 
-  /** Resolves once changes of the list are heard or never will be, or after a timeout. */
+  /** Resolves once changes of the list are announced or never will be, or after a timeout. */
   #listened({ name, feature }: ListKind, signal: AbortSignal): Promise<void> | undefined {
     if (this.#updates.matches('unsubscribed')) this.#listen();
     if (!this.#updates.isAwaited || !tellsChanges(this.#server, feature)) return undefined;
@@ -235,7 +234,7 @@ export class Lists {
     };
     const owner: ListeningOwner = {
       opened: () => {
-        // Lists that were queried before the subscription opened may have changed since.
+        // Lists queried before the subscription opened may have changed since.
         const held = new Set(this.#held?.keys());
         release();
         for (const { name } of Object.values(listKinds)) {

@@ -1,6 +1,5 @@
 /**
- * A host's lasting preferences, renewed on every channel: the resources whose changes it wants to
- * hear of, and the log level.
+ * Preferences restored on every channel: watched resources and the log level.
  *
  * @see MCP 2025-11-25, server/resources, "Subscriptions"
  * @see MCP 2026-07-28, basic/patterns/subscriptions
@@ -18,21 +17,21 @@ import type { OwnRequestOptions } from './ask-list.actor.ts';
 import { Updates } from './listening.actor.ts';
 import type { ListeningOwner, ListeningPort } from './listening.actor.ts';
 
-/** The connection, as the preferences see it. */
+/** The connection as seen by the preferences. */
 export interface PreferencesHost extends ListeningPort {
-  /** Called when a preference could not be renewed. */
+  /** Called when a preference could not be restored. */
   readonly problem: (
     name: 'subscription.lost' | 'subscription.cut' | 'logging.lost',
     message: string,
   ) => void;
 }
 
-/** How a preference is sent. */
+/** Options for sending a preference. */
 export interface PreferenceOptions extends Omit<OwnRequestOptions, 'sent'> {
   readonly timeoutMs: number;
 }
 
-/** The requests of the legacy era that set a preference. */
+/** Legacy requests that set a preference. */
 export const preferenceMethods: ReadonlySet<string> = new Set([
   'logging/setLevel',
   'resources/subscribe',
@@ -44,7 +43,7 @@ interface Waiter {
   settle(error?: RuntimeError): void;
 }
 
-/** A renewal need not wait for the next channel, which has its own renewal. */
+/** Restoring need not wait for the next channel, which restores by itself. */
 const restoring = { whenAway: 'refuse' } as const;
 
 function isLost(error: unknown): boolean {
@@ -62,17 +61,17 @@ export class Preferences {
     this.#host = host;
   }
 
-  /** The watched resources. */
+  /** Watched resources. */
   get uris(): readonly string[] {
     return [...this.#uris];
   }
 
-  /** The charts of how changes of resources are heard. */
+  /** Charts of the resource subscriptions. */
   get machines(): readonly MachineActor[] {
     return this.#updates.machines;
   }
 
-  /** The log level for the envelope of each request of 2026-07-28. */
+  /** Log level for the envelope of each request of 2026-07-28. */
   get logLevel(): LogLevel | undefined {
     return this.#logLevel;
   }
@@ -80,7 +79,7 @@ export class Preferences {
   /**
    * Watches a resource. Resolves once the server has agreed.
    *
-   * @param era the server's era, if it is known
+   * @param era the server's era, if known
    * @throws the server's error; {RuntimeError} CAPABILITY_MISSING, REQUEST_TIMEOUT, CANCELLED
    */
   async subscribe(
@@ -101,7 +100,7 @@ export class Preferences {
       await this.#host.request('resources/unsubscribe', { uri }, options);
   }
 
-  /** Sets the least severe level that the host wants. */
+  /** Sets the minimum level of log messages. */
   async setLogLevel(
     level: LogLevel,
     era: 'legacy' | 'modern' | undefined,
@@ -112,7 +111,8 @@ export class Preferences {
   }
 
   /**
-   * Notes a preference that the host has sent in a request of its own, to be renewed on each channel.
+   * Records a preference that the host set with a request of its own, to restore it on each
+   * channel.
    *
    * @see {@link preferenceMethods}
    */
@@ -124,27 +124,27 @@ export class Preferences {
     if (method === 'resources/unsubscribe') this.#uris.delete(uri);
   }
 
-  /** A channel is ready: the preferences are renewed on it. */
+  /** Restores the preferences on a ready channel. */
   opened(era: 'legacy' | 'modern'): void {
     this.#updates.opened(era);
-    // At once, so that the host's next requests on the new channel come after it.
+    // Immediately, so that the host's next requests on the new channel follow.
     if (era === 'modern') return this.#renew();
     for (const uri of this.#uris) this.#restore(uri);
     const level = this.#logLevel;
     if (level === undefined) return;
     this.#host.request('logging/setLevel', { level }, restoring).catch((error: unknown) => {
       if (isLost(error)) return;
-      const message = `The log level ${level} was not set again: ${textOfError(error)}`;
+      const message = `The log level ${level} could not be restored: ${textOfError(error)}`;
       this.#host.problem('logging.lost', message);
     });
   }
 
-  /** The channel is closed. */
+  /** Handles the end of the channel. */
   closed(): void {
     this.#updates.closed();
   }
 
-  /** There will be no channel for now: waiting callers get this error. */
+  /** Fails waiting callers: no channel is expected for now. */
   refuse(error: RuntimeError): void {
     for (const waiter of this.#waiting ?? []) waiter.settle(error);
   }
@@ -155,7 +155,9 @@ export class Preferences {
     this.refuse(error);
   }
 
-  /** Takes `notifications/subscriptions/acknowledged`, if it is for one of these subscriptions. */
+  /**
+   * Handles `notifications/subscriptions/acknowledged`, if it is for one of these subscriptions.
+   */
   acknowledged(params: JsonObject | undefined): void {
     this.#updates.acknowledged(params);
   }
@@ -164,7 +166,7 @@ export class Preferences {
     this.#host.request('resources/subscribe', { uri }, restoring).catch((error: unknown) => {
       if (isLost(error)) return;
       this.#uris.delete(uri);
-      const message = `${inspectValue(uri)} is not watched any more: ${textOfError(error)}`;
+      const message = `${inspectValue(uri)} is no longer watched: ${textOfError(error)}`;
       this.#host.problem('subscription.lost', message);
     });
   }
@@ -175,7 +177,7 @@ export class Preferences {
       new RuntimeError('CANCELLED', `Watching ${inspectValue(uri)} was cancelled`, { cause });
     if (signal?.aborted) return Promise.reject(cancelled(signal.reason));
     const overdue = ({ reject }: WaitEnd<void>): void => {
-      const message = `The server has not agreed to tell of ${inspectValue(uri)} within ${timeoutMs} ms`;
+      const message = `The server did not confirm the subscription to ${inspectValue(uri)} within ${timeoutMs} ms`;
       reject(new RuntimeError('REQUEST_TIMEOUT', message));
     };
     const { clock } = this.#host;
@@ -198,8 +200,7 @@ export class Preferences {
   }
 
   /**
-   * Subscribes to the resources that are watched now. Those that are set in one turn are asked for
-   * together, at its end.
+   * Subscribes to the watched resources. Resources added in one turn share a request at its end.
    */
   readonly #renew = (): void => {
     if (this.#updates.matches('away') || this.#updates.matches('told')) return;
@@ -209,7 +210,7 @@ export class Preferences {
       opened: ({ resourceSubscriptions: agreed }) =>
         this.#settle(uris, Array.isArray(agreed) ? agreed : []),
       cut: (error) => {
-        const message = `Changes of ${uris.length} resources may be missed until the server is heard again: ${textOfError(error)}`;
+        const message = `Changes of ${uris.length} resources may be missed until the subscription reopens: ${textOfError(error)}`;
         this.#host.problem('subscription.cut', message);
       },
       refused: () => this.#settle(uris, []),
@@ -228,7 +229,7 @@ export class Preferences {
         for (const waiter of waiters) waiter.settle();
         continue;
       }
-      const message = `The server does not tell of changes of ${inspectValue(uri)}`;
+      const message = `The server does not announce changes of ${inspectValue(uri)}`;
       const error = new RuntimeError('CAPABILITY_MISSING', message);
       for (const waiter of waiters) waiter.settle(error);
       if (waiters.length > 0 || !this.#uris.delete(uri)) continue;

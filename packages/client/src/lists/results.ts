@@ -1,5 +1,5 @@
 /**
- * Reads a server's results for a host: they are unchanged if they have the required members.
+ * Parses a server's results for a host. Results with the required members are unchanged.
  *
  * @see MCP 2025-11-25, server/tools, "Output Schema"
  */
@@ -11,24 +11,24 @@ import type { Completion, ListedTool } from '../../../../src/protocol/list-items
 import { validatorOf } from '../../../schema/src/schema-check.ts';
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from './list-results.ts';
 
-/** Longer schemas are not used, UTF-16 units: compiling one of 2 MB takes more than a second. */
+/** Longer schemas are ignored, UTF-16 units: compiling one of 2 MB takes more than a second. */
 const maxSchemaLength = 64 * 1024;
 
 type OutputCheck = ReturnType<typeof validatorOf>;
 
-/** The compiled checks of the schemas used so far; undefined if a schema cannot be used. */
+/** Compiled schemas; undefined for an unusable schema. */
 const checks = new WeakMap<JsonObject, OutputCheck | undefined>();
 
 const noSchemas: ReadonlyMap<string, JsonObject> = new Map();
 
 /**
- * The results of one connection. Each reader throws `INVALID_RESPONSE` if a result lacks a required
+ * Results of one connection. Each parser throws `INVALID_RESPONSE` if a result lacks a required
  * member.
  */
 export class Results {
   readonly #name: string;
   readonly #problem: (name: 'output.invalid', message: string) => void;
-  /** The `outputSchema` of each tool that has one. */
+  /** `outputSchema` by tool. */
   #schemas = noSchemas;
 
   /** @param name the server's name, for messages */
@@ -37,7 +37,7 @@ export class Results {
     this.#problem = problem;
   }
 
-  /** The server has listed its tools. */
+  /** Updates the schemas from a tool list. */
   toolsListed(tools: readonly ListedTool[]): void {
     this.#schemas = new Map(
       tools.flatMap(({ name, outputSchema }) =>
@@ -47,19 +47,19 @@ export class Results {
   }
 
   /**
-   * A tool's result. If it violates the tool's schema, this is reported, and the host still gets
+   * Parses a tool's result. A violation of the tool's schema is reported, but the host still gets
    * the result.
    */
   callTool(tool: string, result: JsonObject): CallToolResult {
     const schema = this.#schemas.get(tool);
     const fault = schema && result['isError'] !== true ? this.#faultOf(schema, result) : undefined;
     if (fault !== undefined) {
-      const message = `The "structuredContent" of ${inspectValue(tool)} breaks its "outputSchema": ${fault}`;
+      const message = `The "structuredContent" of ${inspectValue(tool)} does not match its "outputSchema": ${fault}`;
       this.#problem('output.invalid', message);
     }
     const { content } = result;
     if (Array.isArray(content)) return result as CallToolResult;
-    // Old servers send only structured results, and some leave out an empty list.
+    // Old servers send only structured results, and some omit an empty list.
     if (content === undefined && result['resultType'] !== 'task') return { ...result, content: [] };
     throw this.#malformed('tools/call', 'content', 'a list', content);
   }
@@ -79,7 +79,7 @@ export class Results {
     throw this.#malformed('completion/complete', 'completion', 'an object with values', completion);
   }
 
-  /** What is wrong with a result's `structuredContent`, in words. */
+  /** A fault of a result's `structuredContent`. */
   #faultOf(schema: JsonObject, { structuredContent }: JsonObject): string | undefined {
     if (structuredContent === undefined) return 'it is missing';
     if (!checks.has(schema)) checks.set(schema, checkOf(schema));
@@ -93,12 +93,12 @@ export class Results {
   }
 
   #malformed(method: string, member: string, wanted: string, got: unknown): RuntimeError {
-    const message = `${this.#name} answered ${method} with a "${member}" that must be ${wanted}, this is ${inspectValue(got)}`;
+    const message = `"${member}" in the result of ${method} from ${this.#name} must be ${wanted}, got ${inspectValue(got)}`;
     return new RuntimeError('INVALID_RESPONSE', message);
   }
 }
 
-/** Undefined if the server's schema is too long or invalid, which is not a fault of the result. */
+/** Compiles a schema; undefined if too long or invalid, which is not a fault of the result. */
 function checkOf(schema: JsonObject): OutputCheck | undefined {
   if (textLength(schema) > maxSchemaLength) return undefined;
   try {

@@ -1,5 +1,5 @@
 /**
- * The skills of a server, for its host: each file is checked against what the server said of it.
+ * Skills of a server, for its host: each file is verified against the server's metadata.
  *
  * @see SEP-2640, "Integrity and Verification"
  */
@@ -26,64 +26,69 @@ import { listKinds } from './list-kinds.ts';
 import type { PagedKind } from './list-kinds.ts';
 import type { ReadResourceResult } from './list-results.ts';
 
-/** A file of a skill, as a host has read it. */
+/** A file of a skill, as read by the host. */
 export interface SkillContents {
-  /** What it was read by. */
+  /** URI that it was read from. */
   readonly uri: string;
-  /** The media type, if the server said one. */
+  /** Media type, if given by the server. */
   readonly mimeType?: string;
-  /** What its digest is of. */
+  /** Content covered by the digest. */
   readonly bytes: Uint8Array;
-  /** The same as text; absent if it is not UTF-8. */
+  /** The content as text; absent if not UTF-8. */
   readonly text?: string;
-  /** Whether size and digest are those of the skill's entry: false only for a skill that is `dynamic`. */
+  /** True if size and digest match the skill's entry; false only for a `dynamic` skill. */
   readonly isVerified: boolean;
 }
 
-/** How one request about skills is sent. */
+/** Options of one request about skills. */
 export type SkillRequestOptions = Pick<OwnRequestOptions, 'signal' | 'timeoutMs'>;
 
 /**
- * The skills of a connection's server. Nothing is kept here and nothing read ahead: a skill is what the host holds.
+ * Skills of a connection's server. Nothing is cached or prefetched: the host keeps the skill
+ * entries.
  *
- * What skills say is a stranger's text for the model, and a digest does not change that. Whether a skill is loaded, and
- * what it may do, is for the host and its user to say; an approval belongs to the server, the URI and `resources`.
+ * Skill texts are untrusted input for the model, and a digest does not change that. The host and
+ * its user decide whether a skill is loaded and what it may do; an approval applies to the server,
+ * the URI and `resources`.
  */
 export interface ServerSkills {
   /**
-   * All skills that the server lists; it may have others. One that is not as it must be is left out and reported.
+   * All skills that the server lists; it may have others. Invalid ones are dropped and reported.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING: the server declares no skills; as the connection's `request` does
+   * @throws {RuntimeError} CAPABILITY_MISSING: the server declares no skills; as the connection's
+   *   `request` does
    */
   list(options?: SkillRequestOptions): Promise<readonly ListedSkill[]>;
   /**
    * A skill by the URI of its `SKILL.md`, listed or not.
    *
-   * @throws {ProtocolError} -32602: there is none; {RuntimeError} INVALID_RESPONSE; as {@link list}
+   * @throws {ProtocolError} -32602: unknown skill; {RuntimeError} INVALID_RESPONSE; as {@link list}
    */
   get(uri: string, options?: SkillRequestOptions): Promise<ListedSkill>;
   /**
-   * Reads a file, and checks it against the entry that the host holds.
+   * Reads a file, and verifies it against the given entry.
    *
-   * @param path in the skill, as the skill's own texts name it, or the file's URI; `SKILL.md` by default
-   * @throws {RuntimeError} UNVERIFIED: the entry has no such file, or what came has another size, digest or
-   *   frontmatter. Do not use it: {@link get} tells whether the skill has changed. As {@link list}
+   * @param path within the skill, as its texts name it, or the file's URI. Default: `SKILL.md`
+   * @throws {RuntimeError} UNVERIFIED: the entry lacks the file, or the size, digest or frontmatter
+   *   differs. Do not use the content; {@link get} tells whether the skill has changed. As {@link
+   *   list}
    */
   read(skill: ListedSkill, path?: string, options?: SkillRequestOptions): Promise<SkillContents>;
   /**
-   * What is in a directory of a skill now, such as `skill://forms/templates`. It adds nothing to a skill that the host
-   * holds.
+   * Current content of a directory of a skill, such as `skill://forms/templates`. Adds nothing to
+   * the entry that the host holds.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING: the server does not read directories; as {@link list}
+   * @throws {RuntimeError} CAPABILITY_MISSING: the server does not read directories; as {@link
+   *   list}
    */
   readDirectory(uri: string, options?: SkillRequestOptions): Promise<readonly ListedResource[]>;
 }
 
-/** The connection, as its skills see it. */
+/** The connection as seen by its skills. */
 export interface SkillsHost extends Omit<ListSource, 'capabilities'> {
   /** The server's name, for messages. */
   readonly name: string;
-  /** Resolves to what the server has declared, once that is known. */
+  /** Resolves to the declared capabilities, once known. */
   capabilities(options: SkillRequestOptions): Promise<JsonObject>;
   readResource(uri: string, options: SkillRequestOptions): Promise<ReadResourceResult>;
 }
@@ -102,7 +107,7 @@ const directoryKind: PagedKind = {
   method: 'resources/directory/read',
 };
 
-/** @param host the connection whose server has them */
+/** @param host the connection to the server */
 export function serverSkills(host: SkillsHost): ServerSkills {
   const assertDeclared = async (method: string, options: SkillRequestOptions) => {
     const { extensions } = await host.capabilities(options);
@@ -127,15 +132,14 @@ export function serverSkills(host: SkillsHost): ServerSkills {
       const fault = isJsonObject(skill)
         ? (validateSkill(skill) ??
           (skill['uri'] === uri ? undefined : `it is ${inspectValue(skill['uri'])}`))
-        : `"skill" must be an object, this is ${inspectValue(skill)}`;
+        : `"skill" must be an object, got ${inspectValue(skill)}`;
       if (fault === undefined) return skill as ListedSkill;
-      const message = `${host.name} answered skills/get for ${inspectValue(uri)} with what is not that skill: ${fault}`;
+      const message = `Invalid result of skills/get for ${inspectValue(uri)} from ${host.name}: ${fault}`;
       throw new RuntimeError('INVALID_RESPONSE', message);
     },
     async read(skill, path = skillFileName, options = {}) {
       const fault = validateSkill(skill);
-      if (fault !== undefined)
-        throw new TypeError(`The skill to read is not as it must be: ${fault}`);
+      if (fault !== undefined) throw new TypeError(`The skill to read is invalid: ${fault}`);
       await assertDeclared('resources/read', options);
       const { uri, file } = fileNamed(skill, path);
       const { contents } = await host.readResource(uri, options);
@@ -150,11 +154,14 @@ export function serverSkills(host: SkillsHost): ServerSkills {
 }
 
 function unverified(uri: string, what: string, { uri: skill }: ListedSkill): RuntimeError {
-  const advice = `It must not be used; skills/get says what the skill ${inspectValue(skill)} is now`;
+  const advice = `Do not use it; call skills/get for the current skill ${inspectValue(skill)}`;
   return new RuntimeError('UNVERIFIED', `${inspectValue(uri)} ${what}. ${advice}`);
 }
 
-/** The file that a path or a URI names. Another spelling of it is another name: it is asked for by the entry's own. */
+/**
+ * Finds a file by path or URI. Other spellings of a URI are other names: requests use the entry's
+ * own.
+ */
 function fileNamed(
   skill: ListedSkill,
   given: string,
@@ -174,10 +181,10 @@ function fileNamed(
     const file = resources.find(({ uri }) => paths.includes(pathBelow(root, uri)));
     if (file) return { uri: file.uri, file };
   }
-  throw unverified(given, 'is no file of the skill', skill);
+  throw unverified(given, 'is not a file of the skill', skill);
 }
 
-/** A path from the skill's directory without detours; undefined if it leads out of it. */
+/** Normalizes a path within the skill's directory; undefined if it leads out of it. */
 function normalized(path: string): string | undefined {
   const names: string[] = [];
   for (const name of path.split('/')) {
@@ -196,12 +203,12 @@ async function verified(
   const refuse = (what: string): RuntimeError => unverified(uri, what, skill);
   const content = contents.find((each) => each.uri === uri);
   const bytes = content && bytesOf(content);
-  if (!bytes) throw refuse('came without its contents');
+  if (!bytes) throw refuse('was returned without contents');
   const { length } = bytes;
-  if (file && length !== file.size) throw refuse(`has ${length} bytes, and not ${file.size}`);
-  if (length > skillBounds.bytes) throw refuse(`has more than ${skillBounds.bytes} bytes`);
+  if (file && length !== file.size) throw refuse(`must have ${file.size} bytes, got ${length}`);
+  if (length > skillBounds.bytes) throw refuse(`must have at most ${skillBounds.bytes} bytes`);
   if (file && (await sha256Of(bytes)) !== file.digest)
-    throw refuse(`has not the digest ${file.digest}`);
+    throw refuse(`does not match the digest ${file.digest}`);
   const text = utf8Of(bytes);
   if (uri === skill.uri) {
     const fault = await validateManifest(text, skill.frontmatter);
@@ -217,7 +224,7 @@ async function verified(
   };
 }
 
-/** What a `SKILL.md` says otherwise than the entry; undefined if nothing. */
+/** A difference between a `SKILL.md` and its entry. */
 async function validateManifest(
   text: string | undefined,
   entry: JsonObject,
@@ -234,12 +241,10 @@ async function validateManifest(
     (key) =>
       !Object.hasOwn(said, key) || !Object.hasOwn(entry, key) || !isSame(said[key], entry[key]),
   );
-  return other === undefined
-    ? undefined
-    : `says another ${inspectValue(other)} of itself than the entry`;
+  return other === undefined ? undefined : `differs from its entry in ${inspectValue(other)}`;
 }
 
-/** Whether two values of JSON are the same; the order of members does not count. */
+/** Compares two JSON values, regardless of the order of members. */
 function isSame(one: unknown, other: unknown): boolean {
   if (typeof one !== 'object' || typeof other !== 'object' || !one || !other) return one === other;
   if (Array.isArray(one) !== Array.isArray(other)) return false;

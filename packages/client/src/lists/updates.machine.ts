@@ -1,9 +1,9 @@
 /**
- * How a host hears of changes at its server: of its lists, or of the resources that it watches. Since
- * 2026-07-28 a server tells only its subscribers. A subscription cannot be changed: the next one
- * replaces it, once it is open.
+ * Change notifications from a server, for its lists or for watched resources. Since 2026-07-28 a
+ * server notifies only subscribers. A subscription cannot be changed: the next one replaces it,
+ * once open.
  *
- * It has no context and does nothing by itself: see {@link pureChart}.
+ * The machine has no context and no actions: see {@link pureChart}.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -15,11 +15,11 @@ import type { PureChart } from '../../../../src/machines/pure-chart.ts';
 export type UpdatesEvent =
   /** A channel is ready, to a server that needs no subscription. */
   | { readonly type: 'server.telling' }
-  /** A channel is ready, to a server that tells only its subscribers. */
+  /** A channel is ready, to a server that notifies only subscribers. */
   | { readonly type: 'server.silent' }
   | { readonly type: 'subscription.asked' }
   | { readonly type: 'subscription.opened' }
-  /** Nothing is left to be told of. */
+  /** Nothing is left to subscribe to. */
   | { readonly type: 'subscription.ended' }
   | { readonly type: 'channel.closed' };
 
@@ -32,31 +32,32 @@ export const updatesMachine = setup({
   on: { 'channel.closed': '.away' },
   states: {
     away: {
-      description: 'There is no channel.',
+      description: 'No channel.',
       on: { 'server.telling': 'told', 'server.silent': 'unsubscribed' },
     },
     told: {
-      description: 'The server tells by itself, or is asked by a request for each resource.',
+      description:
+        'The server sends notifications without a subscription, or per-resource requests are used.',
     },
     unsubscribed: {
-      description: 'Nothing has been wanted of this server yet, or nothing is any more.',
+      description: 'Nothing to subscribe to.',
       on: { 'subscription.asked': 'subscribing' },
     },
     subscribing: {
-      description: 'A change may be missed until the server has acknowledged.',
+      description: 'Waiting for the acknowledgment; changes may be missed.',
       on: { 'subscription.opened': 'subscribed', 'subscription.ended': 'unsubscribed' },
     },
     subscribed: {
       on: { 'subscription.asked': 'replacing', 'subscription.ended': 'unsubscribed' },
     },
     replacing: {
-      description: 'The one before stays until the next one is open, so that nothing is missed.',
+      description: 'The open subscription stays until its replacement is open.',
       on: { 'subscription.opened': 'subscribed', 'subscription.ended': 'unsubscribed' },
     },
   },
 });
 
-/** How one connection hears. Those in the same state share one snapshot. */
+/** State of change notifications. Charts in the same state share one snapshot. */
 export type UpdatesSnapshot = SnapshotFrom<typeof updatesMachine>;
 
 export const updatesChart: PureChart<UpdatesSnapshot, UpdatesEvent> = pureChart(updatesMachine);

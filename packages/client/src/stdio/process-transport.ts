@@ -1,6 +1,6 @@
 /**
- * A server process behind the official SDK's `Transport` interface: the SDK's `Client` speaks, and
- * this transport launches the server and ends all of it.
+ * A server process as the official SDK's `Transport`: the SDK's `Client` talks to the server, and
+ * this transport launches and stops it.
  */
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
@@ -36,43 +36,42 @@ import { SerialQueue } from '../../../../src/transports/to-sdk-transport.ts';
 import { stdioChannel } from './stdio-channel.actor.ts';
 import type { StdioChannelKind, StdioEntry, StdioOptions } from './stdio-channel.actor.ts';
 
-/** How a server is launched and ended for an official SDK client. */
+/** Options for launching and stopping a server for an official SDK client. */
 export interface ProcessTransportOptions extends StdioOptions {
   /** Called with the server's stderr, in whole lines. */
   readonly onStderr?: ((text: string) => void) | undefined;
-  /** The clock. Tests provide one that they control. */
+  /** Clock; replaceable for tests. */
   readonly clock?: Clock | undefined;
 }
 
-/** The official SDK's `Transport` to a launched process that can be inspected. */
+/** The official SDK's `Transport` to a launched process. */
 export interface ProcessTransport extends SdkTransport {
-  /** The id of the process, which leads its group. Undefined before it runs. */
+  /** Process id, which is also its group id. Undefined before launch. */
   readonly pid: number | undefined;
-  /** The end of the server's stderr, and how much it has written. */
+  /** The tail of the server's stderr, and the total written. */
   readonly stderr: { readonly text: string; readonly bytes: number };
 }
 
 /**
  * Launches a server for the official SDK's `Client`, of any version, as a connection of this
- * library would: with a small environment, in its own process group, which ends with its host. The
- * client makes its own handshake and requests. A transport serves one client and can be started
+ * library would: with a minimal environment, in its own process group, which ends with its host.
+ * The client handles the handshake and requests. A transport serves one client and starts only
  * once.
  *
  * `start` fails if the process cannot be launched. `send` resolves once the process has the
- * message; while too much output waits, requests are refused with `LIMIT_EXCEEDED`. `close`
- * resolves when nothing is left of the process group. If the process ends by itself, `onerror` is
- * called with the reason, then `onclose`; `close` then waits for any processes that it left
- * running.
+ * message; while too much output is queued, requests fail with `LIMIT_EXCEEDED`. `close` resolves
+ * when the process group is gone. If the process ends by itself, `onerror` is called with the
+ * reason, then `onclose`; `close` then waits for any processes that it left running.
  *
  * @throws {RuntimeError} CONFIG_INVALID: the entry has no command
- * @throws {RangeError} an option is wrong; names it
+ * @throws {RangeError} an option is out of range
  */
 export function sdkTransport(
   entry: StdioEntry,
   options: ProcessTransportOptions = {},
 ): ProcessTransport {
   if (typeof entry?.command === 'string') return new ChannelTransport(entry, options);
-  const message = `A transport is made from an entry with "command", this is ${inspectValue(entry)}; the official SDK has transports of its own for a URL`;
+  const message = `The entry of a transport must have a "command", got ${inspectValue(entry)}; for a URL use the official SDK's transports`;
   throw new RuntimeError('CONFIG_INVALID', message);
 }
 
@@ -93,14 +92,14 @@ class ChannelTransport implements ProcessTransport {
   readonly #closed: Promise<void>;
   #tellClosed: () => void = () => {};
   #state = sdkTransportChart.begun;
-  /** From the start until nothing is left. */
+  /** The channel, from start to cleanup. */
   #channel: Actor<Port<ChannelEvent, ChannelInput>> | undefined;
-  /** From when it was opened until nothing is left. */
+  /** Reader and writer, from opening to cleanup. */
   #ends: Ends | undefined;
   #started: { opened(): void; failed(error: Error): void } | undefined;
-  /** Called when nothing is left. */
+  /** Called after cleanup. */
   #last: () => void = () => {};
-  /** Takes the events of the channel and its ends. */
+  /** Receives events of the channel, reader and writer. */
   readonly #owner: Recipient<ChannelReport | TransportFact | DeliveryEvent> = {
     send: (event) => this.#hear(event),
   };
@@ -119,11 +118,11 @@ class ChannelTransport implements ProcessTransport {
     return this.#kind.stderr;
   }
 
-  // Called by the client.
+  // Methods called by the client.
 
   start(): Promise<void> {
     if (this.#state.value !== 'unstarted') {
-      return Promise.reject(new Error('A transport is started once: make another one'));
+      return Promise.reject(new Error('A transport starts only once: create another one'));
     }
     return new Promise((opened, failed) => {
       this.#started = { opened, failed };
@@ -139,12 +138,12 @@ class ChannelTransport implements ProcessTransport {
     if (!ends || !this.#state.matches('open')) return Promise.reject(notOpen(this.#state));
     const frames = [message as OutboundFrame];
     if (!('method' in message)) {
-      // If JSON cannot represent an answer, the writer sends an error in its place.
+      // If JSON cannot represent an answer, the writer sends an error instead.
       ends.writer.send({ type: 'frames.send', frames });
       return Promise.resolve();
     }
     if (this.#state.matches({ open: 'blocked' }) && 'id' in message) {
-      const text = 'The server takes nothing: too much waits for it already';
+      const text = 'The server accepts no messages and the queue is full';
       return Promise.reject(new RuntimeError('LIMIT_EXCEEDED', text));
     }
     return new Promise((resolve, reject) => {
@@ -317,13 +316,14 @@ function notOpen({ value }: SdkTransportSnapshot): RuntimeError {
 
 interface SdkMessages {
   readonly messages: readonly object[];
-  /** What is wrong with inputs that are not messages, as sentences. */
+  /** Faults of inputs that are not messages, as sentences. */
   readonly faults: readonly string[];
 }
 
 /**
- * Nothing is dropped: input that is not a message becomes a fault. An unreadable answer becomes an
- * error for the request that it names, so that the client does not wait for another.
+ * Converts a frame without dropping anything: input that is not a message becomes a fault. An
+ * unreadable answer becomes an error for the request that it names, so that the client does not
+ * keep waiting.
  */
 function messagesOf(frame: InboundFrame): SdkMessages {
   if (frame.kind === 'batch') {
@@ -344,13 +344,13 @@ function messagesOf(frame: InboundFrame): SdkMessages {
   return { messages: ids.map((id) => ({ jsonrpc: '2.0', id, error })), faults: [fault] };
 }
 
-/** What is wrong with a frame that is not a message, and the ids of the requests that it answers. */
+/** The fault of a frame that is not a message, and the ids of the requests it answers. */
 function faultOf(frame: SingleFrame): {
   readonly ids: readonly RequestId[];
   readonly fault: string;
 } {
   if (frame.kind === 'invalid') {
-    const fault = `The server sent what is no message: ${frame.error.message}`;
+    const fault = `The server sent an invalid message: ${frame.error.message}`;
     return { ids: frame.answers ?? [], fault };
   }
   const { id, outcome } = frame as InboundResponse;

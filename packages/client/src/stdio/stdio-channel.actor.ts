@@ -1,5 +1,5 @@
 /**
- * A channel to a server that is launched as a process, over its standard streams.
+ * Channel to a launched server process, over its standard streams.
  *
  * @see MCP 2025-11-25, basic/transports, "stdio"
  */
@@ -34,43 +34,43 @@ import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
 
 /** The process to launch. */
 export interface StdioEntry {
-  /** A program's name or path. No shell reads it. */
+  /** Program name or path. Run without a shell. */
   readonly command: string;
   readonly args?: readonly string[] | undefined;
   /** Added to the variables inherited from the host. */
   readonly env?: Environment | undefined;
-  /** By default the host's working directory. */
+  /** Default: the host's working directory. */
   readonly cwd?: string | undefined;
 }
 
-/** How a server is launched and ended. */
+/** Options for launching and stopping a server. */
 export interface StdioOptions {
-  /** How long each step of ending it may take. */
+  /** Timeouts of the shutdown steps. */
   readonly stop?: { readonly [K in keyof StopTimes]?: number | undefined } | undefined;
-  /** The variables that it inherits from the host, besides those that every process needs. */
+  /** Variables inherited from the host besides the essential ones. */
   readonly inheritEnv?: InheritEnv | undefined;
   /**
-   * Whether the server and its children are ended if the host is killed. By default they are, on
-   * Linux and macOS, by a shell that waits beside the server.
+   * True if the server and its children end when the host is killed. Default: true on Linux and
+   * macOS, implemented by a shell that waits beside the server.
    */
   readonly endsWithHost?: boolean | undefined;
 }
 
-/** A {@link ChannelKind} whose processes can be inspected. */
+/** Channel kind for launched processes. */
 export interface StdioChannelKind extends ChannelKind {
-  /** The end of its processes' stderr, and how much they have written. */
+  /** The tail of the processes' stderr, and the total written. */
   readonly stderr: { readonly text: string; readonly bytes: number };
   readonly lastWords: string;
-  /** The id of the current or last process. */
+  /** Id of the current or last process. */
   readonly pid: number | undefined;
-  /** How many processes were started. */
+  /** Number of processes started. */
   readonly launches: number;
 }
 
 /**
- * Reaches a server through a process, a new one for each channel.
+ * Reaches a server through a process, a new one per channel.
  *
- * @throws {RangeError} an option is wrong; names it
+ * @throws {RangeError} an option is out of range
  */
 export function stdioChannel(entry: StdioEntry, options: StdioOptions = {}): StdioChannelKind {
   const { inheritEnv = false, endsWithHost = true } = options;
@@ -112,17 +112,17 @@ export function stdioChannel(entry: StdioEntry, options: StdioOptions = {}): Std
   };
 }
 
-/** The key that identifies a server: a digest, because the environment may contain secrets. */
+/** Key that identifies a server: a digest, because the environment may contain secrets. */
 function keyOf({ command, args = [], env = {}, cwd = '' }: StdioEntry): string {
   const variables = Object.keys(env).sort();
   const text = JSON.stringify([command, args, variables.map((name) => [name, env[name]]), cwd]);
   return `stdio:${createHash('sha256').update(text).digest('base64url')}`;
 }
 
-/** The state that the processes of one connection share. */
+/** State shared by the processes of one connection. */
 interface Launched {
   readonly log: StderrLog;
-  /** How much was written to stderr before the current or last process. */
+  /** Bytes written to stderr before the current or last process. */
   stderrFrom: number;
   launches: number;
   pid: number | undefined;
@@ -149,7 +149,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   readonly #connection: ChannelInput['connection'];
   readonly #process: ProcessActor;
   #state: StdioChannelSnapshot = stdioChannelChart.begun;
-  /** Fires if the process does not show soon why its pipe failed. */
+  /** Fires if the process does not soon report why its pipe failed. */
   #lossTimer: unknown;
   #ends: TransportActors | undefined;
 
@@ -185,7 +185,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
     }
   }
 
-  /** Kills the process if it still runs. */
+  /** Kills the process if still running. */
   stop(): void {
     this.#move({ type: 'channel.stopped' });
     this.#process.stop();
@@ -199,7 +199,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
       if (text !== undefined) stderr(text);
     };
     return {
-      // Read at the launch, and not kept: a process has many variables.
+      // Read at launch and not retained: a process has many variables.
       get command() {
         const { command, args, cwd } = entry;
         return { command, args, cwd, env: environment() };
@@ -288,7 +288,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
       this.#tools.report({
         level: 'warning',
         name: 'process.unkillable',
-        message: `Some of the process group ${this.#plan.launched.pid} is still there after SIGKILL`,
+        message: `Processes of group ${this.#plan.launched.pid} survived SIGKILL`,
       });
     }
     if (this.#move({ type: 'process.gone' }) && this.#state.matches('stopped')) {

@@ -1,25 +1,25 @@
 /**
- * A host's channel to a process that it has launched. The machine has no context, so the channel
- * needs no actor for it: see {@link pureChart}.
+ * State of a channel to a launched process. The machine has no context, so the channel needs no
+ * actor for it: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { pureChart } from '../../../../src/machines/pure-chart.ts';
 
 export type StdioChannelEvent =
-  /** The process runs, and its pipes are there. */
+  /** The process is running, with its pipes. */
   | { readonly type: 'process.launched' }
-  /** One of its pipes has failed. */
+  /** One of its pipes failed. */
   | { readonly type: 'pipe.failed' }
-  /** The process has ended, or its pipe failed without a reason. */
+  /** The process ended, or its pipe failed without a reason. */
   | { readonly type: 'channel.lost' }
-  /** End the process. */
+  /** Ends the process. */
   | { readonly type: 'channel.close' }
-  /** Nothing is left of the process. */
+  /** The process is completely gone. */
   | { readonly type: 'process.gone' }
   | { readonly type: 'channel.stopped' };
 
-/** What a state means outside the machine. */
+/** Tags of the channel's states. */
 export type StdioChannelTag =
   /** The connection can use the channel. */
   'usable';
@@ -55,25 +55,24 @@ export const stdioChannelMachine = setup({
       },
     },
     ailing: {
-      description: 'A pipe has failed. Nearly always the process has ended, and soon says why.',
+      description: 'A pipe failed. The process has usually ended and soon reports the reason.',
       tags: 'usable',
       on: { 'channel.lost': 'lost', 'channel.close': 'closing', 'process.gone': 'gone' },
     },
     lost: {
-      description: 'The connection knows. The process may still run.',
+      description: 'The connection is notified. The process may still be running.',
       on: { 'channel.close': 'closing', 'process.gone': 'gone' },
     },
     closing: { on: { 'process.gone': 'stopped' } },
     gone: {
-      description:
-        'Nothing is left of the process, and the connection has not closed the channel yet.',
+      description: 'The process is gone, but the connection has not closed the channel yet.',
       on: { 'channel.close': 'stopped' },
     },
     stopped: { type: 'final' },
   },
 });
 
-/** The state of a channel. Channels in the same state share one snapshot. */
+/** State of a channel. Channels in the same state share one snapshot. */
 export type StdioChannelSnapshot = SnapshotFrom<typeof stdioChannelMachine>;
 
 export const stdioChannelChart = pureChart<StdioChannelSnapshot, StdioChannelEvent>(

@@ -50,7 +50,7 @@ describe('what is declared', () => {
     const given = { sampling: { tools: {} }, experimental: { x: {} } };
     expect(declaredBy({ sample }, given)).toEqual(given);
     expect(() => declaredBy({}, given)).toThrow(
-      'The capability "sampling" is declared, and no provider answers for it',
+      'The capability "sampling" is declared but has no provider: add one, or remove the capability',
     );
   });
 
@@ -78,15 +78,15 @@ describe('what is declared', () => {
   });
 
   test.each([
-    [{ roots: 'file:///a' as never }, 'The roots must be an array, this is "file:///a"'],
-    [{ roots: [{ uri: '/a' }] }, 'roots[0] must have a "uri" of file://, this is "/a"'],
-    [{ roots: [{ uri: 'https://a' }] }, 'roots[0] must have a "uri" of file://'],
-    [{ roots: [{ uri: 'file://[/' }] }, 'roots[0] must have a "uri" of file://'],
-    [{ roots: [{ uri: 7 as never }] }, 'roots[0] must have a "uri" of file://, this is 7'],
+    [{ roots: 'file:///a' as never }, '"roots" must be an array, got "file:///a"'],
+    [{ roots: [{ uri: '/a' }] }, 'roots[0] must have a file:// "uri", got "/a"'],
+    [{ roots: [{ uri: 'https://a' }] }, 'roots[0] must have a file:// "uri"'],
+    [{ roots: [{ uri: 'file://[/' }] }, 'roots[0] must have a file:// "uri"'],
+    [{ roots: [{ uri: 7 as never }] }, 'roots[0] must have a file:// "uri", got 7'],
     [{ roots: [{ uri: 'file:///a', name: 7 as never }] }, 'roots[0].name must be a string'],
-    [{ onRequest: {} as never }, '"onRequest" must be a function, this is an object'],
-    [{ sample: {} as never }, '"sample" must be a function, this is an object'],
-    [{ elicit: { form: 1 as never } }, '"elicit" must be a function, this is 1'],
+    [{ onRequest: {} as never }, '"onRequest" must be a function, got an object'],
+    [{ sample: {} as never }, '"sample" must be a function, got an object'],
+    [{ elicit: { form: 1 as never } }, '"elicit" must be a function, got 1'],
   ])('is refused if it is no provider: %o [ANSWER-06]', (providers, message) => {
     expect(() => declaredBy(providers)).toThrow(message);
   });
@@ -114,7 +114,7 @@ describe('roots', () => {
       message: 'MCP error -32603: Internal error',
     });
     expect(facts).toEqual([
-      'error The host could not answer roots/list: TypeError: roots[0] must have a "uri" of file://, this is "secret"',
+      'error The host could not answer roots/list: TypeError: roots[0] must have a file:// "uri", got "secret"',
     ]);
   });
 });
@@ -146,9 +146,9 @@ describe('a form', () => {
     [accept({ age: 1.5 }), '"age" must be a whole number, this is 1.5'],
     [accept({ color: 'blue' }), '"color" must be one of "red", "green", this is "blue"'],
     [accept(), '"open" is missing'],
-    [{ action: 'yes' } as never, 'accept, decline or cancel, this is "yes"'],
-    [undefined as never, 'accept, decline or cancel, this is missing'],
-    [accept('all' as never), 'The "content" of a form must be an object, this is "all"'],
+    [{ action: 'yes' } as never, 'accept, decline or cancel, got "yes"'],
+    [undefined as never, 'accept, decline or cancel, got missing'],
+    [accept('all' as never), 'The "content" of a form must be an object, got "all"'],
   ])('that was filled in wrongly is not sent: %o [ANSWER-04]', async (answer, fault) => {
     const { ask, facts } = await asking({ elicit: () => answer });
     await expect(ask('elicitation/create', form(fields, ['open']))).rejects.toMatchObject({
@@ -206,9 +206,9 @@ describe('a form', () => {
   });
 
   test.each([
-    [{ message: 'Who?' }, '"requestedSchema" must be an object with "properties", this is missing'],
-    [{ requestedSchema: { properties: {} } }, '"message" must be a string, this is missing'],
-    [{ ...form({}), mode: 'odd' }, '"mode" must be form or url, this is "odd"'],
+    [{ message: 'Who?' }, '"requestedSchema" must be an object with "properties", got missing'],
+    [{ requestedSchema: { properties: {} } }, '"message" must be a string, got missing'],
+    [{ ...form({}), mode: 'odd' }, '"mode" must be "form" or "url", got "odd"'],
     [
       { mode: 'url', message: 'Go', url: 'https://a.example' },
       'has not declared "elicitation.url"',
@@ -352,7 +352,7 @@ describe('a question', () => {
       ask('sampling/createMessage', { messages: 'Hi', maxTokens: 1 }),
     ).rejects.toMatchObject({
       code: -32602,
-      message: expect.stringContaining('"messages" must be an array, this is "Hi"'),
+      message: expect.stringContaining('"messages" must be an array, got "Hi"'),
     });
   });
 

@@ -230,7 +230,7 @@ describe('a round', () => {
     const { sent, send } = scripted(asks('again'));
     await expect(hostWith({ elicit }).call(send)).rejects.toMatchObject({
       code: 'PROTOCOL_VIOLATION',
-      message: expect.stringContaining('has asked for input 16 times'),
+      message: expect.stringContaining('requested input more than 16 times'),
     });
     expect(sent).toHaveLength(17);
   });
@@ -239,15 +239,18 @@ describe('a round', () => {
 describe('a result that the protocol does not allow', () => {
   const required = { resultType: 'input_required' };
   test.each([
-    [{ resultType: 'odd' }, '"resultType" of tools/call is "odd"'],
-    [required, 'neither for which nor with a "requestState"'],
-    [{ ...required, requestState: 7 }, '"requestState" must be a string, this is 7'],
-    [{ ...required, inputRequests: [] }, '"inputRequests" must be an object, this is an array'],
+    [
+      { resultType: 'odd' },
+      '"resultType" of tools/call must be complete, input_required or task, got "odd"',
+    ],
+    [required, 'must have "inputRequests" or "requestState"'],
+    [{ ...required, requestState: 7 }, '"requestState" must be a string, got 7'],
+    [{ ...required, inputRequests: [] }, '"inputRequests" must be an object, got an array'],
     [
       { ...required, inputRequests: { a: { method: 'tools/call' } } },
-      'inputRequests["a"] is no question: its method is "tools/call"',
+      'inputRequests["a"] must be a request of roots, sampling or elicitation, got method "tools/call"',
     ],
-    [{ ...required, inputRequests: { a: null } }, 'its method is missing'],
+    [{ ...required, inputRequests: { a: null } }, 'got method missing'],
   ])('ends the call, and asks nobody: %o [ANSWER-03]', async (result, fault) => {
     const { call, heard } = hostWith({ elicit });
     await expect(call(scripted(result).send)).rejects.toMatchObject({
@@ -261,7 +264,7 @@ describe('a result that the protocol does not allow', () => {
     const { call, heard } = hostWith({ elicit });
     await expect(call(scripted(asks('x')).send, { method: 'tools/list' })).rejects.toMatchObject({
       code: 'PROTOCOL_VIOLATION',
-      message: expect.stringContaining('tools/list asks for input, which it must not') as string,
+      message: expect.stringContaining('tools/list must not request input') as string,
     });
     expect(heard).toEqual([]);
   });
@@ -271,7 +274,7 @@ describe('a result that the protocol does not allow', () => {
     const { call, heard } = hostWith({ elicit });
     await expect(call(scripted(asks('x', many)).send)).rejects.toMatchObject({
       code: 'LIMIT_EXCEEDED',
-      message: 'The server asks 273 things in one result, and may ask 272',
+      message: 'The server sent 273 input requests in one result, at most 272 are allowed',
     });
     expect(heard).toEqual([]);
   });
@@ -314,7 +317,7 @@ describe('a question of a call', () => {
     const [first, second] = [1, 2].map(() => call(scripted(asks('x'), done).send));
     await door.arrived();
     await expect(call(scripted(asks('x'), done).send)).rejects.toThrow(
-      'The server asks too much at once: 1 questions are open and 1 wait',
+      'Too many requests from the server: 1 are open and 1 are queued',
     );
     door.release();
     expect(await Promise.all([first, second])).toEqual([done, done]);
@@ -338,7 +341,7 @@ describe('a question of a call', () => {
     const { sent, send } = scripted({ ...result, inputRequests }, done);
     await expect(call(send)).rejects.toMatchObject({
       code: 'REQUEST_FAILED',
-      message: expect.stringContaining('asks for roots/list, which the host could not answer'),
+      message: expect.stringContaining('requested roots/list, which the host could not answer'),
       cause: cause,
     });
     expect(heard).toEqual([
@@ -412,7 +415,7 @@ describe('a question of a call', () => {
     clock.increment(600);
     await expect(result).rejects.toMatchObject({
       code: 'REQUEST_TIMEOUT',
-      message: 'tools/call was not complete within 1000 ms, its questions included',
+      message: 'tools/call did not complete within 1000 ms, including its input requests',
     });
   });
 });

@@ -48,7 +48,7 @@ describe('a person who comes back [LOGIN-13]', () => {
     });
     expect(seen).toMatchObject({
       status: 200,
-      body: expect.stringContaining('The answer has been received. You can close this page.'),
+      body: expect.stringContaining('Login received. You can close this page.'),
     });
     expect(seen.body).not.toMatch(/code|c&amp;|state/);
     expect((await answer).href).toBe(`${callback.redirectUrl}?code=c&state=s`);
@@ -71,19 +71,19 @@ describe('a person who comes back [LOGIN-13]', () => {
     await visit(`${callback.redirectUrl}?code=first&state=s`);
     expect(await visit(`${callback.redirectUrl}?code=second&state=s`)).toMatchObject({
       status: 410,
-      body: expect.stringContaining('This login is done already.'),
+      body: expect.stringContaining('This login is already complete.'),
     });
     expect((await answer).searchParams.get('code')).toBe('first');
   });
 
-  const others = 'This is not the answer to the login that was begun here.';
-  const notSent = 'Only a browser that was sent here is answered.';
-  const notHere = 'This address is for one program on this machine.';
+  const others = 'This response does not belong to a pending login.';
+  const notSent = 'Only browser navigations are accepted.';
+  const notHere = 'Wrong host: this address serves one program on this machine.';
 
   test.each<[string, string, object, string, number, string]>([
     ['with another state', '/callback?code=x&state=t', {}, 'GET', 400, others],
     ['without a state', '/callback?code=x', {}, 'GET', 400, others],
-    ['to another path', '/elsewhere?code=x&state=s', {}, 'GET', 404, 'Nothing is here.'],
+    ['to another path', '/elsewhere?code=x&state=s', {}, 'GET', 404, 'Not found.'],
     [
       'from a page of another origin',
       '/callback?code=x&state=s',
@@ -174,8 +174,7 @@ describe('the place to come back to', () => {
     );
     expect((await listening).status).toSatisfy(
       (status: number | string) =>
-        status === 400 ||
-        `${status}`.startsWith('A login was not begun: nobody can come back to http'),
+        status === 400 || `${status}`.startsWith('Cannot start a login: listening on http'),
     );
   });
 
@@ -195,7 +194,7 @@ describe('the place to come back to', () => {
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port } = free.address() as AddressInfo;
     const redirectUrl = `http://localhost:${port}/oauth/back`;
-    await expect(listenForCallback({ redirectUrl })).rejects.toThrow('the port is taken');
+    await expect(listenForCallback({ redirectUrl })).rejects.toThrow('the port is in use');
     await new Promise((resolve) => free.close(resolve));
     const callback = await listen({ redirectUrl });
     expect(callback.redirectUrl).toBe(redirectUrl);
@@ -239,7 +238,7 @@ describe('a browser', () => {
     const folder = await temporaryDirectory();
     process.env['BROWSER'] = `${folder}/missing`;
     onTestFinished(() => void delete process.env['BROWSER']);
-    await expect(openBrowser(new URL(text))).rejects.toThrow('A browser is not opened for');
+    await expect(openBrowser(new URL(text))).rejects.toThrow('The URL to open must be https://');
     // One that may be visited would have been given to the program.
     for (const allowed of ['https://as.example.com/', 'http://[::1]:1/', 'http://localhost:1/']) {
       await expect(openBrowser(new URL(allowed))).rejects.toThrow('ENOENT');

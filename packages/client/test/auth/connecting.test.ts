@@ -100,7 +100,7 @@ test('a login that has less time than its visit is refused', () => {
   const auth = { visitTimeoutMs: 60_000 };
   const options = { auth, limits: { loginTimeoutMs: 59_999 } };
   expect(() => openConnection({ url: 'https://mcp.example.com/mcp' }, options)).toThrow(
-    'limits.loginTimeoutMs, 59999, must not be less than auth.visitTimeoutMs, 60000',
+    'limits.loginTimeoutMs must be at least auth.visitTimeoutMs (60000), got 59999',
   );
 });
 
@@ -108,6 +108,8 @@ test('a connection to where no token may go is refused before anything is sent',
   const options = { auth: true, allowInsecure: true };
   await expect(connect({ url: 'http://mcp.example.com/mcp' }, options)).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
-    message: expect.stringContaining('no token is sent to http://mcp.example.com'),
+    message: expect.stringContaining(
+      'the server URL must use https:// (or http:// on loopback), got http://mcp.example.com',
+    ),
   });
 });

@@ -119,7 +119,7 @@ describe('a store in files', () => {
     await writeFile(join(folder, 'notes'), '');
     const store = fileCredentialStore({ folder });
     await expect(store.write('a', {})).rejects.toThrow(
-      `Credentials cannot be kept in ${folder}: others may open it (mode 755)`,
+      `The credential folder ${folder} is accessible to other users (mode 755)`,
     );
     expect((await stat(folder)).mode % 0o1000).toBe(0o755);
   });
@@ -174,15 +174,15 @@ describe('a store in files', () => {
       await expect(store.read('a')).rejects.toThrow(`${file} is a symbolic link`);
       await symlink(folder, `${folder}-link`);
       const linked = fileCredentialStore({ folder: `${folder}-link` });
-      await expect(linked.read('a')).rejects.toThrow('it is no directory');
-      await expect(linked.write('a', {})).rejects.toThrow('it is no directory');
+      await expect(linked.read('a')).rejects.toThrow('is not a directory');
+      await expect(linked.write('a', {})).rejects.toThrow('is not a directory');
     });
 
     test('a pipe, which nobody waits for', async () => {
       const { store, file } = await written();
       await rm(file);
       makeNamedPipe(file);
-      await expect(store.read('a')).rejects.toThrow('holds no credentials');
+      await expect(store.read('a')).rejects.toThrow('is not a credential file');
     });
 
     // Nobody else can give a file away.
@@ -209,7 +209,7 @@ describe('a store in files', () => {
     const [name = ''] = await readdir(folder);
     await writeFile(join(folder, name), '{"key":"b","value":{"token":"secret"}}');
     await expect(store.read('a')).rejects.toThrow(
-      `${join(folder, name)} holds no credentials as this version writes them; remove it`,
+      `${join(folder, name)} is not a credential file of this version: remove it`,
     );
     for (const text of [
       '{"key":"a","val',
@@ -219,8 +219,8 @@ describe('a store in files', () => {
       JSON.stringify({ key: 'a', value: { token: 'x'.repeat(1024 * 1024) } }),
     ]) {
       await writeFile(join(folder, name), text);
-      await expect(store.read('a'), text.slice(0, 40)).rejects.toThrow('holds no credentials');
-      await expect(store.keys(), text.slice(0, 40)).rejects.toThrow('holds no credentials');
+      await expect(store.read('a'), text.slice(0, 40)).rejects.toThrow('is not a credential file');
+      await expect(store.keys(), text.slice(0, 40)).rejects.toThrow('is not a credential file');
     }
   });
 

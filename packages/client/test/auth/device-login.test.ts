@@ -134,7 +134,7 @@ describe('a login on another device', () => {
     const since = Date.now();
     await expect.poll(() => Date.now()).toBeGreaterThan(since);
     clock.increment(5 * 60_000);
-    const refused = 'refused: Nobody has logged in within 300000 ms';
+    const refused = 'refused: The person did not log in within 300000 ms';
     expect((await Promise.all([called, theirs])).map(refusal)).toEqual([refused, refused]);
     expect(other.asked).toEqual([]);
   });
@@ -231,7 +231,7 @@ describe('a login on another device', () => {
   });
 
   test('expires with its code, whoever notices it first', async () => {
-    const message = /refused: The code has expired: nobody has agreed to the login within 600 s/;
+    const message = /refused: The code expired: the login was not approved within 600 s/;
     const first = await begin();
     await first.prompt();
     first.issuer.decide('CODE-1', 'expired');
@@ -308,7 +308,7 @@ describe('a login on another device is refused', () => {
       const { issuer, url } = await startProtected();
       issuer.metadata = (own) => ({ ...own, device_authorization_endpoint: endpoint });
       expect(refusal(await call(authorize(url, { device: true }), url, 'read'))).toBe(
-        `refused: The authorization server ${issuer.issuer} has no login by a code on another device (RFC 8628): log in with a browser`,
+        `refused: The authorization server ${issuer.issuer} does not support device logins (RFC 8628): log in with a browser`,
       );
     },
   );
@@ -317,7 +317,7 @@ describe('a login on another device is refused', () => {
     const { issuer, url } = await startProtected();
     issuer.metadata = (own) => ({ ...own, registration_endpoint: undefined });
     expect(refusal(await call(authorize(url, { device: true }), url, 'read'))).toContain(
-      'registers no clients by itself: register one there, and give its "clientId"',
+      'does not support dynamic client registration: register a client there and set "clientId"',
     );
   });
 
@@ -325,7 +325,7 @@ describe('a login on another device is refused', () => {
     const { issuer, url } = await startProtected();
     const option = { device: true, clientId: 'unknown' };
     expect(refusal(await call(authorize(url, option), url, 'read'))).toBe(
-      'refused: The authorization server says invalid_client: invalid_client',
+      'refused: The authorization server returned invalid_client: invalid_client',
     );
     expect(issuer.count('/token')).toBe(0);
   });
@@ -334,7 +334,7 @@ describe('a login on another device is refused', () => {
     const { issuer, url } = await startProtected();
     const store = memoryCredentialStore();
     const other = 'https://other.example.com';
-    const message = `refused: The server names the authorization server ${issuer.issuer}; what the host gives is for ${other} alone ("issuer")`;
+    const message = `refused: The server names the authorization server ${issuer.issuer}, but the configured credentials are for ${other} ("issuer")`;
     for (const option of [{ issuer: other }, { issuer: other, clientId: 'tv' }]) {
       expect(refusal(await call(authorize(url, { device: true, ...option }), url, 'read'))).toBe(
         message,
@@ -347,13 +347,13 @@ describe('a login on another device is refused', () => {
   });
 
   test.each<[number, string, string]>([
-    [500, 'down', 'unreachable: The authorization server gives no code for a login (HTTP 500)'],
-    [400, '{}', 'refused: The authorization server gives no code for a login (HTTP 400)'],
-    [200, '[]', 'refused: The authorization server gives no code for a login (HTTP 200)'],
+    [500, 'down', 'unreachable: The authorization server did not issue a device code (HTTP 500)'],
+    [400, '{}', 'refused: The authorization server did not issue a device code (HTTP 400)'],
+    [200, '[]', 'refused: The authorization server did not issue a device code (HTTP 200)'],
     [
       400,
       '{"error":"invalid_scope","error_description":"none of these"}',
-      'refused: The authorization server says invalid_scope: none of these',
+      'refused: The authorization server returned invalid_scope: none of these',
     ],
   ])('if the answer is %i %s', async (status, body, message) => {
     const { issuer, url } = await startProtected();
@@ -370,18 +370,24 @@ describe('a login on another device is refused', () => {
     await prompt();
     await clock.pass(5000, () => issuer.forgetDevices());
     expect(refusal(await called)).toBe(
-      'refused: The authorization server says invalid_grant: invalid_grant',
+      'refused: The authorization server returned invalid_grant: invalid_grant',
     );
   });
 
   test.each([
-    ['javascript:alert(1)', 'The page on which the code is to be entered is javascript://'],
-    ['file:///etc/passwd', 'The page on which the code is to be entered is file://'],
+    [
+      'javascript:alert(1)',
+      'The verification page must use https:// (or http:// on loopback), got javascript://',
+    ],
+    [
+      'file:///etc/passwd',
+      'The verification page must use https:// (or http:// on loopback), got file://',
+    ],
     [
       'http://evil.example.com/enter',
-      'The page on which the code is to be entered is http://evil.example.com',
+      'The verification page must use https:// (or http:// on loopback), got http://evil.example.com',
     ],
-    ['enter', 'says not where to enter its code'],
+    ['enter', '"verification_uri" of the authorization server must be a URL'],
   ])('if the person would be sent to %s', async (uri, message) => {
     for (const member of ['verification_uri', 'verification_uri_complete']) {
       const { called, authorization } = await begin({}, { [member]: uri });
@@ -397,7 +403,7 @@ describe('a login on another device is refused', () => {
     ['a pause that is none', { interval: -1 }],
   ])('if there is %s', async (_, device) => {
     const { called } = await begin({}, device);
-    expect(refusal(await called)).toContain('has answered what RFC 8628 does not allow');
+    expect(refusal(await called)).toContain('Invalid response from http');
   });
 
   test('together with another way to come back', async () => {
@@ -407,7 +413,7 @@ describe('a login on another device is refused', () => {
     ]) {
       await expect(begin({ ...option })).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
-        message: expect.stringContaining('"device" goes with neither "visit" nor "redirectUrl"'),
+        message: expect.stringContaining('"device" excludes "visit" and "redirectUrl"'),
       });
     }
   });

@@ -107,7 +107,7 @@ describe('a host without a token', () => {
     expect(moved).toMatchObject({
       kind: 'refused',
       error: {
-        message: `The server names the authorization server ${other.issuer}; what the host gives is for ${issuer.issuer} alone ("issuer")`,
+        message: `The server names the authorization server ${other.issuer}, but the configured credentials are for ${issuer.issuer} ("issuer")`,
       },
     });
     expect(other.received.join()).not.toContain(clientId);
@@ -117,7 +117,7 @@ describe('a host without a token', () => {
       store: memoryCredentialStore(),
     });
     expect(refusal(await call(given, url, 'read'))).toBe(
-      `refused: The server names the authorization server ${issuer.issuer}; what the host gives is for https://other.example.com alone ("issuer")`,
+      `refused: The server names the authorization server ${issuer.issuer}, but the configured credentials are for https://other.example.com ("issuer")`,
     );
   });
 });
@@ -160,9 +160,9 @@ describe('a scope that is missing', () => {
     const authorization = authorize(url, { visit });
     await call(authorization, url, 'read');
     expect(refusal(await call(authorization, url, 'write'))).toBe(
-      `refused: ${url.origin} does not allow this without the scope "notes:read notes:write" (insufficient_scope: The token does not allow this: it lacks notes:write) (HTTP 403)`,
+      `refused: ${url.origin} denied the request without the scope "notes:read notes:write" (insufficient_scope: The token does not allow this: it lacks notes:write) (HTTP 403)`,
     );
-    expect(refusal(await call(authorization, url, 'write'))).toContain('does not allow this');
+    expect(refusal(await call(authorization, url, 'write'))).toContain('denied the request');
     expect(scopes).toHaveLength(2);
     expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
     authorization.close();
@@ -181,7 +181,7 @@ describe('a scope that is missing', () => {
       return back;
     };
     expect(refusal(await call(authorization, url, 'write'))).toBe(
-      'refused: The authorization server says access_denied: access_denied',
+      'refused: The authorization server returned access_denied: access_denied',
     );
     expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
   });
@@ -262,7 +262,7 @@ describe('a login that another connection waits for', () => {
     const [ours, theirs] = await Promise.all(calls);
     expect(ours).toMatchObject({ kind: 'refused', error: { code: 'UNAUTHORIZED', cause: closed } });
     expect([ours, theirs].map((called) => refusal(called as Called))).toEqual(
-      Array(2).fill('refused: The visit to the authorization server has failed'),
+      Array(2).fill('refused: The "visit" function failed'),
     );
     expect(asked()).toEqual([]);
     const later = authorize(url, { store, visit: agree });
@@ -334,22 +334,22 @@ test('a refusal that no login helps against asks nobody', async () => {
   await call(authorize(url, { visit, store }), url, 'read');
   const authorization = authorize(url, { visit, store });
   const sent = await authorization.headers(url.href);
-  const notTaken = 'does not take the token that it was sent (invalid_token) (HTTP 401)';
+  const notTaken = 'rejected the token (invalid_token) (HTTP 401)';
   const refusals: readonly [Partial<Challenge>, string, string][] = [
     // Another server's, and that of a request which was sent four times.
     [{ url: 'http://127.0.0.1:1/mcp' }, 'UNAUTHORIZED', notTaken],
     [{ retries: 3 }, 'UNAUTHORIZED', notTaken],
-    [{ status: 403 }, 'HTTP_STATUS', 'does not allow this (invalid_token) (HTTP 403)'],
+    [{ status: 403 }, 'HTTP_STATUS', 'denied the request (invalid_token) (HTTP 403)'],
     [
       { status: 403, wwwAuthenticate: 'Bearer error="invalid_token", scope="notes:write"' },
       'HTTP_STATUS',
-      'does not allow this without the scope "notes:write" (invalid_token) (HTTP 403)',
+      'denied the request without the scope "notes:write" (invalid_token) (HTTP 403)',
     ],
     // The token has this scope.
     [
       { status: 403, wwwAuthenticate: 'Bearer error="insufficient_scope", scope="notes:read"' },
       'HTTP_STATUS',
-      'does not allow this without the scope "notes:read" (insufficient_scope) (HTTP 403)',
+      'denied the request without the scope "notes:read" (insufficient_scope) (HTTP 403)',
     ],
   ];
   for (const [challenge, code, message] of refusals) {
@@ -416,7 +416,7 @@ describe('a login that comes to nothing', () => {
     };
     const called = await call(authorize(url, { visit: agree }), url, 'read');
     expect(refusal(called)).toBe(
-      'refused: The authorization server says invalid_request: bad code [redacted] or verifier [redacted]',
+      'refused: The authorization server returned invalid_request: bad code [redacted] or verifier [redacted]',
     );
     const form = new URLSearchParams(seen.join(''));
     for (const name of ['code', 'code_verifier']) {
@@ -509,7 +509,7 @@ describe('a login that comes to nothing', () => {
     const { url } = await startProtected();
     const visit = () => new Promise<string>(() => {});
     const authorization = authorize(url, { visit, visitTimeoutMs: 1 });
-    const message = 'Nobody has logged in within 1 ms';
+    const message = 'The person did not log in within 1 ms';
     expect(await call(authorization, url, 'read')).toMatchObject({
       kind: 'refused',
       error: { code: 'UNAUTHORIZED', status: 401, message, cause: { message } },
@@ -531,7 +531,7 @@ describe('a login that comes to nothing', () => {
     await waiting.pass();
     await nextMillisecond();
     clock.increment(5 * 60_000);
-    const refused = 'refused: Nobody has logged in within 300000 ms';
+    const refused = 'refused: The person did not log in within 300000 ms';
     expect((await Promise.all([one, other])).map(refusal)).toEqual([refused, refused]);
     expect(scopes).toEqual([]);
     away.release();

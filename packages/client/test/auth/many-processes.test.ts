@@ -115,7 +115,7 @@ describe.runIf(process.platform !== 'win32')('processes that share their logins'
     await refused();
     await visiting.arrived();
     visiting.release();
-    await say('The authorization server says access_denied: access_denied');
+    await say('The authorization server returned access_denied: access_denied');
     expect([await opened(), issuer.count('/token')]).toEqual([1, 0]);
   });
 });

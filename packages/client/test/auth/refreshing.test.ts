@@ -366,7 +366,7 @@ describe('a refresh that fails [LOGIN-11]', () => {
       return true;
     };
     expect(refusal(await call(authorization, url, 'read'))).toBe(
-      `refused: ${issuer.issuer} has answered with more than 262144 bytes`,
+      `refused: The response of ${issuer.issuer} exceeds 262144 bytes`,
     );
   });
 

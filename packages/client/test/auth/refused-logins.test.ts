@@ -14,17 +14,17 @@ import type { Called } from './protected-server.ts';
 
 describe('an answer that is not as it should be is refused [LOGIN-03] [LOGIN-07]:', () => {
   test.each<[string, (url: URL) => URL, RegExp]>([
-    ['another state', query((q) => q.set('state', 'x')), /its "state" is another one$/],
-    ['no state', query((q) => q.delete('state')), /its "state" is another one$/],
+    ['another state', query((q) => q.set('state', 'x')), /its "state" does not match$/],
+    ['no state', query((q) => q.delete('state')), /its "state" does not match$/],
     [
       'another issuer',
       query((q) => q.set('iss', 'https://evil.example.com')),
-      /^refused: The issuer is not/,
+      /^refused: Untrusted authorization server/,
     ],
     [
       'no issuer where there must be one',
       query((q) => q.delete('iss')),
-      /^refused: The issuer is not/,
+      /^refused: Untrusted authorization server/,
     ],
     [
       'an error without an issuer where there must be one',
@@ -32,13 +32,13 @@ describe('an answer that is not as it should be is refused [LOGIN-03] [LOGIN-07]
         q.set('error', 'access_denied');
         q.delete('iss');
       }),
-      /^refused: The issuer is not/,
+      /^refused: Untrusted authorization server/,
     ],
-    ['no code', query((q) => q.delete('code')), /has no code$/],
+    ['no code', query((q) => q.delete('code')), /returned no code$/],
     [
       'another place',
       (url) => new URL(url.href.replace('/callback', '/elsewhere')),
-      /sent back to/,
+      /The redirect must go to/,
     ],
     [
       'an error of another issuer',
@@ -46,7 +46,7 @@ describe('an answer that is not as it should be is refused [LOGIN-03] [LOGIN-07]
         q.set('error', 'access_denied');
         q.set('iss', 'https://evil.example.com');
       }),
-      /^refused: The issuer is not/,
+      /^refused: Untrusted authorization server/,
     ],
   ])('%s', async (_, sendBack, message) => {
     const { issuer, url } = await startProtected();
@@ -67,38 +67,34 @@ describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
     [
       'without PKCE',
       without('code_challenge_methods_supported'),
-      /does not say that it supports PKCE with S256/,
+      /does not announce PKCE with S256/,
     ],
     [
       'with plain PKCE alone',
       (own) => ({ ...own, code_challenge_methods_supported: ['plain'] }),
-      /does not say that it supports PKCE with S256/,
+      /does not announce PKCE with S256/,
     ],
     [
       'whose metadata name another issuer',
       (own) => ({ ...own, issuer: 'https://evil.example.com' }),
-      /issuer/,
+      /Untrusted authorization server/,
     ],
     [
       'that leads to an address without https',
       (own) => ({ ...own, token_endpoint: 'http://evil.example.com/token' }),
-      /The token endpoint is http:\/\/evil\.example\.com: no secret is sent there/,
+      /The token endpoint must use .*, got http:\/\/evil\.example\.com: secrets/,
     ],
     [
       'that leads out of the web',
       (own) => ({ ...own, authorization_endpoint: 'file:///etc/passwd' }),
-      /The authorization endpoint is file:/,
+      /The authorization endpoint must use .*, got file:/,
     ],
     [
       'that registers nobody',
       without('registration_endpoint'),
       /does not support dynamic client registration/,
     ],
-    [
-      'that answers with something else',
-      () => ({ hello: 'world' }),
-      /what its specification does not allow/,
-    ],
+    ['that answers with something else', () => ({ hello: 'world' }), /sent a malformed response/],
   ])('%s', async (_, metadata, message) => {
     const { issuer, url } = await startProtected();
     issuer.metadata = metadata;
@@ -124,7 +120,7 @@ describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
         lengthy.path = path;
         const called = await call(authorizeBy(way, issuer, url), url, 'read');
         expect(refusal(called), `${way} ${path}`).toBe(
-          `refused: ${issuer.issuer} has answered with more than 262144 bytes`,
+          `refused: The response of ${issuer.issuer} exceeds 262144 bytes`,
         );
       }
     }
@@ -134,18 +130,14 @@ describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
     [
       400,
       '{"error":"invalid_redirect_uri"}',
-      'refused: The authorization server does not register this client (HTTP 400); register it there, and give its "clientId"',
+      'refused: The authorization server rejected the client registration (HTTP 400): register a client there and set "clientId"',
     ],
     [
       503,
       'later',
-      'unreachable: The authorization server does not register this client (HTTP 503); register it there, and give its "clientId"',
+      'unreachable: The authorization server rejected the client registration (HTTP 503): register a client there and set "clientId"',
     ],
-    [
-      204,
-      undefined,
-      'refused: The authorization server has answered what its specification does not allow',
-    ],
+    [204, undefined, 'refused: The authorization server sent a malformed response'],
   ])('that answers a client that registers itself with %i', async (status, body, message) => {
     const { issuer, url } = await startProtected();
     issuer.fault = (request, response) => {
@@ -160,7 +152,7 @@ describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
     const { issuer, url } = await startProtected();
     issuer.metadata = (own) => ({ ...own, registration_endpoint: 'http://127.0.0.1:1/register' });
     expect(refusal(await call(authorize(url, { visit: agree }), url, 'read'))).toBe(
-      'unreachable: The login could not be made: Error: bad port',
+      'unreachable: The login failed: Error: bad port',
     );
   });
 
@@ -171,7 +163,7 @@ describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
       const elsewhere = issuer.issuer.replace('127.0.0.1', '0.0.0.0');
       const challenge = await challengeNaming(url, { issuer: elsewhere });
       const outcome = await authorizeBy(way, issuer, url).challenged(withoutToken(url, challenge));
-      expect(refusal(outcome as Called)).toContain(`${elsewhere}: no secret is sent there`);
+      expect(refusal(outcome as Called)).toContain(`got ${elsewhere}: secrets are not sent there`);
       expect(issuer.asked).toEqual([]);
     },
   );
@@ -186,7 +178,7 @@ describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
     const server = new URL(`${issuer.issuer}/mcp`);
     const outcome = await authorizeBy(way, issuer, server).challenged(withoutToken(server));
     expect(refusal(outcome as Called)).toBe(
-      'refused: The server wants a token, and names no authorization server: ask whoever runs it for a token, and send it as a header',
+      'refused: The server requires a token but names no authorization server: get a token from its operator and send it as a header',
     );
   });
 
@@ -198,7 +190,7 @@ describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
       return true;
     };
     expect(refusal(await call(authorize(url, { visit: agree }), url, 'read'))).toBe(
-      `refused: The authorization server ${issuer.issuer} has no metadata: a login there could be stolen`,
+      `refused: The authorization server ${issuer.issuer} has no metadata: the login code could be stolen`,
     );
   });
 });
@@ -216,12 +208,8 @@ async function startMetadata(metadata: object): Promise<URL> {
 
 describe.each(ways)('a server that names [LOGIN-06] (%s)', (way) => {
   test.each<[string, (url: URL) => string, RegExp]>([
-    ['another resource', () => 'https://evil.example.com/mcp', /says that it is https:\/\/evil/],
-    [
-      'a resource beside it',
-      (url) => `${url.origin}/other`,
-      /says that it is http:.*\/other: no token/,
-    ],
+    ['another resource', () => 'https://evil.example.com/mcp', /are for https:\/\/evil/],
+    ['a resource beside it', (url) => `${url.origin}/other`, /are for http:.*\/other: tokens/],
   ])('%s gets no token', async (_, resourceOf, message) => {
     const { issuer, url } = await startProtected();
     const metadata = { resource: resourceOf(url), authorization_servers: [issuer.issuer] };
@@ -248,15 +236,15 @@ test('nothing is asked for unless the host allows it [LOGIN-09]', () => {
 });
 
 test.each<[string, string, AuthOption]>([
-  ['no token is sent to http://mcp.example.com', 'http://mcp.example.com/mcp', true],
   [
-    '"clientSecret" is of no use without "clientId"',
-    'https://a.example.com',
-    { clientSecret: 's' },
+    'the server URL must use https:// (or http:// on loopback), got http://mcp.example.com',
+    'http://mcp.example.com/mcp',
+    true,
   ],
+  ['"clientSecret" requires "clientId"', 'https://a.example.com', { clientSecret: 's' }],
   ['"visitTimeoutMs" must be from 1', 'https://a.example.com', { visitTimeoutMs: 0 }],
   [
-    '"visitTimeoutMs" must be from 1 to 2147483647, not 2147483648',
+    '"visitTimeoutMs" must be from 1 to 2147483647, got 2147483648',
     'https://a.example.com',
     { visitTimeoutMs: 2 ** 31 },
   ],
@@ -266,30 +254,30 @@ test.each<[string, string, AuthOption]>([
     { clientMetadataUrl: 'http://a/b' },
   ],
   [
-    '"clientMetadataUrl" must be an https:// URL with a path, not "x"',
+    '"clientMetadataUrl" must be an https:// URL with a path, got "x"',
     'https://a.example.com',
     { clientMetadataUrl: 'x' },
   ],
-  ['"redirectUrl" must be a URL, not "x"', 'https://a.example.com', { redirectUrl: 'x' }],
+  ['"redirectUrl" must be a URL, got "x"', 'https://a.example.com', { redirectUrl: 'x' }],
   [
-    'nothing listens at "redirectUrl" https://h.example.com',
+    '"redirectUrl" must be http:// on loopback, got https://h.example.com',
     'https://a.example.com',
     { redirectUrl: 'https://h.example.com/back' },
   ],
   [
-    'nothing listens at "redirectUrl" https://127.0.0.1',
+    '"redirectUrl" must be http:// on loopback, got https://127.0.0.1',
     'https://a.example.com',
     { redirectUrl: 'https://127.0.0.1/back' },
   ],
   [
-    'nothing listens at "redirectUrl" http://h.example.com',
+    '"redirectUrl" must be http:// on loopback, got http://h.example.com',
     'https://a.example.com',
     { redirectUrl: 'http://h.example.com/back' },
   ],
-  ['"issuer" must be a URL, not "x"', 'https://a.example.com', { issuer: 'x' }],
+  ['"issuer" must be a URL, got "x"', 'https://a.example.com', { issuer: 'x' }],
   ['"clientId" is missing', 'https://a.example.com', { kind: 'client-credentials', clientId: '' }],
   [
-    'give either "clientSecret" or "privateKey"',
+    'set either "clientSecret" or "privateKey"',
     'https://a.example.com',
     { kind: 'client-credentials', clientId: 'c' },
   ],
@@ -343,5 +331,5 @@ test.each<[string, string, boolean]>([
 ])('a secret may go to %s for %s: %s', (url, server, isTrusted) => {
   const send = () => assertTrusted(new URL(url), new URL(server), 'The token endpoint');
   if (isTrusted) expect(send).not.toThrow();
-  else expect(send).toThrow(/no secret is sent there/);
+  else expect(send).toThrow(/secrets are not sent there/);
 });

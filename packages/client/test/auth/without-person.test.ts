@@ -103,7 +103,7 @@ describe('a host that logs in for itself', () => {
       kind: 'refused',
       error: {
         code: 'UNAUTHORIZED',
-        message: 'The authorization server says invalid_client: invalid_client',
+        message: 'The authorization server returned invalid_client: invalid_client',
       },
     });
     expect(issuer.count('/token')).toBe(1);
@@ -131,7 +131,7 @@ describe('a host that logs in for itself', () => {
     const elsewhere = of({ issuer: 'https://other.example.com' });
     expect(await call(elsewhere, url, 'read')).toMatchObject({
       kind: 'refused',
-      error: { message: expect.stringContaining('is for https://other.example.com alone') },
+      error: { message: expect.stringContaining('are for https://other.example.com ("issuer")') },
     });
     expect(issuer.count('/token')).toBe(0);
     // Without an issuer of its own, the first one is.
@@ -142,7 +142,7 @@ describe('a host that logs in for itself', () => {
     const { authorization: header = '' } = await of({ store }).headers(url.href);
     issuer.revoke(header.replace('Bearer ', ''));
     expect(await call(of({ store }), url, 'read')).toMatchObject({
-      error: { message: expect.stringContaining('is for https://first.example.com alone') },
+      error: { message: expect.stringContaining('are for https://first.example.com ("issuer")') },
     });
     expect(issuer.count('/token')).toBe(1);
   });
@@ -152,7 +152,7 @@ test('a login that is kept is renewed; if there is none, nobody is asked', async
   const { issuer, url } = await startProtected();
   const store = memoryCredentialStore();
   const stored = { kind: 'stored', store } as const;
-  const none = `There is no login at ${url.href}, or it is over: log in there (mcp-actors login)`;
+  const none = `No valid login for ${url.href} is stored: run mcp-actors login`;
   const refused = { kind: 'refused', error: { code: 'UNAUTHORIZED', message: none } };
   expect(await call(authorize(url, stored), url, 'read')).toMatchObject(refused);
   expect(issuer.count('/register')).toBe(0);
@@ -185,7 +185,7 @@ describe('a token that the host has', () => {
       error: {
         code: 'UNAUTHORIZED',
         status: 401,
-        message: `${url.origin} refuses the token that the host has given (HTTP 401)`,
+        message: `${url.origin} rejected the configured token (HTTP 401)`,
       },
     });
     expect(JSON.stringify(called)).not.toContain('wrong-token');

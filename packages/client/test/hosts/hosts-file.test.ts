@@ -236,7 +236,7 @@ describe('faults', () => {
       'idleMs: 0 is not a whole number of milliseconds, from 1 to 2147483647',
       'tools.alow: there is no such key: there are allow, deny',
       'restart.retries: there is no such key: there are initialMs, maxMs, factor, jitter, maxAttempts, stableMs',
-      'restart.maxAttempts: 1.5 is not a whole number from 0 on, or Infinity',
+      'restart.maxAttempts: 1.5 is not a whole number of at least 0, or Infinity',
     ]);
   });
 
@@ -267,11 +267,11 @@ describe('faults', () => {
     ],
     [
       { command: 'a', restart: { initialMs: 9, maxMs: 5 } },
-      'restart: restart.initialMs must not be more than restart.maxMs, 5, this is 9',
+      'restart: restart.initialMs must be at most restart.maxMs (5), got 9',
     ],
     [
       { url: 'https://a.example', oauth: { clientSecret: 'a' } },
-      'oauth.clientSecret: it is of no use without "clientId"',
+      'oauth.clientSecret: requires "clientId"',
     ],
     [
       { url: 'https://a.example', oauth: { callbackPort: 0 } },
@@ -425,7 +425,7 @@ describe('a file is refused', () => {
     const folder = await mkdtemp(join(tmpdir(), 'hosts-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     await expect(readHostsFile(join(folder, 'no.json'))).rejects.toMatchObject({
-      message: expect.stringContaining('there is no such file'),
+      message: expect.stringContaining('file not found'),
       cause: { code: 'ENOENT' },
     });
     await expect(readHostsFile(folder)).rejects.toThrow('it is a directory');

@@ -38,9 +38,9 @@ describe('what a manager says of servers', () => {
       },
     });
     const saidOf = (name: string) => manager.use(name).catch(({ message }: Error) => message);
-    expect(await saidOf('off')).toBe('mcp.json: server "off": it is disabled');
+    expect(await saidOf('off')).toBe('mcp.json: server "off": the server is disabled');
     expect(await saidOf('faulty')).toBe(reason);
-    expect(await saidOf('nowhere')).toBe('mcp.json: server "nowhere": there is no such server');
+    expect(await saidOf('nowhere')).toBe('mcp.json: server "nowhere": unknown server');
   });
 
   test('is what has become of each, and of its tools', async () => {
@@ -105,11 +105,9 @@ describe('what a manager says of servers', () => {
       all.plan('b.c').refused = new Error('b is broken');
     });
     await flush();
-    await expect(servers.manager.callTool('a__other')).rejects.toThrow(
-      /There is no tool "a__other"$/,
-    );
+    await expect(servers.manager.callTool('a__other')).rejects.toThrow(/Unknown tool "a__other"$/);
     await expect(servers.manager.callTool('b_c__x_01234567')).rejects.toThrow(
-      'There is no tool "b_c__x_01234567". The tools of b.c are not known: b is broken',
+      'Unknown tool "b_c__x_01234567". The tools of b.c are unavailable: b is broken',
     );
   });
 });
@@ -309,9 +307,9 @@ describe('the merged list', () => {
     expect(namesOf(manager.tools)).toEqual(['a__read_a']);
     await expect(manager.callTool('a__write')).rejects.toMatchObject({ code: -32602 });
     await expect(manager.callTool('a__read_x')).rejects.toThrow(
-      'There is no tool "a__read_x". Did you mean a__read_a?',
+      'Unknown tool "a__read_x". Did you mean a__read_a?',
     );
-    await expect(manager.callTool('nowhere')).rejects.toThrow(/There is no tool "nowhere"$/);
+    await expect(manager.callTool('nowhere')).rejects.toThrow(/Unknown tool "nowhere"$/);
   });
 
   test('has nothing more of a server that cannot be opened again', async () => {

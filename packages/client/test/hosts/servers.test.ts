@@ -109,12 +109,10 @@ describe('many servers', () => {
     expect(status.get('faulty')?.error).toMatchObject({ code: 'CONFIG_INVALID' });
     expect(namesOf(await servers.listTools())).toEqual(['good__one']);
     await expect(servers.callTool('faulty__x')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
-    await expect(servers.use('off')).rejects.toThrow('it is disabled');
-    await expect(servers.use('notEnabled')).rejects.toThrow('it is disabled');
+    await expect(servers.use('off')).rejects.toThrow('the server is disabled');
+    await expect(servers.use('notEnabled')).rejects.toThrow('the server is disabled');
     expect(status.get('unclear')?.error).toMatchObject({ code: 'CONFIG_INVALID' });
-    await expect(servers.use('goood')).rejects.toThrow(
-      'there is no such server. Did you mean good?',
-    );
+    await expect(servers.use('goood')).rejects.toThrow('unknown server. Did you mean good?');
   });
 
   test('of which one is lost and not made again lose its tools', async () => {

@@ -50,7 +50,7 @@ describe('a name that is used before any list is known', () => {
   test('and has a digest of nothing is refused when those lists are known', async () => {
     const { manager } = opened({ deaf: [], 'a.b': ['one'] });
     await expect(manager.callTool('a_b__two_01234567')).rejects.toThrow(
-      'There is no tool "a_b__two_01234567"',
+      'Unknown tool "a_b__two_01234567"',
     );
   });
 
@@ -71,7 +71,7 @@ describe('a name that is used before any list is known', () => {
     expect(await now(called.catch(() => 'over'))).toBeUndefined();
     clock.increment(30);
     await expect(called).rejects.toThrow(
-      'Nobody was known to have the tool "de_af__x_01234567" within 30 ms. These have not said what they have: de.af (connecting)',
+      'No server listed the tool "de_af__x_01234567" within 30 ms. Lists still pending: de.af (connecting)',
     );
   });
 
@@ -138,12 +138,12 @@ describe('a list of tools that cannot be had', () => {
     await flush();
     expect(manager.status.get('without')?.tools).toEqual({
       state: 'unsupported',
-      reason: 'The server declares no "tools" capability',
+      reason: 'The server does not declare the capability "tools"',
     });
     await expect(manager.callTool('without__x')).rejects.toMatchObject({
       code: 'CAPABILITY_MISSING',
     });
-    await expect(manager.callTool('off__x')).rejects.toThrow('it is disabled');
+    await expect(manager.callTool('off__x')).rejects.toThrow('the server is disabled');
   });
 
   test('keeps nobody from the other lists for longer than the time that it is waited for', async () => {

@@ -4,12 +4,12 @@ import { httpChannelKind } from '../../src/http/http-channel-kind.ts';
 
 describe('the address of a server', () => {
   test.each<[entry: object, fault: RegExp]>([
-    [{}, /^url: must be an absolute URL, this is "undefined"$/],
-    [{ url: '/mcp' }, /^url: must be an absolute URL, this is "\/mcp"$/],
-    [{ url: 'file:///mcp' }, /^url: must begin with https: or http:, this one begins with file:$/],
-    [{ url: 'https://a:s3cret@b/' }, /^url: must be without user and password/],
-    [{ url: 'https://s3cret@b/' }, /^url: must be without user and password/],
-    [{ url: 'https://:s3cret@b/' }, /^url: must be without user and password/],
+    [{}, /^url: must be an absolute URL, got "undefined"$/],
+    [{ url: '/mcp' }, /^url: must be an absolute URL, got "\/mcp"$/],
+    [{ url: 'file:///mcp' }, /^url: must use https: or http:, got file:$/],
+    [{ url: 'https://a:s3cret@b/' }, /^url: must not contain a user or password/],
+    [{ url: 'https://s3cret@b/' }, /^url: must not contain a user or password/],
+    [{ url: 'https://:s3cret@b/' }, /^url: must not contain a user or password/],
     [
       { url: 'http://example.com/mcp?k=s3cret' },
       /^url: http:\/\/example.com\/mcp is not encrypted.* allowInsecure/,
@@ -47,7 +47,7 @@ describe('the address of a server', () => {
   });
 
   test.each([
-    [{ maxOpenRequests: 0 }, 'maxOpenRequests must be a whole number from 1 on, this is 0'],
+    [{ maxOpenRequests: 0 }, 'maxOpenRequests must be a whole number of at least 1, got 0'],
     [
       { streamRetry: { factor: 0 } },
       'streamRetry.factor must be a number from 1 to 1000, this is 0',

@@ -320,7 +320,7 @@ describe('a server that cannot be reached', () => {
     expect(clock.liveTimers).toBe(0);
     const error = (loss as { error: Error }).error;
     expect(error.message).toBe(
-      `${server.url.host} cannot be reached: connect ECONNREFUSED ${server.url.host}`,
+      `${server.url.host} is unreachable: connect ECONNREFUSED ${server.url.host}`,
     );
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
   });
@@ -426,7 +426,7 @@ describe('redirections', () => {
     const { outcome } = await answered((asked) => moved(asked, `${other.url.href}?q=s3cret`));
     expect(errorOf(outcome)).toMatchObject({ code: 'HTTP_STATUS', status: 307 });
     expect(errorOf(outcome).message).toContain(`redirects to "${other.url.href}"`);
-    expect(errorOf(outcome).message).toContain('nothing is sent to another origin');
+    expect(errorOf(outcome).message).toContain('redirects to another origin are not followed');
     expect(other.asked).toEqual([]);
   });
 
@@ -507,7 +507,7 @@ test.each<[what: string, thrown: unknown, kind: string, message: string]>([
       cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
     }),
     'unreachable',
-    'a.example:443 cannot be reached: refused',
+    'a.example:443 is unreachable: refused',
   ],
   [
     'loses its connection',

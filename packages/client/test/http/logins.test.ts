@@ -169,7 +169,7 @@ describe('a login', () => {
     const host = new HttpHost(anywhere, { fetch, authorization: () => authorization });
     const error = errorOf(await host.ask('server/discover'));
     expect(error).toMatchObject({ code: 'UNAUTHORIZED', cause });
-    expect(error.message).toBe('There is no login: Error: no key');
+    expect(error.message).toBe('No login available: Error: no key');
     expect(host.machines.map(([id]) => id)).toEqual(['http-channel']);
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unauthorized' } });
     expect(asked).toEqual([]);
@@ -190,7 +190,7 @@ describe('a login', () => {
     const host = new HttpHost(anywhere, { fetch, authorization: made });
     await host.greet();
     const { message } = await host.facts.first(({ name }) => name === 'stream.absent');
-    expect(message).toBe('There is no login: Error: no key');
+    expect(message).toBe('No login available: Error: no key');
     expect(host.machines.map(([id]) => id)).toEqual(['http-channel', 'authorization']);
   });
 
@@ -217,7 +217,7 @@ describe('a login', () => {
     );
     const host = new HttpHost(anywhere, { fetch });
     const { message } = errorOf(await host.ask('server/discover'));
-    expect(message).toContain('it wants a login with the scope "files:write", and there is none');
+    expect(message).toContain('it requires a login with the scope "files:write"');
   });
 
   test('is asked for five times at most', async () => {
@@ -233,7 +233,7 @@ describe('a login', () => {
     const host = new HttpHost({ url: server.url.href });
     const error = errorOf(await host.ask('server/discover'));
     expect(error.message).toMatch(
-      /status 401: it wants a login, and there is none for it: set "auth" \(--login of the command\)$/,
+      /status 401: it requires a login: set "auth" \(--login of the command\)$/,
     );
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unauthorized' } });
   });

@@ -139,7 +139,7 @@ test.each(dispatchers)('a server that %s cannot reach is a loss', async (_, disp
   await server.stop();
   const host = new HttpHost({ url: server.url.href }, { dispatcher: dispatcher() });
   const { code, message } = errorOf(await host.request('initialize'));
-  expect([code, message]).toEqual(['CLOSED', expect.stringContaining('cannot be reached')]);
+  expect([code, message]).toEqual(['CLOSED', expect.stringContaining('is unreachable')]);
 });
 
 test('a fetch that a host has put in the place of the platform’s is used', async () => {

@@ -285,7 +285,7 @@ describe('a session that the server has forgotten', () => {
     const { loss } = await host.told('channel.lost');
     expect(loss).toEqual({
       ...{ kind: 'http', status: 404 },
-      message: 'http://127.0.0.1/mcp does not know the session that it has just begun',
+      message: 'http://127.0.0.1/mcp does not know the session it just created',
     });
   });
 

@@ -75,7 +75,7 @@ describe('the transport of 2024-11-05', () => {
     const { loss } = await host.told('channel.lost');
     expect(loss).toMatchObject({ kind: 'unreachable' });
     expect((loss as { error: Error }).error.message).toBe(
-      'The stream of the stream of events was cut before all was said: it has ended',
+      'The stream of the stream of events was cut before it was complete: the connection ended',
     );
   });
 
@@ -116,7 +116,7 @@ describe('the transport of 2024-11-05', () => {
   });
 
   test.each<[what: string, begin: string, message: RegExp]>([
-    ['a message', 'data: {}\n\n', /begins with a message, not with an endpoint$/],
+    ['a message', 'data: {}\n\n', /must begin with an "endpoint" event, got a message$/],
     [
       'an endpoint elsewhere, and a message',
       'event: endpoint\ndata: http://b/\n\ndata: {}\n\n',

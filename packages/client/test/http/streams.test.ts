@@ -178,7 +178,7 @@ describe('the stream of a request', () => {
     await gone;
   });
 
-  test('settles its request if what should resume it is no stream of events', async () => {
+  test('settles its request if the resumed response is not an event stream', async () => {
     const { host, clock } = await connected((asked) => {
       if (isResumption(asked)) return asked.text('data: {}\n\n', 'text/plain', 200);
       asked.stream();
@@ -189,7 +189,7 @@ describe('the stream of a request', () => {
     await clock.pass(1);
     const error = errorOf(await outcome);
     expect(error.code).toBe('PROTOCOL_VIOLATION');
-    expect(error.message).toMatch(/is no stream of events$/);
+    expect(error.message).toMatch(/must be an event stream$/);
   });
 
   test.each([
@@ -214,7 +214,7 @@ describe('the stream of a request', () => {
     const error = errorOf(await host.request('tools/call'));
     expect(error.code).toBe('CLOSED');
     expect(error.message).toMatch(
-      /^The stream of tools\/call was cut before all was said: (?!it has ended|terminated)\w/,
+      /^The stream of tools\/call was cut before it was complete: (?!the connection ended|terminated)\w/,
     );
     expect(host.pauses).toEqual([]);
     expect(server.asked.filter(isResumption)).toEqual([]);
@@ -244,7 +244,7 @@ describe('the stream of a request', () => {
     await flush();
     other.break(thrown);
     expect(errorOf(await lost).message).toBe(
-      `The stream of tools/call was cut before all was said: ${why}`,
+      `The stream of tools/call was cut before it was complete: ${why}`,
     );
   });
 
@@ -260,7 +260,7 @@ describe('the stream of a request', () => {
     expect(errorOf(await outcome)).toMatchObject({
       code: 'CLOSED',
       message: expect.stringMatching(
-        /^The stream of tools\/call was cut before the answer, and cannot be resumed: .* status 400: no such event$/,
+        /^The stream of tools\/call was cut before the answer and cannot be resumed: .* status 400: no such event$/,
       ) as string,
       cause: { code: 'HTTP_STATUS', status: 400 },
     });
@@ -292,7 +292,7 @@ describe('the stream of a request', () => {
         asked.stream();
         return asked.response.end(': here\n\n');
       },
-      /was cut before all was said/,
+      /was cut before it was complete/,
     ],
   ])(
     'is asked for five times while %s more comes, then the request is settled',

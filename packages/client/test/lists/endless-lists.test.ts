@@ -16,7 +16,7 @@ describe('a list without an end', () => {
     }));
     expect(namesOf(await lists.tools.items(wait))).toHaveLength(3);
     expect(sent).toHaveLength(3);
-    expect(problems).toEqual([expect.stringMatching(/^list\.cursor .*was there before.*"x"/)]);
+    expect(problems).toEqual([expect.stringMatching(/^list\.cursor .*must be new.*"x"/)]);
     expect(lists.tools.report).toMatchObject({ state: 'known', reason: expect.any(String) });
   });
 
@@ -64,7 +64,7 @@ describe('a list without an end', () => {
     expect(namesOf(await lists.tools.items(wait))).toEqual(['tool 1', 'tool 2']);
     expect(sent).toHaveLength(2);
     expect(problems).toEqual([
-      expect.stringMatching(/^list\.cursor .*is longer than 262144 characters/),
+      expect.stringMatching(/^list\.cursor .*must have at most 262144 characters/),
     ]);
     expect(problems.join().length).toBeLessThan(500);
   });

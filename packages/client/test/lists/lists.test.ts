@@ -63,7 +63,7 @@ describe('a list', () => {
     const { lists, problems, wait } = await beforeSdk(() => ({ tools: entries }));
     expect(namesOf(await lists.tools.items(wait))).toEqual(['a', 'd']);
     expect(problems).toEqual([
-      'list.entries tools[1]: must be an object, this is null; tools[2]: "inputSchema" must be an object, this is missing; tools[3]: "name" must be a string, this is 3; and 1 more',
+      'list.entries tools[1]: must be an object, got null; tools[2]: "inputSchema" must be an object, got missing; tools[3]: "name" must be a string, got 3; and 1 more',
     ]);
   });
 
@@ -75,7 +75,7 @@ describe('a list', () => {
     const { lists, problems, wait } = await beforeSdk(() => ({ tools: entries }));
     expect(await lists.tools.items(wait)).toEqual([tool('a'), tool('b')]);
     expect(problems).toEqual([
-      'list.entries tools[1]: "description" must be a string, this is an array, and is left out',
+      'list.entries tools[1]: "description" must be a string, got an array: ignored',
     ]);
   });
 
@@ -87,7 +87,7 @@ describe('a list', () => {
     ];
     const { lists, problems, wait } = await beforeSdk(() => ({ tools: entries }));
     expect(await lists.tools.items(wait)).toEqual(entries.slice(0, 2));
-    const again = [2, 3, 4].map((at) => `tools[${at}]: "a" is in the list already`);
+    const again = [2, 3, 4].map((at) => `tools[${at}]: "a" is a duplicate`);
     expect(problems).toEqual([`list.repeated ${again.join('; ')}`]);
   });
 
@@ -98,7 +98,7 @@ describe('a list', () => {
     }));
     expect(await lists.prompts.items(wait)).toEqual([given, { name: 'b' }]);
     expect(problems).toEqual([
-      'list.entries prompts[1]: "arguments" must be an array, this is "x", and is left out',
+      'list.entries prompts[1]: "arguments" must be an array, got "x": ignored',
     ]);
   });
 
@@ -293,7 +293,7 @@ describe('a list that cannot be had', () => {
     for (let n = 0; n < 2; n++) {
       await expect(lists.tools.items(wait)).rejects.toMatchObject({
         code: 'CAPABILITY_MISSING',
-        message: 'The server declares no "tools" capability',
+        message: 'The server does not declare the capability "tools"',
       });
     }
     expect(lists.tools.report.state).toBe('unsupported');
@@ -365,7 +365,7 @@ describe('a list that cannot be had', () => {
     const { lists, wait } = await beforeSdk(() => ({ tools: 'none' }) as JsonObject);
     await expect(lists.tools.items(wait)).rejects.toMatchObject({
       code: 'INVALID_RESPONSE',
-      message: 'The result of tools/list must have an array "tools", this is "none"',
+      message: 'The result of tools/list must have an array "tools", got "none"',
     });
   });
 });
@@ -383,7 +383,7 @@ describe('whoever waits for a list', () => {
     clock.increment(100);
     await expect(impatient).rejects.toMatchObject({
       code: 'REQUEST_TIMEOUT',
-      message: 'The list of tools did not come within 100 ms: the server has not answered',
+      message: 'The list of tools did not arrive within 100 ms: the server did not answer',
     });
     door.release();
     expect(namesOf(await patient)).toEqual(['a']);
@@ -392,7 +392,7 @@ describe('whoever waits for a list', () => {
     clock.increment(100);
     await expect(away).rejects.toMatchObject({
       message:
-        'The list of tools did not come within 100 ms: there was no connection to the server',
+        'The list of tools did not arrive within 100 ms: there was no connection to the server',
     });
   });
 

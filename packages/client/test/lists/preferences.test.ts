@@ -81,7 +81,7 @@ describe('before a server that takes requests', () => {
     sent[1]?.fail(new ProtocolError(-32602, 'No such resource'));
     await flush();
     expect(problems).toEqual([
-      'subscription.lost "test://a" is not watched any more: ProtocolError: No such resource',
+      'subscription.lost "test://a" is no longer watched: ProtocolError: No such resource',
     ]);
     preferences.opened('legacy');
     expect(lines()).toHaveLength(2);
@@ -233,7 +233,7 @@ describe('before a server that is listened to', () => {
     preferences.opened('modern');
     acknowledge(1, ['test://a']);
     expect(problems).toEqual([
-      'subscription.lost The server does not tell of changes of "test://b"',
+      'subscription.lost The server does not announce changes of "test://b"',
     ]);
     expect(preferences.uris).toEqual(['test://a']);
   });

@@ -198,14 +198,14 @@ describe('a SKILL.md is refused', () => {
     'with another digest [sep-2640-host-verify-digest]': [
       { text: manifest.replace('Skill body.', 'Evil body!!') },
       {},
-      'has not the digest',
+      'does not match the digest',
     ],
     'with more bytes [sep-2640-host-size-mismatch-failure]': [
       { text: `${manifest}extra bytes` },
       {},
-      `has ${manifest.length + 11} bytes, and not ${manifest.length}`,
+      `must have ${manifest.length} bytes, got ${manifest.length + 11}`,
     ],
-    'with fewer bytes': [{ text: manifest.slice(1) }, {}, 'bytes, and not'],
+    'with fewer bytes': [{ text: manifest.slice(1) }, {}, 'bytes, got'],
     'that says something else of itself than the entry [sep-2640-host-frontmatter-comparison]': [
       { text: manifest },
       { frontmatter: { name: 'pdf-processing', description: 'Harmless' } },
@@ -216,8 +216,8 @@ describe('a SKILL.md is refused', () => {
       { frontmatter: { ...entry().frontmatter, license: 'MIT' } },
       'says another "license" of itself',
     ],
-    'that came without contents': [{ text: undefined }, {}, 'came without its contents'],
-    'whose blob is no base64': [{ blob: '*' }, {}, 'came without its contents'],
+    'that came without contents': [{ text: undefined }, {}, 'was returned without contents'],
+    'whose blob is no base64': [{ blob: '*' }, {}, 'was returned without contents'],
     'that came as another file': [{ uri: formsUri, text: manifest }, {}, 'came without'],
   };
 
@@ -316,11 +316,11 @@ describe('a path that names no file of the skill asks the server nothing', () =>
 
   test.each(paths)('%j', async (path) => {
     const { host, reads } = await before({});
-    expect(await codeOf(host.skills.read(entry(), path))).toContain('is no file of the skill');
+    expect(await codeOf(host.skills.read(entry(), path))).toContain('is not a file of the skill');
     const isKnown = path === 'references/none.md' || path === '%';
     if (!isKnown) {
       const dynamic = entry({ resources: 'dynamic' });
-      expect(await codeOf(host.skills.read(dynamic, path))).toContain('is no file of the skill');
+      expect(await codeOf(host.skills.read(dynamic, path))).toContain('is not a file of the skill');
     }
     expect(reads()).toEqual([]);
   });
@@ -428,7 +428,7 @@ test('all pages are asked for, a skill counts once, and no cursor goes on for ev
   });
   const uris = (await host.skills.list()).map(({ uri }) => uri);
   expect(uris).toEqual(['a', 'b'].map((name) => `skill://${name}/pdf-processing/SKILL.md`));
-  expect(problems.join()).toContain('was there before');
+  expect(problems.join()).toContain('must be new');
   expect(transport.methods().filter((method) => method === 'skills/list')).toHaveLength(3);
 });
 
@@ -438,7 +438,7 @@ test('another skill than the one that was asked for is refused', async () => {
   expect(await codeOf(host.skills.get(manifestUri))).toContain('skill://x/pdf-processing/SKILL.md');
   const none = await before({ got: null });
   expect(await codeOf(none.host.skills.get(manifestUri))).toContain(
-    '"skill" must be an object, this is null',
+    '"skill" must be an object, got null',
   );
 });
 

@@ -1,6 +1,6 @@
 /**
- * The transport of 2024-11-05: one stream for everything from the server, and a URL for messages to
- * it, which the first event names.
+ * HTTP+SSE transport of 2024-11-05: one stream for all messages from the server, and a URL for
+ * messages to it, named by the first event.
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
@@ -12,18 +12,18 @@ import { TransportStream } from '../http-transport.ts';
 import type { HttpTransport, TransportOwner } from '../http-transport.ts';
 import type { StreamEnd } from '../server-stream.ts';
 
-/** The outcome of asking for the stream. */
+/** Result of requesting the stream. */
 export interface SseHearer {
-  /** The server has named its endpoint: messages may be posted. */
+  /** The server named its endpoint: messages may be posted. */
   opened(): void;
-  /** It was not opened; `kind` says whether the server was reached. */
+  /** The stream failed to open; `kind` tells whether the server was reached. */
   refused(error: RuntimeError, kind: StreamEnd): void;
 }
 
-/** Asks for the stream at once. */
+/** HTTP+SSE transport. Requests its stream on construction. */
 export class SseTransport extends TransportStream implements HttpTransport {
   readonly answers = 'apart';
-  /** The URL of the stream, until the server has named the endpoint. */
+  /** URL of the stream, until the server names the endpoint. */
   target: URL;
   readonly #hearer: SseHearer;
 
@@ -33,7 +33,7 @@ export class SseTransport extends TransportStream implements HttpTransport {
     this.#hearer = hearer;
   }
 
-  // The stream of events serves all sessions.
+  // One event stream serves all sessions.
 
   listen(): void {}
 
@@ -41,7 +41,10 @@ export class SseTransport extends TransportStream implements HttpTransport {
 
   override received(texts: readonly string[]): 'more' {
     if (this.state === 'served') return super.received(texts);
-    this.gaveUp(violation(this.what, 'begins with a message, not with an endpoint'), 'refused');
+    this.gaveUp(
+      violation(this.what, 'must begin with an "endpoint" event, got a message'),
+      'refused',
+    );
     return 'more';
   }
 
@@ -50,7 +53,7 @@ export class SseTransport extends TransportStream implements HttpTransport {
     const url = this.target;
     const endpoint = URL.canParse(data, url.href) ? new URL(data, url) : undefined;
     if (endpoint?.origin !== url.origin) {
-      const why = `names ${quoted(data)} as its endpoint, and nothing is sent to another origin than ${url.origin}`;
+      const why = `must name an endpoint at ${url.origin}, got ${quoted(data)}`;
       return this.gaveUp(violation(`GET ${placeOf(url)}`, why), 'refused');
     }
     this.served();
