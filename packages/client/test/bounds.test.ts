@@ -56,7 +56,7 @@ describe('docs/limits.md', () => {
     expect(documented.get(option)).toBe(value);
   });
 
-  test('says what differs, and names nothing else', () => {
+  test('names only limits that exist, with their differences', () => {
     expect(jitter).toBe(0);
     expect(documented.get('limits.loginTimeoutMs')).toBe(loginTimeoutMs - 300_000);
     expect(httpRestart).toEqual({ ...processRestart, maxAttempts: Infinity });
@@ -94,8 +94,8 @@ const turn = () =>
     setImmediate(resolve);
   });
 
-describe('by default, a connection', () => {
-  test('asks for the era for 500 ms, and is ready within 30 s or not at all', async () => {
+describe('default limits of a connection', () => {
+  test('probes for 500 ms and gives up after 30 s', async () => {
     const { connection, clock, server } = before(() => 'never', { era: undefined });
     const ready = watched(connection.ready());
     await expect.poll(() => server()?.methods()).toEqual(['server/discover']);
@@ -111,7 +111,7 @@ describe('by default, a connection', () => {
     await expect.poll(() => ready.outcome).toBe('CONNECT_TIMEOUT');
   });
 
-  test('gives a request 60 s without progress, and 10 min with it [HOST-19]', async () => {
+  test('times a request out after 60 s, or 10 min with progress [HOST-19]', async () => {
     const { connection, clock, server } = before(({ method }) =>
       method === 'tools/call' ? 'never' : undefined,
     );
@@ -137,7 +137,7 @@ describe('by default, a connection', () => {
     await expect.poll(() => lively.outcome).toBe('REQUEST_TIMEOUT');
   });
 
-  test('has 1,024 requests pending, and refuses one more', async () => {
+  test('allows 1,024 pending requests', async () => {
     const { connection } = before(({ method }) => (method === 'tools/call' ? 'never' : undefined));
     await connection.ready();
     const all = Array.from({ length: 1024 }, () => watched(connection.callTool('any')));
@@ -146,7 +146,7 @@ describe('by default, a connection', () => {
     expect(new Set(all.map(({ outcome }) => outcome))).toEqual(new Set(['pending']));
   });
 
-  test('has 256 requests wait while it is away, and refuses one more', async () => {
+  test('queues 256 requests without a connection', async () => {
     const { connection } = before(() => 'never');
     const all = Array.from({ length: 256 }, () => watched(connection.callTool('any')));
     await expect(connection.callTool('any')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
@@ -155,7 +155,7 @@ describe('by default, a connection', () => {
   });
 });
 
-test('past maxOutboundBytes that a server has not taken, requests are refused until it has', async () => {
+test('rejects requests beyond maxOutboundBytes until the server reads', async () => {
   const { connection, server } = before(
     ({ method }) => (method === 'tools/call' ? { content: [] } : undefined),
     {
@@ -179,7 +179,7 @@ test('past maxOutboundBytes that a server has not taken, requests are refused un
   expect(names).toEqual(['none', 'first', 'third']);
 });
 
-test('a message that nests deeper than 256 is none, and costs nothing else', async () => {
+test('rejects a message nested deeper than 256 and nothing else', async () => {
   const raw = fileURLToPath(new URL('raw-lines-server.mjs', import.meta.url));
   const connection: Connection = await connect(
     { command: process.execPath, args: [raw] },
@@ -194,7 +194,7 @@ test('a message that nests deeper than 256 is none, and costs nothing else', asy
   await expect(say(answer(200))).resolves.toHaveProperty('content');
 });
 
-test('a limit that cannot be is refused by its name', () => {
+test('rejects an invalid limit by name', () => {
   const wrong: readonly (readonly [object, string])[] = [
     [{ maxRunning: 0 }, 'limits.maxRunning must be a number of at least 1, got 0'],
     [{ maxPending: -1 }, 'limits.maxPending must be a number of at least 0, got -1'],
@@ -206,7 +206,7 @@ test('a limit that cannot be is refused by its name', () => {
   }
 });
 
-describe('tasks that are followed', () => {
+describe('followed tasks', () => {
   /** A server of 2025-11-25 that makes a task of each call, with the ids that it is given. */
   const tasksOf = (ids: readonly string[]): Script => {
     const left = [...ids];
@@ -249,7 +249,7 @@ describe('tasks that are followed', () => {
   });
 });
 
-test('a request that was answered leaves nothing at the signal of its host', async () => {
+test('removes its abort listener from the signal after the answer', async () => {
   const { connection, server } = before(({ method }) => (method === 'ping' ? {} : undefined));
   const controller = new AbortController();
   await connection.request('ping', {}, { signal: controller.signal });
@@ -259,7 +259,7 @@ test('a request that was answered leaves nothing at the signal of its host', asy
   expect(server().methods()).not.toContain('notifications/cancelled');
 });
 
-test('what a host does not watch any more is not undone at a server that is away', async () => {
+test('sends no unsubscribe without a connection', async () => {
   const script: Script = ({ method, params }) => {
     if (method === 'ping' || method?.startsWith('resources/')) return {};
     if (method !== 'initialize') return undefined;
@@ -279,7 +279,7 @@ test('what a host does not watch any more is not undone at a server that is away
   expect(server().methods()).toEqual(['initialize', 'notifications/initialized', 'ping']);
 });
 
-test('a list is asked for again if its host wants it fresh', async () => {
+test('fetches a list again with refresh', async () => {
   const tools = { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] };
   const { connection, server } = before(({ method, params }) => {
     if (method === 'tools/list') return tools;
@@ -298,7 +298,7 @@ test('a list is asked for again if its host wants it fresh', async () => {
   expect(asked()).toBe(2);
 });
 
-test('what a server does not declare is not asked of it', async () => {
+test('does not send requests for undeclared capabilities', async () => {
   const { connection, server } = before(() => undefined);
   await connection.ready();
   for (const work of [connection.getPrompt('none'), connection.readResource('test://none')])
@@ -306,7 +306,7 @@ test('what a server does not declare is not asked of it', async () => {
   expect(server().methods()).toEqual(['initialize', 'notifications/initialized']);
 });
 
-test('a limit with which nothing would ever run is refused', () => {
+test('rejects a limit of 0 that would block every request', () => {
   const refusal = 'limits.maxRunning must be a number of at least 1, got 0';
   expect(() => connectionLimitsWith({ maxRunning: 0 })).toThrow(new RangeError(refusal));
   expect(connectionLimitsWith({ maxWaiting: 0 })).toMatchObject({ maxWaiting: 0 });

@@ -42,7 +42,7 @@ async function connected(entry: Parameters<typeof connect>[0], options: ConnectO
 
 const askedOf = async (connection: Connection) => (await connection.request('x/asked'))['asked'];
 
-describe('a change of a subscription that is not the host’s', () => {
+describe('a notification of a foreign subscription', () => {
   const server = scripted(`
     if (method === 'server/discover') answer(id, { ...hints, supportedVersions: ['2026-07-28'], capabilities: { tools: { listChanged: true } } });
     if (method === 'subscriptions/listen') {
@@ -58,7 +58,7 @@ describe('a change of a subscription that is not the host’s', () => {
     }
   `);
 
-  test('is told, and is not heeded [LISTS-03]', async () => {
+  test('is reported and ignored [LISTS-03]', async () => {
     const { connection, problems } = await connected(server);
     const heard: string[] = [];
     connection.events$.subscribe((each) => each.type === 'notification' && heard.push(each.method));
@@ -80,7 +80,7 @@ describe('a change of a subscription that is not the host’s', () => {
   });
 });
 
-test('a refused notifications/initialized is told', async () => {
+test('reports a rejected notifications/initialized', async () => {
   const server = await scriptedServer((asked) => {
     if (asked.message?.method === 'notifications/initialized') {
       return asked.text('I do not like that', 'text/plain', 400);
@@ -95,7 +95,7 @@ test('a refused notifications/initialized is told', async () => {
   ]);
 });
 
-describe('structured content that breaks its schema', () => {
+describe('structured content that violates its schema', () => {
   const outputSchema = {
     type: 'object',
     properties: { n: { type: 'integer', minimum: 1 } },
@@ -173,7 +173,7 @@ test('a result is what its method promises, and is compared only with what its t
   ]);
   const structuredContent = { n: 1 };
   expect(results.callTool('t', { structuredContent })).toEqual({ structuredContent, content: [] });
-  const wrong = (member: string) => `with a "${member}" that must be a list, this is 7`;
+  const wrong = (member: string) => `"${member}" in the result of`;
   expect(() => results.callTool('t', { content: 7, structuredContent })).toThrow(
     `files answered tools/call ${wrong('content')}`,
   );
@@ -204,7 +204,7 @@ test('a host that closes says so itself to a server that it was answering', asyn
   expect(connection.stderr.text).not.toContain('server is shutting down');
 });
 
-test('a server whose last words name a variable that it has not inherited gets a hint', async () => {
+test('hints at a withheld variable named in the last stderr lines', async () => {
   process.env['OF_PROBLEMS_TOKEN'] = 'secret-value';
   onTestFinished(() => void delete process.env['OF_PROBLEMS_TOKEN']);
   const entry = {

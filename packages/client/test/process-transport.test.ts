@@ -287,7 +287,7 @@ describe('a transport to a process', () => {
     await transport.start();
     await told.pass();
     expect(answers).toMatchObject([{ id: 5, error: { code: -32600 } }]);
-    expect(heard).toEqual([expect.stringContaining('what is no message')]);
+    expect(heard).toEqual([expect.stringContaining('an invalid message')]);
   });
 
   test('rejects what is not with the process when it is closed', async () => {

@@ -78,7 +78,7 @@ describe('mcp-actors shell', () => {
     );
     expect([code, stdout]).toEqual([1, 'one\n']);
     expect(stderr).toContain('There is no command "cal". Did you mean call?');
-    expect(stderr).toContain('Unknown tool "oen". Did you mean one?');
+    expect(stderr).toContain('There is no tool "oen". Did you mean one?');
   });
 
   test('watches a tool until it is told otherwise', async () => {

@@ -19,7 +19,7 @@ const accept = (content?: JsonObject): ElicitAnswer => ({
   ...(content ? { content } : {}),
 });
 
-describe('what is declared', () => {
+describe('declared capabilities', () => {
   const declaredBy = (providers: Providers, given?: JsonObject) =>
     new Answers(
       providers,
@@ -45,7 +45,7 @@ describe('what is declared', () => {
     },
   );
 
-  test('may be more than that, and nothing that nobody answers', () => {
+  test('accepts additional capabilities, and rejects those without a provider', () => {
     const sample = () => Promise.reject(new Error());
     const given = { sampling: { tools: {} }, experimental: { x: {} } };
     expect(declaredBy({ sample }, given)).toEqual(given);
@@ -54,12 +54,12 @@ describe('what is declared', () => {
     );
   });
 
-  test('to a server that is told no changes has no word of them', () => {
+  test('omits listChanged for a server that gets no notifications', () => {
     const host = { report: () => {}, asked: () => {}, withdrawn: () => {} };
     expect(new Answers({ roots: [] }, host).capabilities('untold')).toEqual({ roots: {} });
   });
 
-  test('by a host that answers everything itself is what it gives, whatever the server asks', async () => {
+  test('declares the given capabilities verbatim with onRequest', async () => {
     const host = { report: () => {}, asked: () => {}, withdrawn: () => {} };
     const given = { roots: { listChanged: true }, sampling: { tools: {} }, tasks: { list: {} } };
     const onRequest = (method: string) => Promise.resolve({ answered: method });
@@ -87,13 +87,13 @@ describe('what is declared', () => {
     [{ onRequest: {} as never }, '"onRequest" must be a function, got an object'],
     [{ sample: {} as never }, '"sample" must be a function, got an object'],
     [{ elicit: { form: 1 as never } }, '"elicit" must be a function, got 1'],
-  ])('is refused if it is no provider: %o [ANSWER-06]', (providers, message) => {
+  ])('rejects an invalid provider: %o [ANSWER-06]', (providers, message) => {
     expect(() => declaredBy(providers)).toThrow(message);
   });
 });
 
 describe('roots', () => {
-  test('are a list, or what makes one each time, and may be replaced', async () => {
+  test('accepts a list or a function, and replaces them', async () => {
     let n = 0;
     const { answers, server } = await asking({ roots: () => [{ uri: `file:///${++n}` }] });
     expect(await server.listRoots()).toMatchObject({ roots: [{ uri: 'file:///1' }] });
@@ -102,12 +102,12 @@ describe('roots', () => {
     expect(await server.listRoots()).toEqual({ roots: [{ uri: 'file:///set', name: 'Set' }] });
   });
 
-  test('that were not declared are not told later', () => {
+  test('does not announce roots that were not declared', () => {
     const host = { report: () => {}, asked: () => {}, withdrawn: () => {} };
     expect(new Answers({}, host).setRoots([])).toBe(false);
   });
 
-  test('that are none are a bug of the host, of which the server hears no details [ANSWER-06] [ANSWER-07]', async () => {
+  test('reports invalid roots to the host and hides details from the server [ANSWER-06] [ANSWER-07]', async () => {
     const { ask, facts } = await asking({ roots: () => [{ uri: 'secret' }] });
     await expect(ask('roots/list')).rejects.toMatchObject({
       code: -32603,
@@ -119,7 +119,7 @@ describe('roots', () => {
   });
 });
 
-describe('a form', () => {
+describe('form elicitation', () => {
   const fields = {
     name: { type: 'string', default: 'Ada' },
     age: { type: 'integer', default: 36 },
@@ -129,7 +129,7 @@ describe('a form', () => {
     open: { type: 'string' },
   };
 
-  test('gets the defaults of its schema for what the person has left alone [ANSWER-04]', async () => {
+  test("fills in the schema's defaults for missing fields [ANSWER-04]", async () => {
     const { server } = await asking({ elicit: () => accept({ age: 7 }) });
     expect(await server.elicitInput(form(fields) as never)).toEqual({
       action: 'accept',
@@ -137,7 +137,7 @@ describe('a form', () => {
     });
   });
 
-  test.each(['decline', 'cancel'] as const)('that ends with %s has no content', async (action) => {
+  test.each(['decline', 'cancel'] as const)('sends no content after %s', async (action) => {
     const { server } = await asking({ elicit: () => ({ action, content: { name: 'x' } }) });
     expect(await server.elicitInput(form(fields) as never)).toEqual({ action });
   });
@@ -149,7 +149,7 @@ describe('a form', () => {
     [{ action: 'yes' } as never, 'accept, decline or cancel, got "yes"'],
     [undefined as never, 'accept, decline or cancel, got missing'],
     [accept('all' as never), 'The "content" of a form must be an object, got "all"'],
-  ])('that was filled in wrongly is not sent: %o [ANSWER-04]', async (answer, fault) => {
+  ])('rejects an answer that does not match the form: %o [ANSWER-04]', async (answer, fault) => {
     const { ask, facts } = await asking({ elicit: () => answer });
     await expect(ask('elicitation/create', form(fields, ['open']))).rejects.toMatchObject({
       code: -32603,
@@ -157,7 +157,7 @@ describe('a form', () => {
     expect(facts).toEqual([expect.stringContaining(fault)]);
   });
 
-  test('of kinds that no revision knows is checked by its server', async () => {
+  test('leaves unknown field types to the server', async () => {
     const odd = { when: { type: 'string', format: 'odd' }, x: { type: 'object' }, none: null };
     const { ask } = await asking({ elicit: () => accept({ when: 'now', x: 'y' }) });
     expect(await ask('elicitation/create', form(odd))).toMatchObject({
@@ -169,7 +169,7 @@ describe('a form', () => {
     ['^(a+)+$', `${'a'.repeat(60)}!`],
     [`^${'a{0,40}'.repeat(12)}$`, `${'a'.repeat(290)}!`],
     ['^(?=(a*)*b)', 'a'.repeat(60)],
-  ])('with a pattern that would backtrack for ever is checked: %s', async (pattern, a) => {
+  ])('checks a pattern that would backtrack forever: %s', async (pattern, a) => {
     const hostile = form({ a: { type: 'string', pattern } });
     const { ask, facts } = await asking({ elicit: () => accept({ a }) });
     await expect(ask('elicitation/create', hostile)).rejects.toMatchObject({ code: -32603 });
@@ -180,7 +180,7 @@ describe('a form', () => {
     expect(await askForOwn('elicitation/create', own)).toMatchObject({ content: { a } });
   });
 
-  test('with a pattern that cannot be matched in bounded time is checked by its server', async () => {
+  test('leaves patterns without a time bound to the server', async () => {
     const hostile = form({
       back: { type: 'string', pattern: String.raw`^(a+)+\1$` },
       many: { type: 'string', pattern: '((a{1000}){1000}){1000}' },
@@ -192,7 +192,7 @@ describe('a form', () => {
     expect(await ask('elicitation/create', hostile)).toMatchObject({ content });
   });
 
-  test('with very many choices is checked in proportion to them', async () => {
+  test('checks many choices in linear time', async () => {
     const choices = Array.from({ length: 100_000 }, (_, n) => `c${n}`);
     const hostile = form({
       all: { type: 'array', items: { type: 'string', enum: choices } },
@@ -213,7 +213,7 @@ describe('a form', () => {
       { mode: 'url', message: 'Go', url: 'https://a.example' },
       'has not declared "elicitation.url"',
     ],
-  ])('that is none is refused, and nobody is asked: %o [ANSWER-10]', async (params, fault) => {
+  ])('rejects an invalid form without asking anyone: %o [ANSWER-10]', async (params, fault) => {
     const { ask } = await asking({ elicit: () => Promise.reject(new Error('asked')) });
     await expect(ask('elicitation/create', params)).rejects.toMatchObject({
       code: -32602,
@@ -221,7 +221,7 @@ describe('a form', () => {
     });
   });
 
-  test('is refused by a host that only opens URLs', async () => {
+  test('rejects a form if the host only opens URLs', async () => {
     const { ask } = await asking({ elicit: { url: () => 'accept' } });
     await expect(ask('elicitation/create', form({}))).rejects.toMatchObject({
       code: -32602,
@@ -230,10 +230,10 @@ describe('a form', () => {
   });
 });
 
-describe('a URL', () => {
+describe('URL elicitation', () => {
   const go = { mode: 'url', message: 'Go', url: 'https://a.example/x', elicitationId: 'e1' };
 
-  test('is put to the host, who hears later that the person is done there [ANSWER-11]', async () => {
+  test('passes the URL to the host and reports completion later [ANSWER-11]', async () => {
     const ends: Promise<void>[] = [];
     const { ask, server } = await asking({
       elicit: {
@@ -254,7 +254,7 @@ describe('a URL', () => {
     await expect(ends[0]).resolves.toBeUndefined();
   });
 
-  test('is for the person alone: nothing of it is fetched [ANSWER-14]', async () => {
+  test('never fetches the URL [ANSWER-14]', async () => {
     const site = await scriptedServer((asked) => asked.text('x', 'text/html'));
     const { ask } = await asking({ elicit: { url: () => 'accept' } });
     expect(await ask('elicitation/create', { ...go, url: site.url.href })).toEqual({
@@ -265,7 +265,7 @@ describe('a URL', () => {
     expect(site.asked).toHaveLength(1);
   });
 
-  test('that is open is known until the person is done, however many came and went', async () => {
+  test('remembers an open URL until its completion, whatever follows', async () => {
     const ends: Promise<void>[] = [];
     const host = { report: () => {}, asked: () => {}, withdrawn: () => {} };
     const url: UrlProvider = (_, { completed }) => {
@@ -288,7 +288,7 @@ describe('a URL', () => {
     { url: '/x' },
     { url: 7 },
     { message: 7 },
-  ])('that is none of the web is refused: %o', async (wrong) => {
+  ])('rejects a URL outside the web: %o', async (wrong) => {
     const { ask } = await asking({ elicit: { url: () => Promise.reject(new Error('asked')) } });
     await expect(ask('elicitation/create', { ...go, ...wrong })).rejects.toMatchObject({
       code: -32602,
@@ -296,8 +296,8 @@ describe('a URL', () => {
   });
 });
 
-describe('a question', () => {
-  test('is told to the host, and so is its withdrawal: the signal fires', async () => {
+describe('a request to the host', () => {
+  test('reports the request and its cancellation, and fires the signal', async () => {
     const door = gate();
     const signals: AbortSignal[] = [];
     const {
@@ -325,7 +325,7 @@ describe('a question', () => {
     expect(heard).toEqual(['asked elicitation/create', 'withdrawn elicitation/create']);
   });
 
-  test('that was answered is not withdrawn', async () => {
+  test('does not cancel an answered request', async () => {
     const heard: string[] = [];
     const host = {
       report: () => {},
@@ -338,7 +338,7 @@ describe('a question', () => {
     expect(heard).toEqual(['asked roots/list']);
   });
 
-  test('that nobody answers is refused [ANSWER-10]', async () => {
+  test('rejects a request without a provider [ANSWER-10]', async () => {
     const { ask, heard, answers } = await asking({ sample: () => Promise.reject(new Error()) });
     for (const method of ['roots/list', 'elicitation/create']) {
       await expect(ask(method)).rejects.toMatchObject({ code: -32601 });
@@ -346,7 +346,7 @@ describe('a question', () => {
     expect([heard, [...answers.handlers.keys()]]).toEqual([[], ['sampling/createMessage']]);
   });
 
-  test('for a model without messages is refused, and nobody is asked [ANSWER-10]', async () => {
+  test('rejects sampling without messages, without asking the model [ANSWER-10]', async () => {
     const { ask } = await asking({ sample: () => Promise.reject(new Error('asked')) });
     await expect(
       ask('sampling/createMessage', { messages: 'Hi', maxTokens: 1 }),
@@ -356,7 +356,7 @@ describe('a question', () => {
     });
   });
 
-  test('is reported if its provider fails, and barely if it was not wanted any more', async () => {
+  test('reports a failing provider, at debug level after a cancellation', async () => {
     const facts: Fact[] = [];
     const host = {
       report: (fact: Fact) => facts.push(fact),
@@ -389,7 +389,7 @@ describe('a question', () => {
     );
   });
 
-  test('may be answered with an error of the host, untouched', async () => {
+  test('passes on a ProtocolError of the provider unchanged', async () => {
     const refuse = () => Promise.reject(new ProtocolError(-1, 'User rejected'));
     const { ask, facts } = await asking({ sample: refuse });
     await expect(
@@ -398,7 +398,7 @@ describe('a question', () => {
     expect(facts).toEqual([]);
   });
 
-  test('has a handler for the router of the connection if it is declared', async () => {
+  test('registers a handler per declared capability', async () => {
     const { answers } = await asking({ roots: [], elicit: () => accept() });
     expect([...answers.handlers.keys()]).toEqual(['roots/list', 'elicitation/create']);
   });

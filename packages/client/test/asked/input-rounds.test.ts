@@ -57,8 +57,8 @@ const shedding = { resultType: 'input_required', requestState: 'later' };
 const elicit = () => ({ action: 'accept', content: { confirmed: true } }) as const;
 const accepted = { action: 'accept', content: { confirmed: true } };
 
-describe('a call to a server of ours', () => {
-  test('that asks a person, a model and for the roots, one after the other', async () => {
+describe('input_required with our own server', () => {
+  test('answers elicitation, sampling and roots in turn', async () => {
     const schema = { type: 'object', properties: { name: { type: 'string' } } } as const;
     const greet = defineTool({
       name: 'greet',
@@ -88,8 +88,8 @@ describe('a call to a server of ours', () => {
   });
 });
 
-describe('a round', () => {
-  test('brings the answers and the state as it came, and what the call was made with [ANSWER-01]', async () => {
+describe('rounds of a call', () => {
+  test('resends the params with the answers and the unchanged state [ANSWER-01]', async () => {
     const state = ' {"odd": "ü\\u0000"}\n';
     const { sent, send } = scripted(asks(state, ['a', '__proto__']), done);
     expect(await hostWith({ elicit }).call(send)).toBe(done);
@@ -105,20 +105,20 @@ describe('a round', () => {
     ]);
   });
 
-  test('brings no state where there was none, and none of an earlier round [ANSWER-01]', async () => {
+  test('sends no state unless the last result had one [ANSWER-01]', async () => {
     const { sent, send } = scripted(asks('first'), asks(), done);
     await hostWith({ elicit }).call(send);
     expect(sent[1]).toHaveProperty('requestState', 'first');
     expect(sent[2]).not.toHaveProperty('requestState');
   });
 
-  test('without a question has the call come again, with its state alone', async () => {
+  test('resends with the state alone if the result has no input requests', async () => {
     const { sent, send } = scripted(asks('first'), shedding, done);
     await hostWith({ elicit }).call(send);
     expect(sent[2]).toEqual({ name: 'x', requestState: 'later' });
   });
 
-  test('that sheds load again and again is waited for longer each time', async () => {
+  test('backs off while the server sheds load', async () => {
     const { sent, send } = scripted(shedding, shedding, shedding, done);
     const { call, clock } = hostWith();
     const result = call(send);
@@ -135,7 +135,7 @@ describe('a round', () => {
     expect(clock.liveTimers).toBe(0);
   });
 
-  test('that sheds load is waited for anew after a question, and not once its call is cancelled', async () => {
+  test('resets the backoff after an input request, and stops waiting on cancellation', async () => {
     const { sent, send } = scripted(shedding, shedding, asks('x'), shedding, shedding, done);
     const { call, clock } = hostWith({ elicit });
     const controller = new AbortController();
@@ -151,7 +151,7 @@ describe('a round', () => {
     expect(await outcome).toMatchObject({ code: 'CANCELLED', cause: 'enough' });
   });
 
-  test('brings nothing of what a caller answered by itself', async () => {
+  test('drops inputResponses and requestState given by the caller', async () => {
     const { sent, send } = scripted(asks(), shedding, done);
     const params = { name: 'x', requestState: 'own', inputResponses: { own: accepted } };
     await hostWith({ elicit }).call(send, { params });
@@ -162,7 +162,7 @@ describe('a round', () => {
     expect(sent[1]).not.toHaveProperty('requestState');
   });
 
-  test('of a call that runs as a task is the last: the task is waited for, from when the call was made', async () => {
+  test('ends with a task, whose time counts from the call', async () => {
     const task = { resultType: 'task', taskId: 't' };
     const { call, clock } = hostWith({ elicit });
     clock.increment(50);
@@ -173,7 +173,7 @@ describe('a round', () => {
     });
   });
 
-  test('is not begun for a call that was cancelled meanwhile, and its request is told', async () => {
+  test('does not start a round for a cancelled call, and reports the cancelled request', async () => {
     const controller = new AbortController();
     const { call, heard } = hostWith({ elicit });
     const { signal } = controller;
@@ -201,7 +201,7 @@ describe('a round', () => {
     expect(ends).toEqual(['enough']);
   });
 
-  test('belongs to its call: another one meanwhile has nothing of it [ANSWER-02]', async () => {
+  test('keeps concurrent calls apart [ANSWER-02]', async () => {
     const door = gate();
     const { call } = hostWith({
       elicit: async () => {
@@ -219,14 +219,14 @@ describe('a round', () => {
     expect(first.sent[1]).toHaveProperty('requestState', 'of the first');
   });
 
-  test('of a result that does not say its type is the last [ANSWER-03]', async () => {
+  test('treats a result without resultType as final [ANSWER-03]', async () => {
     const result = { content: [] };
     const { sent, send } = scripted(result);
     expect(await hostWith().call(send)).toBe(result);
     expect(sent).toHaveLength(1);
   });
 
-  test('may come sixteen times, and no more', async () => {
+  test('allows sixteen rounds', async () => {
     const { sent, send } = scripted(asks('again'));
     await expect(hostWith({ elicit }).call(send)).rejects.toMatchObject({
       code: 'PROTOCOL_VIOLATION',
@@ -236,7 +236,7 @@ describe('a round', () => {
   });
 });
 
-describe('a result that the protocol does not allow', () => {
+describe('an invalid input_required result', () => {
   const required = { resultType: 'input_required' };
   test.each([
     [
@@ -251,7 +251,7 @@ describe('a result that the protocol does not allow', () => {
       'inputRequests["a"] must be a request of roots, sampling or elicitation, got method "tools/call"',
     ],
     [{ ...required, inputRequests: { a: null } }, 'got method missing'],
-  ])('ends the call, and asks nobody: %o [ANSWER-03]', async (result, fault) => {
+  ])('fails the call without asking anyone: %o [ANSWER-03]', async (result, fault) => {
     const { call, heard } = hostWith({ elicit });
     await expect(call(scripted(result).send)).rejects.toMatchObject({
       code: 'PROTOCOL_VIOLATION',
@@ -260,7 +260,7 @@ describe('a result that the protocol does not allow', () => {
     expect(heard).toEqual([]);
   });
 
-  test('is one that asks in answer to another request', async () => {
+  test('rejects input_required for other methods', async () => {
     const { call, heard } = hostWith({ elicit });
     await expect(call(scripted(asks('x')).send, { method: 'tools/list' })).rejects.toMatchObject({
       code: 'PROTOCOL_VIOLATION',
@@ -269,7 +269,7 @@ describe('a result that the protocol does not allow', () => {
     expect(heard).toEqual([]);
   });
 
-  test('is one with more questions than are ever answered', async () => {
+  test('rejects more input requests than the queue can hold', async () => {
     const many = Array.from({ length: 273 }, (_, n) => `q${n}`);
     const { call, heard } = hostWith({ elicit });
     await expect(call(scripted(asks('x', many)).send)).rejects.toMatchObject({
@@ -280,8 +280,8 @@ describe('a result that the protocol does not allow', () => {
   });
 });
 
-describe('a question of a call', () => {
-  test('waits for its turn: only so many are put to the host at once', async () => {
+describe('input requests of a call', () => {
+  test('limits concurrent requests to the host', async () => {
     const door = gate();
     const listeners: number[] = [];
     const { call } = hostWith(
@@ -307,7 +307,7 @@ describe('a question of a call', () => {
     expect(Object.keys(sent[1]?.['inputResponses'] as JsonObject)).toHaveLength(10);
   });
 
-  test('is refused with its call if so many of others wait already', async () => {
+  test('fails the call if the queue is full', async () => {
     const door = gate();
     const answering = async () => {
       await door.pass();
@@ -323,7 +323,7 @@ describe('a question of a call', () => {
     expect(await Promise.all([first, second])).toEqual([done, done]);
   });
 
-  test('that cannot be answered ends the call, and withdraws the others', async () => {
+  test('fails the call and cancels the other requests after one failure', async () => {
     const door = gate();
     const cause = new ProtocolError(-1, 'User rejected');
     const { call, heard } = hostWith({
@@ -352,7 +352,7 @@ describe('a question of a call', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('that was answered is not withdrawn when another one cannot be', async () => {
+  test('does not cancel an answered request after another failure', async () => {
     const door = gate();
     const { call, heard } = hostWith({
       roots: [],
@@ -370,7 +370,7 @@ describe('a question of a call', () => {
     expect(heard).toEqual(['asked roots/list', 'asked elicitation/create']);
   });
 
-  test('for which there is no provider ends the call', async () => {
+  test('fails the call without a provider', async () => {
     const { call } = hostWith({ roots: [] });
     await expect(call(scripted(asks('x')).send)).rejects.toMatchObject({ code: 'REQUEST_FAILED' });
   });
@@ -399,7 +399,7 @@ describe('a question of a call', () => {
     },
   );
 
-  test('has what is left of the time of its call', async () => {
+  test("gets the rest of the call's time", async () => {
     const door = gate();
     const { call, clock } = hostWith({
       elicit: async () => {

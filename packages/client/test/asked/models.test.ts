@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { asking } from './asking.ts';
 
-describe('a model', () => {
+describe('sampling', () => {
   const messages = [{ role: 'user', content: { type: 'text', text: 'Hi' } }];
   const said = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hello' } } as const;
 
-  test('continues what the server sends', async () => {
+  test("passes the server's messages to the model", async () => {
     const { ask } = await asking({
       sample: ({ messages: given }) => ({ ...said, model: `saw ${given.length}` }),
     });
@@ -14,7 +14,7 @@ describe('a model', () => {
     expect(await ask('sampling/createMessage', params)).toEqual({ ...said, model: 'saw 1' });
   });
 
-  test('is given what its request has, and nothing of one before [ANSWER-15]', async () => {
+  test('passes each request to the model without earlier context [ANSWER-15]', async () => {
     const seen: unknown[] = [];
     const { ask } = await asking({
       sample: (request) => {
@@ -50,7 +50,7 @@ describe('a model', () => {
       /nothing else/,
     ],
     ['a result for nothing', [turnOf('user', outcome('1'))], /does not use, or two/],
-  ])('is not asked about a conversation with %s [ANSWER-13]', async (_, conversation, fault) => {
+  ])('rejects a conversation with %s [ANSWER-13]', async (_, conversation, fault) => {
     const tools = { sampling: { tools: {} } };
     const { ask } = await asking({ sample: () => Promise.reject(new Error('asked')) }, tools);
     const params = { messages: conversation, maxTokens: 5 };
@@ -60,14 +60,14 @@ describe('a model', () => {
     });
   });
 
-  test('is asked about a use of a tool with its result [ANSWER-13]', async () => {
+  test('accepts a tool use with its result [ANSWER-13]', async () => {
     const { ask } = await asking({ sample: () => said }, { sampling: { tools: {} } });
     const conversation = [turnOf('assistant', text, use('1')), turnOf('user', outcome('1'))];
     const params = { messages: conversation, maxTokens: 5 };
     expect(await ask('sampling/createMessage', params)).toEqual(said);
   });
 
-  test('is given tools only if that is declared', async () => {
+  test('rejects tools unless declared', async () => {
     const withTools = { messages, maxTokens: 5, tools: [] };
     const { ask } = await asking({ sample: () => said });
     await expect(ask('sampling/createMessage', withTools)).rejects.toMatchObject({ code: -32602 });
@@ -78,7 +78,7 @@ describe('a model', () => {
   test.each([
     [{ ...said, model: undefined }, 'must have a string "model"'],
     ['Hello', 'must be an object'],
-  ])('that says what is no answer is a bug of the host: %o', async (answer, fault) => {
+  ])('reports an invalid answer of the model: %o', async (answer, fault) => {
     const { ask, facts } = await asking({ sample: () => answer as never });
     await expect(ask('sampling/createMessage', { messages, maxTokens: 5 })).rejects.toMatchObject({
       code: -32603,

@@ -30,7 +30,7 @@ const functions = {
   jsonSchema: (schema: object) => ({ schema }),
 };
 
-test('each tool is one of the AI SDK, and its signal is the call’s', async () => {
+test('converts each tool for the AI SDK and forwards its signal', async () => {
   const { files__read: tool } = await toolsForAiSdk(servers, functions);
   expect(tool).toMatchObject({
     description: 'Reads.',
@@ -45,7 +45,7 @@ test('each tool is one of the AI SDK, and its signal is the call’s', async () 
   ]);
 });
 
-test('a model reads the text, and of a failure that it is one', async () => {
+test('returns the text to the model, marked as an error if the tool failed', async () => {
   const { files__read: tool } = await toolsForAiSdk(servers, functions);
   const read = async (input: object) =>
     tool?.toModelOutput({ output: (await tool.execute(input, {})) as CallToolResult });

@@ -29,7 +29,7 @@ test.each([
   });
 });
 
-test('servers that come and go', () => {
+test('lists added and removed servers', () => {
   const changes = changesBetween(read({ one: a, two: a }), read({ two: a, three: a }));
   expect(changes).toEqual({ ...nothing, added: ['three'], removed: ['one'] });
 });

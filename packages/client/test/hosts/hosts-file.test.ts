@@ -35,8 +35,8 @@ function refusal(action: () => unknown): string {
   throw new Error('it was taken');
 }
 
-describe('a file of servers', () => {
-  test('is read with comments, trailing commas and a byte order mark', () => {
+describe('an mcpServers file', () => {
+  test('accepts comments, trailing commas and a byte order mark', () => {
     const text = `\uFEFF{
       // mine
       "mcpServers": { "files": { "command": "npx", "args": ["-y", "files",], /* here */ }, },
@@ -49,7 +49,7 @@ describe('a file of servers', () => {
     });
   });
 
-  test('is read whole, as the example is', async () => {
+  test('reads the example file', async () => {
     const file = join(import.meta.dirname, '../../../../examples/client/mcp.jsonc');
     const { servers, faults, remarks } = await readHostsFile(file, { environment });
     expect([faults, remarks]).toEqual([[], []]);
@@ -61,17 +61,20 @@ describe('a file of servers', () => {
     ]);
   });
 
-  test('has its servers under "mcpServers" or, as VS Code, under "servers"', () => {
+  test('finds servers under "mcpServers" or "servers"', () => {
     const { servers } = readHosts({ servers: { a: { command: 'a' } }, inputs: [] });
     expect([...servers.keys()]).toEqual(['a']);
   });
 
-  test.each(['stdio', 'http', 'streamable-http', 'sse', undefined])('takes the type %s', (type) => {
-    const way = type === 'stdio' ? { command: 'a' } : { url: 'https://a.example/mcp' };
-    expect(settingsOf({ ...way, type }).entry).toMatchObject(way);
-  });
+  test.each(['stdio', 'http', 'streamable-http', 'sse', undefined])(
+    'accepts the type %s',
+    (type) => {
+      const way = type === 'stdio' ? { command: 'a' } : { url: 'https://a.example/mcp' };
+      expect(settingsOf({ ...way, type }).entry).toMatchObject(way);
+    },
+  );
 
-  test('takes the longest time and the lowest port', () => {
+  test('accepts the longest time and the lowest port', () => {
     const oauth = { callbackPort: 1, clientMetadataUrl: 'https://a.example/b' };
     expect(settingsOf({ url: 'https://a.example', timeoutMs: 2 ** 31 - 1, oauth })).toMatchObject({
       entry: { oauth },
@@ -79,7 +82,7 @@ describe('a file of servers', () => {
     });
   });
 
-  test('has of a server what is written, and nothing else', () => {
+  test('keeps only the keys that are present', () => {
     const nothing = { lazy: false, tools: {}, bridging: {}, others: {} };
     expect(settingsOf({ command: 'a', era: 'auto', restart: true })).toStrictEqual({
       entry: { command: 'a' },
@@ -102,7 +105,7 @@ describe('a file of servers', () => {
     });
   });
 
-  test('keeps every setting of a server', () => {
+  test('reads every setting of a server', () => {
     const settings = settingsOf({
       command: 'node',
       args: ['a.js'],
@@ -145,13 +148,13 @@ describe('a file of servers', () => {
     { enabled: false },
     { disabled: false, enabled: false },
     { disabled: true, enabled: true },
-  ])('does not check the entry of a server that %j switches off', (off) => {
+  ])('skips validation of a server disabled by %j', (off) => {
     const entry = { ...off, command: 3, args: ['${MISSING}'] };
     const { servers, faults } = readHosts({ mcpServers: { off: entry } });
     expect([servers.get('off'), faults]).toEqual([{ kind: 'disabled' }, []]);
   });
 
-  test('tells of a key that nobody knows, and keeps quiet about those of other hosts', () => {
+  test('remarks on unknown keys but not on those of other hosts', () => {
     const entry = { command: 'a', alwaysAllow: [], timeoutms: 5, colour: 'red' };
     const { remarks, faults } = readHosts({ mcpServers: { one: entry } });
     expect(faults).toEqual([]);
@@ -165,7 +168,7 @@ describe('a file of servers', () => {
     ]);
   });
 
-  test('tells of a server whose name stands there twice', () => {
+  test('remarks on a duplicate server name', () => {
     const { remarks } = readHostsText(
       '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}, "inputs": {"i": 1, "i": 2}}',
       { file: 'mcp.json' },
@@ -186,11 +189,11 @@ describe('variables', () => {
     ['${HOME:-a}', '/home/ada'],
     ['$HOME', '$HOME'],
     ['$${HOME}', '${HOME}'],
-  ])('in %j become %j', (written, read) => {
+  ])('expands %j to %j', (written, read) => {
     expect(settingsOf({ command: 'a', args: [written] }).entry).toMatchObject({ args: [read] });
   });
 
-  test('are put into every string', () => {
+  test('expands every string', () => {
     const settings = settingsOf({
       url: 'https://a.example${HOME}',
       headers: { authorization: 'Bearer ${TOKEN}' },
@@ -203,7 +206,7 @@ describe('variables', () => {
     expect(settings.tools.allow).toEqual(['/home/ada']);
   });
 
-  test('that are missing, or are no variables of the environment, are faults', () => {
+  test('reports missing or invalid variables', () => {
     const env = { A: '${NONE}', B: '${input:key}', C: '${my key}' };
     expect(faultsOf({ command: 'a', env })).toEqual([
       'env.A: the variable NONE is not set. Set it, or write a default: ${NONE:-default}',
@@ -214,7 +217,7 @@ describe('variables', () => {
 });
 
 describe('faults', () => {
-  test('of one entry are all found, each with its key and what is allowed', () => {
+  test('reports all faults of an entry with key and accepted values', () => {
     const faults = faultsOf({
       type: 'streamableHttp',
       command: '',
@@ -317,7 +320,7 @@ describe('faults', () => {
     expect(faultsOf(entry)).toEqual([fault]);
   });
 
-  test('of a pattern are that it is no text, empty, of more than 256 characters or no annotation', () => {
+  test('reports an invalid pattern', () => {
     const faultOf = (pattern: unknown) =>
       faultsOf({ command: 'a', policies: { deny: [pattern] } }).map((fault) =>
         fault.slice(0, fault.indexOf(' ')),
@@ -330,7 +333,7 @@ describe('faults', () => {
     }
   });
 
-  test('show no value of the environment, of a header or with a secret in it', () => {
+  test('hides environment values, headers and secrets', () => {
     const told = [
       ...faultsOf({ command: 'a', env: { 'A=B': 'hunter2', C: 1234567 } }),
       ...faultsOf({
@@ -343,7 +346,7 @@ describe('faults', () => {
     expect(told).not.toMatch(/hunter2|1234567/);
   });
 
-  test('of one server leave the others as they are', () => {
+  test('do not affect other servers', () => {
     const { servers, faults, file } = readHosts(
       { mcpServers: { bad: { command: 3 }, '': { command: 'a' }, good: { command: 'a' } } },
       { file: 'mcp.json' },
@@ -357,7 +360,7 @@ describe('faults', () => {
   });
 });
 
-test('a fault in a text has the line of the nearest key that is there', () => {
+test('locates a fault at the line of the nearest existing key', () => {
   const text =
     '\n{"servers": {\n"7": {"url": "https://a.example",\n"colour": 1, "auth":\n{"kind": "client-credentials",\n"clientSecret": "a"}}}}';
   const { faults, remarks } = readHostsText(text);
@@ -365,7 +368,7 @@ test('a fault in a text has the line of the nearest key that is there', () => {
   expect(remarks).toMatchObject([{ server: '7', key: 'colour', line: 4 }]);
 });
 
-test('a fault in a text has its line, and that of its server if the key is missing', () => {
+test("locates a fault at its line, or its server's line if the key is missing", () => {
   const text = '{"mcpServers": {\n"a": {"command": "x",\n"args": ["y",\n3]},\n"b":\n{}}}';
   const { faults, servers } = readHostsText(text, { file: 'mcp.json' });
   expect(faults.map(({ line, key }) => [line, key])).toEqual([
@@ -378,8 +381,8 @@ test('a fault in a text has its line, and that of its server if the key is missi
   );
 });
 
-describe('a file is refused', () => {
-  test('that is no JSON, with the place of every fault', () => {
+describe('an invalid file', () => {
+  test('reports every syntax error with its position', () => {
     const text = '{\n  "mcpServers": {\n    "a": { "command": b }\n  }\n';
     expect(refusal(() => readHostsText(text, { file: 'mcp.json' }))).toBe(
       [
@@ -390,7 +393,7 @@ describe('a file is refused', () => {
     );
   });
 
-  test('that has a single fault in its JSON', () => {
+  test('reports a single syntax error', () => {
     expect(refusal(() => readHostsText('{"mcpServers": {}} x'))).toContain('line 1, column 20');
   });
 
@@ -411,7 +414,7 @@ describe('a file is refused', () => {
     expect(`${refusal(() => readHostsText(text))}\n`).toContain(message);
   });
 
-  test('that is longer than 4 MiB, or has more than 1000 servers', () => {
+  test('is rejected beyond 4 MiB or 1000 servers', () => {
     const spaces = ' '.repeat(4 * 1024 ** 2);
     expect(refusal(() => readHostsText(spaces))).toBe('it is empty');
     expect(refusal(() => readHostsText(` ${spaces}`))).toBe('it is longer than 4194304 characters');
@@ -421,7 +424,7 @@ describe('a file is refused', () => {
     expect(refusal(() => readHosts({ servers: more }))).toBe('it has more than 1000 servers');
   });
 
-  test('that is not there, or is a directory', async () => {
+  test('is rejected if missing or a directory', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'hosts-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     await expect(readHostsFile(join(folder, 'no.json'))).rejects.toMatchObject({
@@ -454,7 +457,7 @@ async function watched() {
 }
 
 describe('a watched file', () => {
-  test('is read once it was left alone for 100 ms, whatever happens to others in its folder', async () => {
+  test('is read after 100 ms without changes, regardless of other files', async () => {
     const { watcher, clock, told } = await watched();
     watcher.emit('change', 'rename', 'mcp.json~');
     expect(clock.liveTimers).toBe(0);
@@ -471,7 +474,7 @@ describe('a watched file', () => {
     expect(told).toHaveLength(2);
   });
 
-  test('keeps no process alive, and is watched no longer than it is wanted', async () => {
+  test('does not keep the process alive, and stops being watched on request', async () => {
     const watching = () => process.getActiveResourcesInfo().filter((name) => /FSEvent/.test(name));
     const before = watching();
     const { watcher, clock, told, stop } = await watched();
@@ -484,7 +487,7 @@ describe('a watched file', () => {
     expect(told).toEqual([]);
   });
 
-  test('that can be watched no longer is told, and so is one whose folder is not there', async () => {
+  test('reports a file that can no longer be watched or has lost its folder', async () => {
     const { watcher, clock, told } = await watched();
     const error = new Error('The disk is gone');
     watcher.emit('error', error);
@@ -530,7 +533,7 @@ test.each([
   expect(fitsTool('@destructive', 'a', { name: 'a', annotations })).toBe(is);
 });
 
-test('a name that a server has made as long as it could costs no more than its length', () => {
+test("matches a pattern in time linear in the name's length", () => {
   const name = `${'a'.repeat(400_000)}c`;
   expect(isAllowed(name, { deny: ['*a*a*a*a*b*'] })).toBe(true);
   expect(isAllowed(name, { deny: ['*a*a*a*a*c*'] })).toBe(false);

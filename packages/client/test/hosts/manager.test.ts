@@ -20,8 +20,8 @@ const config = (mcpServers: object) => readHosts({ mcpServers }, { environment: 
 const namesOf = (tools: readonly { readonly name: string }[]) => tools.map(({ name }) => name);
 const stateOf = ({ manager }: ScriptedServers, name: string) => manager.status.get(name)?.state;
 
-describe('what a manager says of servers', () => {
-  test('that cannot run is why, at once', async () => {
+describe('server status', () => {
+  test('has the reason for an unusable server at once', async () => {
     const servers = new ScriptedServers({ off, faulty }, { file: 'mcp.json' });
     const { manager, clock } = servers;
     expect(await now(manager.started())).toEqual({ ready: [], late: [], failed: ['faulty'] });
@@ -43,7 +43,7 @@ describe('what a manager says of servers', () => {
     expect(await saidOf('nowhere')).toBe('mcp.json: server "nowhere": unknown server');
   });
 
-  test('is what has become of each, and of its tools', async () => {
+  test('shows the state of each server and of its tools', async () => {
     const refusal = new RangeError('No such option');
     const servers = new ScriptedServers(
       { a: { ...launched, restart: { initialMs: 1000, jitter: 0 } }, refused: launched },
@@ -80,7 +80,7 @@ describe('what a manager says of servers', () => {
     expect(given).toHaveBeenCalledTimes(1);
   });
 
-  test('that have failed is that their tools are gone', async () => {
+  test('drops the tools of a failed server', async () => {
     const servers = new ScriptedServers({ a: launched, b: launched });
     const { manager } = servers;
     const told: (readonly string[])[] = [];
@@ -100,7 +100,7 @@ describe('what a manager says of servers', () => {
     expect(told.map((each) => each.join())).toEqual([...new Set(told.map((each) => each.join()))]);
   });
 
-  test('is refused with the reasons of those that could have the tool alone', async () => {
+  test('rejects an unknown tool with the reasons of servers that could have it', async () => {
     const servers = new ScriptedServers({ a: launched, 'b.c': launched }, {}, (all) => {
       all.plan('b.c').refused = new Error('b is broken');
     });
@@ -112,11 +112,11 @@ describe('what a manager says of servers', () => {
   });
 });
 
-describe('servers start', () => {
+describe('startup', () => {
   const holding = (servers: ScriptedServers) => servers.plan('a').held.add('initialize');
   const openedIn = ({ opened }: ScriptedServers) => opened.map(({ options }) => options.name);
 
-  test('in their turn, if they are processes: when those before them are ready, have failed or had their second', async () => {
+  test('limits concurrent process starts, each holding its slot for at most a second', async () => {
     const url = { url: 'https://a.example/mcp' };
     const seen: WatchedConnection[] = [];
     const watchers = [(watched: WatchedConnection) => seen.push(watched)];
@@ -152,7 +152,7 @@ describe('servers start', () => {
     });
   });
 
-  test('and leave no timer if none could be made', async () => {
+  test('leaves no timer if no connection could be created', async () => {
     const servers = new ScriptedServers({ a: launched }, {}, (all) => {
       all.plan('a').refused = new Error('No');
     });
@@ -161,7 +161,7 @@ describe('servers start', () => {
     expect(servers.clock.liveTimers).toBe(0);
   });
 
-  test('with their own options, which are asked for once for each connection', async () => {
+  test('calls forServer once per connection', async () => {
     const auth = { kind: 'bearer', token: 'alice' } as const;
     const forServer = vi.fn((name: string) => (name === 'a' ? { auth, restart: {} } : {}));
     const restart = { maxAttempts: 1 };
@@ -189,7 +189,7 @@ describe('servers start', () => {
 });
 
 describe('an idle time', () => {
-  test('ends a server that nothing was asked of for so long, and leaves what it has listed', async () => {
+  test('stops an idle server and keeps its tool list', async () => {
     const servers = new ScriptedServers({ a: { ...launched, idleMs: 1000 } });
     const { manager, clock } = servers;
     await flush();
@@ -216,7 +216,7 @@ describe('an idle time', () => {
     expect(manager.status.get('a')).toMatchObject({ state: 'ready', launches: 2 });
   });
 
-  test('does not count while the server works', async () => {
+  test('does not count while requests are pending', async () => {
     const servers = new ScriptedServers({ a: { ...launched, idleMs: 1000 } });
     servers.plan('a').held.add('tools/call');
     await flush();
@@ -235,7 +235,7 @@ describe('an idle time', () => {
     for (let count = 0; count < 5; count++) clock.increment(1000);
   };
 
-  test('costs a timer only where there is one, and none once all is closed', async () => {
+  test('needs a timer only if set, and none after close', async () => {
     const [without, having] = [{}, { idleMs: 1000 }].map(
       (idle) => new ScriptedServers({ a: { ...launched, ...idle } }),
     );
@@ -247,7 +247,7 @@ describe('an idle time', () => {
 });
 
 describe('a lazy server', () => {
-  test('is started by its first use, or to be listed if nothing is known of it', async () => {
+  test('starts at its first use, or for its tool list if that is unknown', async () => {
     const servers = new ScriptedServers({ called: lazy, listed: lazy });
     const { manager } = servers;
     await flush();
@@ -262,7 +262,7 @@ describe('a lazy server', () => {
     expect(namesOf(await manager.listTools())).toEqual(['called__called', 'listed__listed']);
   });
 
-  test('is listed from the cache, with the date, until it has answered itself', async () => {
+  test('is listed from the cache, with its date, until it answers', async () => {
     const cacheFolder = await mkdtemp(join(tmpdir(), 'manager-'));
     onTestFinished(() => rm(cacheFolder, { recursive: true }));
     const first = new ScriptedServers({ a: lazy }, { cacheFolder });
@@ -283,7 +283,7 @@ describe('a lazy server', () => {
   });
 });
 
-test('a server whose connection the host has closed is started again if it is used, not if it is only listed', async () => {
+test('restarts a server with a closed connection on use but not for a list', async () => {
   const servers = new ScriptedServers({ a: launched, b: launched });
   const { manager } = servers;
   await flush();
@@ -298,7 +298,7 @@ test('a server whose connection the host has closed is started again if it is us
 });
 
 describe('the merged list', () => {
-  test('leaves out what a filter denies, which can then not be called', async () => {
+  test('omits filtered tools, which cannot be called either', async () => {
     const tools = { allow: ['read_*'], deny: ['*_b'] };
     const servers = new ScriptedServers({ a: { ...launched, tools } });
     servers.plan('a').tools = ['read_a', 'read_b', 'write'];
@@ -312,7 +312,7 @@ describe('the merged list', () => {
     await expect(manager.callTool('nowhere')).rejects.toThrow(/Unknown tool "nowhere"$/);
   });
 
-  test('has nothing more of a server that cannot be opened again', async () => {
+  test('drops the tools of a server that cannot be reopened', async () => {
     const servers = new ScriptedServers({ a: launched });
     const { manager } = servers;
     let ending = (): void => {};
@@ -336,7 +336,7 @@ describe('the merged list', () => {
     expect(told).toEqual([['a__a'], []]);
   });
 
-  test('is asked for again where that is wanted, and not waited for where nobody is there', async () => {
+  test('is fetched again with refresh, without waiting for disconnected servers', async () => {
     const servers = new ScriptedServers({ a: launched, late: launched }, {}, (all) =>
       all.plan('late').held.add('initialize'),
     );
@@ -353,7 +353,7 @@ describe('the merged list', () => {
     expect(namesOf((await now(waiting)) ?? [])).toEqual(['a__a', 'a__b', 'late__late']);
   });
 
-  test('is waited for by nobody once that was cancelled: no timer of it is left, and nothing that keeps the process alive', async () => {
+  test('leaves no timer and no process handle after a cancelled wait', async () => {
     const servers = new ScriptedServers({ a: launched, deaf: launched }, {}, (all) =>
       all.plan('deaf').held.add('initialize'),
     );
@@ -381,7 +381,7 @@ describe('the merged list', () => {
     expect(released).toEqual(expect.arrayContaining(held));
   });
 
-  test('has what was cached until a server has said what it has, even if that is nothing', async () => {
+  test('uses the cache until a server answers, even with an empty list', async () => {
     const cacheFolder = await mkdtemp(join(tmpdir(), 'manager-'));
     onTestFinished(() => rm(cacheFolder, { recursive: true }));
     const cached = { tools: [{ name: 'old' }], date: '2026-01-01T00:00:00.000Z' };
@@ -421,8 +421,8 @@ describe('the merged list', () => {
   });
 });
 
-describe('another configuration', () => {
-  test('is told with what is wrong in it, and nothing of it is started once all is closed', async () => {
+describe('a new configuration', () => {
+  test('is reported with its faults, and starts nothing after close', async () => {
     const servers = new ScriptedServers({ a: launched, gone: launched });
     const { manager } = servers;
     await flush();
@@ -456,7 +456,7 @@ describe('another configuration', () => {
     expect([...manager.status.keys()]).not.toContain('c');
   });
 
-  test('restarts nothing for another filter of tools, and tells of that', async () => {
+  test('applies a new tool filter without restarting, and reports it', async () => {
     const servers = new ScriptedServers({ a: launched });
     await flush();
     const before = servers.manager.get('a');
@@ -470,7 +470,7 @@ describe('another configuration', () => {
   });
 });
 
-test('what happens on each connection is told, and which it was, to those that come later, too', async () => {
+test('emits connection events with their server, buffered for late listeners', async () => {
   const servers = new ScriptedServers({ a: launched });
   const { manager } = servers;
   const listening = () => {
@@ -492,8 +492,8 @@ test('what happens on each connection is told, and which it was, to those that c
   expect([first.at(-1), late.at(-1)]).toEqual(['a closed', 'a closed']);
 });
 
-describe('the end', () => {
-  test('comes before anything is opened or shown, if all is closed in the turn in which it began', async () => {
+describe('close', () => {
+  test('prevents every start if called in the first turn', async () => {
     const watch = vi.fn();
     const servers = new ScriptedServers({ a: launched, off, faulty }, { watchers: [watch] });
     const { manager } = servers;
@@ -512,7 +512,7 @@ describe('the end', () => {
     expect(servers.clock.liveTimers).toBe(0);
   });
 
-  test('leaves no connection, and none can be had after it', async () => {
+  test('closes all connections for good', async () => {
     const servers = new ScriptedServers({ a: launched });
     const connection = await servers.manager.use('a');
     await flush();

@@ -15,8 +15,8 @@ const alike = fc.record({
   tool: fc.stringMatching(/^[a_]{1,4}$/),
 });
 
-describe('the name of a tool in the merged list', () => {
-  test('is server__tool if model APIs take that', () => {
+describe('a merged tool name', () => {
+  test('is server__tool if model APIs accept it', () => {
     expect(mergedName({ server: 'github', tool: 'search_issues' })).toBe('github__search_issues');
   });
 
@@ -26,19 +26,19 @@ describe('the name of a tool in the merged list', () => {
     ['a__b', 'c'],
     ['a_', 'b'],
     ['日本', 'ツール'],
-  ])('of %s and %s is made to fit by a digest', (server, tool) => {
+  ])('gets a digest for %s and %s', (server, tool) => {
     const name = mergedName({ server, tool });
     expect(name).toMatch(allowed);
     expect(name).toMatch(/_[\da-f]{8}$/);
     expect(mergedName({ server, tool })).toBe(name);
   });
 
-  test('is the same in every version, and as long as model APIs take it', () => {
+  test('is stable across versions and within the length limit', () => {
     expect(mergedName({ server: 'my server', tool: 'do.it' })).toBe('my_server__do_it_a77e797a');
     expect(mergedName({ server: 'a', tool: 'x'.repeat(80) })).toBe(`a__${'x'.repeat(52)}_fabe2bb0`);
   });
 
-  test('is told apart from the same letters of another server', () => {
+  test('differs for another server with the same letters', () => {
     const names = [
       mergedName({ server: 'a', tool: 'b__c' }),
       mergedName({ server: 'a__b', tool: 'c' }),
@@ -47,7 +47,7 @@ describe('the name of a tool in the merged list', () => {
     expect(new Set(names).size).toBe(3);
   });
 
-  test('can be split if it is not digested', () => {
+  test('is split unless it has a digest', () => {
     fc.assert(
       fc.property(fc.oneof(owned, alike), (one) => {
         const name = mergedName(one);
@@ -59,7 +59,7 @@ describe('the name of a tool in the merged list', () => {
 });
 
 describe('the merged list', () => {
-  test('has every tool once, under a name that model APIs take, sorted, whatever order they come in', () => {
+  test('has unique, valid, sorted names in any input order', () => {
     const lists = fc.array(fc.oneof(owned, alike), { maxLength: 40 });
     fc.assert(
       fc.property(lists, fc.infiniteStream(fc.nat()), (tools, dice) => {
@@ -80,7 +80,7 @@ describe('the merged list', () => {
     );
   });
 
-  test('gives a plain name to its owner, if another one looks digested in the same way', () => {
+  test('gives a plain name to its owner, not to a name that looks digested', () => {
     const odd = { server: 'a.b', tool: 'c' };
     const thief = { server: 'a_b', tool: mergedName(odd).slice('a_b__'.length) };
     const merged = mergeTools([odd, thief]);
@@ -93,7 +93,7 @@ describe('the merged list', () => {
     expect([...mergeTools([own, other]).values()]).toEqual(expect.arrayContaining([own, other]));
   });
 
-  test('has of a tool that is listed twice what stands first', () => {
+  test('keeps the first of duplicate tools', () => {
     const tool = { server: 'a', tool: 'b' };
     expect(
       mergeTools([

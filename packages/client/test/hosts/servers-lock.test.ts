@@ -18,11 +18,11 @@ test.each<[entry: object, locked: object]>([
   [{ transport: () => {} }, {}],
   [{ command: 'node' }, { command: 'node', args: [] }],
   [{ url: 'https://u:s3cret@a.example/mcp?k=s3cret#s3cret' }, { url: 'https://a.example/mcp' }],
-])('a server %j is locked as what it is, without its secrets', (entry, locked) => {
+])('locks the server %j without its secrets', (entry, locked) => {
   expect(lockedEntry(entry as never)).toEqual(locked);
 });
 
-test('a lock is the same text, in whatever order a server lists its tools', () => {
+test('produces the same lock for any order of tools', () => {
   const tools = ['b', 'a', 'c'].map(tool);
   const locked = lockServer({ command: 'node' }, small, tools);
   expect(locked).toMatchObject(small);
@@ -31,7 +31,7 @@ test('a lock is the same text, in whatever order a server lists its tools', () =
   expect(JSON.stringify(turned)).toBe(JSON.stringify(locked));
 });
 
-test('a tool is new whatever its name, and none is gone from a part of a list', () => {
+test('reports new tools of any name, and no missing ones for a partial list', () => {
   const { tools } = lockServer({ command: 'node' }, small, [tool('a'), tool('b')]);
   const added = { kind: 'new', tool: 'constructor', what: [] };
   const listed = [tool('a'), { name: 'constructor' }];
@@ -42,7 +42,7 @@ test('a tool is new whatever its name, and none is gone from a part of a list', 
   ]);
 });
 
-test('a server is as the lock says if it has nothing else', () => {
+test('reports no difference for an unchanged server', () => {
   const locked = lockServer({ command: 'node' }, small, [tool('a')]);
   expect(serverDifferences(locked, locked, [tool('a')])).toEqual([]);
   const updated = { ...locked, version: '1.0.1' };
@@ -51,7 +51,7 @@ test('a server is as the lock says if it has nothing else', () => {
   ]);
 });
 
-test('a lock that cannot be read is not taken for none', async () => {
+test('rejects an unreadable lock instead of ignoring it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'lock-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   expect(await readLockFile(join(folder, 'no.json'))).toBeUndefined();
@@ -66,7 +66,7 @@ test('a lock that cannot be read is not taken for none', async () => {
   ]) {
     await writeFile(file, JSON.stringify(content));
     await expect(readLockFile(file), JSON.stringify(content)).rejects.toThrow(
-      'it is no lock of servers',
+      'it is not a lock file',
     );
   }
   await writeFile(file, JSON.stringify(of({ a: { tools: { b: { description: 'c' } } } })));

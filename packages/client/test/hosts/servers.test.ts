@@ -57,7 +57,7 @@ const event = <K extends ServersEvent['type']>({ events$ }: Servers, type: K) =>
   );
 
 describe('many servers', () => {
-  test('have one list of tools, each with its server, and are called by its names, though they call themselves alike [LISTS-11]', async () => {
+  test('merge their tools by server and call them by merged name, even for servers of the same name [LISTS-11]', async () => {
     const servers = await connected({ b: small('two', 'one'), a: small('one') });
     expect(await servers.started()).toEqual({ ready: ['b', 'a'], late: [], failed: [] });
     await listed(servers, 'a__one', 'b__one', 'b__two');
@@ -74,7 +74,7 @@ describe('many servers', () => {
   test.each([
     ['answered with an error', small('read_file', 'write_file')],
     ['answered with a result', official('read_file', 'write_file')],
-  ])('suggest a tool of a similar name before any list has arrived: %s', async (_name, entry) => {
+  ])('suggest a similar tool before any list has arrived: %s', async (_name, entry) => {
     const servers = closing(openServers({ mcpServers: { files: entry } }, quick));
     expect(servers.tools).toEqual([]);
     await expect(servers.callTool('files__read_fil', {})).rejects.toMatchObject({
@@ -83,7 +83,7 @@ describe('many servers', () => {
     });
   });
 
-  test('start although others crash, are missing, faulty or disabled, and say why', async () => {
+  test('start although others crash, are missing, invalid or disabled, with the reasons', async () => {
     const servers = await connected({
       good: small('one'),
       crash: { command: process.execPath, args: ['-e', 'console.error("boom"); process.exit(3)'] },
@@ -115,7 +115,7 @@ describe('many servers', () => {
     await expect(servers.use('goood')).rejects.toThrow('unknown server. Did you mean good?');
   });
 
-  test('of which one is lost and not made again lose its tools', async () => {
+  test('drop the tools of a server that is lost for good', async () => {
     const servers = await connected({ a: small('die'), b: small('one') });
     await listed(servers, 'a__die', 'b__one');
     await expect(servers.callTool('a__die')).rejects.toMatchObject({
@@ -126,7 +126,7 @@ describe('many servers', () => {
     expect(states(servers)).toEqual({ a: 'failed', b: 'ready' });
   });
 
-  test('are all ended by close, and none is started after that', async () => {
+  test('all end with close, and none starts after it', async () => {
     const servers = await connected({ a: small('pid'), b: { ...small('one'), lazy: true } });
     const pid = Number(textOf(await servers.callTool('a__pid')));
     await servers.close();
@@ -136,7 +136,7 @@ describe('many servers', () => {
   });
 });
 
-test('a server whose entry says its era is not asked for it', async () => {
+test('does not probe a server with a configured era', async () => {
   const servers = await connected({
     old: { ...small('one'), era: 'legacy' },
     asked: { ...small('one'), era: 'auto' },
@@ -149,7 +149,7 @@ test('a server whose entry says its era is not asked for it', async () => {
   ]);
 });
 
-describe('a file that changes', () => {
+describe('a changing file', () => {
   async function watched(mcpServers: object) {
     const file = join(await temporaryFolder(), 'mcp.json');
     const write = async (text: string) => {
@@ -166,7 +166,7 @@ describe('a file that changes', () => {
     };
   }
 
-  test('starts what is new, ends what is gone, and lets go on what is the same', async () => {
+  test('starts new servers, stops removed ones and keeps the rest', async () => {
     const { servers, change } = await watched({
       kept: small('one'),
       gone: small('two'),
@@ -191,7 +191,7 @@ describe('a file that changes', () => {
     ]);
   });
 
-  test('is watched no longer than its servers are there', async () => {
+  test('is watched until the servers are closed', async () => {
     const { servers } = await watched({ a: { ...small('one'), disabled: true } });
     const another = watch(tmpdir());
     const ends = vi.spyOn(Object.getPrototypeOf(another) as FSWatcher, 'close');
@@ -202,7 +202,7 @@ describe('a file that changes', () => {
     expect(ends).toHaveBeenCalledTimes(2);
   });
 
-  test('and cannot be used is told, and all goes on', async () => {
+  test('is reported if invalid, and changes nothing', async () => {
     const { servers, write } = await watched({ a: small('one') });
     const happened = event(servers, 'config-failed');
     await write('{ "mcpServers": ');
@@ -211,7 +211,7 @@ describe('a file that changes', () => {
   });
 });
 
-test('a file that cannot be read is refused', async () => {
+test('rejects an unreadable file', async () => {
   const file = join(await temporaryFolder(), 'no.json');
   await expect(connectAll(file)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
 });

@@ -12,7 +12,7 @@ const off = { ...launched, disabled: true };
 const faulty = { command: 5 };
 const config = (mcpServers: object) => readHosts({ mcpServers }, { environment: {} });
 
-describe('what watches the connections', () => {
+describe('a watcher of many servers', () => {
   const watching = (mcpServers: object, plan?: (servers: ScriptedServers) => void) => {
     const seen: WatchedConnection[] = [];
     const watchers = [(watched: WatchedConnection) => seen.push(watched)];
@@ -20,7 +20,7 @@ describe('what watches the connections', () => {
   };
   const slot = (state: string) => ({ id: 'slot', kind: 'machine', status: 'active', state });
 
-  test('is shown each server without one, where it stands and since when', async () => {
+  test('sees servers without a connection, with state and time', async () => {
     const { seen, servers } = watching({ lazy, off, faulty });
     await flush();
     servers.clock.increment(4);
@@ -63,7 +63,7 @@ describe('what watches the connections', () => {
     for (const each of [first, last]) expect(await each?.closed).toBeUndefined();
   });
 
-  test('sees a server go from idle to its connection and back, under one id for as long', async () => {
+  test('sees one id for a server across idle and connected states', async () => {
     const { seen, servers } = watching({ a: { ...lazy, idleMs: 1000 } });
     const { manager, clock } = servers;
     await flush();
@@ -110,7 +110,7 @@ describe('what watches the connections', () => {
     expect(seen[3]?.id).toBe(again?.id);
   });
 
-  test('has the id of a connection that was not shown before from the connection itself', async () => {
+  test("sees the connection's own id if the server was not shown before", async () => {
     const { seen, servers } = watching({ a: launched });
     await flush();
     expect(seen).toHaveLength(1);

@@ -34,27 +34,27 @@ const ownersOf = (found: readonly { readonly server: string }[] | undefined) =>
 const textOf = ({ content: [block] }: { readonly content: readonly object[] }): string =>
   String((block as { readonly text?: string }).text);
 
-describe('a name that is used before any list is known', () => {
-  test('is called at its server, if it spells that out', async () => {
+describe('a tool name used before any list is known', () => {
+  test('is called at once if it includes its server', async () => {
     const { manager } = opened({ deaf: [], a: ['one'] });
     expect(textOf(await manager.callTool('a__one'))).toBe('a one');
   });
 
-  test('waits for the lists that could have it, if it has a digest, and for no other', async () => {
+  test('waits only for lists that could contain it if it has a digest', async () => {
     const { manager } = opened({ deaf: [], 'a.b': ['one'] });
     const name = mergedName({ server: 'a.b', tool: 'one' });
     expect(name).toMatch(/_[0-9a-f]{8}$/);
     expect(textOf(await manager.callTool(name))).toBe('a.b one');
   });
 
-  test('and has a digest of nothing is refused when those lists are known', async () => {
+  test('is rejected once no list with a matching digest is left', async () => {
     const { manager } = opened({ deaf: [], 'a.b': ['one'] });
     await expect(manager.callTool('a_b__two_01234567')).rejects.toThrow(
-      'Unknown tool "a_b__two_01234567"',
+      'There is no tool "a_b__two_01234567"',
     );
   });
 
-  test('starts the lazy server that could have it, and no other', async () => {
+  test('starts only the lazy server that could have it', async () => {
     const lazy = { ...launched, lazy: true };
     const servers = new ScriptedServers({ other: lazy, 'a.b': lazy });
     servers.plan('a.b').tools = ['one'];
@@ -65,7 +65,7 @@ describe('a name that is used before any list is known', () => {
     ]);
   });
 
-  test('is not waited for longer than its time, and it is told for whom', async () => {
+  test('times out, naming the pending servers', async () => {
     const { manager, clock } = opened({ 'de.af': [] });
     const called = manager.callTool('de_af__x_01234567', {}, { timeoutMs: 30 });
     expect(await now(called.catch(() => 'over'))).toBeUndefined();
@@ -75,7 +75,7 @@ describe('a name that is used before any list is known', () => {
     );
   });
 
-  test('is waited for by nobody once that was cancelled, or the servers are closed', async () => {
+  test('stops waiting on cancellation or close', async () => {
     const { manager } = opened({ 'de.af': [] });
     const name = 'de_af__x_01234567';
     const controller = new AbortController();
@@ -88,7 +88,7 @@ describe('a name that is used before any list is known', () => {
     await closed;
   });
 
-  test('is not waited for, if the host does not want to wait for who is away', async () => {
+  test('does not wait with whenAway refuse', async () => {
     const { manager } = opened({ 'de.af': [] });
     await expect(
       manager.callTool('de_af__x_01234567', {}, { whenAway: 'refuse' }),
@@ -96,14 +96,14 @@ describe('a name that is used before any list is known', () => {
   });
 });
 
-test('the own name of a tool means all tools of that name', async () => {
+test('finds all tools with the same own name', async () => {
   const { manager } = opened({ a: ['one'], b: ['one'], c: ['two'] });
   expect(ownersOf(await manager.findTools('one'))).toEqual(['a', 'b']);
   expect(await manager.findTools('three')).toEqual([]);
 });
 
-describe('a list of tools that cannot be had', () => {
-  test('is told with its reason, and hides no tool that is named', async () => {
+describe('an unavailable tool list', () => {
+  test('is reported with its reason, and does not block named tools', async () => {
     const servers = opened({ bad: [], a: ['one'] });
     servers.plan('bad').listFault = 'The database is away';
     const { manager } = servers;
@@ -118,13 +118,13 @@ describe('a list of tools that cannot be had', () => {
     ]);
   });
 
-  test('is why a name with a digest is refused', async () => {
+  test('is the reason for rejecting a name with a digest', async () => {
     const servers = opened({ 'b.ad': [] });
     servers.plan('b.ad').listFault = 'The database is away';
     await flush();
     const called = servers.manager.callTool(mergedName({ server: 'b.ad', tool: 'echo' }));
     await expect(called).rejects.toThrow(
-      /The tools of b\.ad are not known: .*The database is away/,
+      /The tools of b\.ad are unavailable: .*The database is away/,
     );
   });
 
@@ -146,7 +146,7 @@ describe('a list of tools that cannot be had', () => {
     await expect(manager.callTool('off__x')).rejects.toThrow('the server is disabled');
   });
 
-  test('keeps nobody from the other lists for longer than the time that it is waited for', async () => {
+  test('delays other lists for at most the timeout', async () => {
     const { manager, clock } = opened({ deaf: [], a: ['one'] });
     await flush();
     const listed = manager.listTools({ timeoutMs: 20 });
@@ -160,8 +160,8 @@ describe('a list of tools that cannot be had', () => {
   });
 });
 
-describe('a search, step by step', () => {
-  test('waits for the list of another server that could have the name, though it spells one out', async () => {
+describe('tool search', () => {
+  test('waits for another server that could have the name, even if the name includes a server', async () => {
     const name = mergedName({ server: 'a.b', tool: 'c' });
     const servers = silent({ a_b: ['d'], 'a.b': ['c'] });
     await flush();
@@ -171,7 +171,7 @@ describe('a search, step by step', () => {
     expect(textOf((await now(called)) ?? { content: [] })).toBe('a.b c');
   });
 
-  test('of a name in the list ends when its server says that it has the tool, or when its time is over', async () => {
+  test('ends when the server lists the tool, or at the timeout', async () => {
     const servers = silent({ a: ['one'] });
     const found = servers.manager.findTools('a__one');
     expect(await now(found)).toBeUndefined();
@@ -190,7 +190,7 @@ describe('a search, step by step', () => {
     await expect(nobody).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
   });
 
-  test('of a name that one server has gives the others a second, and no longer than they need', async () => {
+  test('gives other servers at most one more second after a match', async () => {
     const find = async (tools: { readonly [name: string]: readonly string[] }) => {
       const servers = silent(tools);
       await flush();
@@ -216,7 +216,7 @@ describe('a search, step by step', () => {
     await expect(cancelled.found).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
   });
 
-  test('waits for nobody who is away, if the host does not want that, and starts nobody before its turn', async () => {
+  test('waits for no disconnected server with whenAway refuse, and starts none early', async () => {
     const servers = new ScriptedServers(
       { a: launched, deaf: launched, waiting: launched },
       { maxStarting: 1 },
@@ -236,7 +236,7 @@ describe('a search, step by step', () => {
     await expect(waiting).rejects.toThrow('deaf (connecting), waiting (connecting)');
   });
 
-  test('does not take what was cached for what a server says', async () => {
+  test('does not settle on cached tools', async () => {
     const cacheFolder = await mkdtemp(join(tmpdir(), 'tool-search-'));
     onTestFinished(() => rm(cacheFolder, { recursive: true }));
     const cached = { tools: [{ name: 'one' }], date: '2026-01-01T00:00:00.000Z' };

@@ -15,7 +15,7 @@ const owner = { entry, caller: '' };
 const tools = { tools: [{ name: 'echo', inputSchema: {} }], date: '2026-01-01T00:00:00.000Z' };
 
 describe('the cache of tools', () => {
-  test('gives back what a server of the same entry had for the same caller, and nothing for another', async () => {
+  test('returns tools only for the same entry and caller', async () => {
     const folder = await temporaryFolder();
     const cache = toolsCache(folder);
     expect(await cache.read(owner)).toBeUndefined();
@@ -51,7 +51,7 @@ describe('the cache of tools', () => {
     },
   );
 
-  test('keeps no more than 256 files, the newest', async () => {
+  test('keeps the newest 256 files', async () => {
     const folder = await temporaryFolder();
     // Neither the first nor the last that are made, nor by their names.
     const old = ['60', '120', '180', '240'].map((name) => `${name}.json`);
@@ -63,7 +63,7 @@ describe('the cache of tools', () => {
     expect(names.filter((name) => old.includes(name))).toEqual([]);
   });
 
-  test('says that it could not be written, and leaves nothing behind', async () => {
+  test('reports a failed write and leaves no file behind', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'file'), '');
     expect(await toolsCache(join(folder, 'file')).write(owner, tools)).toBe(false);
@@ -80,7 +80,7 @@ describe('the cache of tools', () => {
   });
 });
 
-test('the cache lies where the system has its caches', () => {
+test("is in the system's cache folder", () => {
   expect(defaultCacheFolder({ XDG_CACHE_HOME: '/c' }, 'linux')).toBe('/c/mcp-actors/tools');
   expect(defaultCacheFolder({}, 'linux')).toMatch(/\/\.cache\/mcp-actors\/tools$/);
   expect(defaultCacheFolder({ LOCALAPPDATA: 'L' }, 'win32')).toBe(join('L', 'mcp-actors', 'tools'));

@@ -34,9 +34,14 @@ describe('an answer over HTTP', () => {
     ['nothing', '', '', 'is nothing (status 200)'],
     ['an empty page', 'text/html', '', 'is text/html (status 200)'],
     ['of no type', '', 'Hello', 'is a body of no type (status 200): Hello'],
-    ['no JSON', 'application/json', '{"jsonrpc"', 'is no message: Parse error: '],
-    ['no message', 'application/json', '{"ok":true}', 'is no message: Invalid request: '],
-    ['empty', 'application/json', '', 'is no message: Parse error: '],
+    ['no JSON', 'application/json', '{"jsonrpc"', 'must be a JSON-RPC message: Parse error: '],
+    [
+      'no message',
+      'application/json',
+      '{"ok":true}',
+      'must be a JSON-RPC message: Invalid request: ',
+    ],
+    ['empty', 'application/json', '', 'must be a JSON-RPC message: Parse error: '],
     [
       'a message of a stranger',
       'application/json',
@@ -434,7 +439,7 @@ describe('redirections', () => {
     const { outcome, server } = await answered((asked) => moved(asked, location));
     expect(errorOf(outcome).code).toBe('HTTP_STATUS');
     expect(server.asked).toHaveLength(location === 'http://[' ? 1 : 6);
-    if (location === '/mcp') expect(errorOf(outcome).message).toMatch(/one redirection too many$/);
+    if (location === '/mcp') expect(errorOf(outcome).message).toMatch(/too many redirects$/);
   });
 
   test('in a handshake are a loss, with their status', async () => {

@@ -199,7 +199,7 @@ describe('a login', () => {
   test.each<[what: string, status: number, header: string, words: string]>([
     ['its token too little', 403, scoped, 'lacks the scope "files:write" (insufficient_scope).'],
     ['a token', 403, 'Bearer error=insufficient_scope', 'lacks a scope (insufficient_scope).'],
-    ['its token', 401, 'Bearer error="invalid_token"', 'its entry has (invalid_token).'],
+    ['its token', 401, 'Bearer error="invalid_token"', '"Authorization" header (invalid_token).'],
   ])('of the entry is not enough for a server that finds %s', async (_, status, header, words) => {
     const headers = { Authorization: 'Bearer of the entry' };
     const { fetch } = scriptedFetch(

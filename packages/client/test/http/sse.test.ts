@@ -120,7 +120,7 @@ describe('the transport of 2024-11-05', () => {
     [
       'an endpoint elsewhere, and a message',
       'event: endpoint\ndata: http://b/\n\ndata: {}\n\n',
-      /names "http:\/\/b\/" as its endpoint/,
+      /must name an endpoint at .*, got "http:\/\/b\/"/,
     ],
   ])('that begins with %s is refused once, and read no further', async (_, begin, message) => {
     const { host, stream } = streaming();
@@ -173,9 +173,7 @@ describe('the transport of 2024-11-05', () => {
     const host = new HttpHost({ type: 'sse', url: server.url.href });
     const { loss } = await host.told('channel.lost');
     expect(loss).toMatchObject({ kind: 'refused' });
-    expect((loss as { error: Error }).error.message).toContain(
-      `names "${endpoint}" as its endpoint`,
-    );
+    expect((loss as { error: Error }).error.message).toContain(`, got "${endpoint}"`);
   });
 
   test('is looked for once the handshake is refused; if it is not there, that refusal is told', async () => {

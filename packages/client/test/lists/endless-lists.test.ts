@@ -96,8 +96,6 @@ describe('a list without an end', () => {
     const page = { ...toolsOf('a'), nextCursor: 7 } as JsonObject;
     const { lists, problems, wait } = await beforeSdk(() => page);
     expect(namesOf(await lists.tools.items(wait))).toEqual(['a']);
-    expect(problems).toEqual([
-      expect.stringMatching(/^list\.cursor .*must be a string, this is 7/),
-    ]);
+    expect(problems).toEqual([expect.stringMatching(/^list\.cursor .*must be a string, got 7/)]);
   });
 });

@@ -163,7 +163,7 @@ test('a file of a dynamic skill has no more bytes than a skill may have', async 
     readResource: (uri) => Promise.resolve({ contents: [{ uri, text }] }),
   } as Partial<SkillsHost> as SkillsHost);
   expect(await codeOf(skills.read(entry({ resources: 'dynamic' }), 'a'))).toContain(
-    'UNVERIFIED: "skill://pdf-processing/a" has more than 16777216 bytes',
+    'UNVERIFIED: "skill://pdf-processing/a" must have at most 16777216 bytes',
   );
 });
 
@@ -189,7 +189,7 @@ test('what a SKILL.md says of itself is compared to the last, whatever its order
     ['{a: null}', { b: null }],
   ];
   for (const [yaml, metadata] of others) {
-    expect(await refused(yaml, metadata)).toContain('says another "metadata" of itself');
+    expect(await refused(yaml, metadata)).toContain('differs from its entry in "metadata"');
   }
 });
 
@@ -209,16 +209,16 @@ describe('a SKILL.md is refused', () => {
     'that says something else of itself than the entry [sep-2640-host-frontmatter-comparison]': [
       { text: manifest },
       { frontmatter: { name: 'pdf-processing', description: 'Harmless' } },
-      'says another "description" of itself',
+      'differs from its entry in "description"',
     ],
     'that says more of itself than the entry': [
       { text: manifest },
       { frontmatter: { ...entry().frontmatter, license: 'MIT' } },
-      'says another "license" of itself',
+      'differs from its entry in "license"',
     ],
     'that came without contents': [{ text: undefined }, {}, 'was returned without contents'],
     'whose blob is no base64': [{ blob: '*' }, {}, 'was returned without contents'],
-    'that came as another file': [{ uri: formsUri, text: manifest }, {}, 'came without'],
+    'that came as another file': [{ uri: formsUri, text: manifest }, {}, 'without contents'],
   };
 
   test.each(Object.entries(tampered))('%s', async (_, [content, members, message]) => {
@@ -254,7 +254,7 @@ describe('a SKILL.md is refused', () => {
     'that is no text': [new Uint8Array([0xff, 0xfe]), 'is not UTF-8'],
     'that is another prototype': [
       '---\n__proto__: {}\nname: pdf-processing\ndescription: Extract, fill, and assemble PDF documents\n---\n',
-      'says another "__proto__"',
+      'differs from its entry in "__proto__"',
     ],
   };
 
