@@ -173,14 +173,13 @@ test('a result is what its method promises, and is compared only with what its t
   ]);
   const structuredContent = { n: 1 };
   expect(results.callTool('t', { structuredContent })).toEqual({ structuredContent, content: [] });
-  const wrong = (member: string) => `"${member}" in the result of`;
+  const wrong = (member: string, method: string) =>
+    `"${member}" in the result of ${method} from files must be a list, got 7`;
   expect(() => results.callTool('t', { content: 7, structuredContent })).toThrow(
-    `files answered tools/call ${wrong('content')}`,
+    wrong('content', 'tools/call'),
   );
-  expect(() => results.readResource({ contents: 7 })).toThrow(
-    `files answered resources/read ${wrong('contents')}`,
-  );
-  expect(() => results.getPrompt({ messages: 7 })).toThrow(wrong('messages'));
+  expect(() => results.readResource({ contents: 7 })).toThrow(wrong('contents', 'resources/read'));
+  expect(() => results.getPrompt({ messages: 7 })).toThrow(wrong('messages', 'prompts/get'));
 });
 
 test('a host that closes says so itself to a server that it was answering', async () => {

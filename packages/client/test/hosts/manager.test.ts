@@ -105,9 +105,11 @@ describe('server status', () => {
       all.plan('b.c').refused = new Error('b is broken');
     });
     await flush();
-    await expect(servers.manager.callTool('a__other')).rejects.toThrow(/Unknown tool "a__other"$/);
+    await expect(servers.manager.callTool('a__other')).rejects.toThrow(
+      /There is no tool "a__other"$/,
+    );
     await expect(servers.manager.callTool('b_c__x_01234567')).rejects.toThrow(
-      'Unknown tool "b_c__x_01234567". The tools of b.c are unavailable: b is broken',
+      'There is no tool "b_c__x_01234567". The tools of b.c are unavailable: b is broken',
     );
   });
 });
@@ -307,9 +309,9 @@ describe('the merged list', () => {
     expect(namesOf(manager.tools)).toEqual(['a__read_a']);
     await expect(manager.callTool('a__write')).rejects.toMatchObject({ code: -32602 });
     await expect(manager.callTool('a__read_x')).rejects.toThrow(
-      'Unknown tool "a__read_x". Did you mean a__read_a?',
+      'There is no tool "a__read_x". Did you mean a__read_a?',
     );
-    await expect(manager.callTool('nowhere')).rejects.toThrow(/Unknown tool "nowhere"$/);
+    await expect(manager.callTool('nowhere')).rejects.toThrow(/There is no tool "nowhere"$/);
   });
 
   test('drops the tools of a server that cannot be reopened', async () => {
