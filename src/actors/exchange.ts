@@ -20,6 +20,9 @@ import type { Clock } from './clock.ts';
 import type { DeliveryEvent } from '../machines/peer-ports.ts';
 import type { Recipient } from '../machines/port.ts';
 
+/** Gets the fate of frames that were given to a writer. */
+export type DeliveryRecipient = Recipient<DeliveryEvent>;
+
 /** Who sends a request, and what it wants to hear meanwhile. */
 export interface Caller {
   readonly peer: PeerDescription;
@@ -247,7 +250,7 @@ export interface Exchange {
    * Sends a notification that belongs to the request; nothing once it has ended.
    * @param reportTo gets `frame.rejected` if it cannot be sent
    */
-  notify(method: string, params: JsonObject, reportTo?: Recipient<DeliveryEvent>): void;
+  notify(method: string, params: JsonObject, reportTo?: DeliveryRecipient): void;
   /** Sends a notification that belongs to no request, be this one over or not. */
   announce(method: string, params: JsonObject): void;
   /**

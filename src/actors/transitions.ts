@@ -168,7 +168,9 @@ export class Transitions {
       const { event } = inspected;
       if (event.type === actorStarted || event.type === actorStopped) return;
       const machine = nameOf(actor);
-      if (machine) steps = { machine, actor, event, before: actor.getSnapshot(), after };
+      if (!machine) return;
+      const before = actor.getSnapshot() as AnyMachineSnapshot;
+      steps = { machine, actor, event, before, after };
     };
   }
 }

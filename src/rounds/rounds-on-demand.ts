@@ -3,9 +3,7 @@ import type { CallRounds, Exchange, RequestHandler } from '../actors/exchange.ts
 import { OnDemand } from '../actors/on-demand.ts';
 import type { SuspendableCalls, SuspendableCallsOptions } from './suspendable-calls.ts';
 
-type RoundsCode = typeof import('./suspendable-calls.ts');
-
-const code = new OnDemand<RoundsCode>(() => import('./suspendable-calls.ts'));
+const code = new OnDemand(() => import('./suspendable-calls.ts'));
 
 export class RoundsOnDemand implements CallRounds {
   readonly #options: SuspendableCallsOptions;
@@ -28,7 +26,7 @@ export class RoundsOnDemand implements CallRounds {
     });
   }
 
-  #begin({ SuspendableCalls: Rounds }: RoundsCode): SuspendableCalls {
+  #begin({ SuspendableCalls: Rounds }: Awaited<ReturnType<typeof code.load>>): SuspendableCalls {
     if (this.#rounds) return this.#rounds;
     this.#rounds = new Rounds(this.#options);
     if (this.#closed) this.#rounds.close(this.#closed);

@@ -1,7 +1,6 @@
 /**
  * A session around its actor, as a host sees it: whether started by `listen`, invoked or spawned.
  */
-import { Subject } from 'rxjs';
 import type { AnyActorRef, AnyStateMachine } from 'xstate';
 import { pingPeer } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
@@ -29,8 +28,8 @@ import type { SessionDump } from '../../packages/diagnostics/src/session-dump.ts
 import { ActorlessSession } from './session/actorless-session.ts';
 import { SessionScope } from './session/session-scope.ts';
 import type { ScopeOptions, SessionHost } from './session/session-scope.ts';
-import { sessionStreams } from './session/session-streams.observable.ts';
-import type { SessionStreams } from './session/session-streams.observable.ts';
+import { emissions, sessionStreams } from './session/session-streams.observable.ts';
+import type { Emissions, SessionStreams } from './session/session-streams.observable.ts';
 import type { Transitions } from '../actors/transitions.ts';
 
 /**
@@ -138,7 +137,7 @@ export class ServedSession extends SessionScope implements McpSession {
   #resolveClosed: ((cause: CloseCause) => void) | undefined = undefined;
   #streams: SessionStreams | undefined = undefined;
   /** Feeds the subscribers of `events$`. */
-  #emitted$: Subject<SessionEmitted> | undefined = undefined;
+  #emitted$: Emissions | undefined = undefined;
   #preparing: Promise<PreparationOutcome> | undefined = undefined;
   /** What kept it from being connected. */
   #refusal: { readonly error: unknown } | undefined = undefined;
@@ -382,7 +381,7 @@ export class ServedSession extends SessionScope implements McpSession {
       traffic,
       clock,
       emitted: () => this.lastEmitted,
-      emitted$: (this.#emitted$ ??= new Subject()),
+      emitted$: (this.#emitted$ ??= emissions()),
     }));
   }
 

@@ -291,7 +291,7 @@ function keyOf({ peer, principal }: Client, withInfo = true): string {
 }
 
 /** One client's upstream, from its opening to its end. */
-export class ClientUpstream implements OpenUpstream {
+class ClientUpstream implements OpenUpstream {
   readonly client: Client;
   /** Rejects if it cannot be opened. */
   readonly opened: Promise<Upstream>;

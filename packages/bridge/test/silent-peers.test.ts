@@ -106,7 +106,7 @@ test.each(['before', 'after'] as const)(
       await (await living.request('ping')).text();
       clock.increment(60_000);
     }
-    await vi.waitFor(() => expectEmpty(Number(pid)), { timeout: 30_000 });
+    await vi.waitFor(() => expectEmpty(Number(pid)), { timeout: 100_000 });
   },
 );
 

@@ -4,8 +4,7 @@
  *
  * @see MCP 2025-11-25, server/utilities/logging
  */
-import type { DeliveryEvent } from '../../machines/peer-ports.ts';
-import type { Recipient } from '../../machines/port.ts';
+import type { DeliveryRecipient } from '../../actors/exchange.ts';
 import type { Exchange } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { textOfError } from '../../protocol/errors.ts';
@@ -112,7 +111,7 @@ export class SessionLog implements ClientLog {
     call.notify(Method.logMessage, params, this.#delivery);
   }
 
-  readonly #delivery: Recipient<DeliveryEvent> = {
+  readonly #delivery: DeliveryRecipient = {
     send: (event) => {
       if (event.type !== 'frame.rejected') return;
       const message = `A log message cannot be written as JSON: ${textOfError(event.error)}`;

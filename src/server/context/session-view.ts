@@ -4,8 +4,7 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { SessionState } from '../../machines/session-state.ts';
-import type { DeliveryEvent } from '../../machines/peer-ports.ts';
-import type { Recipient } from '../../machines/port.ts';
+import type { DeliveryRecipient } from '../../actors/exchange.ts';
 
 /** What a session offers before and after it knows its client. */
 export interface SessionHandle {
@@ -94,7 +93,7 @@ function switchable(session: SessionHandle, revision: string, isShared: boolean)
  */
 export function sendAuthored(
   method: string,
-  send: (reportTo: Recipient<DeliveryEvent>) => boolean,
+  send: (reportTo: DeliveryRecipient) => boolean,
 ): boolean {
   if (typeof method !== 'string' || method === '') {
     throw new TypeError(

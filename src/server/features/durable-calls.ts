@@ -171,7 +171,7 @@ export class DurableCalls {
           await change;
           continue;
         }
-        if (wait.isClosing) return this.#goesOnElsewhere(call, wait);
+        if (wait.isClosing) return await this.#goesOnElsewhere(call, wait);
         const found = await this.#attend(call, tool);
         if (!found) throw expired(taskId);
         if (found.hasEnded) return resultOf(answerOf(taskId, found.response));

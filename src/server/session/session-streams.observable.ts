@@ -1,7 +1,7 @@
 /**
  * A session as observables, for hosts without XState. A stream without subscribers costs nothing.
  */
-import { Observable } from 'rxjs';
+import { Observable, Subject } from 'rxjs';
 import type { PassedFrame, Traffic } from '../../actors/traffic.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
@@ -34,6 +34,11 @@ export interface SessionStreams {
    */
   readonly traffic$: Observable<TrafficItem>;
 }
+
+/** The events that a session emits. */
+export type Emissions = Subject<SessionEmitted>;
+
+export const emissions = (): Emissions => new Subject();
 
 export interface SessionStreamSource {
   readonly actor: SessionActorRef;

@@ -246,7 +246,8 @@ function sentIn(trace: Trace): readonly { readonly at: number; readonly key: str
       ? []
       : messagesIn(one.value).flatMap(({ method, params }) => {
           if (typeof method !== 'string' || method === Method.ping) return [];
-          const tool = isJsonObject(params) ? String(params['name'] ?? '') : '';
+          const tool =
+            isJsonObject(params) && typeof params['name'] === 'string' ? params['name'] : '';
           return [{ at, key: method === 'tools/call' ? `${method} ${tool}` : method }];
         }),
   );
