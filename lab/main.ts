@@ -99,6 +99,11 @@ const experiments: { readonly [name: string]: Experiment } = {
     about: 'runs tests on a machine made slow: every process starts late and stalls now and then',
     args: ['lab/slow-machine.cjs'],
   },
+  'demo-picture': {
+    about: 'runs the demo and draws the moving picture of the README',
+    args: program('demo/main.ts'),
+    isOfBuilt: true,
+  },
   screenshots: {
     about: "takes the docs' pictures of the inspector",
     args: tests('packages/inspector/test/page/inspect-situations.test.ts'),

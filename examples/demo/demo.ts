@@ -1,19 +1,21 @@
 /**
- * The official SDK's client talks to the built command about this very repository, and a person reads what happens.
+ * An official client calls a durable tool once. Meanwhile `kill -9` ends the server three times: in the middle of the call,
+ * while a person has its form open, and shortly before the end.
  *
  *     npm run demo
  */
-import { existsSync } from 'node:fs';
-import type { Readable } from 'node:stream';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { CallToolResultSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { followStates } from './session-states.ts';
+import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { createStory } from './story.ts';
 
-const repository = fileURLToPath(new URL('../..', import.meta.url)).replace(/[/\\]$/, '');
 const command = fileURLToPath(new URL('../../packages/cli/dist/cli.js', import.meta.url));
+const server = fileURLToPath(new URL('invoices.ts', import.meta.url));
 const story = createStory(process.stdout);
 
 if (!existsSync(command)) {
@@ -21,63 +23,71 @@ if (!existsSync(command)) {
   process.exit(2);
 }
 
-let roots: readonly string[] = [repository];
-const client = new Client(
-  { name: 'demo', version: '1.0.0' },
-  { capabilities: { roots: { listChanged: true } } },
-);
-client.setRequestHandler(ListRootsRequestSchema, () => {
-  story.tell('server', 'asks for the roots (roots/list)');
-  story.tell('client', `lists ${roots.join(', ')}`);
-  return { roots: roots.map((path) => ({ uri: pathToFileURL(path).href })) };
-});
+const folder = mkdtempSync(join(tmpdir(), 'demo-'));
+const ledger = join(folder, 'ledger.txt');
+const rows = (): string[] => readFileSync(ledger, 'utf8').trim().split('\n');
 
-const transport = new StdioClientTransport({
-  command: process.execPath,
-  args: [command, '--log-level', 'debug'],
-  cwd: repository,
-  stderr: 'pipe',
-});
-const states = followStates(transport.stderr as Readable, story.change);
-
-/** Calls a tool, quotes its answer, and returns its text. */
-async function call(name: string, args: { readonly [name: string]: unknown }): Promise<void> {
-  story.tell('client', `calls ${name} ${JSON.stringify(args)}`);
-  const result = await client.request(
-    { method: 'tools/call', params: { name, arguments: { ...args } } },
-    CallToolResultSchema,
-  );
-  const [block] = result.content;
-  story.tell('server', result.isError === true ? 'answers with an error' : 'answers');
-  story.quote(block?.type === 'text' ? block.text : JSON.stringify(block));
+/** Kills the process that wrote the last row. */
+function kill(): void {
+  const pid = Number(/\d+$/.exec(rows().at(-1) ?? '')?.[0]);
+  process.kill(pid, 'SIGKILL');
+  story.change(`kill -9 ${pid}`);
 }
 
-story.part('Launch and handshake');
-story.tell('client', `starts node ${command} and sends initialize`);
+const client = new Client(
+  { name: 'demo', version: '1.0.0' },
+  { capabilities: { elicitation: { form: {} } } },
+);
+let forms = 0;
+client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+  forms++;
+  story.tell('client', `opens a form: ${params.message}`);
+  await sleep(500);
+  kill();
+  await sleep(1500);
+  story.tell('client', 'sends the same form, still open: accept');
+  return { action: 'accept', content: {} };
+});
+
+story.part('A host starts the server and calls its tool');
+const args = [command, 'serve', server, '--durable', join(folder, 'state')];
+story.tell('client', 'starts mcp-actors serve invoices.ts --durable ./state');
+const transport = new StdioClientTransport({
+  command: process.execPath,
+  args: [...args, '--log-level', 'error'],
+  env: { ...process.env, LEDGER: ledger } as { [name: string]: string },
+});
 await client.connect(transport);
-const server = client.getServerVersion();
-story.tell('server', `is ${server?.name} ${server?.version}`);
-await states.reached('rootsKnown');
+story.tell('client', 'calls pay_invoices, as any client calls any tool');
+const result = await client.request(
+  { method: 'tools/call', params: { name: 'pay_invoices', arguments: {} } },
+  CallToolResultSchema,
+  {
+    onprogress: ({ progress, message = '' }) => {
+      story.tell(
+        'server',
+        `has paid invoice ${progress} of 10 ${message && `(${message})`}`.trim(),
+      );
+      if (progress === 3 || progress === 8) kill();
+    },
+  },
+);
+const [block] = result.content;
+story.tell('server', `answers: ${block?.type === 'text' ? block.text : 'nothing'}`);
+await client.close();
 
-story.part('What project is this, and why this one?');
-const { tools } = await client.listTools();
-story.tell('server', `has the tools ${tools.map(({ name }) => name).join(', ')}`);
-await call('workspace_info', {});
-
-story.part('A search');
-const search = { pattern: 'querying.stale', globs: ['src/**/*.ts'], limit: 5 };
-await call('search_text', search);
-
-story.part('A file');
-await call('read_file', { path: 'package.json', endLine: 8 });
-
-story.part('The roots change in mid-session: from now on, examples/ alone');
-roots = [fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '')];
-story.tell('client', 'says that its roots have changed (notifications/roots/list_changed)');
-await client.sendRootsListChanged();
-await call('find_files', { globs: ['demo/**'] });
-await call('read_file', { path: `${repository}/package.json` });
-
-story.part('The end: the client closes stdin');
-await Promise.all([client.close(), states.reached('closed')]);
-story.tell('server', 'has ended by itself');
+story.part('The ledger');
+const paid = rows();
+story.quote(paid.join('\n'));
+const processes = new Set(paid.map((row) => row.replace(/.*process /, ''))).size;
+const invoices = new Set(paid.map((row) => row.replace(/,.*/, ''))).size;
+rmSync(folder, { recursive: true, force: true });
+story.change(
+  `${paid.length} rows, ${invoices} invoices, ${processes} processes, ${forms} form, 1 call`,
+);
+if (paid.length !== 10 || invoices !== 10 || forms !== 1) {
+  console.error(
+    'The ledger should have one row for each of ten invoices, and the form be shown once',
+  );
+  process.exitCode = 1;
+}
