@@ -1,3 +1,10 @@
+const all: OnDemand<unknown>[] = [];
+
+/** Loads all code that would be loaded later, so that no first use takes longer than others, as in a replay. */
+export async function loadOnDemand(): Promise<void> {
+  await Promise.all(all.map((each) => each.load()));
+}
+
 /** Code that a process loads when something first needs it. */
 export class OnDemand<T> {
   readonly #import: () => Promise<T>;
@@ -7,6 +14,7 @@ export class OnDemand<T> {
 
   constructor(load: () => Promise<T>) {
     this.#import = load;
+    all.push(this);
   }
 
   /** Rejects if the code cannot be loaded, each time. */

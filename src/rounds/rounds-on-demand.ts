@@ -29,6 +29,8 @@ export class RoundsOnDemand implements CallRounds {
   #begin({ SuspendableCalls: Rounds }: Awaited<ReturnType<typeof code.load>>): SuspendableCalls {
     if (this.#rounds) return this.#rounds;
     this.#rounds = new Rounds(this.#options);
+    // From now on calls go there directly.
+    this.serve = this.#rounds.serve.bind(this.#rounds);
     if (this.#closed) this.#rounds.close(this.#closed);
     return this.#rounds;
   }

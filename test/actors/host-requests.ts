@@ -2,7 +2,7 @@
 import { correlationActor } from '../../src/actors/correlation/correlation.actor.ts';
 import type { CorrelationOptions } from '../../src/actors/correlation/correlation.actor.ts';
 import type { PendingRequest } from '../../src/actors/correlation/correlation.actor.ts';
-import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
 import type { FramesToSend, PeerRequest, WriterEvent } from '../../src/machines/peer-ports.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import type { OutboundRequestId, RequestId } from '../../src/protocol/frames.ts';

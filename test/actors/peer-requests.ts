@@ -1,7 +1,7 @@
 /** A correlation actor on its own: a writer that listens, a clock that is driven, requests that keep their outcome. */
 import type { ProgressReport } from '../../src/protocol/dialects/dialect.ts';
 import { correlationActor } from '../../src/actors/correlation/correlation.actor.ts';
-import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
 import type { CorrelationOptions } from '../../src/actors/correlation/correlation.actor.ts';
 import type { PeerRequest, RequestOutcome, WriterEvent } from '../../src/machines/peer-ports.ts';
 import type {

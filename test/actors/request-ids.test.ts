@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
 
 describe('the ids of a host’s requests', () => {
   test('are integers, counted from 1, and read back to themselves', () => {

@@ -1,7 +1,7 @@
 import { Quotas } from '../../src/actors/room.ts';
 import { SimulatedClock } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import { hostSide } from '../../src/actors/router/host-side.ts';
 import { routerActor } from '../../src/actors/router/router.actor.ts';

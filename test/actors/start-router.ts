@@ -3,7 +3,7 @@ import { Quotas } from '../../src/actors/room.ts';
 import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
 import { serverSide } from '../../src/actors/router/server-side.ts';
-import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import type { CorrelationEvent, RouterEvent, WriterEvent } from '../../src/machines/peer-ports.ts';
 import type { SessionFact } from '../../src/machines/session-ports.ts';

@@ -33,6 +33,9 @@ const unreachable: { readonly [name: string]: string } = {
   'standing-pipe': 'answers doctors on Windows',
   'open-keeper': 'durable tasks of a server: the command serves none',
   'task-resumer': 'the same',
+  tasks: 'the same; the command `tasks` is run below',
+  supervise: 'its process writes no coverage; `serve own.mjs --durable` below fails without it',
+  'machine-run': 'a tool that is a machine: the command serves none',
 };
 
 /** The text of a `SKILL.md`. */
@@ -384,6 +387,7 @@ export default createMcpServer({ name: 'mine', version: '1', tools: [
     for (const args of [
       ['dev', 'own.mjs'],
       ['serve', '--watch', 'own.mjs'],
+      ['serve', 'own.mjs', '--durable', 'state'],
     ]) {
       const server = start(...args);
       await server.initialize();

@@ -1,6 +1,6 @@
 /** What the compiler proves: the ids of the client's requests and those of ours are never taken for each other. Run by `tsc`. */
 import { expectTypeOf, test } from 'vitest';
-import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
 import type { CallsInFlight } from '../../src/actors/router/calls-in-flight.ts';
 import type { Exchange } from '../../src/actors/exchange.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';

@@ -2,7 +2,7 @@
 import { createActor } from 'xstate';
 import { systemClock } from '../../../src/actors/clock.ts';
 import { correlationActor } from '../../../src/actors/correlation/correlation.actor.ts';
-import { RequestIds } from '../../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../../src/actors/correlation/correlation.actor.ts';
 import { plainActor } from '../../../src/machines/port.ts';
 import type { WriterEvent } from '../../../src/machines/peer-ports.ts';
 import type { OutboundRequestId } from '../../../src/protocol/frames.ts';

@@ -36,7 +36,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { Clock } from '../clock.ts';
 import { turnEnd } from '../clock.ts';
 import { overloaded } from './call-queue.ts';
-import type { RequestIds } from '../correlation/request-ids.ts';
+import type { RequestIds } from '../correlation/correlation.actor.ts';
 import { anyMethod } from '../exchange.ts';
 import type { Caller, RequestHandler } from '../exchange.ts';
 import type { Traffic } from '../traffic.ts';

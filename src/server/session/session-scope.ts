@@ -9,7 +9,7 @@ import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { RoundsOnDemand } from '../../rounds/rounds-on-demand.ts';
 import type { StateSealer } from '../../rounds/request-state.ts';
-import { RequestIds } from '../../actors/correlation/request-ids.ts';
+import { RequestIds } from '../../actors/correlation/correlation.actor.ts';
 import type { RouterView } from '../../actors/router/router.actor.ts';
 import type { Reservation } from '../../actors/room.ts';
 import { Quotas } from '../../actors/room.ts';

@@ -4,7 +4,7 @@
  */
 import type { ActorRefFrom, AnyActorRef, SnapshotFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { RequestIds } from '../../../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../../../src/actors/correlation/correlation.actor.ts';
 import type { RequestHandler } from '../../../../src/actors/exchange.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import type { HostRouterOptions } from '../../../../src/actors/router/host-side.ts';

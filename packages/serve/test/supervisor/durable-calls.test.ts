@@ -23,6 +23,8 @@ const points = [
 ];
 
 const capabilities = { elicitation: { form: {} } };
+/** Both clients handle progress later than the response that comes with it in one chunk. */
+const tolerated = /progress notification for an unknown token/;
 const accept = { action: 'accept' as const, content: { size: 'x' } };
 
 /** A host's end of one test. */
@@ -38,7 +40,7 @@ const hosts: {
   readonly [name: string]: (env: { readonly [name: string]: string }) => Promise<Host>;
 } = {
   'the official client 1.x': async (env) => {
-    const { client, pid } = await connectSdk(server, { env, capabilities });
+    const { client, pid } = await connectSdk(server, { env, capabilities, tolerated });
     client.setRequestHandler(ElicitRequestSchema, () => accept);
     const order: Host['order'] = async (onprogress) => {
       const options = { onprogress: ({ progress }: { progress: number }) => onprogress(progress) };
@@ -50,8 +52,7 @@ const hosts: {
   'the official client 2.x': async (env) => {
     const client = await connectModern(server, {
       ...{ env, capabilities, mode: 'legacy' },
-      // It handles progress later than the response that comes with it in one chunk.
-      tolerated: /progress notification for an unknown token/,
+      tolerated,
     });
     client.setRequestHandler('elicitation/create', () => accept);
     const pid = (client.transport as unknown as { readonly pid: number }).pid;
