@@ -110,6 +110,8 @@ interface ShellPerson {
   readonly isTerminal: boolean;
   /** Prints an unsolicited message above the line that is being typed. */
   say(line: string): void;
+  /** Prompts in a terminal, until the input ends. */
+  prompt(keepsCursor?: boolean): void;
   /** The commands are known once there are servers. */
   complete(completer: (line: string) => [string[], string]): void;
   close(): void;
@@ -136,10 +138,16 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
     if (asked.size > 0 || !mayKeep(history[0] ?? '')) history.shift();
     else writeHistory(file, history);
   });
+  let isClosed = false;
+  lines.once('close', () => (isClosed = true));
+  // Node 24 throws for a prompt after the end of the input, which comes while a command still runs.
+  const prompt = (keepsCursor = false): void => {
+    if (isTerminal && !isClosed) lines.prompt(keepsCursor);
+  };
   const say = (line: string): void => {
     if (isTerminal) process.stderr.write('\r\u001B[K');
     void print(process.stderr, `${printableLines(line.split('\n'))}\n`);
-    if (isTerminal) lines.prompt(true);
+    prompt(true);
   };
   const terminal = {
     say,
@@ -148,7 +156,7 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
       return lines.question(question, { signal }).finally(() => {
         asked.delete(question);
         // The answer is no longer needed: the next line is a command.
-        if (signal.aborted && isTerminal) lines.prompt(true);
+        if (signal.aborted) prompt(true);
       });
     },
   };
@@ -164,6 +172,7 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
     typed: { [Symbol.asyncIterator]: () => typed },
     isTerminal,
     say,
+    prompt,
     complete: (wanted) => {
       completer = wanted;
     },
@@ -174,7 +183,7 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
 /** Takes commands until there are no more. */
 async function talk(
   servers: Servers,
-  { lines, typed, isTerminal, say, complete }: ShellPerson,
+  { lines, typed, isTerminal, say, prompt, complete }: ShellPerson,
 ): Promise<number> {
   const logs = new ServerLogs(servers);
   const commands = new ShellCommands({
@@ -199,7 +208,7 @@ async function talk(
     running.abort();
     say('(Ctrl-D ends the shell)');
   });
-  lines.prompt();
+  prompt();
   for await (const line of typed) {
     if (/^\s*(?:quit|exit)\s*$/.test(line)) break;
     running = new AbortController();
@@ -209,7 +218,7 @@ async function talk(
       failures++;
       say(error instanceof UsageError ? error.message : textOfFailure(error));
     }
-    lines.prompt();
+    prompt();
   }
   end.abort();
   commands.close();
