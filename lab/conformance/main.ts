@@ -106,7 +106,7 @@ async function checkServer(): Promise<readonly string[]> {
   }
 }
 
-/** What scenarios that failed have printed, to stand at the end again. */
+/** Output of the failed scenarios, repeated at the end. */
 const failures: string[] = [];
 
 /** A scenario that no revision requires. */

@@ -9,7 +9,7 @@ export interface TimedLine {
 }
 
 const [lineHeight, characterWidth, padding] = [19, 7.9, 16];
-/** How long the finished picture stays before it starts over, ms. */
+/** Pause at the end of the picture before it starts over, ms. */
 const restMs = 6000;
 
 /** Reads the lines of a stream with the times at which they came. */

@@ -80,7 +80,7 @@ function startedWith({ from, flags }: Runtime, subject: Subject) {
   };
 }
 
-/** What every runtime does, without a client to install. */
+/** Checks that every runtime must pass without a client to install. */
 export function checksWithoutClient(subject: Subject, runtime: Runtime): readonly Check[] {
   const { missing, workspace, lab } = startedWith(runtime, subject);
   return [

@@ -105,9 +105,9 @@ export interface TaskLimits {
   readonly maxTaskBytes: number;
   /** How long a durable task has to wait yet, at least, to be given up until then, milliseconds. */
   readonly taskParkMs: number;
-  /** How long a durable call waits for a host that is away, milliseconds; then it is cancelled. */
+  /** Time that a durable call waits for an absent host before it is cancelled, ms. */
   readonly abandonedMs: number;
-  /** How long a durable call of a client that polls is held before each poll, milliseconds. */
+  /** Time that a durable call of a polling client is held before each poll, ms. */
   readonly holdMs: number;
 }
 

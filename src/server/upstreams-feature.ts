@@ -28,9 +28,9 @@ export interface UpstreamsFeature {
     received: InitializeReceived,
     signal: AbortSignal | undefined,
   ): Promise<PreparationOutcome>;
-  /** What the server has for the client of a call. */
+  /** Describes the definition and its upstreams to the client of a call. */
   readonly describe: (call: Exchange) => Promise<ServerDescription>;
-  /** Whose subscription a call is, and what it may be for. */
+  /** Gives the upstream that the subscription of a call belongs to. */
   listening(call: Exchange): Promise<ListenedUpstream>;
   /** The upstreams that a session has open. */
   in(session: SessionScope): readonly OpenUpstream[];

@@ -93,7 +93,7 @@ everywhere('requests in flight', eachTransportAndHttp, (combination) => {
 });
 
 everywhere('requests in flight', eachTransportAndHttp, () => {
-  test('a ping under an id in flight is refused as any other [BASE-07]', async () => {
+  test('rejects a ping whose id is already in flight [BASE-07]', async () => {
     const { door, hold } = holding();
     const { peer } = await operateWarm({ tools: [hold] });
     peer.send(call(1));

@@ -45,7 +45,7 @@ export interface HttpConversation extends Conversation<TestWire> {
   close(): Promise<void>;
 }
 
-/** What `scriptedConversation` does, at an endpoint: the first message begins the session. */
+/** Runs a scripted conversation at an endpoint. The first message begins the session. */
 export function converseOverHttp(
   server: McpServer,
   { clock, environment, opensStream = true, ...options }: ConversationOptions & HttpClientOptions,

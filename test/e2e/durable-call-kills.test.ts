@@ -28,7 +28,7 @@ const points = [
   ...['stdout.answered:5', 'read.answered:1', 'claim.answered:1', 'claim.called:2'],
 ];
 
-/** How many points a start comes to, about. */
+/** Approximate number of points that one start reaches. */
 const allPoints = 60;
 
 interface Host {

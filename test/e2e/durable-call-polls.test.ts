@@ -28,7 +28,7 @@ afterEach(async () => {
 /** Lets the tool of the server return. */
 const release = () => writeFile(join(folder, 'go'), '');
 
-/** What stands before the servers, as a load balancer does: it has the address, and sees the requests. */
+/** Load balancer in front of the servers: owns the address and records the requests. */
 class Front {
   readonly polls = new LineStream<string>('poll');
   #port = 0;

@@ -1,4 +1,4 @@
-/** How much of the library a server loads. */
+/** Lines of the library that a server loads. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -388,7 +388,7 @@ class CheckRun {
     return shortest.again || !this.#isInterrupted ? shortest : { ...shortest, again: undefined };
   }
 
-  /** What judging a play needs besides its trace. */
+  /** Facts for judging a play, besides its trace. */
   get #context() {
     const { revision, rootsTools, askingTools } = this.#probed;
     return { revision, rootsTools, askingTools, askedAfter: this.#askedAfter };

@@ -123,7 +123,7 @@ describe.each(Object.keys(clients))('%s over a process that we launch', (version
 });
 
 describe('a transport to a process', () => {
-  test("is connected to as any other of the official SDK's", async () => {
+  test('works as a transport of the official client', async () => {
     const [command, args] = [process.execPath, lab];
     const shown: string[] = [];
     const show = (text: string) => shown.push(text);

@@ -86,7 +86,7 @@ export interface TaskDump extends Task, Partial<WorkStanding> {
   readonly waiters: number;
   /** Set for an ordinary call of a durable tool. */
   readonly isCall?: boolean;
-  /** How many processes have ended while they ran it; absent if none has. */
+  /** Processes that ended while running the call; absent if none did. */
   readonly restarts?: number;
 }
 
@@ -110,7 +110,7 @@ interface KeptTaskView {
   readonly waiters: number;
   /** True for an ordinary call of a durable tool. */
   readonly isCall: boolean;
-  /** How many processes have ended while they ran it. */
+  /** Processes that ended while running it. */
   readonly restarts: number;
 }
 

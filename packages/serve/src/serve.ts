@@ -208,7 +208,7 @@ export function waitForExit(started: Started, end: EndOptions): Promise<number> 
   return ended;
 }
 
-/** How {@link waitForExit} ends. */
+/** Result of {@link waitForExit}. */
 interface EndOptions {
   readonly log: Log;
   /** How long calls may take to finish after a signal, milliseconds. */

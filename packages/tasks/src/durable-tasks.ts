@@ -157,7 +157,7 @@ export class DurableTasks<TTask extends RunningTask> {
     }
   }
 
-  /** How long a call waits for a host that is away, milliseconds. */
+  /** Time that a call waits for an absent host, ms. */
   get abandonedMs(): number {
     return this.#keeper.abandonedMs;
   }
@@ -190,7 +190,7 @@ export class DurableTasks<TTask extends RunningTask> {
     return [this.#keeper.hostStep()];
   }
 
-  /** How a call is given up: it waits for its host. */
+  /** Releases a call, which then waits for its host. */
   #callParking(): TaskProgress {
     const { abandonedMs } = this.#keeper;
     const away = { key: stepKeys.host, text: JSON.stringify({ awaySince: this.#keeper.now() }) };

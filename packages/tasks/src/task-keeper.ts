@@ -59,7 +59,7 @@ export interface KeeperLimits {
   readonly maxRestarts: number;
   /** How many tasks that go on run here at once. */
   readonly maxTasks: number;
-  /** How long a call waits for a host that is away, milliseconds; by default 5 minutes. */
+  /** Time that a call waits for an absent host, ms. Default: 5 minutes. */
   readonly abandonedMs?: number | undefined;
 }
 
@@ -205,7 +205,7 @@ export class TaskKeeper implements TaskWriter {
     this.#attended.delete(taskId);
   }
 
-  /** How long a call waits for a host that is away, milliseconds. */
+  /** Time that a call waits for an absent host, ms. */
   get abandonedMs(): number {
     return this.#limits.abandonedMs ?? 300_000;
   }

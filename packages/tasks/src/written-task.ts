@@ -85,7 +85,7 @@ export class ResumedTask implements ResumedWork {
   readonly peer: PeerDescription;
   /** How long it is still kept, milliseconds. */
   readonly ttlMs: number;
-  /** How many processes have ended while they ran it. */
+  /** Processes that ended while running it. */
   readonly restarts: number;
 
   constructor(record: TaskRecord, task: Task, steps: WrittenSteps, call: WrittenCall) {
@@ -154,7 +154,7 @@ export interface TaskWriter {
   hostStep(): TaskStep;
   /** The host of a call no longer waits here. */
   unattend(taskId: string): void;
-  /** How long a call waits for a host that is away, milliseconds. */
+  /** Time that a call waits for an absent host, ms. */
   readonly abandonedMs: number;
   /** A task that was claimed runs. */
   runs(claim: TaskClaim, runner: TaskRunner): void;

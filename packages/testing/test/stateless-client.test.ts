@@ -97,7 +97,7 @@ const answers: TestClientOptions = {
 };
 
 describe('a test client of 2026-07-28', () => {
-  test('knows what the server said of itself, and calls it as any other', async () => {
+  test("exposes the server's description, and calls its tools", async () => {
     const { client } = await open();
     expect(client.hello).toMatchObject({
       supportedVersions: ['2026-07-28'],

@@ -37,7 +37,7 @@ export type Migrate = (earlier: { readonly value: StateValue; readonly context: 
 /** How the states of earlier versions are mapped, by the handlers. */
 const migrations = new WeakMap<object, Migrate>();
 
-/** How a tool maps the states of earlier versions of its machine. */
+/** Maps states of earlier versions of a tool's machine to current ones. */
 export function migrationOf({ handler }: { readonly handler: object }): Migrate | undefined {
   return migrations.get(handler);
 }

@@ -69,8 +69,8 @@ export interface Upstream {
   /** Further members of the `initialize` result, `_meta` among them. */
   readonly others?: JsonObject | undefined;
   /**
-   * True if its results may be `input_required`: then a retry is answered by it as any request is. A
-   * function says it for each request.
+   * True if its results may be `input_required`. The upstream then answers the retries too. A function
+   * decides for each request.
    */
   readonly asksInResults?:
     | boolean

@@ -301,10 +301,10 @@ export class DurableCalls {
   }
 }
 
-/** What a host brings along that polls for its call. */
+/** Poll of a host for its call. */
 interface Poll {
   readonly taskId: string;
-  /** How many results the host has had that were not the last. */
+  /** Number of interim results sent to the host. */
   readonly round: number;
   readonly answers: JsonObject;
 }
@@ -363,7 +363,7 @@ class HostWait {
     return this.isPolled && this.#round > 0;
   }
 
-  /** How long the host is held before it is to poll, milliseconds. */
+  /** Time to hold the host before it must poll, ms. */
   holdMs({ holdMs }: Pick<Limits, 'holdMs'>): number {
     if (!this.isPolled || this.#round >= maxPolls) return Infinity;
     // Until the first result the host has no id to come back with. Progress may end with the first result: the
@@ -407,5 +407,5 @@ class HostWait {
   }
 }
 
-/** How long a call is held before its host gets an id to come back with, milliseconds. */
+/** Time to hold a call before its host gets an id for polling, ms. */
 const firstHoldMs = 1000;

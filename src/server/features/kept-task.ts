@@ -58,7 +58,7 @@ export class KeptTask implements SeenTask {
   readonly retained: Reservation;
   readonly ledger: TaskLedger | undefined;
   readonly firstSteps: readonly TaskStep[] | undefined;
-  /** How many processes have ended while they ran it. */
+  /** Processes that ended while running it. */
   restarts = 0;
   readonly #waiters = new Set<ResultWaiter>();
   /** Ends the handler's run, once it has started. */

@@ -232,7 +232,7 @@ function capabilityFor(method: unknown): string | undefined {
   return method === 'elicitation/create' ? 'elicitation' : undefined;
 }
 
-/** What a client had sent last, each time that the server asked it for something: keys of {@link sentIn}. */
+/** The client's last message before each request of the server: keys of {@link sentIn}. */
 export function occasionsToAsk(trace: Trace): readonly string[] {
   const sent = sentIn(trace);
   const asked = trace.requests.filter(({ message }) => capabilityFor(message['method']));

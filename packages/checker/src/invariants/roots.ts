@@ -104,7 +104,7 @@ class RootsQueries {
   received(line: unknown): void {
     for (const { id, method, params } of messagesIn(line)) {
       if (method === Method.cancelled && isJsonObject(params)) {
-        // It waited too long and may ask again.
+        // The server waited too long and may ask again.
         const isOpen = this.#open.delete(idKey(params['requestId']));
         if (isOpen && this.#changes === 0) this.allowed++;
       } else if (method === Method.rootsList) {

@@ -65,7 +65,7 @@ describe('a login on another device', () => {
     await clock.pass(5000, () => issuer.decide('CODE-1', 'agreed'));
     expect(await called).toMatchObject({ text: 'read' });
     expect(issuer.count('/token')).toBe(3);
-    // The token is for this server, and can be renewed as any other.
+    // The token is bound to this server and can be refreshed.
     const kept = await new Grants(store, url).read();
     expect(kept).toMatchObject({ resource: url.href, scope: 'notes:read' });
     issuer.revoke(kept?.accessToken ?? '');

@@ -33,7 +33,7 @@ const repeatable: ReadonlySet<string> = new Set([
 
 const toolsCall = 'tools/call';
 
-/** How many requests may be pending, and how many bytes of them are kept. A server answers more than a few thousand with an error. */
+/** Limits for pending requests: their number and their bytes. A server rejects more than a few thousand. */
 export interface PendingBounds {
   readonly maxRequests: number;
   readonly maxBytes: number;
@@ -60,7 +60,7 @@ export interface HostRequest {
   readonly line: Buffer | undefined;
   /** Where the line says that it is sent again; undefined for a request without an id of the journal. */
   readonly resentAt: number | undefined;
-  /** How many processes have ended without an answer. */
+  /** Processes that ended without answering. */
   losses: number;
 }
 

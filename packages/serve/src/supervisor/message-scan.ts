@@ -216,7 +216,7 @@ function afterScalar(line: Buffer, start: number): number {
   return at === start ? -1 : at;
 }
 
-/** How many bytes of a string are read one by one before the end is searched for: a native search costs as much as these. */
+/** Bytes of a string to read one by one before searching for its end: a native search costs as much. */
 const searchedAfter = 48;
 
 /** The byte after a string; -1 if the line ends in it. */

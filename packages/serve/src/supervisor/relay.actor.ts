@@ -41,7 +41,7 @@ export interface RelayScope {
   readonly maxLineBytes: number;
 }
 
-/** How much of the host's input waits for a process before reading stops, bytes. */
+/** Limit for host input waiting for a process, bytes. Reading stops beyond it. */
 const maxHeldBytes = 1024 ** 2;
 
 /** The logic of a relay. */
@@ -158,7 +158,7 @@ class Relay implements Behaviour<RelayEvent> {
     try {
       process.kill(run.pid, 'SIGTERM');
     } catch (error) {
-      // It has ended meanwhile, which is heard otherwise.
+      // The process ended meanwhile; its exit event reports that.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
@@ -389,7 +389,7 @@ class Relay implements Behaviour<RelayEvent> {
   }
 }
 
-/** How many bytes of several lines are put together for one write. */
+/** Limit for joining several lines into one write, bytes. */
 const maxJoinedBytes = 64 * 1024;
 
 /** @returns false if the stream is to be left alone until it has drained */
@@ -407,7 +407,7 @@ function writeAll(stream: Writable, lines: readonly Buffer[]): boolean {
   return isTaken;
 }
 
-/** How much of an answer an error quotes, bytes. */
+/** Limit for the part of an answer that an error quotes, bytes. */
 const maxQuotedBytes = 500;
 
 const beginningOf = (line: Buffer): string => line.toString('utf8', 0, maxQuotedBytes).trimEnd();

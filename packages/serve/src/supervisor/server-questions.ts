@@ -24,13 +24,13 @@ interface Question {
   answer: { readonly line: Buffer; readonly idSpan: Span } | undefined;
 }
 
-/** What becomes of a line. */
+/** Outcome for one line. */
 export interface Passing {
   readonly toHost?: Buffer;
   readonly toServer?: Buffer;
 }
 
-/** How many questions are remembered, and how many bytes of their answers. The oldest are forgotten first. */
+/** Limits for remembered questions and for bytes of their answers. The oldest are evicted first. */
 const maxQuestions = 4096;
 const maxAnswerBytes = 16 * 1024 ** 2;
 

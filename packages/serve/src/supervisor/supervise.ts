@@ -113,7 +113,7 @@ function restarting({ exit, delayMs }: SupervisorReport): SupervisorFact {
   };
 }
 
-/** How much of the server's stderr may wait for a reader, bytes. */
+/** Limit for stderr of the server that waits for a reader, bytes. */
 const maxUnreadBytes = 1024 ** 2;
 
 function passToStderr(chunk: Buffer): void {
@@ -121,7 +121,7 @@ function passToStderr(chunk: Buffer): void {
   if (stderr.writable && stderr.writableLength <= maxUnreadBytes) stderr.write(chunk);
 }
 
-/** How long the host may take nothing of what is left to write, milliseconds. */
+/** Timeout for a host that reads none of the remaining output, ms. */
 const stallTimeoutMs = 1000;
 
 /** Resolves once the stream has everything, or its reader takes no more. */

@@ -1,4 +1,4 @@
-/** How a server process knows that a supervisor holds its host's pipe. */
+/** Environment variable that tells a server process that a supervisor holds its host's pipe. */
 
 /** Set in the environment of a supervised process. */
 export const supervisedVariable = 'MCP_ACTORS_SUPERVISED';

@@ -22,7 +22,7 @@ export const supervisorRestart: RestartTimes = {
   stableMs: 0,
 };
 
-/** How long a process may take to end once its host has left or a signal came, milliseconds. It bounds its own end. */
+/** Time for a process to end after its host has left or a signal came, ms. The server has a shorter limit of its own. */
 const longestDrainMs = 60_000;
 
 /** Events of the relay. */

@@ -13,11 +13,11 @@ import type { Line, ServerProcess } from '../../../../test/e2e/server-process.ts
 
 const file = fileURLToPath(new URL('../../../../test/e2e/supervised-server.mjs', import.meta.url));
 
-/** What the processes of one test are given. */
+/** Environment of the processes of one test. */
 interface Setup {
   readonly args: readonly string[];
   readonly env: { readonly [name: string]: string };
-  /** How many processes have begun. */
+  /** Number of processes started. */
   begun(): number;
 }
 

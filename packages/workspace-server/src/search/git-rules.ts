@@ -30,7 +30,7 @@ interface AppliedFile {
 /** ripgrep reads no more of all files that apply to one directory. */
 const maxBytes = 64 * 1024;
 
-/** How many directories it is remembered of whether they hold a repository. */
+/** Size of the cache of directories that do or do not hold a repository. */
 const maxRepositories = 10_000;
 
 export class GitRules {
@@ -78,7 +78,7 @@ export class GitRules {
     return undefined;
   }
 
-  /** Those that apply to what is in a directory, the strongest first. */
+  /** Rules for the entries of a directory, strongest first. */
   async #filesFor(directory: string): Promise<readonly AppliedFile[]> {
     const files: AppliedFile[] = [];
     let base = directory;
@@ -113,7 +113,7 @@ export class GitRules {
   }
 }
 
-/** What is at a path, links not followed; undefined if nothing is. */
+/** Stats of a path without following links; undefined if nothing is there. */
 export async function statsOf(path: string) {
   try {
     return await disk.lstat(path);
@@ -140,7 +140,7 @@ async function readRules(path: string): Promise<string> {
     }
   } catch (error) {
     const { code } = disk.fsFault(error);
-    // It has gone since.
+    // The file was removed meanwhile.
     if (code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY') return '';
     throw error;
   }

@@ -194,7 +194,7 @@ export function hasBrace(text: string): boolean {
   return /[{}]/.test(text);
 }
 
-/** What stands between two texts; the first one counts where it stands last. */
+/** Text between the last `before` and the next `after`. */
 function textBetween(text: string, before: string, after: string): string | undefined {
   const start = text.lastIndexOf(before);
   const end = text.indexOf(after, start);

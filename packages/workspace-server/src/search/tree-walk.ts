@@ -69,9 +69,9 @@ const maxKeptCharacters = 8 * 1024 * 1024;
 const maxFollowed = 100;
 const maxDirectories = 200_000;
 const maxLargeFiles = 10_000;
-/** How many paths are compared with git's own reading of a rule; the others stay as ripgrep has them. */
+/** Limit for paths checked against git's reading of a rule. The others keep ripgrep's verdict. */
 const maxDoubtful = 10_000;
-/** How many directories one process is given. */
+/** Limit for directories passed to one process. */
 const maxStarts = 200;
 
 /** Paths about which ripgrep and git may differ. */
@@ -369,7 +369,7 @@ class TreeWalk {
     const { boundary, hidden, onProblem } = this.#run;
     try {
       const stats = await statsOf(resolve(boundary.base.path, path));
-      // It has gone since, or its name is not UTF-8.
+      // The entry was removed meanwhile, or its name is not UTF-8.
       if (stats === undefined) return { reason: 'ignored' };
       const verdict = await rules.verdictOf(path, stats.isDirectory());
       if (verdict === 'ignored') return { reason: 'ignored' };
