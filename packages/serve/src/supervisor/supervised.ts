@@ -1,11 +1,11 @@
-/** Environment variable that tells a server process that a supervisor holds its host's pipe. */
+/** Detection of a supervisor, by a variable in the environment of the server process. */
 
-/** Set in the environment of a supervised process. */
+/** Tells a server process that a supervisor holds its host's pipe. */
 export const supervisedVariable = 'MCP_ACTORS_SUPERVISED';
 
 let isSet: boolean | undefined;
 
-/** True in a supervised process. The first call takes the variable away: what the server starts is not supervised. */
+/** True in a supervised process. The first call deletes the variable, so that child processes of the server do not inherit it. */
 export function isSupervised(): boolean {
   if (isSet === undefined) {
     isSet = process.env[supervisedVariable] === '1';
