@@ -292,7 +292,7 @@ test('reports the one of several servers that refuses a log level', async () => 
   host.send(request(3, 'logging/setLevel', { level: 'info' }));
   expect(await host.answer(3)).toMatchObject({ result: {} });
   expect(facts.filter(({ name }) => name === 'bridge.log-level-failed')).toMatchObject([
-    { level: 'warning', message: expect.stringMatching(/ a: .*it is loud/) },
+    { level: 'warning', message: expect.stringMatching(/ of a failed: .*it is loud/) },
   ]);
 });
 
