@@ -2,6 +2,8 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { loadSqlite } from './sqlite.ts';
+import type { OpenDatabase } from './sqlite.ts';
 
 /** How a directory of tasks is checked. */
 export interface TaskDirectoryOptions {
@@ -13,13 +15,34 @@ export interface TaskDirectoryOptions {
 
 /** The database, its log and its index. */
 export const databaseFile = 'tasks.db';
+/** The database of sessions over HTTP. */
+const sessionsFile = 'sessions.db';
 /** The directory of the locks. */
 export const locksFolder = 'owners';
 
-const files = [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`];
+const databases = [databaseFile, sessionsFile];
+const files = databases.flatMap((name) => [name, `${name}-wal`, `${name}-shm`]);
 
 /** Bits of a mode. */
 const [everybody, group, setGroup, writableByEverybody] = [0o007, 0o070, 0o2000, 0o002];
+
+/**
+ * Opens a directory of tasks, which is made if it is not there.
+ *
+ * @returns opens the databases in it
+ * @throws {Error} there is no SQLite, or the directory cannot be used
+ */
+export async function openDirectory(
+  directory: string,
+  options: TaskDirectoryOptions,
+): Promise<OpenDatabase> {
+  const mode = await openPrivateDirectory(directory, options);
+  const openDatabase = await loadSqlite();
+  return (path, timeoutMs) => {
+    if (mode !== undefined) createPrivateFile(path, mode);
+    return openDatabase(path, timeoutMs);
+  };
+}
 
 /**
  * Makes a directory that only its user can use, or tightens one that has wider modes. A directory that passes its
@@ -28,7 +51,7 @@ const [everybody, group, setGroup, writableByEverybody] = [0o007, 0o070, 0o2000,
  * @returns the mode of new files; undefined if they get that of the process
  * @throws {Error} everybody can write to the directory, or it belongs to another user than this one and root
  */
-export async function openPrivateDirectory(
+async function openPrivateDirectory(
   directory: string,
   { insecure = false, warn = (message) => process.emitWarning(message) }: TaskDirectoryOptions,
 ): Promise<number | undefined> {
@@ -71,7 +94,7 @@ export async function openPrivateDirectory(
 }
 
 /** Makes an empty file with this mode, unless it is there. */
-export function createPrivateFile(path: string, mode: number): void {
+function createPrivateFile(path: string, mode: number): void {
   try {
     closeSync(openSync(path, 'wx', mode));
   } catch (error) {
@@ -84,7 +107,9 @@ export function createPrivateFile(path: string, mode: number): void {
 
 async function holdsTasksAlone(directory: string): Promise<boolean> {
   const names = await readdir(directory);
-  return names.every((name) => name === locksFolder || name.startsWith(databaseFile));
+  return names.every(
+    (name) => name === locksFolder || databases.some((each) => name.startsWith(each)),
+  );
 }
 
 /** Takes bits from the mode of a file of this user. */

@@ -1,15 +1,8 @@
 /**
  * Tasks in a directory: SQLite, with its log ahead of its data, and each write on the disk before it
- * settles. Any number of processes of one machine may share the directory.
- *
- * SQLite itself does not wait for the disk: it would block the event loop. Its log is synced beside the loop, once for
- * all that was written meanwhile. A read waits for it too, so that it tells nothing that a power cut could undo.
- *
- * As long as it lives, a process holds a lock that the kernel lets go of. So the lease of a process that
- * was killed is over at once.
+ * settles. Any number of processes of one machine may share the directory. A read waits for the disk too, so that it
+ * tells nothing that a power cut could undo.
  */
-import { open as openFile, rm, stat } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
   AnyClaim,
@@ -28,16 +21,11 @@ import type {
   TaskWritten,
 } from '../task-store.ts';
 import { noRoomFor } from '../task-store.ts';
-import {
-  createPrivateFile,
-  databaseFile,
-  locksFolder,
-  openPrivateDirectory,
-  unlessMissing,
-} from './private-directory.ts';
+import { OwnerLocks } from './owner-locks.ts';
+import { databaseFile, locksFolder, openDirectory } from './private-directory.ts';
 import type { TaskDirectoryOptions } from './private-directory.ts';
-import { loadSqlite } from './sqlite.ts';
-import type { Column, Database, OpenDatabase, Statement } from './sqlite.ts';
+import type { OpenDatabase } from './sqlite.ts';
+import { SyncedDatabase } from './synced-database.ts';
 
 /** How a directory of tasks is opened. */
 export interface SqliteTaskStoreOptions extends TaskDirectoryOptions {
@@ -49,9 +37,6 @@ export interface SqliteTaskStoreOptions extends TaskDirectoryOptions {
   /** The time of day, milliseconds since 1970. */
   readonly now?: () => number;
 }
-
-/** How long a write waits for those of other processes, milliseconds: meanwhile nothing else is done. */
-const busyTimeoutMs = 2000;
 
 /** The tables as this code knows them. */
 const format = 3;
@@ -82,7 +67,6 @@ const tables = `
   CREATE TABLE leases (owner TEXT PRIMARY KEY, ends_at INTEGER NOT NULL);
   CREATE TABLE changes (last INTEGER NOT NULL);
   INSERT INTO changes VALUES (0);
-  PRAGMA user_version = ${format};
 `;
 
 const statements = {
@@ -145,12 +129,7 @@ export async function sqliteTaskStore(
   directory: string,
   options: SqliteTaskStoreOptions = {},
 ): Promise<TaskStore> {
-  const mode = await openPrivateDirectory(directory, options);
-  const openDatabase = await loadSqlite();
-  const open: OpenDatabase = (path, timeoutMs) => {
-    if (mode !== undefined) createPrivateFile(path, mode);
-    return openDatabase(path, timeoutMs);
-  };
+  const open = await openDirectory(directory, options);
   const store = new SqliteTaskStore(directory, open, options);
   await store.begin();
   return store;
@@ -158,20 +137,9 @@ export async function sqliteTaskStore(
 
 class SqliteTaskStore implements TaskStore {
   readonly leaseMs: number;
-  readonly #owners: string;
-  readonly #open: OpenDatabase;
-  readonly #database: Database;
+  readonly #database: SyncedDatabase<keyof typeof statements>;
+  readonly #locks: OwnerLocks;
   readonly #now: () => number;
-  readonly #compiled = new Map<string, Statement>();
-  readonly #directory: string;
-  readonly #path: string;
-  #log: FileHandle | undefined = undefined;
-  /** Settles once the sync that runs is over, and the one after it. */
-  #syncs: { readonly running: Promise<void>; next?: Promise<void> | undefined } = {
-    running: Promise.resolve(),
-  };
-  /** The locks that say that our owners live. */
-  readonly #locks = new Map<string, Database>();
 
   constructor(
     directory: string,
@@ -180,61 +148,30 @@ class SqliteTaskStore implements TaskStore {
   ) {
     this.leaseMs = leaseMs;
     this.#now = now;
-    this.#open = open;
-    this.#directory = directory;
-    this.#owners = join(directory, locksFolder);
-    this.#path = join(directory, databaseFile);
-    const database = open(this.#path, busyTimeoutMs);
-    this.#database = database;
-    try {
-      database.exec(
-        'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON',
-      );
-      this.#transaction(() => this.#prepareTables(directory));
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+    this.#locks = new OwnerLocks(join(directory, locksFolder), open);
+    const known = { sql: tables, format, what: `The tasks in ${directory}` };
+    this.#database = new SyncedDatabase(join(directory, databaseFile), open, known, statements);
   }
 
   /** Call it before any other method. @throws {Error} the log cannot be opened */
-  async begin(): Promise<void> {
-    try {
-      // As long as the database is open here, it keeps its log.
-      this.#log = await openFile(`${this.#path}-wal`, 'r+');
-    } catch (error) {
-      this.#database.close();
-      throw error;
-    }
-  }
-
-  #prepareTables(directory: string): void {
-    const { user_version: found } = this.#database.prepare('PRAGMA user_version').get() as {
-      readonly user_version: number;
-    };
-    if (found === 0) return this.#database.exec(tables);
-    if (found === format) return;
-    throw new Error(
-      `The tasks in ${directory} are in format ${found}, which this version does not know: it knows ${format}`,
-    );
+  begin(): Promise<void> {
+    return this.#database.begin();
   }
 
   async lease(owner: string): Promise<void> {
-    this.#holdLock(owner);
-    this.#transaction(() => {
+    this.#locks.hold(owner);
+    this.#database.transaction(() => {
       const now = this.#now();
-      this.#run('forgetTasks', now);
-      this.#run('forgetLeases', now);
-      this.#run('lease', owner, now + this.leaseMs);
+      this.#database.run('forgetTasks', now);
+      this.#database.run('forgetLeases', now);
+      this.#database.run('lease', owner, now + this.leaseMs);
     });
-    await this.#refuseRemoved();
+    await this.#database.refuseRemoved();
   }
 
   async leave(owner: string): Promise<void> {
-    this.#run('leave', owner);
-    this.#locks.get(owner)?.close();
-    this.#locks.delete(owner);
-    await this.#removeLock(owner);
+    this.#database.run('leave', owner);
+    await this.#locks.release(owner);
   }
 
   async create({
@@ -246,29 +183,37 @@ class SqliteTaskStore implements TaskStore {
     steps = [],
     share,
   }: NewTaskRecord): Promise<TaskClaim> {
-    this.#transaction(() => {
+    this.#database.transaction(() => {
       if (share) this.#makeRoom(share);
-      this.#run('create', taskId, server, owner, text, this.#now() + ttlMs, share?.of ?? '');
+      this.#database.run(
+        'create',
+        taskId,
+        server,
+        owner,
+        text,
+        this.#now() + ttlMs,
+        share?.of ?? '',
+      );
       this.#append(taskId, steps);
     });
-    await this.#onDisk();
+    await this.#database.onDisk();
     return { taskId, fence: 1 };
   }
 
   #makeRoom(share: TaskShare): void {
     const { of, max } = share;
     const isFull = () =>
-      ((this.#get('kept', of) as { kept: number } | undefined)?.kept ?? 0) >= max;
+      ((this.#database.get('kept', of) as { kept: number } | undefined)?.kept ?? 0) >= max;
     // What has expired is removed when a lease is prolonged, and now.
-    if (isFull()) this.#run('forgetTasks', this.#now());
-    if (isFull()) this.#run('makeRoom', of);
+    if (isFull()) this.#database.run('forgetTasks', this.#now());
+    if (isFull()) this.#database.run('makeRoom', of);
     if (isFull()) throw noRoomFor(share);
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
     const row = this.#row(taskId);
     const found = row && this.#foundOf(row, this.#living());
-    await this.#onDisk();
+    await this.#database.onDisk();
     return found;
   }
 
@@ -280,9 +225,9 @@ class SqliteTaskStore implements TaskStore {
     return this.#written(claim, () => {
       const isAnybodys = !('fence' in claim);
       this.#append(taskId, steps, isAnybodys ? 'appendNew' : 'append');
-      if (isAnybodys) this.#run('wake', this.#now(), taskId);
-      else if (parkForMs !== undefined) this.#run('park', this.#now() + parkForMs, taskId);
-      if (isAnybodys || isTold) this.#run('tell', this.#nextChange(), taskId);
+      if (isAnybodys) this.#database.run('wake', this.#now(), taskId);
+      else if (parkForMs !== undefined) this.#database.run('park', this.#now() + parkForMs, taskId);
+      if (isAnybodys || isTold) this.#database.run('tell', this.#nextChange(), taskId);
     });
   }
 
@@ -291,118 +236,90 @@ class SqliteTaskStore implements TaskStore {
     steps: readonly TaskStep[],
     statement: 'append' | 'appendNew' = 'append',
   ): void {
-    for (const { key, text } of steps) this.#run(statement, taskId, key, text);
+    for (const { key, text } of steps) this.#database.run(statement, taskId, key, text);
   }
 
   async finish(claim: AnyClaim | TaskClaim, text: string, letsGo = false): Promise<TaskWritten> {
     return this.#written(claim, () => {
-      this.#run('finish', text, this.#nextChange(), Number(letsGo), claim.taskId);
-      this.#run('forgetSteps', claim.taskId);
+      this.#database.run('finish', text, this.#nextChange(), Number(letsGo), claim.taskId);
+      this.#database.run('forgetSteps', claim.taskId);
     });
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedTasks> {
     const { owner, server, taskId, max, except = [], held } = request;
     const ended: string[] = [];
-    const claimed = this.#transaction(() => {
+    const claimed = this.#database.transaction(() => {
       const now = this.#now();
-      for (const { owner: other } of this.#all('leases', now) as readonly TaskRow[]) {
-        if (this.#lives(other)) continue;
-        this.#run('leave', other);
+      for (const { owner: other } of this.#database.all('leases', now) as readonly TaskRow[]) {
+        if (this.#locks.isHeld(other)) continue;
+        this.#database.run('leave', other);
         ended.push(other);
       }
       const named = taskId ?? null;
       const not = JSON.stringify(except);
       const own = JSON.stringify([...(held ?? []), ...except]);
-      const unheard = held ? this.#all('unheard', owner, server, named, own, now, max) : [];
+      const unheard = held
+        ? this.#database.all('unheard', owner, server, named, own, now, max)
+        : [];
       const left = max - unheard.length;
-      const unowned = this.#all('unowned', owner, server, named, not, now, now, left);
-      const due = this.#all('due', server, named, not, now, now, left - unowned.length);
+      const unowned = this.#database.all('unowned', owner, server, named, not, now, now, left);
+      const due = this.#database.all('due', server, named, not, now, now, left - unowned.length);
       const rows = [...unheard, ...unowned, ...due] as readonly TaskRow[];
       const tasks = rows.map(({ id }) => {
-        this.#run('claim', owner, this.#nextChange(), id);
+        this.#database.run('claim', owner, this.#nextChange(), id);
         return this.#recordOf(this.#row(id) as TaskRow);
       });
-      const next = this.#get('next', server, now, now) as { readonly due_at: number } | undefined;
+      const next = this.#database.get('next', server, now, now) as
+        | { readonly due_at: number }
+        | undefined;
       return { tasks, nextInMs: next && Math.max(0, next.due_at - now) };
     });
-    await this.#onDisk();
-    for (const other of ended) await this.#removeLock(other);
+    await this.#database.onDisk();
+    for (const other of ended) await this.#locks.remove(other);
     return claimed;
   }
 
   async changes(since: number | undefined): Promise<TaskChanges> {
-    const { last: upTo } = this.#get('last') as { readonly last: number };
+    const { last: upTo } = this.#database.get('last') as { readonly last: number };
     const now = this.#now();
     if (since === undefined || since === upTo) return { upTo, taskIds: [], now };
-    const rows = this.#all('changes', since) as readonly TaskRow[];
+    const rows = this.#database.all('changes', since) as readonly TaskRow[];
     return { upTo, taskIds: rows.map(({ id }) => id), now };
   }
 
   async list({ after = '', max }: TaskListRequest): Promise<readonly FoundTask[]> {
     const living = this.#living();
-    const rows = this.#all('list', this.#now(), after, max) as readonly TaskRow[];
+    const rows = this.#database.all('list', this.#now(), after, max) as readonly TaskRow[];
     const found = rows.map((row) => this.#foundOf(row, living));
-    await this.#onDisk();
+    await this.#database.onDisk();
     return found;
   }
 
   async close(): Promise<void> {
     try {
-      for (const owner of this.#locks.keys()) await this.leave(owner);
+      for (const owner of this.#locks.held) await this.leave(owner);
     } catch {
       // Its lease ends by itself.
     }
-    try {
-      // What was written settles before.
-      await this.#onDisk();
-    } finally {
-      await this.#log?.close();
-      this.#database.close();
-    }
-  }
-
-  /** Settles once all that was written so far is on the disk. */
-  #onDisk(): Promise<void> {
-    const syncs = this.#syncs;
-    // The one that runs may have begun too early.
-    syncs.next ??= syncs.running
-      // Its own callers hear of it.
-      .catch(() => {})
-      .then(() => {
-        const syncing = this.#log?.datasync() ?? Promise.resolve();
-        const running = syncing.then(() => this.#refuseRemoved());
-        this.#syncs = { running };
-        return running;
-      });
-    return syncs.next;
-  }
-
-  /** Files that were removed are written on, and lost with the process. @throws {Error} they were removed */
-  async #refuseRemoved(): Promise<void> {
-    const found = stat(this.#path).catch(unlessMissing);
-    const [log, database] = await Promise.all([this.#log?.stat(), found]);
-    if (log?.nlink !== 0 && database) return;
-    throw new Error(
-      `The directory of tasks ${this.#directory} was removed or replaced while in use: restart the process`,
-    );
+    await this.#database.close();
   }
 
   /** Writes to a task that has not ended, if nobody else has claimed it. */
   async #written(claim: AnyClaim | TaskClaim, write: () => void): Promise<TaskWritten> {
-    const became = this.#transaction(() => {
+    const became = this.#database.transaction(() => {
       const row = this.#row(claim.taskId);
       if (row?.state !== 'open') return 'ended';
       if ('fence' in claim && claim.fence !== row.fence) return 'fenced';
       write();
       return 'written';
     });
-    await this.#onDisk();
+    await this.#database.onDisk();
     return became;
   }
 
   #row(taskId: string): TaskRow | undefined {
-    return this.#get('read', taskId, this.#now()) as TaskRow | undefined;
+    return this.#database.get('read', taskId, this.#now()) as TaskRow | undefined;
   }
 
   #foundOf(row: TaskRow, living: readonly string[]): FoundTask {
@@ -412,82 +329,23 @@ class SqliteTaskStore implements TaskStore {
   #recordOf({ id, expires_at: expiresAt, due_at: dueAt, ...row }: TaskRow): TaskRecord {
     const { server, owner, fence, claims, state, text } = row;
     const until = (at: number) => Math.max(0, at - this.#now());
-    const steps = (this.#all('steps', id) as readonly TaskStep[]).map((step) => ({ ...step }));
+    const steps = (this.#database.all('steps', id) as readonly TaskStep[]).map((step) => ({
+      ...step,
+    }));
     const record = { taskId: id, server, owner, fence, claims, state, text, steps };
     const isParked = owner === '' && dueAt !== null;
     return { ...record, ttlMs: until(expiresAt), ...(isParked ? { dueInMs: until(dueAt) } : {}) };
   }
 
   #nextChange(): number {
-    return (this.#get('count') as { readonly last: number }).last;
+    return (this.#database.get('count') as { readonly last: number }).last;
   }
 
   /** The owners whose leases last. */
   #living(): readonly string[] {
-    const leases = this.#all('leases', this.#now()) as readonly { readonly owner: string }[];
-    return leases.map(({ owner }) => owner).filter((owner) => this.#lives(owner));
-  }
-
-  // The locks.
-
-  #lockOf(owner: string): string {
-    return join(this.#owners, `${owner}.db`);
-  }
-
-  #holdLock(owner: string): void {
-    if (this.#locks.has(owner)) return;
-    const lock = this.#open(this.#lockOf(owner), busyTimeoutMs);
-    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
-    this.#locks.set(owner, lock);
-  }
-
-  /** Whether the process of an owner holds its lock. */
-  #lives(owner: string): boolean {
-    if (this.#locks.has(owner)) return true;
-    const lock = this.#open(this.#lockOf(owner), 0);
-    try {
-      lock.exec('BEGIN EXCLUSIVE; ROLLBACK');
-    } catch {
-      return true;
-    } finally {
-      lock.close();
-    }
-    return false;
-  }
-
-  #removeLock(owner: string): Promise<void> {
-    return rm(this.#lockOf(owner), { force: true });
-  }
-
-  // The statements.
-
-  #transaction<T>(act: () => T): T {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
-      const result = act();
-      this.#database.exec('COMMIT');
-      return result;
-    } catch (error) {
-      this.#database.exec('ROLLBACK');
-      throw error;
-    }
-  }
-
-  #statement(name: keyof typeof statements): Statement {
-    const known = this.#compiled.get(name) ?? this.#database.prepare(statements[name]);
-    this.#compiled.set(name, known);
-    return known;
-  }
-
-  #run(name: keyof typeof statements, ...values: readonly Column[]): void {
-    this.#statement(name).run(...values);
-  }
-
-  #get(name: keyof typeof statements, ...values: readonly Column[]): unknown {
-    return this.#statement(name).get(...values);
-  }
-
-  #all(name: keyof typeof statements, ...values: readonly Column[]): readonly unknown[] {
-    return this.#statement(name).all(...values);
+    const leases = this.#database.all('leases', this.#now()) as readonly {
+      readonly owner: string;
+    }[];
+    return leases.map(({ owner }) => owner).filter((owner) => this.#locks.isHeld(owner));
   }
 }
