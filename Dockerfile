@@ -1,5 +1,5 @@
 # The workspace server in an image: docker run -i --rm --mount type=bind,src="$PWD",dst=/project,readonly IMAGE
-# docs/releasing.md says how it is built and published. test/release/packed.test.ts runs its steps without Docker.
+# docs/maintaining/releasing.md says how it is built and published. test/release/packed.test.ts runs its steps without Docker.
 
 FROM node:24-slim AS packed
 WORKDIR /src

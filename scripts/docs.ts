@@ -1,9 +1,9 @@
 /** Writes what the docs take from the code: `npm run docs`. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { chartFiles, generatedPages, withGenerated } from './generated-docs.ts';
 
 for (const page of generatedPages) {
-  writeFileSync(page, withGenerated(readFileSync(page, 'utf8')));
+  writeFileSync(page, withGenerated(page));
 }
 
 for (const { file, text } of chartFiles()) {

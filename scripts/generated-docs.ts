@@ -29,11 +29,12 @@ const { version } = JSON.parse(
 /** The charts that pages show: those of the runtime, and that of an example. */
 const shownCharts = { ...charts, booking: bookingMachine };
 
-const parts: { readonly [name: string]: () => string } = {
+/** The generated parts, by name. A part with a picture depends on the folder of its page. */
+const parts: { readonly [name: string]: (page: URL) => string } = {
   ...Object.fromEntries(
     Object.keys(shownCharts).map((name) => [
       `${name} chart`,
-      () => `![The machine of ${name}](charts/${name}.svg)`,
+      (page: URL) => `![The machine of ${name}](${toRoot(page)}docs/charts/${name}.svg)`,
     ]),
   ),
   options: () => optionsTable(options).trim(),
@@ -65,12 +66,15 @@ const parts: { readonly [name: string]: () => string } = {
 
 const repository = new URL('../', import.meta.url);
 
-const read = (path: string): string => readFileSync(new URL(path, repository), 'utf8');
+const read = (path: string | URL): string => readFileSync(new URL(path, repository), 'utf8');
 
 /** The pages with generated parts. */
 export const generatedPages: readonly URL[] = [
   'README.md',
-  ...readdirSync(new URL('docs', repository)).map((name) => `docs/${name}`),
+  ...['docs', 'docs/maintaining'].flatMap((folder) =>
+    readdirSync(new URL(folder, repository)).map((name) => `${folder}/${name}`),
+  ),
+  ...readdirSync(new URL('packages', repository)).map((name) => `packages/${name}/README.md`),
 ]
   .filter((path) => path.endsWith('.md') && read(path).includes('<!-- generated: '))
   .map((path) => new URL(path, repository));
@@ -134,12 +138,18 @@ export function chartFiles(): readonly { readonly file: URL; readonly text: stri
   }));
 }
 
+/** The way from a page to the root of the repository: `../`. */
+function toRoot(page: URL): string {
+  const path = page.pathname.slice(repository.pathname.length);
+  return '../'.repeat(path.split('/').length - 1);
+}
+
 /** A page with its generated parts as the code makes them today. */
-export function withGenerated(page: string): string {
-  return page.replace(
+export function withGenerated(page: URL): string {
+  return read(page).replace(
     /<!-- generated: (.*?) -->[^]*?<!-- end -->/g,
     (_, name: string) =>
-      `<!-- generated: ${name} -->\n\n${parts[name]?.() ?? exampleOf(name)}\n\n<!-- end -->`,
+      `<!-- generated: ${name} -->\n\n${parts[name]?.(page) ?? exampleOf(name)}\n\n<!-- end -->`,
   );
 }
 

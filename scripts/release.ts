@@ -1,5 +1,5 @@
 /**
- * `npm run release -- STEP [ARGUMENTS]`: the steps of a release, in their order. docs/releasing.md says what comes before and between them.
+ * `npm run release -- STEP [ARGUMENTS]`: the steps of a release, in their order. docs/maintaining/releasing.md says what comes before and between them.
  * A step loads its own modules: `node scripts/release.ts try packed` runs under Node 24 without any package.
  */
 

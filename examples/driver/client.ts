@@ -1,6 +1,6 @@
 /**
  * A driver: carries out commands that come as JSON lines on stdin with the client of mcp-actors, and
- * tells what happens as JSON lines on stdout. docs/driver.md is its contract.
+ * tells what happens as JSON lines on stdout. docs/maintaining/driver.md is its contract.
  *
  *     npx tsx examples/driver/client.ts
  */

@@ -1,6 +1,6 @@
 /**
  * `npm run lab -- soak --bridge`: the built `mcp-actors bridge` with a server that keeps a journal, killed, stopped or left at any
- * moment. After each round nothing of it may be left, and nothing may have arrived twice. See docs/soaking.md.
+ * moment. After each round nothing of it may be left, and nothing may have arrived twice. See docs/maintaining/soaking.md.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

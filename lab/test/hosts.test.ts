@@ -57,7 +57,7 @@ test('each check has a line, what cannot be tried too, and a check that throws h
   ]);
 });
 
-test.each(['README.md', 'docs/platforms.md'])('%s names the runtimes that are tried', (page) => {
+test.each(['README.md', 'docs/maintaining/platforms.md'])('%s names the runtimes that are tried', (page) => {
   const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8');
   const names = runtimes.map(({ name }) => name);
   const majors = names.flatMap((name) => /^Node (\d+)/.exec(name)?.[1] ?? []);

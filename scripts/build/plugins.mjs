@@ -1,4 +1,4 @@
-/** Plug-ins of the build. Each makes a start cheaper: docs/decisions/27-what-is-published.md has the figures. */
+/** Plug-ins of the build. Each makes a start cheaper: docs/maintaining/decisions/27-what-is-published.md has the figures. */
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve as absolute, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -13,7 +13,7 @@ export const versionPlaces = [
   'README.md',
   'docs/checking.md',
   'docs/diagnosing.md',
-  'docs/driver.md',
+  'docs/maintaining/driver.md',
   'packages/cli/src/init.ts',
   'packages/client/src/connection/connection-setup.ts',
 ] as const;

@@ -1,6 +1,6 @@
 /**
  * One total function from a parsed JSON value to a frame. Hand-written: a schema library would cost
- * many times the rest of a ping (see docs/decisions/02-control-plane-and-data-plane.md).
+ * many times the rest of a ping (see docs/maintaining/decisions/02-control-plane-and-data-plane.md).
  *
  * @see JSON-RPC 2.0, sections 4 to 6
  * @see MCP 2025-11-25, basic, "Messages"

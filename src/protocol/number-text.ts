@@ -5,7 +5,7 @@
  * Parsed values are ordinary: the text is beside them, and the codec writes it in their place. Only a
  * message with such a number costs more than a look at its values.
  *
- * @see docs/decisions/19-nothing-is-sent-twice.md
+ * @see docs/maintaining/decisions/19-nothing-is-sent-twice.md
  */
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';

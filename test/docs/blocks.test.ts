@@ -110,7 +110,7 @@ describe('the links of', () => {
 });
 
 describe('the decisions', () => {
-  const folder = join(repository, 'docs/decisions');
+  const folder = join(repository, 'docs/maintaining/decisions');
   const records = readdirSync(folder).filter((name) => name !== 'README.md');
 
   test('that sources name exist', () => {
@@ -119,7 +119,7 @@ describe('the decisions', () => {
         .filter((name) => /\.(?:ts|tsx|mjs|yml)$/.test(name) && !/node_modules|dist\//.test(name))
         .flatMap((name) => {
           const text = readFileSync(join(repository, top, name), 'utf8');
-          return [...text.matchAll(/docs\/decisions\/([\w-]+(?:\.md)?)/g)].map(([, to = '']) => to);
+          return [...text.matchAll(/docs\/maintaining\/decisions\/([\w-]+(?:\.md)?)/g)].map(([, to = '']) => to);
         }),
     );
     expect(named.length).toBeGreaterThan(10);
@@ -157,7 +157,7 @@ test('the README links at most sixteen pages, and the list of all', () => {
   expect(docs.size).toBeLessThanOrEqual(16);
   const listed = new Set(linksOf('docs/README.md').map((link) => join('docs', link)));
   const pagesOfDocs = pages.filter(
-    (page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/README.md',
+    (page) => /^docs\/(maintaining\/)?[^/]+\.md$/.test(page) && page !== 'docs/README.md',
   );
   expect(pagesOfDocs.filter((page) => !listed.has(page))).toEqual([]);
 });
@@ -196,7 +196,7 @@ test('docs/workspace.md has a table of the server’s tools', () => {
 
 /** Pages that speak of the options of other programs too. */
 const ofOthers =
-  /^(docs\/(performance|rough-edges|decisions\/26-bounded-matching)\.md|packages\/workspace-server\/README\.md)$/;
+  /^(docs\/(performance|maintaining\/(rough-edges|decisions\/26-bounded-matching))\.md|packages\/workspace-server\/README\.md)$/;
 
 /** A page whose tables have the options of other programs on the left, and ours on the right. */
 const compared = 'docs/coming-from-bridges.md';

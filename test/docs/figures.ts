@@ -218,7 +218,7 @@ export const citations: {
     '5 s': [rootsTimeout],
     'ten times': [['src/server/context/call-progress.ts', 'intervalMs = 100']],
   },
-  'docs/driver.md': {
+  'docs/maintaining/driver.md': {
     '16 MiB': [longestLine],
     'timeoutMs 60000': [['examples/driver/translation.ts', 'requestMs = 60_000']],
   },
@@ -417,7 +417,7 @@ export const citations: {
   'docs/opentelemetry.md': {
     '256 characters': [['packages/opentelemetry/src/subject.ts', 'value.slice(0, 256)']],
   },
-  'docs/platforms.md': {
+  'docs/maintaining/platforms.md': {
     'three seconds': [['packages/cli/src/doctor/process-table.ts', 'settledAfterSeconds = 3']],
   },
   'docs/recording.md': {
@@ -445,7 +445,7 @@ export const citations: {
     '100 values': [['src/server/features/completion.ts', 'maxValues = 100']],
     'twenty times': [['src/server/features/list-changed.observable.ts', 'longestQuietTimes = 20']],
   },
-  'docs/soaking.md': {
+  'docs/maintaining/soaking.md': {
     '2 min': [['lab/soak/bridge.ts', 'patienceMs = 120_000']],
     '500 rounds': [['.ci/nightly', '--bridge --rounds 500']],
     'ten minutes': [['.ci/nightly', '--minutes 10']],

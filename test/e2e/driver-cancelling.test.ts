@@ -1,4 +1,4 @@
-/** `cancel`, for every command that takes time (docs/driver.md). */
+/** `cancel`, for every command that takes time (docs/maintaining/driver.md). */
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { small } from './driver-commands.ts';

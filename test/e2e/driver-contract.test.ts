@@ -1,4 +1,4 @@
-/** What a driver promises of every command, whatever comes (docs/driver.md). */
+/** What a driver promises of every command, whatever comes (docs/maintaining/driver.md). */
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { call, connect, small, textOf } from './driver-commands.ts';

@@ -1,4 +1,4 @@
-/** Every option and event of the driver's contract (docs/driver.md) that the driver's own tests leave out. */
+/** Every option and event of the driver's contract (docs/maintaining/driver.md) that the driver's own tests leave out. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
  * What tests need that a system does not have. Each of them is skipped there, with the reason, and counted.
- * `npm test` on that system says how many; docs/platforms.md says what has been tried where.
+ * `npm test` on that system says how many; docs/maintaining/platforms.md says what has been tried where.
  */
 
 export interface Lack {

@@ -2,7 +2,7 @@
  * A bridge: a session towards the host, a connection towards the server, and one correlation between
  * them. It is a server as `createMcpServer` makes one, whose upstream is a connection.
  *
- * @see docs/decisions/22-the-bridge.md
+ * @see docs/maintaining/decisions/22-the-bridge.md
  */
 import type { ConnectOptions } from '../../client/src/connect-options.ts';
 import type { ServerEntry } from '../../client/src/connection/options.ts';

@@ -2,7 +2,7 @@
  * The policies of a server's tools: which are offered, how often each principal may call them, and
  * before which calls a person is asked. Every list and every call of the server passes here.
  *
- * @see docs/decisions/24-locks-and-policies.md
+ * @see docs/maintaining/decisions/24-locks-and-policies.md
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { Report } from '../../../src/actors/facts.ts';

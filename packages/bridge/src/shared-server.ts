@@ -5,7 +5,7 @@
  * it: the answers to its requests, their progress, the changes of what it watches. The server is told of
  * no client in particular: its questions are refused, and its log messages are dropped.
  *
- * @see docs/decisions/23-many-servers-one-bridge.md
+ * @see docs/maintaining/decisions/23-many-servers-one-bridge.md
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import { connect } from '../../client/src/connect.ts';

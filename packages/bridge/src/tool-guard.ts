@@ -2,7 +2,7 @@
  * What was allowed stays what it is: a client is offered the tools of a server that are in a lock and
  * have not changed. Every list and every call of the server passes here.
  *
- * @see docs/decisions/24-locks-and-policies.md
+ * @see docs/maintaining/decisions/24-locks-and-policies.md
  */
 import type { Report } from '../../../src/actors/facts.ts';
 import type { ServerEntry } from '../../client/src/connection/options.ts';

@@ -5,7 +5,7 @@ import type { HttpDispatcher } from 'mcp-actors/client';
  * An agent, which is loaded with the first request. Undefined if Node is to read the environment's
  * proxies, which only its `fetch` does, and if the runtime is not Node.
  *
- * @see docs/decisions/19-nothing-is-sent-twice.md
+ * @see docs/maintaining/decisions/19-nothing-is-sent-twice.md
  */
 export function requestAgent(): HttpDispatcher | undefined {
   const { env, execArgv, versions } = process;

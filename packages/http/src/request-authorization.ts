@@ -2,7 +2,7 @@
  * Who may use an endpoint: tokens are checked before anything of a request's body is read, and scopes
  * before a message reaches its session.
  *
- * @see MCP 2025-11-25, basic/authorization; docs/decisions/18-scopes-are-checked-first.md
+ * @see MCP 2025-11-25, basic/authorization; docs/maintaining/decisions/18-scopes-are-checked-first.md
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { MemoryBudget } from '../../../src/actors/room.ts';

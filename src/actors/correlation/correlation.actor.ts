@@ -57,7 +57,7 @@ const opened: Gate = { state: 'open' };
  * A server's are `s-<n>-<uuid>`: counted, with a random end that is the session's. A host's are
  * integers, counted over all channels of its connection: what every widespread client sends, and
  * what weak servers are made for. An id is read back to its number, so that nothing needs to be kept
- * by its text (docs/decisions/05-one-core-two-sides.md).
+ * by its text (docs/maintaining/decisions/05-one-core-two-sides.md).
  */
 export class RequestIds {
   readonly #form: 'integers' | (() => string);

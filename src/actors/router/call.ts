@@ -1,7 +1,7 @@
 /**
  * A request from the peer whose handler runs: a record that the router keeps, with its own cancellation. It is
  * not an XState actor, because a promise and a record cost a third of one
- * (docs/decisions/02-control-plane-and-data-plane.md).
+ * (docs/maintaining/decisions/02-control-plane-and-data-plane.md).
  */
 import type { Recipient, Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session-context.ts';

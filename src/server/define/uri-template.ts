@@ -3,7 +3,7 @@
  * URI.
  *
  * A library parses the templates. The matching is ours, because existing libraries misread query
- * parameters or take exponential time (docs/decisions/26-bounded-matching.md). The time of
+ * parameters or take exponential time (docs/maintaining/decisions/26-bounded-matching.md). The time of
  * this one is bounded by the length of the template times the length of the URI.
  *
  * @see RFC 6570, "URI Template"

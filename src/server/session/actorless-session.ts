@@ -5,7 +5,7 @@
  * its output goes straight to the transport. Whatever needs another actor makes all of them, and the
  * router goes on as one of them, with the calls that are in flight.
  *
- * @see docs/decisions/04-http-sessions-start-late.md
+ * @see docs/maintaining/decisions/04-http-sessions-start-late.md
  */
 import type { Traffic } from '../../actors/traffic.ts';
 import { Router } from '../../actors/router/router.actor.ts';

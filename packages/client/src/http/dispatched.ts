@@ -1,7 +1,7 @@
 /**
  * Sends requests through an undici dispatcher, without `fetch`. The web streams, header objects and
  * browser checks of `fetch` cost several times as much as the request itself
- * (docs/decisions/19-nothing-is-sent-twice.md).
+ * (docs/maintaining/decisions/19-nothing-is-sent-twice.md).
  */
 import { quoted } from '../../../../src/protocol/printable.ts';
 import type { BodyPiece, BodyReader, HttpRequest, HttpResponse, SendRequest } from './response.ts';

@@ -2,7 +2,7 @@
  * A session whose client has said `initialize` and nothing else yet. It is answered without a session
  * actor: many clients that have greeted a server over HTTP never come back, and nobody says goodbye.
  *
- * @see MCP 2025-11-25, basic/lifecycle, "Initialization"; docs/decisions/04-http-sessions-start-late.md
+ * @see MCP 2025-11-25, basic/lifecycle, "Initialization"; docs/maintaining/decisions/04-http-sessions-start-late.md
  */
 import { acceptedInitialize } from '../../../../src/protocol/initialize-answers.ts';
 import { encodeFrame } from '../../../../src/protocol/codec.ts';

@@ -4,7 +4,7 @@
  * take it for dead. A lease that was over never comes back; the node joins anew under another name.
  *
  * It has no context and does nothing by itself: see {@link pureChart}. The test of the protocol
- * explores it together with what the directory does (docs/decisions/17-one-session-one-owner.md).
+ * explores it together with what the directory does (docs/maintaining/decisions/17-one-session-one-owner.md).
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';

@@ -3,7 +3,7 @@
  * lasts, it serves their requests without asking. What their clients change is written down before it is
  * acknowledged, so that another node can bring a session back.
  *
- * @see docs/decisions/17-one-session-one-owner.md
+ * @see docs/maintaining/decisions/17-one-session-one-owner.md
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { ownershipChart } from './ownership.machine.ts';

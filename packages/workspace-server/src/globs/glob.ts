@@ -4,7 +4,7 @@
  * matches at any depth; a name without wildcards also matches what is below it.
  *
  * Matching a path costs its length times the length of the globs, and never more
- * (docs/decisions/26-bounded-matching.md).
+ * (docs/maintaining/decisions/26-bounded-matching.md).
  */
 import { quoted } from 'mcp-actors/internal';
 import { ToolError } from 'mcp-actors';
