@@ -3,7 +3,7 @@
  * files over stdio, with the official client, on the sources of a package of our dependencies:
  * their versions are pinned, so the figures are the same everywhere, but for the length of a
  * temporary path. With `--write` the tables go
- * into docs/workspace.md.
+ * into packages/workspace-server/README.md.
  *
  * The reference server is fetched for the occasion and is no dependency.
  */
@@ -16,7 +16,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 const reference = '@modelcontextprotocol/server-filesystem@2026.8.31';
-const page = new URL('../docs/workspace.md', import.meta.url);
+const page = new URL('../packages/workspace-server/README.md', import.meta.url);
 const repository = fileURLToPath(new URL('..', import.meta.url));
 
 interface Size {
@@ -212,7 +212,7 @@ async function write(tables: { readonly [name: string]: string }): Promise<void>
   let text = await readFile(page, 'utf8');
   for (const [name, table] of Object.entries(tables)) {
     const mark = new RegExp(`(<!-- measured: ${name} -->)[^]*?(<!-- end -->)`);
-    if (!mark.test(text)) throw new Error(`docs/workspace.md has no place for ${name}`);
+    if (!mark.test(text)) throw new Error(`packages/workspace-server/README.md has no place for ${name}`);
     text = text.replace(mark, (_, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
   }
   await writeFile(page, text);

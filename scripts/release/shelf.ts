@@ -54,7 +54,7 @@ export function registryEntry({ address, version, packageName, description }: Fa
       ? {}
       : {
           repository: { url: address.url, source: 'github', subfolder: serverFolder },
-          websiteUrl: pageOf(address, 'docs/workspace.md'),
+          websiteUrl: pageOf(address, 'packages/workspace-server/README.md'),
         }),
     packages: [
       {
@@ -142,7 +142,7 @@ export function bundleManifest(facts: Facts): object {
       : {
           repository: { type: 'git', url: address.url },
           homepage: address.url,
-          documentation: pageOf(address, 'docs/workspace.md'),
+          documentation: pageOf(address, 'packages/workspace-server/README.md'),
           support: `${address.url}/issues`,
         }),
     server: {

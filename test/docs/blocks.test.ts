@@ -186,10 +186,10 @@ test('the page on the architecture names nothing that the sources do not have', 
   expect(lost.filter((name) => !isPath(name))).toEqual([]);
 });
 
-test('docs/workspace.md has a table of the server’s tools', () => {
+test('packages/workspace-server/README.md has a table of the server’s tools', () => {
   const { tools } = workspaceServer({ cwd: '/', home: '/nobody', version: '1' }).definition;
   const names = (tools ?? []).map(({ name }) => name);
-  const page = readFileSync(join(repository, 'docs/workspace.md'), 'utf8');
+  const page = readFileSync(join(repository, 'packages/workspace-server/README.md'), 'utf8');
   const rows = page.matchAll(/^\| `([a-z]+_[a-z]+)` /gm);
   expect(new Set([...rows].map(([, name]) => name))).toEqual(new Set(names));
 });
@@ -199,7 +199,7 @@ const ofOthers =
   /^(docs\/(performance|maintaining\/(rough-edges|decisions\/26-bounded-matching))\.md|packages\/workspace-server\/README\.md)$/;
 
 /** A page whose tables have the options of other programs on the left, and ours on the right. */
-const compared = 'docs/coming-from-bridges.md';
+const compared = 'docs/coming-from.md';
 const ownColumn = () =>
   readFileSync(join(repository, compared), 'utf8')
     .split('\n')

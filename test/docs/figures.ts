@@ -156,8 +156,8 @@ export const citations: {
     '64 characters': [mergedName],
     '4,000 characters': [instructions],
   },
-  'docs/checking.md': { 'five seconds': [['packages/cli/src/check.ts', 'default: 5_000']] },
-  'docs/call-and-shell.md': {
+  'packages/checker/README.md': { 'five seconds': [['packages/cli/src/check.ts', 'default: 5_000']] },
+  'packages/cli/README.md': {
     '3 s': [['packages/cli/src/client/find-tool.ts', 'listingMs = 3000']],
   },
   'docs/client.md': {
@@ -300,7 +300,7 @@ export const citations: {
       ['packages/serve/src/served-connection-limits.ts', 'maxConnections: 16_384'],
     ],
   },
-  'docs/inspecting.md': {
+  'packages/inspector/README.md': {
     '2,000 rows': [['packages/inspector/src/page/model.ts', 'maxRows = 2000']],
     '500 characters': [['packages/diagnostics/src/redaction.ts', 'maxString = 500']],
     '400 values': [['packages/inspector/src/frame-reading.ts', 'maxValues = 400']],
@@ -409,7 +409,7 @@ export const citations: {
     '350 ms': [[processEnd, 'graceMs = 350']],
   },
   'docs/machine-tools.md': { '10 minutes': [suspended] },
-  'docs/openapi.md': {
+  'packages/openapi/README.md': {
     '64 characters': [['packages/openapi/src/tool-texts.ts', 'maxName = 64']],
     '1,000 files': [[openApiDocument, 'maxParts = 1000']],
     ...Object.fromEntries(Object.entries(openApiFigures).map(([figure, at]) => [figure, [at]])),
@@ -423,9 +423,9 @@ export const citations: {
   'docs/recording.md': {
     '256 sessions': [['packages/recording/src/recording-file.ts', 'maxOpen = 256']],
   },
-  'docs/redaction.md': { 'six characters': [shortestGiven] },
-  'docs/roots-for-hosts.md': { '5 s': [rootsTimeout] },
+  'docs/diagnosing.md': { 'six characters': [shortestGiven] },
   'docs/roots.md': {
+    '5 s': [rootsTimeout],
     '2 s': [entryTime],
     '10 s': [listTime],
     '1 MiB': [['packages/roots/src/open-inside.ts', 'defaultMaxBytes = 1024 * 1024']],
@@ -453,7 +453,7 @@ export const citations: {
     'ten seconds': [['lab/soak/client.ts', "this.#server.kill('SIGKILL'), 10_000)"]],
   },
   'docs/testing.md': { '200 times': [['packages/testing/src/client-eras.ts', 'maxRounds = 200']] },
-  'docs/workspace.md': {
+  'packages/workspace-server/README.md': {
     '2 s': [entryTime],
     '10 s': [listTime],
     '5 s': [rootsTimeout, ['packages/roots/src/disk/disk.ts', 'timeoutMs = 5000']],

@@ -68,7 +68,7 @@ exec "$NODE" "$REPOSITORY/packages/cli/dist/cli.js" "$@"`;
 export const scenes: { readonly [page: string]: () => Promise<Scene> } = {
   'README.md': async () => ({ inRepository: true }),
   'docs/examples.md': async () => ({ inRepository: true }),
-  'docs/checking.md': async () => ({
+  'packages/checker/README.md': async () => ({
     files: {
       'package.json': '{"type":"module"}',
       'server.js': checkedServer,
@@ -92,7 +92,7 @@ export const scenes: { readonly [page: string]: () => Promise<Scene> } = {
   'docs/errors.md': async () => ({
     files: { 'package.json': '{"type":"module"}', 'query.js': failingServer },
   }),
-  'docs/inspecting.md': async () => ({ words: { '7300': String(await freePort()) } }),
+  'packages/inspector/README.md': async () => ({ words: { '7300': String(await freePort()) } }),
   'docs/recording.md': async () => ({
     files: { 'changed/bug.jsonl': changedRecording() },
     after: {

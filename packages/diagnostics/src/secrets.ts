@@ -1,6 +1,6 @@
 /**
  * Finds secrets in a text by their form. The two tables are the whole promise:
- * `docs/redaction.md` is generated from them.
+ * `docs/diagnosing.md` is generated from them.
  *
  * The time is linear in the text's length, whatever the text: patterns repeat single characters
  * only, and no match starts inside what an earlier start has read.
