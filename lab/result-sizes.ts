@@ -212,7 +212,8 @@ async function write(tables: { readonly [name: string]: string }): Promise<void>
   let text = await readFile(page, 'utf8');
   for (const [name, table] of Object.entries(tables)) {
     const mark = new RegExp(`(<!-- measured: ${name} -->)[^]*?(<!-- end -->)`);
-    if (!mark.test(text)) throw new Error(`packages/workspace-server/README.md has no place for ${name}`);
+    if (!mark.test(text))
+      throw new Error(`packages/workspace-server/README.md has no place for ${name}`);
     text = text.replace(mark, (_, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
   }
   await writeFile(page, text);

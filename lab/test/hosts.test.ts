@@ -57,13 +57,16 @@ test('each check has a line, what cannot be tried too, and a check that throws h
   ]);
 });
 
-test.each(['README.md', 'docs/maintaining/platforms.md'])('%s names the runtimes that are tried', (page) => {
-  const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8');
-  const names = runtimes.map(({ name }) => name);
-  const majors = names.flatMap((name) => /^Node (\d+)/.exec(name)?.[1] ?? []);
-  const others = names.flatMap((name) => /^(?:Bun|Deno) \d+\.\d+/.exec(name)?.[0] ?? []);
-  expect(majors.length + others.length).toBe(runtimes.length);
-  expect(text.replaceAll(/\s+/g, ' ')).toContain(
-    `Node ${majors.slice(0, -1).join(', ')} and ${majors.at(-1)}, ${others.join(' and ')}`,
-  );
-});
+test.each(['README.md', 'docs/maintaining/platforms.md'])(
+  '%s names the runtimes that are tried',
+  (page) => {
+    const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8');
+    const names = runtimes.map(({ name }) => name);
+    const majors = names.flatMap((name) => /^Node (\d+)/.exec(name)?.[1] ?? []);
+    const others = names.flatMap((name) => /^(?:Bun|Deno) \d+\.\d+/.exec(name)?.[0] ?? []);
+    expect(majors.length + others.length).toBe(runtimes.length);
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+      `Node ${majors.slice(0, -1).join(', ')} and ${majors.at(-1)}, ${others.join(' and ')}`,
+    );
+  },
+);

@@ -119,7 +119,9 @@ describe('the decisions', () => {
         .filter((name) => /\.(?:ts|tsx|mjs|yml)$/.test(name) && !/node_modules|dist\//.test(name))
         .flatMap((name) => {
           const text = readFileSync(join(repository, top, name), 'utf8');
-          return [...text.matchAll(/docs\/maintaining\/decisions\/([\w-]+(?:\.md)?)/g)].map(([, to = '']) => to);
+          return [...text.matchAll(/docs\/maintaining\/decisions\/([\w-]+(?:\.md)?)/g)].map(
+            ([, to = '']) => to,
+          );
         }),
     );
     expect(named.length).toBeGreaterThan(10);

@@ -156,7 +156,9 @@ export const citations: {
     '64 characters': [mergedName],
     '4,000 characters': [instructions],
   },
-  'packages/checker/README.md': { 'five seconds': [['packages/cli/src/check.ts', 'default: 5_000']] },
+  'packages/checker/README.md': {
+    'five seconds': [['packages/cli/src/check.ts', 'default: 5_000']],
+  },
   'packages/cli/README.md': {
     '3 s': [['packages/cli/src/client/find-tool.ts', 'listingMs = 3000']],
   },

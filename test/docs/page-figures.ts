@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { pages, repository } from './pages.ts';
 
 /** Records of what was seen or measured on a day, which no code backs. */
-const records = new Set(['docs/maintaining/rough-edges.md',
+const records = new Set([
+  'docs/maintaining/rough-edges.md',
   'docs/maintaining/package-notes.md',
   'docs/performance.md',
 ]);
