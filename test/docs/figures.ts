@@ -208,6 +208,7 @@ export const citations: {
     '100 pages': [[lists, 'maxListPages: 100']],
     '10,000 entries': [[lists, 'maxListEntries: 10_000']],
     '16 rounds': [[host, 'maxRounds: 16']],
+    '64 characters': [mergedName],
     'maxStarting 8': [['packages/client/src/hosts/manager.ts', 'defaultMaxStarting = 8']],
   },
   'docs/context.md': {
@@ -253,6 +254,9 @@ export const citations: {
     '200 ms': [[supervisor, 'factor: 2']],
     '64 MiB': [['packages/serve/src/supervisor/supervise.ts', 'maxLineBytes = 64 * 1024 ** 2']],
   },
+  'docs/maintaining/node-faults.md': {
+    '10 s': [['packages/nodes/src/redis-stores.ts', 'leaseMs: 10_000']],
+  },
   'docs/eras.md': {
     'maxSuspendedCalls 1,024': [[session, 'maxSuspendedCalls: 1024']],
     'maxRounds 100': [[session, 'maxRounds: 100']],
@@ -296,8 +300,6 @@ export const citations: {
       [http, 'unreadTimeoutMs: 30 * second'],
       ['packages/http/src/nodes/forwarding.ts', 'maxSignatureAgeMs = 30_000'],
     ],
-    'three times': [['packages/http/src/node/node-handler.ts', 'limits.unreadTimeoutMs / 3']],
-    '16 MiB': [['packages/http/src/node/retransmissions.ts', 'maxTableBytes = 16 * 1024 ** 2']],
     'maxConnections 16384': [
       ['packages/serve/src/served-connection-limits.ts', 'maxConnections: 16_384'],
     ],

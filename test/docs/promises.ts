@@ -1,6 +1,6 @@
 /** What pages of `docs` promise, and the tests that they name for it. The names are held to those of a run. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path/posix';
 import type { RunModule } from '../requirements/citations.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -21,7 +21,7 @@ export const securityPage: PromisingPage = {
 };
 
 export const nodesPage: PromisingPage = {
-  page: 'docs/http.md',
+  page: 'docs/maintaining/node-faults.md',
   sections: 'What faults do',
   mayBeSkipped: true,
 };
@@ -58,7 +58,7 @@ function readTests(page: string, line: string): readonly NamedTest[] {
   // However its lines are broken.
   const text = line.replaceAll(/\s+/g, ' ');
   const [, file = '', link, titles = ''] = /^\[(.*?)\]\((.*?)\): (.*)$/.exec(text) ?? [];
-  if (link !== `../${file}`) throw new Error(`${page}: no test is named by "${line.trim()}"`);
+  if (link === undefined || join(dirname(page), link) !== file) throw new Error(`${page}: no test is named by "${line.trim()}"`);
   return [...titles.matchAll(/`([^`]+)`/g)].map(([, title = '']) => ({ file, title }));
 }
 
