@@ -58,7 +58,8 @@ function readTests(page: string, line: string): readonly NamedTest[] {
   // However its lines are broken.
   const text = line.replaceAll(/\s+/g, ' ');
   const [, file = '', link, titles = ''] = /^\[(.*?)\]\((.*?)\): (.*)$/.exec(text) ?? [];
-  if (link === undefined || join(dirname(page), link) !== file) throw new Error(`${page}: no test is named by "${line.trim()}"`);
+  if (link === undefined || join(dirname(page), link) !== file)
+    throw new Error(`${page}: no test is named by "${line.trim()}"`);
   return [...titles.matchAll(/`([^`]+)`/g)].map(([, title = '']) => ({ file, title }));
 }
 
