@@ -200,11 +200,11 @@ describe('a connection that has failed', () => {
   test('refuses at once what waits and what comes, with its reason', () => {
     const { send, close } = startHostCorrelation();
     const waiting = send('a');
-    close(new RuntimeError('SPAWN_FAILED', 'There is no command "servr"'));
+    close(new RuntimeError('SPAWN_FAILED', 'Command "servr" not found'));
     const later = send('b');
     for (const { outcomes } of [waiting, later]) {
       expect(outcomes).toMatchObject([
-        { ok: false, error: { code: 'SPAWN_FAILED', message: 'There is no command "servr"' } },
+        { ok: false, error: { code: 'SPAWN_FAILED', message: 'Command "servr" not found' } },
       ]);
     }
   });

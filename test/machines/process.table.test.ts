@@ -10,7 +10,7 @@ import {
   stopTimesWith,
 } from '../../packages/processes/src/process.machine.ts';
 import type {
-  ChildEvent,
+  ChildCommand,
   ChildInput,
   ProcessEvent,
   StopTimes,
@@ -196,7 +196,7 @@ describe('the process machine', () => {
 function run(times: Partial<StopTimes> = {}) {
   const told: string[] = [];
   const clock = new SimulatedClock();
-  const child = plainActor<ChildEvent, ChildInput>(() => ({
+  const child = plainActor<ChildCommand, ChildInput>(() => ({
     receive: ({ type }) => void told.push(`${clock.now()} ${type}`),
   }));
   const actor = createActor(processMachine.provide({ actors: { child } }), {
@@ -324,12 +324,12 @@ describe('the times of a stop', () => {
   });
 
   test.each([
-    [{ inputMs: -1 }, 'stop.inputMs must be 0 to 2147483647 milliseconds, this is -1'],
-    [{ killMs: Infinity }, 'stop.killMs must be 0 to 2147483647 milliseconds, this is Infinity'],
-    [{ drainMs: '1' as never }, 'stop.drainMs must be 0 to 2147483647 milliseconds, this is "1"'],
+    [{ inputMs: -1 }, 'stop.inputMs must be 0 to 2147483647 milliseconds, got -1'],
+    [{ killMs: Infinity }, 'stop.killMs must be 0 to 2147483647 milliseconds, got Infinity'],
+    [{ drainMs: '1' as never }, 'stop.drainMs must be 0 to 2147483647 milliseconds, got "1"'],
     [
       { wait: 1 } as never,
-      'There is no stop.wait; there are inputMs, terminateMs, killMs, drainMs',
+      'Unknown field stop.wait; known fields: inputMs, terminateMs, killMs, drainMs',
     ],
   ])('are refused if they are %j', (given, message) => {
     expect(() => stopTimesWith(given)).toThrow(new RangeError(message));

@@ -15,7 +15,7 @@ const indifferent: ReadonlySet<string> = new Set(['era', 'log-level', 'retry']);
  */
 export async function serverAhead(
   args: readonly string[],
-): Promise<startedAhead.StartedAhead | undefined> {
+): Promise<startedAhead.Prestarted | undefined> {
   const at = args.indexOf('--');
   const [command, ...rest] = args.slice(at + 1);
   if (at === -1 || command === undefined || existsSync(lockName)) return undefined;
@@ -28,5 +28,5 @@ export async function serverAhead(
   } catch {
     return undefined;
   }
-  return startedAhead.start({ command, args: rest });
+  return startedAhead.prestart({ command, args: rest });
 }

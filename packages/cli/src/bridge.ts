@@ -146,7 +146,7 @@ const serving = commandOf(
 
 export const command: Command = {
   run: async (args, script, ahead) => {
-    if (ahead) startedAhead.hold(ahead);
+    if (ahead) startedAhead.holdPrestarted(ahead);
     if (args[0] !== 'lock') return serving.run(args, script);
     const { command: lock } = await import('./bridge-lock.ts');
     return lock.run(args.slice(1), script);

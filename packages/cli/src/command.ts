@@ -15,7 +15,7 @@ export interface Command {
    * @returns the process's exit code
    * @throws {UsageError} the arguments are wrong; the process then ends with 2
    */
-  run(args: readonly string[], script: string, ahead?: startedAhead.StartedAhead): Promise<number>;
+  run(args: readonly string[], script: string, ahead?: startedAhead.Prestarted): Promise<number>;
 }
 
 /** The commands besides `serve`. */

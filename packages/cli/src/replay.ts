@@ -120,7 +120,7 @@ function liveOptions({ name, header }: Recording, directories: readonly string[]
   const recorded = launch['directories'] ?? [];
   if (!isTexts(recorded)) {
     throw new RecordingError(
-      `${name}:1: the header of the recording: "launch.directories" must be an array of strings, this is ${inspectValue(recorded)}`,
+      `${name}:1: the header of the recording: "launch.directories" must be an array of strings, got ${inspectValue(recorded)}`,
     );
   }
   const primaryRoot = launch['primaryRoot'];

@@ -187,7 +187,7 @@ test('a command that cannot be started is not tried again', async () => {
   const entry = { command: 'no-such-server' };
   await expect(connect(entry, { restart, report: () => {} })).rejects.toMatchObject({
     code: 'SPAWN_FAILED',
-    message: expect.stringContaining('There is no command "no-such-server" in PATH') as string,
+    message: expect.stringContaining('Command "no-such-server" not found in PATH') as string,
   });
   const connection = openConnection(entry, { restart, report: () => {} });
   open.push(connection);

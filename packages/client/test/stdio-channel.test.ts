@@ -65,7 +65,10 @@ describe('a channel to a process', () => {
     const { kind, owner } = open({ command: 'cat', env: { 'odd-name': '1' } });
     await owner.told('channel.opened');
     expect(owner.facts).toMatchObject([
-      { name: 'process.unwatched', message: expect.stringMatching(/^cat would outlive/) as string },
+      {
+        name: 'process.unwatched',
+        message: expect.stringMatching(/^cat will keep running/) as string,
+      },
     ]);
     owner.send('ping');
     await owner.frame();
@@ -97,7 +100,7 @@ describe('a channel to a process', () => {
     const { owner } = open({ command: 5 } as never);
     await owner.told('channel.lost');
     expect(owner.loss).toMatchObject({
-      error: { message: 'The command must be a string, this is 5' },
+      error: { message: 'command must be a string, got 5' },
     });
   });
 
@@ -228,8 +231,8 @@ describe('the kind of channel', () => {
 
   test.each([
     [{ stop: { inputMs: -5 } }, 'stop.inputMs must be'],
-    [{ inheritEnv: 'PATH' }, 'inheritEnv must be a boolean or names, this is "PATH"'],
-    [{ inheritEnv: [1] }, 'inheritEnv must be a boolean or names, this is an array'],
+    [{ inheritEnv: 'PATH' }, 'inheritEnv must be a boolean or an array of names, got "PATH"'],
+    [{ inheritEnv: [1] }, 'inheritEnv must be a boolean or an array of names, got an array'],
   ])('refuses %j', (options, message) => {
     expect(() => stdioChannel({ command: 'cat' }, options as StdioOptions)).toThrow(message);
   });

@@ -1,9 +1,9 @@
 /**
- * A child process and its group, as the actor at the port of the process machine: it does what the
- * machine says, and tells what becomes of them.
+ * The `child` actor of the process machine: starts a child process, signals its process group, and
+ * reports their ends.
  *
- * The end of a process is heard from `exit`. Node's `close` comes only once its pipes are closed, and a
- * process that it has started may hold them open for ever.
+ * It takes the end of a process from `exit`. Node emits `close` only after all pipes are closed,
+ * and a grandchild may hold them open forever.
  */
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
@@ -15,66 +15,66 @@ import { childChart } from './child.machine.ts';
 import type { ChildChange, ChildSnapshot } from './child.machine.ts';
 import { plainActor } from '../../../src/machines/port.ts';
 import type { Behaviour } from '../../../src/machines/port.ts';
-import type { ChildEvent, ChildInput, StopTimes } from './process.machine.ts';
+import type { ChildCommand, ChildInput, StopTimes } from './process.machine.ts';
 import { textOfError } from '../../../src/protocol/errors.ts';
-import { findCommand, spawnFailed } from './command.ts';
+import { resolveCommand, spawnFailed } from './command.ts';
 import type { ServerCommand } from './command.ts';
-import type { ChildTree, EndSignal, Platform, Unwatched } from './platform.ts';
+import type { ChildTree, KillSignal, Platform, UnwatchedReason } from './platform.ts';
 import { thisPlatform } from './platforms.ts';
-import { take } from './started-ahead.ts';
+import { takePrestarted } from './prestart.ts';
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
 import { inspectedAs, unobserved } from '../../../src/actors/transitions.ts';
 import { defaultStopTimes, processMachine } from './process.machine.ts';
 
-/** The names of the facts that launched processes report. */
+/** Names of the facts that processes report. */
 export type ProcessFactName =
-  /** A process is started without what would end it if its host is killed. */
+  /** A process runs without the watcher that kills it if its host is killed. */
   | 'process.unwatched'
-  /** Some of a process group was still there after SIGKILL and its time. */
+  /** Processes of the group were still alive when `killMs` had passed after SIGKILL. */
   | 'process.unkillable';
 
-/** The ends of a process's pipes that are ours. */
+/** Our ends of a process's pipes. */
 export interface ChildPipes {
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Node's own messages, if the scope has `hasChannel`. */
+  /** Source of Node's IPC messages, if the scope has `hasChannel`. */
   readonly channel: ChildProcess;
 }
 
-/** What one run of a process is given, as the scope of its machine. */
+/** Scope of a process machine: the command and the consumers of its streams. */
 export interface ChildScope {
   readonly command: ServerCommand;
-  /** Whether its group is to end if this process is killed. */
+  /** True if the process group must end when this process is killed. */
   readonly isWatched: boolean;
-  /** Whether it is a Node that is given a channel for messages; by default it is not. */
+  /** True if the child is Node and gets an IPC channel. Default: false. */
   readonly hasChannel?: true;
-  /** Gets all that it writes to its standard error, and hears that there will be no more. */
+  /** Consumer of the child's stderr; `end` is called after the last chunk. */
   readonly stderr: { push(chunk: Buffer): void; end(): void };
   readonly clock: Clock;
   readonly report: Report<ProcessFactName>;
-  /** The connection that the process is shown with. */
+  /** The connection under which the process is observed. */
   readonly observed?: ObservedScope;
-  /** By default the system that this process runs on. */
+  /** Default: the current platform. */
   readonly platform?: Platform;
   /**
-   * Called when it runs, before the machine is told. To miss no output, begin to read it now, and pause
-   * it only afterwards.
+   * Called when the child is running, before the machine receives `child.launched`. Start reading
+   * the output here, and pause only afterwards, to lose nothing.
    */
   launched(pipes: ChildPipes): void;
 }
 
-/** The longest wait between two looks at a group whose leader has ended, milliseconds. */
+/** Maximum interval between two checks whether the group is empty. */
 const longestLookMs = 100;
 
-/** The logic of a child process. */
-const childActor = plainActor<ChildEvent, ChildInput>(({ input }) => new Child(input));
+/** Logic of the `child` actor. */
+const childActor = plainActor<ChildCommand, ChildInput>(({ input }) => new Child(input));
 
-class Child implements Behaviour<ChildEvent> {
+class Child implements Behaviour<ChildCommand> {
   readonly #process: ChildInput['process'];
   readonly #scope: ChildScope;
   #state: ChildSnapshot = childChart.begun;
-  /** Undefined before it is started and once this actor was stopped. */
+  /** The running child; undefined before launch and after this actor stops. */
   #run: ChildTree | undefined = undefined;
 
   constructor({ process: machine, scope }: ChildInput) {
@@ -87,7 +87,7 @@ class Child implements Behaviour<ChildEvent> {
     return { state: this.#state.value, pid: this.#run?.child.pid };
   }
 
-  receive(event: ChildEvent): void {
+  receive(event: ChildCommand): void {
     const run = this.#run;
     if (!run) return;
     switch (event.type) {
@@ -103,7 +103,7 @@ class Child implements Behaviour<ChildEvent> {
     }
   }
 
-  /** Kills what still runs, because nothing else would end it. */
+  /** Kills the remaining processes, because nothing else would end them. */
   stop(): void {
     const run = this.#run;
     if (run) this.#signal(run, 'SIGKILL');
@@ -118,17 +118,17 @@ class Child implements Behaviour<ChildEvent> {
     this.#state = childChart.next(this.#state, { type });
   }
 
-  #signal(run: ChildTree, signal: EndSignal): void {
+  #signal(run: ChildTree, signal: KillSignal): void {
     if (this.#state.value !== 'emptied') run.signal(signal);
   }
 
   async #launch(): Promise<void> {
     const { command, isWatched, hasChannel = false, platform = thisPlatform } = this.#scope;
-    const ahead = isWatched && !hasChannel ? await take(command) : undefined;
+    const ahead = isWatched && !hasChannel ? await takePrestarted(command) : undefined;
     const launch =
-      ahead ?? (await platform.prepare(await findCommand(command), { isWatched, hasChannel }));
-    // Ended before it began.
-    if (this.#state.value !== 'looking') return;
+      ahead ?? (await platform.prepare(await resolveCommand(command), { isWatched, hasChannel }));
+    // The actor was stopped before the launch.
+    if (this.#state.value !== 'resolving') return;
     if (launch.unwatched) this.#reportUnwatched(launch.unwatched);
     const run = launch.start();
     if (run.child.pid !== undefined) return this.#started(run, run.child.pid);
@@ -136,13 +136,13 @@ class Child implements Behaviour<ChildEvent> {
   }
 
   #failed(error: unknown): void {
-    if (this.#state.value !== 'looking') return;
+    if (this.#state.value !== 'resolving') return;
     this.#move('child.abandoned');
     const isOurs = (error as { readonly code?: unknown } | undefined)?.code === 'SPAWN_FAILED';
-    const words = `${JSON.stringify(this.#scope.command.command)} could not be started`;
+    const message = `${JSON.stringify(this.#scope.command.command)} could not be started`;
     this.#process.send({
       type: 'child.failed',
-      error: isOurs ? error : spawnFailed(`${words}: ${textOfError(error)}`, error),
+      error: isOurs ? error : spawnFailed(`${message}: ${textOfError(error)}`, error),
     });
   }
 
@@ -159,7 +159,7 @@ class Child implements Behaviour<ChildEvent> {
     const { child } = run;
     const { stderr } = this.#scope;
     child.once('exit', (code, signal) => this.#exited(run, { code, signal }));
-    // A signal that could not be sent, or a pipe that broke: what matters of it is heard otherwise.
+    // Failed signals and broken pipes show up as `exit` or `close`.
     child.on('error', () => {});
     for (const stream of child.stdio) stream?.on('error', () => {});
     child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
@@ -179,16 +179,16 @@ class Child implements Behaviour<ChildEvent> {
     if (this.#state.value !== 'running') return;
     this.#move('child.ended');
     const { stdout } = run.child;
-    // It may be paused, because the server did not read. It will read no more.
+    // Output may be paused because the server did not read. It will not read again.
     if (stdout.listenerCount('data') > 0) stdout.resume();
     this.#process.send({ type: 'child.exited', ...exit });
-    void this.#awaitOthers(run);
+    void this.#awaitEmptyGroup(run);
   }
 
-  /** Waits until the group is empty. */
-  async #awaitOthers(run: ChildTree): Promise<void> {
+  /** Polls until the group is empty. */
+  async #awaitEmptyGroup(run: ChildTree): Promise<void> {
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, longestLookMs)) {
-      // If the system cannot tell, the machine's time ends this.
+      // If the system cannot tell, the machine's timeout ends the polling.
       const isEmpty = await run.isEmpty().catch(() => false);
       if (this.#run !== run) return;
       if (isEmpty) break;
@@ -205,26 +205,26 @@ class Child implements Behaviour<ChildEvent> {
     });
   }
 
-  #reportUnwatched(why: Unwatched): void {
+  #reportUnwatched(why: UnwatchedReason): void {
     const reasons = {
-      'no shell': 'this system has no /bin/sh',
-      'unusual variables': 'a shell would drop variables of its environment, by their names',
+      'no shell': 'this system lacks /bin/sh',
+      'unusual variables': 'its environment has variable names that a shell would drop',
     };
     this.#scope.report({
       level: 'info',
       name: 'process.unwatched',
-      message: `${this.#scope.command.command} would outlive this process if that is killed: ${reasons[why]}`,
+      message: `${this.#scope.command.command} will keep running if this process is killed: ${reasons[why]}`,
     });
   }
 }
 
-/** The chart of a process, with what starts and ends real ones. */
+/** The process machine with the real `child` actor. */
 const realProcessMachine = processMachine.provide({ actors: { child: childActor } });
 
-/** One run of a process. Send it `process.stop`; the last that it emits is `process.gone`. */
+/** Actor of one process. Send it `process.stop`; its last emitted event is `process.gone`. */
 export type ProcessActor = Actor<typeof processMachine>;
 
-/** Makes the actor of a process. Listen to it, then start it. */
+/** Creates the actor of a process. Subscribe to it, then start it. */
 export function processActor(scope: ChildScope, stop: Partial<StopTimes> = {}): ProcessActor {
   const { clock } = scope;
   const times = { ...defaultStopTimes, ...stop };

@@ -1,8 +1,8 @@
 /**
- * A child process and the group that it leads, as seen by the actor that launches it. The process
- * machine decides when its pipes are closed and its group is signalled.
+ * A child process and its process group, as seen by the actor that launches it. The process machine
+ * decides when to close pipes and signal the group.
  *
- * It has no context and does nothing by itself: see {@link pureChart}.
+ * The machine has no context and no actions: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -11,10 +11,10 @@ import type { PureChart } from '../../../src/machines/pure-chart.ts';
 
 export type ChildChange =
   | { readonly type: 'child.started' }
-  /** It could not be started, or its actor was stopped. */
+  /** The child could not be started, or its actor was stopped. */
   | { readonly type: 'child.abandoned' }
   | { readonly type: 'child.ended' }
-  /** Nothing is left of its group. */
+  /** The process group is empty. */
   | { readonly type: 'group.empty' };
 
 export const childMachine = setup({
@@ -22,26 +22,29 @@ export const childMachine = setup({
 }).createMachine({
   id: 'child',
   context: {},
-  initial: 'looking',
-  on: { 'child.abandoned': '.over' },
+  initial: 'resolving',
+  on: { 'child.abandoned': '.abandoned' },
   states: {
-    looking: {
-      description: 'Its command is looked for on the disk.',
+    resolving: {
+      description: 'The command is being located on disk.',
       on: { 'child.started': 'running' },
     },
     running: { on: { 'child.ended': 'exited' } },
     exited: {
-      description: 'It has ended. Some that it has started may still run in its group.',
+      description: 'The child has exited. Other processes of its group may still run.',
       on: { 'group.empty': 'emptied' },
     },
     emptied: {
-      description: 'The number of its group may be that of another one: it is not signalled.',
+      description: 'The group id may be reused by now, so the group is no longer signalled.',
     },
-    over: { type: 'final', description: 'It was never started, or its actor was stopped.' },
+    abandoned: {
+      type: 'final',
+      description: 'The child was never started, or its actor was stopped.',
+    },
   },
 });
 
-/** The state of a child. Children in the same state share one snapshot. */
+/** State of a child. Children in the same state share one snapshot. */
 export type ChildSnapshot = SnapshotFrom<typeof childMachine>;
 
 export const childChart: PureChart<ChildSnapshot, ChildChange> = pureChart(childMachine);

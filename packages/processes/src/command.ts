@@ -1,77 +1,78 @@
 /**
- * A command that is to be started, checked before it is: Node blames the command if the working
- * directory is missing, and a shell between us would report a missing command as an exit.
+ * Checks a command before it is started. Node blames the command if the working directory is
+ * missing, and the intermediate shell would report a missing command as an exit.
  */
 import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { inspectValue } from '../../../src/protocol/classify.ts';
 import { RuntimeError } from '../../../src/protocol/errors.ts';
-import type { FoundCommand, PlatformNames } from './platform.ts';
+import type { ResolvedCommand, PlatformNames } from './platform.ts';
 import { thisPlatform } from './platforms.ts';
 
-/** What is to be started. */
+/** A command to start. */
 export interface ServerCommand {
-  /** A name that is looked for in the PATH of `env`, or a path. Never read by a shell. */
+  /** Name to look up in the PATH of `env`, or a path. Never interpreted by a shell. */
   readonly command: string;
   readonly args?: readonly string[] | undefined;
-  /** By default the working directory of this process. */
+  /** Default: the working directory of this process. */
   readonly cwd?: string | undefined;
-  /** All of it: nothing else is inherited. */
+  /** The complete environment; nothing else is inherited. */
   readonly env: { readonly [name: string]: string };
 }
 
 /**
- * Finds a command.
+ * Locates the executable of a command.
  *
- * @throws {RuntimeError} SPAWN_FAILED: says what is missing or wrong, and where it was looked for
+ * @throws {RuntimeError} SPAWN_FAILED, naming the problem and the searched PATH
  */
-export async function findCommand({
+export async function resolveCommand({
   command,
   args = [],
   cwd,
   env,
-}: ServerCommand): Promise<FoundCommand> {
-  refuseText(command, args, env);
+}: ServerCommand): Promise<ResolvedCommand> {
+  assertCommandText(command, args, env);
   const directory = resolve(cwd ?? '.');
-  await refuseDirectory(directory);
+  await assertDirectory(directory);
   const file = await findFile(command, directory, env);
-  if (thisPlatform.names.hasInterpreters) await refuseInterpreter(file, command);
+  if (thisPlatform.names.hasInterpreters) await assertInterpreter(file, command);
   return { file, args, cwd: directory, env };
 }
 
-/** Whole, however long: a path that is cut helps nobody. */
+/** Quotes a path without truncating it. */
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** The error of a command that cannot be started. */
+/** Error for a command that cannot be started. */
 export function spawnFailed(message: string, cause?: unknown): RuntimeError {
   return new RuntimeError('SPAWN_FAILED', message, cause === undefined ? {} : { cause });
 }
 
-function refuseText(command: unknown, args: unknown, env: object): void {
-  refuseString('The command', command);
+function assertCommandText(command: unknown, args: unknown, env: object): void {
+  assertString('command', command);
   if (typeof command === 'string' && command.trim() === '')
-    throw spawnFailed('The command is empty');
-  if (!Array.isArray(args))
-    throw spawnFailed(`args must be an array, this is ${inspectValue(args)}`);
-  for (const [at, arg] of args.entries()) refuseString(`args[${at}]`, arg);
+    throw spawnFailed('command must not be empty');
+  if (!Array.isArray(args)) throw spawnFailed(`args must be an array, got ${inspectValue(args)}`);
+  for (const [at, arg] of args.entries()) assertString(`args[${at}]`, arg);
   for (const [name, value] of Object.entries(env)) {
-    refuseString(`env.${name}`, value);
+    assertString(`env.${name}`, value);
     if (name !== '' && !/[=\0]/.test(name.slice(1)) && name[0] !== '\0') continue;
-    throw spawnFailed(`${inspectValue(name)} is no name of an environment variable`);
+    throw spawnFailed(
+      `Names of environment variables must not be empty or contain "=" or NUL, got ${inspectValue(name)}`,
+    );
   }
 }
 
-function refuseString(name: string, value: unknown): void {
+function assertString(name: string, value: unknown): void {
   if (typeof value !== 'string') {
-    throw spawnFailed(`${name} must be a string, this is ${inspectValue(value)}`);
+    throw spawnFailed(`${name} must be a string, got ${inspectValue(value)}`);
   }
   if (value.includes('\0')) {
-    throw spawnFailed(`${name} contains a NUL character, which no process can be given`);
+    throw spawnFailed(`${name} must not contain a NUL character`);
   }
 }
 
-async function refuseDirectory(directory: string): Promise<void> {
+async function assertDirectory(directory: string): Promise<void> {
   const found = await stat(directory).catch((error: NodeJS.ErrnoException) => error);
   if (found instanceof Error) {
     const why = found.code === 'ENOENT' ? 'does not exist' : `cannot be used: ${found.message}`;
@@ -81,12 +82,15 @@ async function refuseDirectory(directory: string): Promise<void> {
     throw spawnFailed(`The working directory ${quoted(directory)} is not a directory`);
   }
   await access(directory, constants.X_OK).catch((error: unknown) => {
-    throw spawnFailed(`The working directory ${quoted(directory)} may not be entered`, error);
+    throw spawnFailed(
+      `The working directory ${quoted(directory)} cannot be entered: permission denied`,
+      error,
+    );
   });
 }
 
-/** What keeps a file from being started; undefined if nothing does. */
-async function faultOf(
+/** Reason why a file cannot be executed, or undefined. */
+async function executableProblem(
   file: string,
 ): Promise<'missing' | 'directory' | 'not executable' | undefined> {
   const found = await stat(file).catch(() => undefined);
@@ -100,25 +104,25 @@ async function faultOf(
 }
 
 async function findFile(command: string, cwd: string, env: ServerCommand['env']): Promise<string> {
-  const { files, path } = placesOf(command, cwd, env);
-  const faults: string[] = [];
+  const { files, path } = candidateFiles(command, cwd, env);
+  const problems: string[] = [];
   for (const file of files) {
-    const fault = await faultOf(file);
-    if (fault === undefined) return file;
-    if (fault === 'directory') faults.push(`${quoted(file)} is a directory`);
-    if (fault === 'not executable') faults.push(`${quoted(file)} is not executable`);
+    const problem = await executableProblem(file);
+    if (problem === undefined) return file;
+    if (problem === 'directory') problems.push(`${quoted(file)} is a directory`);
+    if (problem === 'not executable') problems.push(`${quoted(file)} is not executable`);
   }
   const where = path === undefined ? '' : ` in PATH (${path})`;
-  throw spawnFailed(faults[0] ?? `There is no command ${quoted(command)}${where}`);
+  throw spawnFailed(problems[0] ?? `Command ${quoted(command)} not found${where}`);
 }
 
 /**
- * Where a command may be, in the order of looking.
+ * Candidate files of a command, in search order.
  *
  * @param cwd absolute
- * @returns `path`: the PATH that was looked at; undefined for a command that is a path itself
+ * @returns `path`: the searched PATH; undefined if the command is a path
  */
-export function placesOf(
+export function candidateFiles(
   command: string,
   cwd: string,
   env: ServerCommand['env'],
@@ -138,19 +142,26 @@ export function placesOf(
   return { files, path };
 }
 
-/** A script whose interpreter is missing fails as if the script were. */
-async function refuseInterpreter(file: string, command: string): Promise<void> {
-  const interpreter = /^#![ \t]*(\/[^\s]*)/.exec(await beginningOf(file))?.[1];
+/**
+ * Rejects a script with an unusable interpreter, because the system would report the script itself
+ * as missing.
+ */
+async function assertInterpreter(file: string, command: string): Promise<void> {
+  const interpreter = /^#![ \t]*(\/[^\s]*)/.exec(await readHead(file))?.[1];
   if (interpreter === undefined) return;
-  const fault = await faultOf(interpreter);
-  if (fault === undefined) return;
+  const problem = await executableProblem(interpreter);
+  if (problem === undefined) return;
   const why =
-    fault === 'missing' ? 'does not exist' : `is ${fault === 'directory' ? 'a directory' : fault}`;
-  throw spawnFailed(`${quoted(command)} is to be run by ${quoted(interpreter)}, which ${why}`);
+    problem === 'missing'
+      ? 'does not exist'
+      : `is ${problem === 'directory' ? 'a directory' : problem}`;
+  throw spawnFailed(
+    `${quoted(command)} needs the interpreter ${quoted(interpreter)}, which ${why}`,
+  );
 }
 
-/** Nothing if the file may be run and not read. */
-async function beginningOf(file: string): Promise<string> {
+/** Returns the first 256 bytes, or '' for an unreadable file, which may still be executable. */
+async function readHead(file: string): Promise<string> {
   const handle = await open(file).catch(() => undefined);
   if (!handle) return '';
   try {

@@ -1,10 +1,12 @@
-/** The environment of a launched process: the variables on our allow-list, and what its entry declares. */
+/**
+ * Environment of a launched process: allow-listed variables and those its configuration declares.
+ */
 
 import { inspectValue } from '../../../src/protocol/classify.ts';
 import type { PlatformNames } from './platform.ts';
 import { thisPlatform } from './platforms.ts';
 
-/** What reaches the network through proxies and certificates of one's own, for `inheritEnv`. */
+/** Variables for proxies and custom certificates, for `inheritEnv`. */
 export const networkVariables: readonly string[] = [
   'ALL_PROXY',
   'HTTP_PROXY',
@@ -24,26 +26,32 @@ export const networkVariables: readonly string[] = [
 ];
 
 /**
- * What a process inherits of our environment beside the allow-list: everything, or these names, of
- * which `NPM_*` stands for all that begin so.
+ * Variables inherited in addition to the allow-list: all, or these names. `NPM_*` matches every
+ * name with that prefix.
  */
 export type InheritEnv = boolean | readonly string[];
 
-/** @throws {RangeError} it is neither a boolean nor names */
-export function refuseInheritEnv(value: unknown): void {
+/**
+ * Checks an `inheritEnv` option.
+ *
+ * @throws {RangeError} if it is neither a boolean nor a list of names
+ */
+export function assertInheritEnv(value: unknown): void {
   const areNames = Array.isArray(value) && value.every((name) => typeof name === 'string');
   if (typeof value === 'boolean' || areNames) return;
-  throw new RangeError(`inheritEnv must be a boolean or names, this is ${inspectValue(value)}`);
+  throw new RangeError(
+    `inheritEnv must be a boolean or an array of names, got ${inspectValue(value)}`,
+  );
 }
 
-/** Variables by their names; undefined unsets one that would be inherited. */
+/** Variables by name. Undefined unsets an inherited variable. */
 export type Environment = { readonly [name: string]: string | undefined };
 
 /**
- * The whole environment of a process.
+ * Builds the complete environment of a process.
  *
- * @param declared what its entry says; it wins over what is inherited
- * @param own the environment that is inherited from
+ * @param declared variables from its configuration; override inherited ones
+ * @param own environment to inherit from
  */
 export function environmentFor(
   declared: Environment = {},
@@ -55,7 +63,7 @@ export function environmentFor(
   const isInherited = inheritEnv === true ? () => true : matcher(inheritEnv || [], names);
   const variables = new Map<string, readonly [name: string, value: string | undefined]>();
   for (const [name, value] of Object.entries(own)) {
-    // A function that an old bash has exported: some shells would run it.
+    // An old bash exports functions this way, and some shells would execute them.
     if (isInherited(name) && !value?.startsWith('()')) variables.set(key(name), [name, value]);
   }
   for (const [name, value] of Object.entries(declared)) variables.set(key(name), [name, value]);
@@ -66,10 +74,10 @@ export function environmentFor(
 }
 
 /**
- * Variables that a process names in a text, that we have, and that it has not inherited: it may have
- * missed them.
+ * Variables mentioned in a process's output that we have set but did not pass on, and whose absence
+ * may explain a failure.
  *
- * @param given its environment
+ * @param given environment of the process
  */
 export function withheldVariables(
   text: string,

@@ -1,102 +1,102 @@
 /**
- * What launching, watching and ending processes takes of the system. Whatever differs between systems
- * is here, once for each: `posixPlatform` and `windowsPlatform`.
+ * Interface to the operating system for launching, watching and ending processes. All differences
+ * between systems are in its two implementations, `posixPlatform` and `windowsPlatform`.
  */
 import type { ChildProcess } from 'node:child_process';
 import type { PlatformPath } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 
-/** A command that was found. */
-export interface FoundCommand {
+/** A command with its resolved executable. */
+export interface ResolvedCommand {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: { readonly [name: string]: string };
 }
 
-/** A child process whose three pipes are ours. */
+/** A child process with piped stdin, stdout and stderr. */
 export type PipedChild = ChildProcess & {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
 };
 
-/** Asks a process to end, or ends it. */
-export type EndSignal = 'SIGTERM' | 'SIGKILL';
+/** Signals that ask a process to end or kill it. */
+export type KillSignal = 'SIGTERM' | 'SIGKILL';
 
-/** Why nothing ends a process if its host is killed. */
-export type Unwatched = 'no shell' | 'unusual variables';
+/** Reasons for running a process without a watcher. */
+export type UnwatchedReason = 'no shell' | 'unusual variables';
 
-/** A child process and all that it has started. */
+/** A child process and its descendants. */
 export interface ChildTree {
-  /** Without a pid if it could not be started. */
+  /** Has no pid if the start failed. */
   readonly child: PipedChild;
-  signal(signal: EndSignal): void;
+  signal(signal: KillSignal): void;
   /**
-   * Whether nothing is left of it.
+   * True if neither the child nor a descendant is alive.
    *
    * @throws if the system cannot tell
    */
   isEmpty(): Promise<boolean>;
-  /** Lets go of what watches over it. Its pid may be that of another process from now on. */
+  /** Stops the watcher. From now on the pid may belong to another process. */
   release(): void;
 }
 
 export interface LaunchOptions {
-  /** Whether it is to end if this process is killed. */
+  /** True if the tree must end when this process is killed. */
   readonly isWatched: boolean;
-  /** Whether it is a Node that is given a channel for messages (`process.send`). */
+  /** True if the child is Node and gets an IPC channel (`process.send`). */
   readonly hasChannel: boolean;
 }
 
-/** A command that is ready to be started. */
+/** A command ready to start. */
 export interface PreparedLaunch {
-  /** Why nothing ends it if this process is killed, although that was wanted. */
-  readonly unwatched?: Unwatched;
-  /** Starts it now. */
+  /** Reason why the requested watcher is missing, if it is. */
+  readonly unwatched?: UnwatchedReason;
+  /** Starts the command. */
   start(): ChildTree;
 }
 
-/** How a system reads the names of commands, folders and variables. */
+/** Rules of a system for names of commands, directories and variables. */
 export interface PlatformNames {
   readonly path: PlatformPath;
-  /** The variables that a process inherits, or beginnings of their names with a star behind. */
+  /** Inherited variables: names, or prefixes followed by `*`. */
   readonly inherited: readonly string[];
-  /** Where a command is looked for if there is no PATH. */
+  /** Search path if PATH is unset. */
   readonly defaultPath: string;
-  /** Whether the first line of a script names the program that runs it. */
+  /** True if the first line of a script can name its interpreter. */
   readonly hasInterpreters: boolean;
-  /** The same for two names of one variable. */
+  /** Normalizes a variable's name. Two names of one variable give the same result. */
   variable(name: string): string;
-  /** Whether a command is a path, and no name to look for. */
+  /** True if a command is a path rather than a name to look up. */
   isPath(command: string): boolean;
-  /** The path of a folder in the PATH; undefined if the entry has none. */
+  /** Directory of a PATH entry; undefined to skip the entry. */
   folder(entry: string): string | undefined;
   /**
-   * The endings that the name of a command may have.
+   * File extensions to try for a command's name.
    *
-   * @param known `PATHEXT`, if there is such a variable
+   * @param known value of `PATHEXT`, if set
    */
   endings(command: string, known: string | undefined): readonly string[];
 }
 
-/** A system. */
+/** An operating system. */
 export interface Platform {
   readonly names: PlatformNames;
   /**
-   * The folder of the pipes on which serving processes are asked what they wait for; undefined if a
-   * signal asks them.
+   * Directory of the named pipes through which `doctor` queries serving processes; undefined where
+   * it uses a signal.
    */
   readonly pipes: string | undefined;
-  /** Prepares the start of a command. */
-  prepare(found: FoundCommand, options: LaunchOptions): Promise<PreparedLaunch>;
+  /** Prepares a command for starting. */
+  prepare(found: ResolvedCommand, options: LaunchOptions): Promise<PreparedLaunch>;
 }
 
-/** The programs of Windows that are needed, as absolute paths: the PATH is anybody's. */
+/** Absolute paths of the Windows programs used here. PATH cannot be trusted to find them. */
 export interface WindowsTools {
-  /** Ends process trees. */
+  /** Kills process trees. */
   readonly taskkill: string;
-  /** Reads its input until that ends. */
+  /** Blocks until its input ends. */
   readonly findstr: string;
   readonly cmd: string;
   readonly powershell: string;

@@ -1,19 +1,22 @@
-/** POSIX and Windows, and which of them this process runs on. What starts processes there is loaded with the first one. */
+/**
+ * The POSIX and Windows platforms, and the current one. The code that starts processes is loaded on
+ * first use.
+ */
 import { posix, win32 } from 'node:path';
 import type { Platform, WindowsTools } from './platform.ts';
 import type { ProcessTrees } from './process-tree.ts';
 
-/** Linux, macOS and the like. */
+/** Linux, macOS and other POSIX systems. */
 export const posixPlatform: Platform = {
   names: {
     path: posix,
     inherited: ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'LC_*', 'TMPDIR'],
-    // Where execvp looks.
+    // Default search path of execvp.
     defaultPath: '/usr/bin:/bin',
     hasInterpreters: true,
     variable: (name) => name,
     isPath: (command) => command.includes('/'),
-    // An empty one is the working directory.
+    // An empty entry means the working directory.
     folder: (entry) => entry,
     endings: () => [''],
   },
@@ -22,7 +25,7 @@ export const posixPlatform: Platform = {
     (await import('./process-group.ts')).prepareGroup(found, options),
 };
 
-/** The tools of this Windows. */
+/** Windows tools of this machine. */
 export function windowsTools(env: { readonly [name: string]: string | undefined }): WindowsTools {
   const system = `${env['SystemRoot'] ?? 'C:\\Windows'}\\System32`;
   return {
@@ -33,7 +36,7 @@ export function windowsTools(env: { readonly [name: string]: string | undefined 
   };
 }
 
-/** Windows, with its tools. */
+/** Creates the Windows platform. */
 export function windowsPlatform(tools: WindowsTools): Platform {
   let trees: ProcessTrees | undefined = undefined;
   return {
@@ -60,7 +63,7 @@ export function windowsPlatform(tools: WindowsTools): Platform {
       // `Path` is `PATH`.
       variable: (name) => name.toUpperCase(),
       isPath: (command) => /[\\/]/.test(command),
-      // The working directory is not looked at.
+      // An empty entry is skipped: the working directory is not searched.
       folder: (entry) => entry.replaceAll('"', '') || undefined,
       endings: (command, known = '.COM;.EXE;.BAT;.CMD') => {
         const endings = known.split(';').filter((end) => end !== '');
@@ -77,6 +80,6 @@ export function windowsPlatform(tools: WindowsTools): Platform {
   };
 }
 
-/** The system that this process runs on. */
+/** The current platform. */
 export const thisPlatform: Platform =
   process.platform === 'win32' ? windowsPlatform(windowsTools(process.env)) : posixPlatform;

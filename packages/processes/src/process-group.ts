@@ -1,46 +1,45 @@
 /**
- * Processes on POSIX. A launched process leads a group: what it and everything it has started have in
- * common, unless one of them leaves it (`setsid`).
+ * Processes on POSIX. A launched process leads a process group, which all its descendants share
+ * unless one leaves it (`setsid`).
  */
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { access, constants, readdir } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { endWithHost } from './end-with-host.ts';
+import { killOnExit } from './kill-on-exit.ts';
 import type {
   ChildTree,
-  EndSignal,
-  FoundCommand,
+  KillSignal,
+  ResolvedCommand,
   LaunchOptions,
   PipedChild,
   PreparedLaunch,
 } from './platform.ts';
 
-/** Prepares the start of a command that leads a group. */
+/** Prepares a command that will lead its own process group. */
 export async function prepareGroup(
-  found: FoundCommand,
+  found: ResolvedCommand,
   { isWatched, hasChannel }: LaunchOptions,
 ): Promise<PreparedLaunch> {
-  const start = (command: FoundCommand, watcher: 'watched' | 'unwatched') => () =>
+  const start = (command: ResolvedCommand, watcher: 'watched' | 'unwatched') => () =>
     new ProcessGroup(command, watcher, hasChannel);
-  // The first process of a container: with it, the kernel ends all others. And it would have to
-  // collect the watcher, which Node does not do.
+  // As pid 1 of a container no watcher is needed: the kernel kills all processes with pid 1. It
+  // would also have to reap the watcher, which Node does not do.
   if (!isWatched || process.pid === 1) return { start: start(found, 'unwatched') };
-  const command = await watched(found);
+  const command = await withWatcher(found);
   if (typeof command !== 'string') return { start: start(command, 'watched') };
   return { unwatched: command, start: start(found, 'unwatched') };
 }
 
 /**
- * Sends a signal to every process of a group. A group that is empty, or that belongs to others
- * meanwhile, is left alone.
+ * Signals every process of a group. Ignores a group that is empty or now belongs to another user.
  *
- * @param pid of the process that leads the group
+ * @param pid of the group's leader
  */
-function signalGroup(pid: number, signal: EndSignal): void {
+function signalGroup(pid: number, signal: KillSignal): void {
   send(pid, signal);
-  // One that is stopped would take SIGTERM only once it is continued.
+  // A stopped process handles SIGTERM only after SIGCONT.
   if (signal === 'SIGTERM') send(pid, 'SIGCONT');
 }
 
@@ -49,20 +48,20 @@ function send(pid: number, signal: NodeJS.Signals | 0): 'sent' | 'refused' | 'em
     process.kill(-pid, signal);
     return 'sent';
   } catch (error) {
-    // EPERM: they run as another user.
+    // EPERM: the group runs as another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM' ? 'refused' : 'empty';
   }
 }
 
-/** A child process that leads a group of its own. */
+/** A child process that leads its own group. */
 class ProcessGroup implements ChildTree {
   readonly child: PipedChild;
-  /** Ends once the watcher is gone, which is in the group. */
+  /** Pipe to the watcher, a member of the group; closes when the watcher ends. */
   readonly #watcher: Readable | undefined;
-  readonly #forget: () => void;
+  readonly #unregister: () => void;
 
   constructor(
-    { file, args, cwd, env }: FoundCommand,
+    { file, args, cwd, env }: ResolvedCommand,
     watcher: 'watched' | 'unwatched',
     hasChannel: boolean,
   ) {
@@ -74,45 +73,46 @@ class ProcessGroup implements ChildTree {
         ...(watcher === 'watched' ? (['pipe'] as const) : []),
         ...(hasChannel ? (['ipc'] as const) : []),
       ],
-      // A session of its own, and a group: what the terminal sends is for the host.
+      // Detached into its own session and group, so that signals from the terminal reach only the
+      // host.
       detached: true,
     }) as PipedChild;
     const { pid } = child;
     this.child = child;
     this.#watcher = (child.stdio[watcherDescriptor] ?? undefined) as Readable | undefined;
     this.#watcher?.resume();
-    this.#forget =
+    this.#unregister =
       watcher === 'watched' || pid === undefined
         ? () => {}
-        : endWithHost((signal) => signalGroup(pid, signal));
+        : killOnExit((signal) => signalGroup(pid, signal));
   }
 
   get #leader(): number {
     return this.child.pid as number;
   }
 
-  signal(signal: EndSignal): void {
+  signal(signal: KillSignal): void {
     signalGroup(this.#leader, signal);
   }
 
   async isEmpty(): Promise<boolean> {
     const living = await countLiving(this.#leader);
-    // Only the watcher: there is nothing left to watch.
+    // Only the watcher is left.
     if (living === 1 && this.#watcher?.closed === false) this.signal('SIGKILL');
     return living === 0;
   }
 
   release(): void {
-    this.#forget();
+    this.#unregister();
     this.#watcher?.destroy();
   }
 }
 
 /**
- * How many living processes a group has. Zombies do not count: in a container without an init process
- * they stay for ever.
+ * Number of living processes in a group. Zombies do not count, because in a container without an
+ * init process they stay forever.
  *
- * @param pid of the process that leads the group, or led it
+ * @param pid of the group's current or former leader
  */
 async function countLiving(pid: number): Promise<number> {
   if (send(pid, 0) === 'empty') return 0;
@@ -120,10 +120,10 @@ async function countLiving(pid: number): Promise<number> {
   return groups.filter((group) => group === pid).length;
 }
 
-/** How many entries of the process table are read at once. */
+/** Number of process table entries read per turn of the event loop. */
 const batch = 64;
 
-/** The groups of all living processes, one entry for each process. */
+/** Group ids of all living processes, one per process. */
 async function groupsOfProc(): Promise<readonly number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const groups: number[] = [];
@@ -135,8 +135,8 @@ async function groupsOfProc(): Promise<readonly number[]> {
 }
 
 /**
- * Empty if the process has ended in the meantime. The kernel answers from its memory, in a few
- * microseconds; to let others wait for it would take twenty times as long.
+ * Returns '' if the process has ended. The synchronous read takes microseconds, because the kernel
+ * answers from memory; an asynchronous one would take twenty times as long.
  */
 function statOf(pid: string): string {
   try {
@@ -146,7 +146,11 @@ function statOf(pid: string): string {
   }
 }
 
-/** @param stat `PID (NAME) STATE PARENT GROUP …`, where the name may hold anything */
+/**
+ * Group id of a living process.
+ *
+ * @param stat `PID (NAME) STATE PARENT GROUP …`, where the name may contain any character
+ */
 function groupIn(stat: string): number | undefined {
   const [state = 'X', , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return /[ZXx]/.test(state) ? undefined : Number(group);
@@ -163,54 +167,54 @@ function groupsOfPs(): Promise<readonly number[]> {
 }
 
 /*
- * What ends a group if this process, its host, is killed. A POSIX shell starts the process: two lines
- * leave a watcher in the group, and then become the process. The watcher reads a pipe from the host
- * that nobody ever writes to. Its end means that the host is gone, however it went.
+ * The watcher ends a group when this process, its host, is killed. A shell starts it in the group
+ * and then executes the command. The watcher blocks on reading a pipe from the host to which
+ * nothing is ever written. End of file means that the host is gone, for whatever reason.
  */
 
 const shell = '/bin/sh';
 
-/** The pipe from the host, as the shell knows it. */
+/** File descriptor of the pipe from the host. */
 const watcherDescriptor = 3;
 
 /**
- * The shell collects the outer subshell before it becomes the process, for two reasons. The watcher is
- * then no child of the process: one that waits for all of its children would wait for ever. And
- * nobody but the process holds its pipes. The watcher ignores what ends others, and finds `sleep`
- * whatever the PATH of the process is.
+ * Shell script of the watcher. The shell waits for the outer subshell before it executes the
+ * command, for two reasons: the watcher is then not a child of the command, which might wait for
+ * all its children forever, and no other process holds the command's pipes. The watcher ignores
+ * terminating signals, and extends PATH to find `sleep`.
  */
 const watch =
   `( { trap "" HUP INT QUIT PIPE TERM USR1 USR2; cd /; PATH="$PATH:/usr/bin:/bin"; read -r line; kill -TERM 0; sleep 1; ` +
   `kill -KILL 0; } <&${watcherDescriptor} & ) </dev/null >/dev/null 2>&1`;
 
-/** What a shell puts into the environment of whatever it starts. */
-const ofTheShell = ['PWD', 'OLDPWD', 'SHLVL', '_'];
+/** Variables that a shell adds to the environment of its children. */
+const shellVariables = ['PWD', 'OLDPWD', 'SHLVL', '_'];
 
 /**
- * How a command is started so that it is watched: by `/bin/sh`, with a pipe at
- * {@link watcherDescriptor}; or why it cannot be.
+ * Wraps a command so that `/bin/sh` starts it with a watcher that reads {@link watcherDescriptor}.
+ * Returns the reason if that is impossible.
  */
-async function watched({
+async function withWatcher({
   file,
   args,
   cwd,
   env,
-}: FoundCommand): Promise<FoundCommand | NonNullable<PreparedLaunch['unwatched']>> {
+}: ResolvedCommand): Promise<ResolvedCommand | NonNullable<PreparedLaunch['unwatched']>> {
   if (!(await hasShell())) return 'no shell';
   const names = Object.keys(env);
-  // Shells drop such variables without a word.
+  // Shells silently drop variables with other names.
   if (names.some((name) => !/^[A-Za-z_]\w*$/.test(name))) return 'unusual variables';
-  const added = ofTheShell.filter((name) => !names.includes(name));
+  const added = shellVariables.filter((name) => !names.includes(name));
   const script = `${watch}\nunset ${added.join(' ')}; exec "$@" ${watcherDescriptor}<&-`;
   return { file: shell, args: ['-c', script, 'watch', file, ...args], cwd, env };
 }
 
-let shellIsThere: Promise<boolean> | undefined;
+let shellFound: Promise<boolean> | undefined;
 
 function hasShell(): Promise<boolean> {
-  shellIsThere ??= access(shell, constants.X_OK).then(
+  shellFound ??= access(shell, constants.X_OK).then(
     () => true,
     () => false,
   );
-  return shellIsThere;
+  return shellFound;
 }

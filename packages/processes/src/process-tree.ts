@@ -1,24 +1,24 @@
 /**
- * Processes on Windows. There are no process groups: `taskkill /T` ends the tree below a process while
- * that runs, and what a process has left behind is found by the parent that it still names.
+ * Processes on Windows, which has no process groups. `taskkill /T` ends the tree below a running
+ * process; orphans are found by the parent id that they keep.
  *
- * A job object would hold a tree together. It takes native code, or a PowerShell of 60 MB beside each
- * server that would have to start it.
+ * A job object would hold a tree together, but needs native code or a 60 MB PowerShell beside each
+ * server.
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
-import { endWithHost } from './end-with-host.ts';
+import { killOnExit } from './kill-on-exit.ts';
 import type {
   ChildTree,
-  EndSignal,
-  FoundCommand,
+  KillSignal,
+  ResolvedCommand,
   LaunchOptions,
   PipedChild,
   PreparedLaunch,
   WindowsTools,
 } from './platform.ts';
 
-/** The processes that this one starts, and the system's table of all. */
+/** Starts processes that share one reader of the system's process table. */
 export class ProcessTrees {
   readonly #tools: WindowsTools;
   readonly #table: ProcessTable;
@@ -28,26 +28,26 @@ export class ProcessTrees {
     this.#table = new ProcessTable(tools.powershell);
   }
 
-  /** Prepares the start of a command. */
-  async prepare(found: FoundCommand, options: LaunchOptions): Promise<PreparedLaunch> {
-    // A command may be a batch file, which only `cmd.exe` runs, and which wants quoting of its own.
+  /** Prepares a command for starting. */
+  async prepare(found: ResolvedCommand, options: LaunchOptions): Promise<PreparedLaunch> {
+    // A batch file needs `cmd.exe` and its quoting rules.
     const { default: start } = await import('cross-spawn');
     const scope = { ...options, tools: this.#tools, table: this.#table, start };
     return { start: () => new ProcessTree(found, scope) };
   }
 }
 
-/** One that has ended meanwhile is left alone. */
+/** Ends process trees; ignores processes that have already ended. */
 function kill(
   { taskkill }: Pick<WindowsTools, 'taskkill'>,
   pids: readonly number[],
-  signal: EndSignal,
+  signal: KillSignal,
 ): void {
   if (pids.length === 0) return;
   const force = signal === 'SIGKILL' ? ['/F'] : [];
   const args = [...pids.flatMap((pid) => ['/PID', String(pid)]), '/T', ...force];
   execFile(taskkill, args, { windowsHide: true }, () => {
-    // It fails if a process has ended meanwhile, which is heard elsewhere.
+    // Fails if a process has already ended, which is detected elsewhere.
   });
 }
 
@@ -57,19 +57,19 @@ interface TreeScope extends LaunchOptions {
   readonly start: (file: string, args: string[], options: SpawnOptions) => ChildProcess;
 }
 
-/** A child process and what it has started. */
+/** A child process and its descendants. */
 class ProcessTree implements ChildTree {
   readonly child: PipedChild;
   readonly #tools: WindowsTools;
   readonly #table: ProcessTable;
   readonly #startedMs = Date.now();
-  readonly #unwatch: () => void;
-  /** What it has left behind, at the last look. */
+  readonly #stopWatching: () => void;
+  /** Orphans found by the last check. */
   #orphans: readonly number[] = [];
-  /** The last signal, for what the next look finds. */
-  #signal: EndSignal | undefined;
+  /** Last signal sent, to be sent to newly found orphans too. */
+  #signal: KillSignal | undefined;
 
-  constructor({ file, args, cwd, env }: FoundCommand, scope: TreeScope) {
+  constructor({ file, args, cwd, env }: ResolvedCommand, scope: TreeScope) {
     const { tools, table, isWatched, hasChannel, start } = scope;
     this.#tools = tools;
     this.#table = table;
@@ -80,12 +80,12 @@ class ProcessTree implements ChildTree {
       windowsHide: true,
     }) as PipedChild;
     const { pid } = this.child;
-    if (pid === undefined) this.#unwatch = () => {};
-    else if (isWatched) this.#unwatch = watch(pid, tools);
-    else this.#unwatch = endWithHost((signal) => this.signal(signal));
+    if (pid === undefined) this.#stopWatching = () => {};
+    else if (isWatched) this.#stopWatching = watch(pid, tools);
+    else this.#stopWatching = killOnExit((signal) => this.signal(signal));
   }
 
-  signal(signal: EndSignal): void {
+  signal(signal: KillSignal): void {
     const { pid, exitCode, signalCode } = this.child;
     const hasEnded = exitCode !== null || signalCode !== null;
     this.#signal = signal;
@@ -100,15 +100,15 @@ class ProcessTree implements ChildTree {
   }
 
   release(): void {
-    this.#unwatch();
+    this.#stopWatching();
   }
 }
 
 /**
- * Ends a tree if this process is killed: `findstr` reads a pipe that nobody ever writes to, until
- * this process is gone.
+ * Starts a watcher that ends a tree when this process is killed: `findstr` reads a pipe to which
+ * nothing is written, until this process is gone.
  *
- * @returns what ends the watcher, and nothing else
+ * @returns a function that ends only the watcher
  */
 function watch(pid: number, { cmd, findstr, taskkill }: WindowsTools): () => void {
   const command = `"${findstr}" "^" >nul & "${taskkill}" /PID ${pid} /T /F >nul 2>&1`;
@@ -117,34 +117,34 @@ function watch(pid: number, { cmd, findstr, taskkill }: WindowsTools): () => voi
     windowsHide: true,
     windowsVerbatimArguments: true,
   });
-  // It alone keeps no process alive.
+  // The watcher must not keep this process alive.
   watcher.unref();
   (watcher.stdin as typeof watcher.stdin & { unref?(): void }).unref?.();
   watcher.stdin.on('error', () => {});
-  // Whatever ends this process in an orderly way does what a watcher would, if there is none.
-  let forget = () => {};
+  // Without a watcher, an orderly exit of this process still ends the tree.
+  let unregister = () => {};
   watcher.once('error', () => {
-    forget = endWithHost((signal) => kill({ taskkill }, [pid], signal));
+    unregister = killOnExit((signal) => kill({ taskkill }, [pid], signal));
   });
   return () => {
-    forget();
-    // First the shell, so that it does not go on to the second command.
+    unregister();
+    // Kill the shell first, so that it does not run the second command.
     watcher.kill();
     watcher.once('exit', () => watcher.stdin.destroy());
   };
 }
 
-/** A process of the system's table. */
+/** A row of the system's process table. */
 interface TableEntry {
   readonly pid: number;
   readonly parent: number;
-  /** When it was started, milliseconds since 1970. */
+  /** Start time, milliseconds since 1970. */
   readonly startedMs: number;
 }
 
 /**
- * What a process that has ended has left behind, with all that those have started. They name their
- * parent still. The number may belong to another process by now: what that has started is not meant.
+ * Orphans of a process and their descendants, found by their parent ids. If another process has
+ * reused the pid, its children are excluded.
  */
 export function orphansOf(
   pid: number,
@@ -166,7 +166,7 @@ export function orphansOf(
   return [...found.keys()];
 }
 
-/** PID, parent, and start in units of 100 ns since 1601, a line for each process. */
+/** Prints pid, parent pid, and start time in units of 100 ns since 1601, one process per line. */
 const listing =
   'Get-CimInstance Win32_Process -Property ProcessId,ParentProcessId,CreationDate | ' +
   'Where-Object CreationDate | ' +
@@ -175,24 +175,26 @@ const listing =
 /** From 1601 to 1970, milliseconds. */
 const fileTimeEpochMs = 11_644_473_600_000;
 
-/** Far more than a table of a hundred thousand processes has. */
+/** More than the table of a hundred thousand processes. */
 const maxTableBytes = 16 * 1024 ** 2;
 
-/** How long PowerShell may take to read the table, milliseconds. */
+/** Timeout of PowerShell, milliseconds. */
 const tableTimeoutMs = 30_000;
 
-/** The system's table of processes. Reading it takes a PowerShell, so there is one at a time. */
+/**
+ * Reader of the system's process table. Each read starts a PowerShell, so reads run one at a time.
+ */
 class ProcessTable {
   readonly #powershell: string;
   #running: Promise<unknown> = Promise.resolve();
-  /** The next reading, for all who have asked since the last one began. */
+  /** The next read, shared by all callers since the last one began. */
   #next: Promise<readonly TableEntry[]> | undefined;
 
   constructor(powershell: string) {
     this.#powershell = powershell;
   }
 
-  /** The table as it is from now on. */
+  /** Reads the table with a read that starts after this call. */
   read(): Promise<readonly TableEntry[]> {
     this.#next ??= this.#running.then(() => {
       this.#next = undefined;

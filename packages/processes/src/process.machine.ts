@@ -1,10 +1,10 @@
 /**
- * One run of a server's process, from its launch until nothing is left of its process group.
+ * One run of a server's process, from launch until its process group is empty.
  *
- * `child` is provided: it knows the operating system. The machine decides when the next, harsher
- * signal is due. Two regions run in parallel, because neither may wait for the other: ending the
- * group and reading the rest of the output. The child's exit does not end what it started: a
- * wrapper may be gone while the wrapped process still runs.
+ * The `child` actor is provided and knows the operating system. The machine decides when to send
+ * the next, harsher signal. Two parallel regions keep ending the group and draining the output
+ * independent. The exit of the child does not end its descendants: a wrapper may exit while the
+ * wrapped process still runs.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Shutdown"
  */
@@ -14,15 +14,15 @@ import { unprovided } from '../../../src/machines/port.ts';
 import type { Recipient } from '../../../src/machines/port.ts';
 import type { InputScope } from '../../../src/machines/peer-ports.ts';
 
-/** How long each step of ending a process may take, milliseconds. */
+/** Timeouts of the steps of ending a process, milliseconds. */
 export interface StopTimes {
-  /** After the end of its input. */
+  /** From closing stdin to SIGTERM. Default: 2000. */
   readonly inputMs: number;
-  /** After SIGTERM to its group. */
+  /** From SIGTERM to SIGKILL of the group. Default: 2000. */
   readonly terminateMs: number;
-  /** After SIGKILL to its group. Then the machine gives up. */
+  /** From SIGKILL until the group counts as unkillable. Default: 1000. */
   readonly killMs: number;
-  /** How long the rest of its pipes is read after its exit, milliseconds. */
+  /** Time to read remaining output after the exit. Default: 250. */
   readonly drainMs: number;
 }
 
@@ -33,13 +33,13 @@ export const defaultStopTimes: StopTimes = {
   drainMs: 250,
 };
 
-/** The longest delay that a timer of the platform takes. */
+/** Maximum delay of Node's timers. */
 const longestMs = 2 ** 31 - 1;
 
 /**
- * The defaults, overridden by these.
+ * Merges overrides into the defaults.
  *
- * @throws {RangeError} the field does not exist, or a timer cannot have this length; names the
+ * @throws {RangeError} if a field is unknown or its value is not a valid timer delay; names the
  *   field
  */
 export function stopTimesWith(
@@ -50,68 +50,71 @@ export function stopTimesWith(
   for (const [field, value] of changed) {
     if (!Object.hasOwn(defaultStopTimes, field)) {
       const known = Object.keys(defaultStopTimes).join(', ');
-      throw new RangeError(`There is no ${name}.${field}; there are ${known}`);
+      throw new RangeError(`Unknown field ${name}.${field}; known fields: ${known}`);
     }
     if (typeof value === 'number' && value >= 0 && value <= longestMs) continue;
     throw new RangeError(
-      `${name}.${field} must be 0 to ${longestMs} milliseconds, this is ${inspectValue(value)}`,
+      `${name}.${field} must be 0 to ${longestMs} milliseconds, got ${inspectValue(value)}`,
     );
   }
   return { ...defaultStopTimes, ...Object.fromEntries(changed) };
 }
 
-/** What the child's actor takes. */
-export type ChildEvent =
-  /** Close its input. */
+/** Commands to the `child` actor. */
+export type ChildCommand =
+  /** Closes stdin. */
   | { readonly type: 'input.close' }
-  /** SIGTERM to its group. */
+  /** Sends SIGTERM to the group. */
   | { readonly type: 'group.terminate' }
-  /** SIGKILL to its group. */
+  /** Sends SIGKILL to the group. */
   | { readonly type: 'group.kill' }
-  /** Stop reading its output. */
+  /** Stops reading the output. */
   | { readonly type: 'output.cut' };
 
-/** What the child's actor tells. */
-export type ChildFact =
+/** Events from the `child` actor. */
+export type ChildEvent =
   | { readonly type: 'child.launched'; readonly pid: number }
-  /** It could not be started. */
+  /** The child could not be started. */
   | { readonly type: 'child.failed'; readonly error: unknown }
-  /** It has exited. Others in its group may still run and hold its output open. */
+  /** The child has exited. Other processes of its group may still run and hold its output open. */
   | ({ readonly type: 'child.exited' } & ExitStatus)
-  /** All of its output is read. */
+  /** All output was read. */
   | { readonly type: 'output.ended' }
-  /** It has exited, and its group is empty. */
+  /** The child has exited and its group is empty. */
   | { readonly type: 'group.emptied' };
 
-/** One of the two is null. */
+/** Exit of a process. Either `code` or `signal` is null. */
 export interface ExitStatus {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
-/** What the machine takes. */
+/** Events of the machine. */
 export type ProcessEvent =
-  /** End it: close its input first, then send signals. Repeating it changes nothing. */
+  /** Ends the process: closes stdin first, then sends signals. Repeating it has no effect. */
   | { readonly type: 'process.stop' }
-  /** Kill it at once. */
+  /** Kills the process immediately. */
   | { readonly type: 'process.kill' }
-  | ChildFact;
+  | ChildEvent;
 
-/** What the machine emits. `process.gone` is always the last. */
-export type ProcessReport =
+/** Events emitted by the machine. `process.gone` is always the last. */
+export type ProcessEmitted =
   | { readonly type: 'process.launched'; readonly pid: number }
   | { readonly type: 'process.failed'; readonly error: unknown }
-  /** The process has exited, and its output was read as far as possible. */
+  /** The process has exited and its output was read as far as possible. */
   | ({ readonly type: 'process.exited' } & ExitStatus)
   | {
       readonly type: 'process.gone';
-      /** `unkillable`: some process of the group was still there after SIGKILL and its time. */
+      /**
+       * `unkillable`: processes of the group were still alive when `killMs` had passed after
+       * SIGKILL.
+       */
       readonly group: 'empty' | 'unkillable';
     };
 
-/** The scope tells the child's actor what to start and who gets its streams. */
+/** Input of the `child` actor. The scope holds the command and the consumers of its streams. */
 export interface ChildInput extends InputScope {
-  readonly process: Recipient<ChildFact>;
+  readonly process: Recipient<ChildEvent>;
 }
 
 export interface ProcessInput extends InputScope {
@@ -119,24 +122,24 @@ export interface ProcessInput extends InputScope {
 }
 
 export interface ProcessContext extends ProcessInput {
-  /** Undefined until it has ended. */
+  /** Undefined until the process has exited. */
   readonly exit: ExitStatus | undefined;
 }
 
-const rememberExit = {
-  type: 'rememberExit',
+const storeExit = {
+  type: 'storeExit',
   params: ({ event: { code, signal } }: { readonly event: ExitStatus }) => ({ code, signal }),
 } as const;
 
-/** One run of a process. */
+/** Machine of one process. */
 export const processMachine = setup({
   types: {
     input: {} as ProcessInput,
     context: {} as ProcessContext,
     events: {} as ProcessEvent,
-    emitted: {} as ProcessReport,
+    emitted: {} as ProcessEmitted,
   },
-  actors: { child: unprovided<ChildEvent, ChildInput>('child') },
+  actors: { child: unprovided<ChildCommand, ChildInput>('child') },
   delays: {
     inputTimeout: ({ context }) => context.times.inputMs,
     terminateTimeout: ({ context }) => context.times.terminateMs,
@@ -144,25 +147,25 @@ export const processMachine = setup({
     drainTimeout: ({ context }) => context.times.drainMs,
   },
   actions: {
-    closeInput: sendTo('child', { type: 'input.close' } satisfies ChildEvent),
-    terminateGroup: sendTo('child', { type: 'group.terminate' } satisfies ChildEvent),
-    killGroup: sendTo('child', { type: 'group.kill' } satisfies ChildEvent),
-    cutOutput: sendTo('child', { type: 'output.cut' } satisfies ChildEvent),
-    rememberExit: assign((_, exit: ExitStatus) => ({ exit })),
-    tellLaunched: emit((_, { pid }: { readonly pid: number }) => ({
+    closeInput: sendTo('child', { type: 'input.close' } satisfies ChildCommand),
+    terminateGroup: sendTo('child', { type: 'group.terminate' } satisfies ChildCommand),
+    killGroup: sendTo('child', { type: 'group.kill' } satisfies ChildCommand),
+    cutOutput: sendTo('child', { type: 'output.cut' } satisfies ChildCommand),
+    storeExit: assign((_, exit: ExitStatus) => ({ exit })),
+    emitLaunched: emit((_, { pid }: { readonly pid: number }) => ({
       type: 'process.launched' as const,
       pid,
     })),
-    tellFailed: emit((_, { error }: { readonly error: unknown }) => ({
+    emitFailed: emit((_, { error }: { readonly error: unknown }) => ({
       type: 'process.failed' as const,
       error,
     })),
-    tellExited: emit(({ context }) => ({
+    emitExited: emit(({ context }) => ({
       type: 'process.exited' as const,
       ...(context.exit as ExitStatus),
     })),
-    tellGone: emit({ type: 'process.gone', group: 'empty' }),
-    tellUnkillable: emit({ type: 'process.gone', group: 'unkillable' }),
+    emitGone: emit({ type: 'process.gone', group: 'empty' }),
+    emitUnkillable: emit({ type: 'process.gone', group: 'unkillable' }),
   },
 }).createMachine({
   id: 'process',
@@ -175,18 +178,18 @@ export const processMachine = setup({
   initial: 'spawning',
   states: {
     spawning: {
-      description: 'The command is looked for. Nothing of it runs yet.',
+      description: 'The command is being located. No process runs yet.',
       on: {
         'child.launched': {
           target: 'launched',
-          actions: { type: 'tellLaunched', params: ({ event }) => event },
+          actions: { type: 'emitLaunched', params: ({ event }) => event },
         },
         'child.failed': {
           target: 'gone',
-          actions: [{ type: 'tellFailed', params: ({ event }) => event }, 'tellGone'],
+          actions: [{ type: 'emitFailed', params: ({ event }) => event }, 'emitGone'],
         },
-        'process.stop': { target: 'gone', actions: 'tellGone' },
-        'process.kill': { target: 'gone', actions: 'tellGone' },
+        'process.stop': { target: 'gone', actions: 'emitGone' },
+        'process.kill': { target: 'gone', actions: 'emitGone' },
       },
     },
     launched: {
@@ -197,20 +200,21 @@ export const processMachine = setup({
           states: {
             running: {
               on: {
-                'child.exited': { target: 'draining', actions: rememberExit },
+                'child.exited': { target: 'draining', actions: storeExit },
                 'output.ended': 'silent',
               },
             },
             silent: {
-              description: 'It has closed its output. Most have ended then, and some go on.',
-              on: { 'child.exited': { target: 'exited', actions: rememberExit } },
+              description: 'The process has closed its output. Most then exit, some keep running.',
+              on: { 'child.exited': { target: 'exited', actions: storeExit } },
             },
             draining: {
-              description: 'It has ended. Its pipes may hold more, or be held open by another.',
+              description:
+                'The process has exited. Its pipes may hold more output, or another process may keep them open.',
               on: { 'output.ended': 'exited' },
               after: { drainTimeout: { target: 'exited', actions: 'cutOutput' } },
             },
-            exited: { type: 'final', entry: 'tellExited' },
+            exited: { type: 'final', entry: 'emitExited' },
           },
         },
         group: {
@@ -220,7 +224,7 @@ export const processMachine = setup({
               on: {
                 'process.stop': 'ending.stdinClosed',
                 'process.kill': 'ending.killed',
-                // After a crash the rest of the group has no use.
+                // After a crash the rest of the group is useless.
                 'child.exited': 'ending.terminated',
               },
             },
@@ -234,7 +238,7 @@ export const processMachine = setup({
                   entry: 'killGroup',
                   // The kill timer is already running.
                   on: { 'process.kill': {} },
-                  after: { killTimeout: { target: '#process.gone', actions: 'tellUnkillable' } },
+                  after: { killTimeout: { target: '#process.gone', actions: 'emitUnkillable' } },
                 },
               },
             },
@@ -242,7 +246,7 @@ export const processMachine = setup({
           },
         },
       },
-      onDone: { target: 'gone', actions: 'tellGone' },
+      onDone: { target: 'gone', actions: 'emitGone' },
     },
     gone: { type: 'final' },
   },

@@ -1,45 +1,45 @@
 /**
- * What a process writes to its standard error: always read, so that it never waits for us; the last
- * of it kept, at a fixed cost; and given on in whole lines.
+ * A process's stderr. Reads it continuously, so that the process never blocks on it; keeps the last
+ * bytes in a ring buffer; passes it on in whole lines.
  */
 import { StringDecoder } from 'node:string_decoder';
 
-/** How much of it is kept, bytes. */
+/** Size of the ring buffer. */
 const keptBytes = 64 * 1024;
 
-/** A line that is longer is given on in pieces, UTF-16 units. */
+/** Length above which a line is passed on in pieces, UTF-16 units. */
 const longestLine = 8 * 1024;
 
-/** How much of it an error quotes, UTF-16 units. */
+/** Maximum length of an excerpt in an error, UTF-16 units. */
 const quotedLength = 2000;
 
 const lineFeed = 10;
 
 export class StderrLog {
   #decoder: StringDecoder | undefined = undefined;
-  /** The last bytes; the next one is written at `#bytes`, modulo its length. */
+  /** Ring buffer. The next byte goes to `#bytes` modulo its length. */
   #ring: Buffer | undefined;
   #bytes = 0;
-  /** The beginning of a line whose end is still to come. */
+  /** Start of the unfinished last line. */
   #unfinished = '';
 
-  /** All that was ever written. */
+  /** Total number of bytes received. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The last 64 KiB of whole lines; the last line may still be unfinished. */
+  /** The last 64 KiB, starting at a line. The last line may be unfinished. */
   get text(): string {
     if (this.#bytes <= keptBytes) return this.#last(this.#bytes).toString('utf8');
     const kept = this.#last(keptBytes);
-    // A single line that fills it has lost its beginning, and is still worth reading.
+    // Without a line feed, `indexOf` gives -1 and the whole buffer is returned.
     return kept.toString('utf8', kept.indexOf(lineFeed) + 1);
   }
 
   /**
-   * The last lines, as an error quotes them.
+   * The last lines, shortened for an error message.
    *
-   * @param from what was written before counts no more: the value of `bytes` then
+   * @param from value of `bytes` at which the excerpt begins
    */
   lastLines(from = 0): string {
     const kept = Math.min(this.#bytes - from, keptBytes);
@@ -49,7 +49,7 @@ export class StderrLog {
     return end.slice(end.indexOf('\n') + 1);
   }
 
-  /** Takes what was written; gives the lines that have become whole, without the last line feed. */
+  /** Adds a chunk and returns the lines that it completes, without the last line feed. */
   push(chunk: Buffer): string | undefined {
     this.#keep(chunk);
     this.#decoder ??= new StringDecoder('utf8');
@@ -63,7 +63,7 @@ export class StderrLog {
     return end === -1 ? undefined : text.slice(0, end);
   }
 
-  /** No more comes, of this process at least: a line without an end is one. */
+  /** Ends the stream and returns the unfinished last line, if any. */
   end(): string | undefined {
     const rest = this.#unfinished + (this.#decoder?.end() ?? '');
     this.#unfinished = '';

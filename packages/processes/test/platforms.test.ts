@@ -1,7 +1,7 @@
 /** What launching a process depends on the system for, for every system on any. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { placesOf } from '../src/command.ts';
+import { candidateFiles } from '../src/command.ts';
 import { environmentFor } from '../src/environment.ts';
 import { posixPlatform, windowsPlatform, windowsTools } from '../src/platforms.ts';
 
@@ -10,7 +10,7 @@ const windows = windowsPlatform(windowsTools({})).names;
 describe('a command on Windows', () => {
   const env = { Path: 'C:\\bin;;"C:\\Program Files\\x";tools', PathExt: '.EXE;.CMD;' };
   const files = (command: string, variables: { readonly [name: string]: string } = env) =>
-    placesOf(command, 'D:\\work', variables, windows).files;
+    candidateFiles(command, 'D:\\work', variables, windows).files;
 
   test('is looked for with each ending in each folder of the PATH, however that is written', () => {
     expect(files('npx')).toEqual([
@@ -36,7 +36,7 @@ describe('a command on Windows', () => {
     ['E:\\apps\\server.exe', 'E:\\apps\\server.exe'],
     ['\\\\host\\share\\server.exe', '\\\\host\\share\\server.exe'],
   ])('that is a path is looked for there alone: %s', (command, file) => {
-    const places = placesOf(command, 'D:\\work', env, windows);
+    const places = candidateFiles(command, 'D:\\work', env, windows);
     expect([places.files[0], places.path]).toEqual([file, undefined]);
     expect(places.files.every((each) => each.startsWith(file))).toBe(true);
   });
@@ -48,7 +48,7 @@ describe('a command on Windows', () => {
 
 test('a command on POSIX is looked for in the PATH, whose empty folder is the working directory', () => {
   const places = (command: string, env: { readonly [name: string]: string }) =>
-    placesOf(command, '/work', env, posixPlatform.names).files;
+    candidateFiles(command, '/work', env, posixPlatform.names).files;
   expect(places('npx', { PATH: '/bin::tools', Path: '/other' })).toEqual([
     '/bin/npx',
     '/work/npx',

@@ -39,14 +39,14 @@ const inside = (name: string) => JSON.stringify(join(folder, name));
 
 describe.each([{ isWatched: true }, { isWatched: false }])('a command, %o,', (watching) => {
   test('that is nowhere in PATH is told with that PATH [PROC-07]', async () => {
-    const message = `There is no command "no-such-server" in PATH (${path})`;
+    const message = `Command "no-such-server" not found in PATH (${path})`;
     expect(await failure('no-such-server', [], watching)).toBe(message);
   });
 
   test('that is a path to nothing is told as it was written', async () => {
-    expect(await failure('./nothing', [], watching)).toBe('There is no command "./nothing"');
-    expect(await failure('./dangling', [], watching)).toBe('There is no command "./dangling"');
-    expect(await failure('plain/x', [], watching)).toBe('There is no command "plain/x"');
+    expect(await failure('./nothing', [], watching)).toBe('Command "./nothing" not found');
+    expect(await failure('./dangling', [], watching)).toBe('Command "./dangling" not found');
+    expect(await failure('plain/x', [], watching)).toBe('Command "plain/x" not found');
   });
 
   test('that is too long for the system is told with what the system says', async () => {
@@ -72,10 +72,10 @@ describe('a command', () => {
 
   test('whose interpreter is missing or none is told so', async () => {
     expect(await failure('./orphan')).toBe(
-      '"./orphan" is to be run by "/no/such/interpreter", which does not exist',
+      '"./orphan" needs the interpreter "/no/such/interpreter", which does not exist',
     );
     expect(await failure('./strange')).toBe(
-      '"./strange" is to be run by "/tmp", which is a directory',
+      '"./strange" needs the interpreter "/tmp", which is a directory',
     );
   });
 
@@ -89,17 +89,27 @@ describe('a command', () => {
   });
 
   test.each([
-    ['', [], {}, 'The command is empty'],
-    ['  ', [], {}, 'The command is empty'],
-    [undefined, [], {}, 'The command must be a string, this is missing'],
-    ['tr\0ue', [], {}, 'The command contains a NUL character, which no process can be given'],
-    ['true', ['a', 'b\0'], {}, 'args[1] contains a NUL character, which no process can be given'],
-    ['true', [5], {}, 'args[0] must be a string, this is 5'],
-    ['true', 'a b', {}, 'args must be an array, this is "a b"'],
-    ['true', [], { A: '\0' }, 'env.A contains a NUL character, which no process can be given'],
-    ['true', [], { A: 1 }, 'env.A must be a string, this is 1'],
-    ['true', [], { 'A=B': 'x' }, '"A=B" is no name of an environment variable'],
-    ['true', [], { '': 'x' }, '"" is no name of an environment variable'],
+    ['', [], {}, 'command must not be empty'],
+    ['  ', [], {}, 'command must not be empty'],
+    [undefined, [], {}, 'command must be a string, got missing'],
+    ['tr\0ue', [], {}, 'command must not contain a NUL character'],
+    ['true', ['a', 'b\0'], {}, 'args[1] must not contain a NUL character'],
+    ['true', [5], {}, 'args[0] must be a string, got 5'],
+    ['true', 'a b', {}, 'args must be an array, got "a b"'],
+    ['true', [], { A: '\0' }, 'env.A must not contain a NUL character'],
+    ['true', [], { A: 1 }, 'env.A must be a string, got 1'],
+    [
+      'true',
+      [],
+      { 'A=B': 'x' },
+      'Names of environment variables must not be empty or contain "=" or NUL, got "A=B"',
+    ],
+    [
+      'true',
+      [],
+      { '': 'x' },
+      'Names of environment variables must not be empty or contain "=" or NUL, got ""',
+    ],
   ])('%j with %j and %j is refused', async (command, args, env, message) => {
     const options = { env: env as { readonly [name: string]: string } };
     expect(await failure(command as string, args as string[], options)).toBe(message);

@@ -8,7 +8,7 @@ import type { Clock } from '../../../src/actors/clock.ts';
 import type { Fact } from '../../../src/actors/facts.ts';
 import { stateName } from '../../../src/machines/names.ts';
 import { stopTimesWith } from '../src/process.machine.ts';
-import type { ProcessReport, StopTimes } from '../src/process.machine.ts';
+import type { ProcessEmitted, StopTimes } from '../src/process.machine.ts';
 import type { ProcessFactName, ProcessActor } from '../src/child.actor.ts';
 import type { Platform } from '../src/platform.ts';
 import { environmentFor } from '../src/environment.ts';
@@ -53,7 +53,7 @@ export const script = (text: string, options?: StartOptions): Started =>
   start('sh', ['-c', text], options);
 
 export class Started {
-  readonly reports: ProcessReport[] = [];
+  readonly reports: ProcessEmitted[] = [];
   readonly facts: Fact[] = [];
   /** The states that it has been in, in order. */
   readonly states: string[] = [];
@@ -61,7 +61,7 @@ export class Started {
   readonly stderrEvents: string[] = [];
   readonly actor: ProcessActor;
   /** Resolves once nothing of it is left. */
-  readonly gone: Promise<ProcessReport>;
+  readonly gone: Promise<ProcessEmitted>;
   stdin: Writable | undefined;
   stdout: Readable | undefined;
   #lines: AsyncIterator<string> | undefined;
@@ -110,8 +110,8 @@ export class Started {
   }
 
   /** Resolves with what it tells of this type. */
-  told<T extends ProcessReport['type']>(type: T): Promise<Extract<ProcessReport, { type: T }>> {
-    type Told = Extract<ProcessReport, { type: T }>;
+  told<T extends ProcessEmitted['type']>(type: T): Promise<Extract<ProcessEmitted, { type: T }>> {
+    type Told = Extract<ProcessEmitted, { type: T }>;
     const before = this.reports.find((report): report is Told => report.type === type);
     if (before) return Promise.resolve(before);
     return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * The roots boundary: which paths a tool may touch. Roots are guidance that a client gives, not
- * access control; what the boundary promises is that a tool does not leave them by mistake, by a
- * symbolic link, or by a hostile argument.
+ * The roots boundary: the paths that a tool may use. Roots are advice from the client, not access
+ * control. The boundary keeps a tool from leaving them by mistake, through a symbolic link, or
+ * because of a hostile argument.
  *
  * @see MCP 2025-11-25, client/roots, "Security Considerations"; protocol notes 33
  */
@@ -11,42 +11,42 @@ import { printable, quoted } from '../../../src/protocol/printable.ts';
 import { lstat, readlink, realpath } from './disk/disk.ts';
 import { readFileUri } from './file-uri.ts';
 import type { PathStyle } from './file-uri.ts';
-import { fsFault, systemCode } from './disk/fs-fault.ts';
-import type { FsFault } from './disk/fs-fault.ts';
+import { describeFsError, systemCode } from './disk/fs-error.ts';
+import type { FsFailure } from './disk/fs-error.ts';
 import { assertRootAvailable } from './root-directory.ts';
 import type { RootDirectory } from './root-directory.ts';
 
-/** The directories that a tool keeps to. */
+/** The directories that a tool may work in. */
 export interface Boundary {
-  /** A path inside any of them is inside. */
+  /** Allowed directories. A path may lie in any of them. */
   readonly directories: readonly RootDirectory[];
-  /** The directory that relative paths are relative to; one of `directories`. */
+  /** Directory that relative paths resolve against; one of `directories`. */
   readonly base: RootDirectory;
 }
 
-/** A path that is inside a boundary. */
+/** A path inside a boundary. */
 export interface InsidePath {
-  /** Absolute; every part of it that exists is real. */
+  /** Absolute path, with symbolic links resolved in every part that exists. */
   readonly path: string;
-  /** False for a path that could be created: its nearest existing ancestor is inside. */
+  /** False for a path that could be created because its nearest existing ancestor is inside. */
   readonly exists: boolean;
 }
 
-/** As many links as Linux follows before it gives up. */
+/** Limit of symbolic links in one path, as in Linux. */
 const maxLinks = 40;
 const maxPathBytes = process.platform === 'win32' ? 32_767 : 4096;
 
 /**
- * Resolves what a tool was given (a relative path, an absolute one, or a `file:` URI) to a real
- * path inside the boundary.
+ * Resolves a tool's argument (a relative path, an absolute path or a `file:` URI) to a real path
+ * inside the boundary.
  *
  * @throws {ToolError} OUTSIDE_ROOTS, naming the path and the roots; INVALID_PATH; ROOT_UNAVAILABLE
- *   if another directory is at the base or at the path's root; INACCESSIBLE for a loop of links or a
- *   directory that may not be read. Nothing else, for any input.
+ *   if the base or the path's root was replaced by another directory; INACCESSIBLE for a loop of
+ *   links or an unreadable directory. Throws no other error.
  */
 export async function resolveInside(boundary: Boundary, given: string): Promise<InsidePath> {
   await assertRootAvailable(boundary.base);
-  const found = await follow(resolve(boundary.base.path, readGiven(given)), maxLinks);
+  const found = await follow(resolve(boundary.base.path, parseGivenPath(given)), maxLinks);
   await assertInside(boundary, found.path, given);
   if (found.fault !== undefined) {
     const { code, phrase } = found.fault;
@@ -58,8 +58,8 @@ export async function resolveInside(boundary: Boundary, given: string): Promise<
 }
 
 /**
- * Checks that a real path lies in one of the boundary's directories, and that no other
- * directory has taken the place of that one.
+ * Checks that a real path lies in one of the boundary's directories, and that this directory was
+ * not replaced.
  *
  * @throws {ToolError} OUTSIDE_ROOTS, ROOT_UNAVAILABLE
  */
@@ -73,12 +73,12 @@ export async function assertInside(
     path === undefined
       ? undefined
       : directories.find((directory) => contains(directory.path, path));
-  if (root === undefined) throw outside(boundary, given);
+  if (root === undefined) throw outsideError(boundary, given);
   await assertRootAvailable(root);
 }
 
-/** The error for a path outside; it does not tell whether the path exists. */
-function outside(boundary: Boundary, given: string): ToolError {
+/** Error for a path outside the boundary. It does not reveal whether the path exists. */
+function outsideError(boundary: Boundary, given: string): ToolError {
   const roots = boundary.directories
     .slice(0, 20)
     .map(({ path }) => printable(path))
@@ -91,64 +91,64 @@ function outside(boundary: Boundary, given: string): ToolError {
   );
 }
 
-function readGiven(given: string): string {
-  if (given === '') throw invalid('The path is empty; "." is the root itself');
-  if (given.includes('\0')) throw invalid('A path cannot contain a NUL character');
+function parseGivenPath(given: string): string {
+  if (given === '') throw invalidPath('The path is empty; "." is the root itself');
+  if (given.includes('\0')) throw invalidPath('A path cannot contain a NUL character');
   if (Buffer.byteLength(given) > maxPathBytes) {
-    throw invalid(
+    throw invalidPath(
       `A path has at most ${maxPathBytes} bytes; this one has ${Buffer.byteLength(given)}`,
     );
   }
-  // `file:12` is the twelfth line of a file that is called `file`.
+  // `file:12` means line 12 of a file called `file`.
   if (!/^file:[/\\]/i.test(given)) return given;
   const reading = readFileUri(given);
-  if (!reading.ok) throw invalid(reading.message);
+  if (!reading.ok) throw invalidPath(reading.message);
   return reading.path;
 }
 
-function invalid(message: string): ToolError {
+function invalidPath(message: string): ToolError {
   return new ToolError(message, { code: 'INVALID_PATH' });
 }
 
-interface Followed extends InsidePath {
-  /** Why the path cannot be followed further, if something is there. */
-  readonly fault?: FsFault;
+interface FollowedPath extends InsidePath {
+  /** Error that stopped the resolution although something exists there. */
+  readonly fault?: FsFailure;
 }
 
-const loop: FsFault = { code: 'LOOP', phrase: 'leads through a loop of symbolic links' };
+const loop: FsFailure = { code: 'LOOP', phrase: 'leads through a loop of symbolic links' };
 
 /**
- * The real path; for what does not exist, its nearest existing ancestor and the rest. A dangling
- * link counts as the place that it points to: a file that is created through it is created there.
+ * Resolves to the real path, or to the nearest existing ancestor plus the rest. A dangling link
+ * resolves to its target, because creating a file through the link creates it there.
  */
-async function follow(path: string, linksLeft: number): Promise<Followed> {
+async function follow(path: string, linksLeft: number): Promise<FollowedPath> {
   const { real, rest, fault } = await nearestExisting(path);
   const [next] = rest;
   if (next === undefined) return { path: real, exists: true };
   const target = await linkTarget(join(real, next));
-  if (target === undefined) return ended(join(real, ...rest), fault);
-  if (linksLeft === 0) return ended(join(real, ...rest), loop);
+  if (target === undefined) return unfinishedPath(join(real, ...rest), fault);
+  if (linksLeft === 0) return unfinishedPath(join(real, ...rest), loop);
   return await follow(resolve(real, target, ...rest.slice(1)), linksLeft - 1);
 }
 
-interface Nearest {
-  /** The real path of the nearest ancestor that exists; the path itself if none does. */
+interface NearestExisting {
+  /** Real path of the nearest existing ancestor; the path itself if none exists. */
   readonly real: string;
-  /** The names below it. */
+  /** Names below `real`. */
   readonly rest: readonly string[];
-  readonly fault?: FsFault;
+  readonly fault?: FsFailure;
 }
 
-async function nearestExisting(path: string): Promise<Nearest> {
+async function nearestExisting(path: string): Promise<NearestExisting> {
   const names: string[] = [];
   let ancestor = path;
-  let fault: FsFault | undefined;
+  let fault: FsFailure | undefined;
   for (;;) {
     try {
       const found = { real: await realpath(ancestor), rest: names.toReversed() };
       return fault === undefined ? found : { ...found, fault };
     } catch (error) {
-      const met = fsFault(error);
+      const met = describeFsError(error);
       if (met.code !== 'NOT_FOUND' && met.code !== 'NOT_A_DIRECTORY') fault ??= met;
       const parent = dirname(ancestor);
       if (parent === ancestor) return { real: ancestor, rest: names.toReversed(), fault: met };
@@ -158,7 +158,7 @@ async function nearestExisting(path: string): Promise<Nearest> {
   }
 }
 
-function ended(path: string, fault: FsFault | undefined): Followed {
+function unfinishedPath(path: string, fault: FsFailure | undefined): FollowedPath {
   return fault === undefined ? { path, exists: false } : { path, exists: false, fault };
 }
 
@@ -166,22 +166,22 @@ async function linkTarget(path: string): Promise<string | undefined> {
   try {
     return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
   } catch (error) {
-    // Absent or unreadable: it cannot lead anywhere.
+    // An absent or unreadable entry leads nowhere.
     if (systemCode(error) === undefined) throw error;
     return undefined;
   }
 }
 
 /**
- * True if `path` is `directory` or lies below it. `/a/b` does not contain `/a/bc`.
- * Both are absolute real paths; on Windows case does not count.
+ * True if `path` is `directory` or lies below it. `/a/b` does not contain `/a/bc`. Both must be
+ * absolute real paths. Windows paths compare case-insensitively.
  */
 export function contains(directory: string, path: string, style: PathStyle = {}): boolean {
   const windows = style.windows ?? process.platform === 'win32';
   const outer = segments(directory, windows);
   const inner = segments(path, windows);
   if (outer.length === 0) return false;
-  // A real path has no segment that climbs: a path that has one is refused.
+  // Real paths contain no `..`.
   if (inner.includes('..') || outer.includes('..')) return false;
   return outer.length <= inner.length && outer.every((segment, index) => segment === inner[index]);
 }

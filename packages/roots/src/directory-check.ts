@@ -1,42 +1,41 @@
-/** Whether a path is a directory that can be worked in, asked with a deadline. */
+/** Checks with a deadline that a path is a usable directory. */
 import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { quoted } from '../../../src/protocol/printable.ts';
 import { access, realpath, stat } from './disk/disk.ts';
-import { fsFault } from './disk/fs-fault.ts';
+import { describeFsError } from './disk/fs-error.ts';
 
 export type DirectoryCheck =
   /**
-   * `path` is the directory's real path; `identity` is its device and inode, which stay the same
-   * while it exists.
+   * `path` is the real path. `identity` holds device and inode, which stay the same while the
+   * directory exists.
    */
   | { readonly ok: true; readonly path: string; readonly identity: string }
   | {
       readonly ok: false;
       readonly code: 'NOT_FOUND' | 'NOT_A_DIRECTORY' | 'INACCESSIBLE' | 'TIMED_OUT';
-      /** For a person: what was wrong, with what value. */
+      /** Explanation for people, including the value. */
       readonly message: string;
     };
 
-/**
- * What a check asks of the world: gives the real path of a directory and what it is, throws the
- * system's error.
- */
+/** Looks up a directory's real path and identity. Throws the system's error. */
 export type DirectoryProbe = (
   path: string,
 ) => Promise<
   { readonly directory: string; readonly identity: string } | { readonly notADirectory: string }
 >;
 
-/** How a directory is checked, and for how long. */
+/** Options of a directory check. */
 export interface DirectoryCheckOptions {
-  /** How long the file system may take, milliseconds; a dead network mount never answers. */
+  /**
+   * Deadline for the file system, milliseconds. A dead network mount never answers. Default: 2000.
+   */
   readonly timeoutMs?: number;
-  /** How the file system is asked. Tests give their own. */
+  /** Replacement for the file system, for tests. */
   readonly probe?: DirectoryProbe;
 }
 
-/** The default time for one directory, milliseconds. */
+/** Default deadline for one directory. */
 const directoryTimeoutMs = 2000;
 
 const probeDisk: DirectoryProbe = async (path) => {
@@ -47,7 +46,7 @@ const probeDisk: DirectoryProbe = async (path) => {
   return { directory: real, identity: identityOf(stats) };
 };
 
-/** Tells two files or directories apart that have had the same path. */
+/** Distinguishes files or directories that had the same path at different times. */
 export function identityOf({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`;
 }
@@ -63,14 +62,14 @@ export async function checkDirectory(
       const message = `${quoted(path)} did not answer within ${timeoutMs} ms`;
       resolve({ ok: false, code: 'TIMED_OUT', message });
     }, timeoutMs);
-    void settle(path, probe).then((check) => {
+    void probeToCheck(path, probe).then((check) => {
       clearTimeout(timer);
       resolve(check);
     });
   });
 }
 
-async function settle(path: string, probe: DirectoryProbe): Promise<DirectoryCheck> {
+async function probeToCheck(path: string, probe: DirectoryProbe): Promise<DirectoryCheck> {
   try {
     const found = await probe(path);
     if ('directory' in found) {
@@ -78,7 +77,7 @@ async function settle(path: string, probe: DirectoryProbe): Promise<DirectoryChe
     }
     return notADirectory(`${quoted(path)} is not a directory`);
   } catch (error) {
-    const { code, phrase } = fsFault(error);
+    const { code, phrase } = describeFsError(error);
     const message = `${quoted(path)} ${phrase}`;
     if (code === 'NOT_A_DIRECTORY') return notADirectory(message);
     if (code === 'NOT_FOUND' || code === 'TIMED_OUT') return { ok: false, code, message };

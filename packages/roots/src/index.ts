@@ -1,4 +1,4 @@
-/** `mcp-actors/roots`: the client's roots as directories, and paths that stay inside of them. */
+/** `mcp-actors/roots`: resolves the client's roots to directories and keeps paths inside them. */
 export { rootsResolver } from './resolve-roots.ts';
 export type { ResolveRootsOptions } from './resolve-roots.ts';
 export { rootsBoundary } from './roots-boundary.ts';

@@ -1,4 +1,4 @@
-/** Opening a file inside the roots boundary, checked again once it is open. */
+/** Opens files inside the roots boundary and checks their location again after opening. */
 import { quoted } from '../../../src/protocol/printable.ts';
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
@@ -8,34 +8,34 @@ import { assertInside, resolveInside } from './boundary.ts';
 import type { Boundary } from './boundary.ts';
 import { open, realpath, stat } from './disk/disk.ts';
 import type { OpenFile } from './disk/disk.ts';
-import { fsFault, systemCode } from './disk/fs-fault.ts';
-import { openRoot, placeOfDescriptor } from './root-directory.ts';
+import { describeFsError, systemCode } from './disk/fs-error.ts';
+import { openRoot, pathOfDescriptor } from './root-directory.ts';
 
 /** An open regular file. The caller closes `handle`. */
 export interface InsideFile {
-  /** The open file. Close it. */
+  /** Open file; the caller must close it. */
   readonly handle: OpenFile;
-  /** The real path. */
+  /** Real path. */
   readonly path: string;
-  /** What the system said of it once it was open. */
+  /** File status, read after opening. */
   readonly stats: Stats;
 }
 
-/** How the place of an open file is found. */
+/** Options for opening a file. */
 export interface OpenOptions {
   /**
-   * How an open file's place is found: `descriptor` asks the system where the descriptor leads
-   * (Linux), `identity` compares inode and device with those of the path as it is now. `descriptor`
-   * by default, if the system has it.
+   * How to find the location of an open file: `descriptor` reads the descriptor's path from the
+   * system (Linux), `identity` compares inode and device with the current entry at the path.
+   * Default: `descriptor` where the system supports it.
    */
-  readonly placedBy?: 'descriptor' | 'identity';
+  readonly locatedBy?: 'descriptor' | 'identity';
 }
 
 /**
- * Opens a regular file for reading. Between the check of the path and the opening, a directory on
- * the way may have become a link out; so the place of the opened file is checked too.
+ * Opens a regular file for reading. Because a directory on the path may become a link between check
+ * and opening, the location of the opened file is checked too.
  *
- * @throws {ToolError} OUTSIDE_ROOTS, NOT_FOUND, NOT_A_FILE, and what `resolveInside` throws
+ * @throws {ToolError} OUTSIDE_ROOTS, NOT_FOUND, NOT_A_FILE, and errors of `resolveInside`
  */
 export async function openInside(
   boundary: Boundary,
@@ -47,8 +47,8 @@ export async function openInside(
 }
 
 /**
- * The second half of {@link openInside}: opens a path that was inside a moment ago, and believes
- * only what it has opened.
+ * Second half of {@link openInside}: opens a path that has been resolved, and checks the opened
+ * file.
  */
 export async function openChecked(
   boundary: Boundary,
@@ -59,33 +59,35 @@ export async function openChecked(
   const handle = await openRegular(path, given);
   try {
     const stats = await handle.stat();
-    const place = await placeOf(handle, stats, path, options.placedBy ?? defaultPlacing);
-    await assertInside(boundary, place, given);
-    if (stats.isDirectory()) throw notAFile(given, 'is a directory: name a file in it');
+    const location = await locate(handle, stats, path, options.locatedBy ?? defaultLocatedBy);
+    await assertInside(boundary, location, given);
+    if (stats.isDirectory()) throw notAFile(given, 'is a directory: give the path of a file in it');
     if (!stats.isFile())
       throw notAFile(given, 'is not a regular file: it is a device, a pipe or a socket');
     return { handle, path, stats };
   } catch (error) {
     await handle.close();
-    throw translated(error, given);
+    throw translateError(error, given);
   }
 }
 
-/** Opens many files of the boundary's base, at the cost of one look at the root. */
+/** Opens many files in the boundary's base while checking the root only once. */
 export interface FileOpener {
   /**
+   * Opens a file.
+   *
    * @param path relative to the base
-   * @throws what {@link openInside} throws
+   * @throws errors of {@link openInside}
    */
   open(path: string): Promise<InsideFile>;
-  /** Opens nothing more. Files that are open stay open. */
+  /** Closes the opener. Files already open stay open. */
   close(): Promise<void>;
 }
 
 /**
- * Makes an opener. On Linux it opens files below the root's descriptor, so that it is the
- * directory that was checked; the system then says whether a file lies at its path in the root. If it
- * does not, or on another system, a file is opened as {@link openInside} does it.
+ * Creates an opener. On Linux it opens files relative to the root's descriptor, so they come from
+ * the directory that was checked, and then asks the system whether the file is still at its path in
+ * the root. If not, and on other systems, it falls back to {@link openInside}.
  *
  * @throws {ToolError} ROOT_UNAVAILABLE
  */
@@ -100,7 +102,7 @@ export async function fileOpener(boundary: Boundary): Promise<FileOpener> {
   };
 }
 
-/** Undefined if the path has led elsewhere. */
+/** Undefined if the path led outside the root. */
 async function openBelow(
   descriptor: string,
   root: string,
@@ -111,42 +113,42 @@ async function openBelow(
   try {
     handle = await openRegular(path, given, `${descriptor}/${given}`);
   } catch (error) {
-    // It is a link itself.
+    // The path itself is a symbolic link.
     if (error instanceof ToolError && systemCode(error.cause) === 'ELOOP') return undefined;
     throw error;
   }
   let isKept = false;
   try {
     const stats = await handle.stat();
-    const place = await placeOfDescriptor(handle);
-    isKept = place === path && stats.isFile();
+    const location = await pathOfDescriptor(handle);
+    isKept = location === path && stats.isFile();
     return isKept ? { handle, path, stats } : undefined;
   } finally {
     if (!isKept) await handle.close();
   }
 }
 
-const defaultPlacing = process.platform === 'linux' ? 'descriptor' : 'identity';
+const defaultLocatedBy = process.platform === 'linux' ? 'descriptor' : 'identity';
 
 async function openRegular(path: string, given: string, via = path): Promise<OpenFile> {
-  // Not blocking: opening a pipe that nobody writes to would occupy one of Node's few file threads
-  // for ever. Windows lacks the last two; what is undefined counts as 0 here.
+  // O_NONBLOCK, because opening a pipe without a writer would occupy a file thread forever. Windows
+  // lacks the last two constants; undefined counts as 0.
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
     return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, via);
   } catch (error) {
-    throw translated(error, given);
+    throw translateError(error, given);
   }
 }
 
-async function placeOf(
+async function locate(
   handle: OpenFile,
   stats: Stats,
   path: string,
-  placedBy: 'descriptor' | 'identity',
+  locatedBy: 'descriptor' | 'identity',
 ): Promise<string | undefined> {
-  const place = placedBy === 'descriptor' ? await placeOfDescriptor(handle) : undefined;
-  if (place !== undefined) return place;
+  const location = locatedBy === 'descriptor' ? await pathOfDescriptor(handle) : undefined;
+  if (location !== undefined) return location;
   const real = await realpath(path);
   const now = await stat(real);
   return now.ino === stats.ino && now.dev === stats.dev ? real : undefined;
@@ -156,22 +158,22 @@ function notAFile(given: string, phrase: string): ToolError {
   return new ToolError(`${quoted(given)} ${phrase}`, { code: 'NOT_A_FILE' });
 }
 
-function translated(error: unknown, given: string): unknown {
+function translateError(error: unknown, given: string): unknown {
   if (systemCode(error) === undefined || error instanceof ToolError) return error;
-  // A device without a driver and a socket answer with these when they are opened.
+  // Errors of opening a device without a driver, or a socket.
   if (['ENXIO', 'ENODEV', 'EOPNOTSUPP'].includes(systemCode(error) ?? '')) {
     return notAFile(given, 'is not a regular file: it is a device, a pipe or a socket');
   }
-  const { code, phrase } = fsFault(error);
+  const { code, phrase } = describeFsError(error);
   return new ToolError(`${quoted(given)} ${phrase}`, {
     code: code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY' ? 'NOT_FOUND' : 'INACCESSIBLE',
     cause: error,
   });
 }
 
-/** How much may be read. */
+/** Options for reading a file. */
 export interface ReadInsideOptions {
-  /** The most that is read, bytes; 1 MiB by default. */
+  /** Maximum size, bytes. Default: 1 MiB. */
   readonly maxBytes?: number;
 }
 
@@ -180,10 +182,10 @@ const defaultMaxBytes = 1024 * 1024;
 const pieceBytes = 64 * 1024;
 
 /**
- * Reads a regular file to its end.
+ * Reads a whole regular file.
  *
- * @param given a path relative to the boundary's base, an absolute one, or a `file:` URI
- * @throws {ToolError} TOO_LARGE if it has more than `maxBytes`, and what {@link openInside} throws
+ * @param given path relative to the boundary's base, absolute path, or `file:` URI
+ * @throws {ToolError} TOO_LARGE if the file exceeds `maxBytes`; errors of {@link openInside}
  */
 export async function readInside(
   boundary: Boundary,
@@ -194,23 +196,24 @@ export async function readInside(
   try {
     const bytes = await readBytes(handle, maxBytes);
     if (bytes !== undefined) return bytes;
-    throw new ToolError(`${quoted(given)} has more than ${maxBytes} bytes`, { code: 'TOO_LARGE' });
+    throw new ToolError(`${quoted(given)} must be at most ${maxBytes} bytes`, {
+      code: 'TOO_LARGE',
+    });
   } finally {
     await handle.close();
   }
 }
 
 /**
- * Reads a small file to its end.
+ * Reads a whole small file.
  *
- * @returns undefined if it has more than `maxBytes`, even if it has grown since its size was
- *   read
+ * @returns undefined if the file exceeds `maxBytes`, even if it grew after its size was read
  * @throws the system's error
  */
 export async function readBytes(handle: OpenFile, maxBytes: number): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   for (let size = 0; ;) {
-    // One byte more than may be there tells a file that is too large from one that is not.
+    // Reading one extra byte detects a file that is too large.
     const buffer = Buffer.allocUnsafe(Math.min(pieceBytes, maxBytes + 1 - size));
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, size);
     pieces.push(buffer.subarray(0, bytesRead));

@@ -1,6 +1,6 @@
 /**
- * Turns the client's roots into directories: one entry at a time, with a deadline each, so that
- * neither a dead mount nor ten thousand entries stop the rest.
+ * Resolves the client's roots to directories. Each entry has its own deadline, so that neither a
+ * dead mount nor ten thousand entries block the rest.
  *
  * @see MCP 2025-11-25, client/roots; protocol notes 32 and 33
  */
@@ -13,30 +13,29 @@ import type { DirectoryCheckOptions } from './directory-check.ts';
 import { readFileUri } from './file-uri.ts';
 import type { PathStyle } from './file-uri.ts';
 
-/** How roots become directories. */
+/** Options of {@link rootsResolver}. */
 export interface ResolveRootsOptions extends DirectoryCheckOptions, PathStyle {
-  /** How many entries are checked at once; 32 by default. */
+  /** Number of entries checked concurrently. Default: 32. */
   readonly concurrency?: number;
   /**
-   * How long a whole list may take, milliseconds; 10 s by default. What has not been checked by
-   * then is `TIMED_OUT`: a long list on a dead mount must not hold up the others for its length
-   * times the deadline of one.
+   * Deadline for the whole list, milliseconds. Default: 10 s. Entries not checked by then are
+   * `TIMED_OUT`, so that a long list on a dead mount does not multiply the deadline of one entry.
    */
   readonly totalTimeoutMs?: number;
 }
 
 /**
- * Makes a resolver that sets `path` (the real path of a directory) or `problem` on each entry, in
- * the client's order. An entry that came with a problem keeps it; of several entries for one
- * directory the first is used and the others are `DUPLICATE`.
+ * Creates a resolver that sets `path` (the real path of a directory) or `problem` on each entry, in
+ * the client's order. An entry that already has a problem keeps it. If several entries name one
+ * directory, the first is used and the others get `DUPLICATE`.
  *
- * The resolver rejects only with the reason of its aborted signal.
+ * The resolver rejects only with the abort reason of its signal.
  */
 export function rootsResolver(options: ResolveRootsOptions = {}): RootsResolver {
   const { concurrency = 32, totalTimeoutMs = 10_000 } = options;
   return async (roots, signal) => {
     signal.throwIfAborted();
-    const resolved: Root[] = roots.map(unchecked);
+    const resolved: Root[] = roots.map(withoutResolution);
     const pending = resolved.keys();
     const expiry = systemClock.now() + totalTimeoutMs;
     const checkNext = async (): Promise<void> => {
@@ -46,16 +45,16 @@ export function rootsResolver(options: ResolveRootsOptions = {}): RootsResolver 
         if (root === undefined || root.problem !== undefined) continue;
         resolved[index] =
           systemClock.now() > expiry
-            ? unusable(root, 'TIMED_OUT', `The list took more than ${totalTimeoutMs} ms to check`)
+            ? unusable(root, 'TIMED_OUT', `The list was not checked within ${totalTimeoutMs} ms`)
             : await resolveRoot(root, options);
       }
     };
     await untilAborted(Promise.all(Array.from({ length: concurrency }, checkNext)), signal);
-    return withoutDuplicates(resolved);
+    return markDuplicates(resolved);
   };
 }
 
-function unchecked({ uri, name, problem }: Root): Root {
+function withoutResolution({ uri, name, problem }: Root): Root {
   return {
     uri,
     ...(name === undefined ? {} : { name }),
@@ -63,7 +62,7 @@ function unchecked({ uri, name, problem }: Root): Root {
   };
 }
 
-/** Why an entry of the list cannot be worked in; beyond what the list itself shows. */
+/** Problems of an entry, including those found on disk. */
 type DirectoryProblemCode =
   | RootProblemCode
   | 'UNPARSABLE'
@@ -73,7 +72,7 @@ type DirectoryProblemCode =
   | 'TIMED_OUT';
 
 function unusable(root: Root, code: DirectoryProblemCode, message: string): Root {
-  return { ...unchecked(root), problem: { code, message } };
+  return { ...withoutResolution(root), problem: { code, message } };
 }
 
 async function resolveRoot(root: Root, options: ResolveRootsOptions): Promise<Root> {
@@ -85,22 +84,22 @@ async function resolveRoot(root: Root, options: ResolveRootsOptions): Promise<Ro
     : unusable(root, check.code, check.message);
 }
 
-function withoutDuplicates(roots: readonly Root[]): Root[] {
-  const firstOf = new Map<string, Root>();
+function markDuplicates(roots: readonly Root[]): Root[] {
+  const firstByPath = new Map<string, Root>();
   return roots.map((root) => {
     if (root.path === undefined) return root;
-    const first = firstOf.get(root.path);
+    const first = firstByPath.get(root.path);
     if (first === undefined) {
-      firstOf.set(root.path, root);
+      firstByPath.set(root.path, root);
       return root;
     }
-    return unusable(root, 'DUPLICATE', `The same directory as ${quoted(first.uri)}: ${root.path}`);
+    return unusable(root, 'DUPLICATE', `Same directory as ${quoted(first.uri)}: ${root.path}`);
   });
 }
 
 /**
- * Waits for `work`, at most until the signal fires: what hangs in the file system cannot be
- * stopped, only left behind.
+ * Waits for `work` until the signal aborts. A hanging file operation cannot be cancelled, only
+ * abandoned.
  */
 async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   let stop = () => {};

@@ -1,6 +1,6 @@
 /**
- * A directory as it was when it was resolved: its path can come to name another one, which is then
- * not used.
+ * Root directories with the identity they had when resolved. A directory that later replaces one at
+ * its path is not used.
  */
 import { quoted } from '../../../src/protocol/printable.ts';
 import { constants } from 'node:fs';
@@ -9,58 +9,55 @@ import { ToolError } from '../../../src/protocol/errors.ts';
 import { checkDirectory, identityOf } from './directory-check.ts';
 import { open } from './disk/disk.ts';
 import type { OpenFile } from './disk/disk.ts';
-import { fsFault, systemCode } from './disk/fs-fault.ts';
+import { describeFsError, systemCode } from './disk/fs-error.ts';
 
-/** A directory as it was when its root was resolved. */
+/** A directory, as found when its root was resolved. */
 export interface RootDirectory {
-  /** The real path. */
+  /** Real path. */
   readonly path: string;
-  /** Device and inode of the directory that had this path when it was resolved. */
+  /** Device and inode of the directory at this path when it was resolved. */
   readonly identity: string;
-  /** The directory of the command line that it was chosen in: it must be the same one, too. */
+  /** Command-line directory that this one was chosen in; it must be unchanged, too. */
   readonly within?: RootDirectory;
 }
 
 /**
- * Notices a root that has disappeared, was replaced by a symbolic link or by another directory, or
- * has moved, when it is used.
+ * Checks that a root still exists and was neither moved nor replaced by a symbolic link or another
+ * directory.
  *
  * @throws {ToolError} ROOT_UNAVAILABLE
  */
 export async function assertRootAvailable(root: RootDirectory): Promise<void> {
   if (root.within !== undefined) await assertRootAvailable(root.within);
   const check = await checkDirectory(root.path);
-  if (!check.ok && check.code === 'TIMED_OUT') throw hanging(check.message);
-  if (!check.ok) throw unavailable(root, check.message);
+  if (!check.ok && check.code === 'TIMED_OUT') throw hangingError(check.message);
+  if (!check.ok) throw unavailableError(root, check.message);
   if (check.path !== root.path) {
-    throw unavailable(root, `a symbolic link now leads from it to ${quoted(check.path)}`);
+    throw unavailableError(root, `it is now a symbolic link to ${quoted(check.path)}`);
   }
-  if (check.identity !== root.identity) throw replaced(root);
+  if (check.identity !== root.identity) throw replacedError(root);
 }
 
-/** A root that a process can be started in. */
+/** An open root, usable as the working directory of a process. */
 export interface OpenRoot {
-  /**
-   * `descriptor` if `cwd` names the directory that was checked, even if its path comes to name
-   * another.
-   */
+  /** `descriptor` if `cwd` stays bound to the checked directory even if the path is replaced. */
   readonly openedBy: 'descriptor' | 'name';
-  /** What a child process takes as its working directory. */
+  /** Working directory for the child process. */
   readonly cwd: string;
   /**
-   * To be called once the child has started.
+   * Confirms the directory. Call it after the child has started.
    *
-   * @throws {ToolError} ROOT_UNAVAILABLE if the child may have been started in another directory
+   * @throws {ToolError} ROOT_UNAVAILABLE if the child may have started in another directory
    */
   confirm(): Promise<void>;
-  /** To be called once no other child is to be started. */
+  /** Closes the root. Call it after the last child has started. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a root, so that a process starts in the directory that was checked even if its path leads
- * elsewhere a moment later. Linux can do that. On other systems the process starts by name, and
- * `confirm` checks the name again.
+ * Opens a root so that a process starts in the directory that was checked, even if the path is
+ * replaced at that moment. Only Linux supports this. On other systems the process starts by name,
+ * and `confirm` checks the name again.
  *
  * @throws {ToolError} ROOT_UNAVAILABLE; INACCESSIBLE if the system cannot open it now
  */
@@ -75,10 +72,11 @@ export async function openRoot(root: RootDirectory): Promise<OpenRoot> {
   if (process.platform !== 'linux') return byName;
   const handle = await openDirectory(root);
   try {
-    if (identityOf(await handle.stat({ bigint: true })) !== root.identity) throw replaced(root);
-    const place = await placeOfDescriptor(handle);
-    if (place === root.path) {
-      // The child has a copy of the descriptor until it has become the program that it starts.
+    if (identityOf(await handle.stat({ bigint: true })) !== root.identity)
+      throw replacedError(root);
+    const location = await pathOfDescriptor(handle);
+    if (location === root.path) {
+      // The child inherits the descriptor until it executes its program.
       return {
         openedBy: 'descriptor',
         cwd: `/proc/self/fd/${handle.fd}`,
@@ -86,7 +84,7 @@ export async function openRoot(root: RootDirectory): Promise<OpenRoot> {
         close: async () => await handle.close(),
       };
     }
-    if (place !== undefined) throw unavailable(root, `it lies at ${quoted(place)} now`);
+    if (location !== undefined) throw unavailableError(root, `it was moved to ${quoted(location)}`);
   } catch (error) {
     await handle.close();
     throw error;
@@ -100,17 +98,19 @@ async function openDirectory(root: RootDirectory): Promise<OpenFile> {
   try {
     return await open(root.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    // It was there a moment ago: these say that it has been replaced since.
-    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw replaced(root);
-    const message = `The root ${quoted(root.path)} ${fsFault(error).phrase}`;
+    // The directory existed a moment ago, so these errors mean it was replaced.
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw replacedError(root);
+    const message = `The root ${quoted(root.path)} ${describeFsError(error).phrase}`;
     throw new ToolError(message, { code: 'INACCESSIBLE', cause: error });
   }
 }
 
-/** Where an open file or directory lies now, as the system says it; undefined without `/proc`. */
-export async function placeOfDescriptor({ fd }: OpenFile): Promise<string | undefined> {
+/**
+ * Current path of an open file or directory, according to the system; undefined without `/proc`.
+ */
+export async function pathOfDescriptor({ fd }: OpenFile): Promise<string | undefined> {
   try {
-    // The kernel answers this from its memory: it needs no lane.
+    // The kernel answers from memory, so this needs no lane.
     return await readlink(`/proc/self/fd/${fd}`);
   } catch (error) {
     if (systemCode(error) === undefined) throw error;
@@ -118,22 +118,22 @@ export async function placeOfDescriptor({ fd }: OpenFile): Promise<string | unde
   }
 }
 
-function hanging(message: string): ToolError {
+function hangingError(message: string): ToolError {
   return new ToolError(
-    `The root cannot be used now: ${message}. Try again later, or work in another root.`,
+    `The root is unavailable: ${message}. Try again later, or use another root.`,
     {
       code: 'ROOT_UNAVAILABLE',
     },
   );
 }
 
-function replaced(root: RootDirectory): ToolError {
-  return unavailable(root, 'another directory or file has taken its place');
+function replacedError(root: RootDirectory): ToolError {
+  return unavailableError(root, 'it was replaced by another directory or file');
 }
 
-function unavailable({ path }: RootDirectory, what: string): ToolError {
+function unavailableError({ path }: RootDirectory, change: string): ToolError {
   return new ToolError(
-    `The root ${quoted(path)} is not what it was when it was resolved: ${what}. Restore it, or open the project again; the server has to be started again if the directory was given on its command line.`,
+    `The root ${quoted(path)} changed after it was resolved: ${change}. Restore it, or reopen the project. If the directory was given on the server's command line, restart the server.`,
     { code: 'ROOT_UNAVAILABLE' },
   );
 }

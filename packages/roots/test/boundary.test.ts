@@ -190,12 +190,12 @@ describe('opening', () => {
 
   test.each(['descriptor', 'identity'] as const)(
     'a directory that became a link out after the check is noticed at open (%s)',
-    async (placedBy) => {
+    async (locatedBy) => {
       const { directory, base, boundary } = await boundaryOf({ 'outside/deep.txt': 'secret' });
       const { path } = await resolveInside(boundary, 'sub/deep.txt');
       await rename(join(base, 'sub'), join(base, 'moved'));
       await symlink(join(directory, 'outside'), join(base, 'sub'));
-      const error = await toolError(openChecked(boundary, path, { placedBy }));
+      const error = await toolError(openChecked(boundary, path, { locatedBy }));
       expect(error.code).toBe('OUTSIDE_ROOTS');
     },
   );
@@ -210,7 +210,7 @@ describe('opening', () => {
 
   test('a file opened by its identity is the same one', async () => {
     const { boundary } = await boundaryOf();
-    const { handle } = await openInside(boundary, 'file.txt', { placedBy: 'identity' });
+    const { handle } = await openInside(boundary, 'file.txt', { locatedBy: 'identity' });
     expect(String(await readBytes(handle, 1000))).toBe('inside');
     await handle.close();
   });

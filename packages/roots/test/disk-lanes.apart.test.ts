@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DiskLanes } from '../src/disk/disk-lanes.ts';
-import { fsFault } from '../src/disk/fs-fault.ts';
+import { describeFsError } from '../src/disk/fs-error.ts';
 import { mountPointsOf, volumeOf } from '../src/disk/volumes.ts';
 import { makeNamedPipe } from './named-pipe.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -30,7 +30,7 @@ function lanesOf() {
       )
       .then(
         (result) => outcomes.set(path, result),
-        (error: unknown) => outcomes.set(path, fsFault(error).code),
+        (error: unknown) => outcomes.set(path, describeFsError(error).code),
       );
   };
   const end = async (path: string) => {

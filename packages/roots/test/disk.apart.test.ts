@@ -5,7 +5,7 @@ import type * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { open, realpath, stat } from '../src/disk/disk.ts';
-import { systemCode } from '../src/disk/fs-fault.ts';
+import { systemCode } from '../src/disk/fs-error.ts';
 import { makeNamedPipe } from './named-pipe.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

@@ -48,9 +48,9 @@ describe('the primary root', () => {
 
   test.each([
     [{ name: 'web' }, 'is named "web"'],
-    [{ marker: 'Cargo.toml' }, 'holds "Cargo.toml"'],
-    [{ marker: ['a', 'b'] }, 'holds "a" or "b"'],
-    [{ marker: [] }, 'holds '],
+    [{ marker: 'Cargo.toml' }, 'contains "Cargo.toml"'],
+    [{ marker: ['a', 'b'] }, 'contains "a" or "b"'],
+    [{ marker: [] }, 'contains '],
   ])('that is none of them is an error that names them: %j', async (primary, wanted) => {
     const { one, two, report } = await twoRoots();
     const error = await toolError(rootsBoundary(report, { primary }));
@@ -73,10 +73,10 @@ describe('the primary root', () => {
 describe('without a root that can be used', () => {
   const fault = { code: 'NOT_FOUND', message: '"/x" does not exist' };
   test.each([
-    [undeclared, 'the client does not use roots'],
+    [undeclared, 'the client does not support roots'],
     [reportOf([]), 'an empty list'],
-    [reportOf([{ uri, problem: fault }]), 'the client\'s only root cannot be used: "/x" does'],
-    [reportOf([], { status: 'failed', problem: 'timed out' }), 'without success: timed out'],
+    [reportOf([{ uri, problem: fault }]), 'the client\'s only root is unusable: "/x" does'],
+    [reportOf([], { status: 'failed', problem: 'timed out' }), 'roots/list failed: timed out'],
   ])('the error says why: %#', async (report, why) => {
     const error = await toolError(rootsBoundary(report));
     expect(error.code).toBe('NO_ROOTS');
@@ -93,7 +93,7 @@ describe('without a root that can be used', () => {
   test('a server without a resolver is told what it lacks', async () => {
     await expect(rootsBoundary(reportOf([{ uri }]))).rejects.toThrow(
       new TypeError(
-        'The root "file:///not-resolved" has not been resolved to a directory: define the server with resolveRoots: rootsResolver()',
+        'The root "file:///not-resolved" was not resolved to a directory: define the server with resolveRoots: rootsResolver()',
       ),
     );
   });
@@ -105,7 +105,7 @@ test('a file is read to its end, and no further than it may be', async () => {
   const boundary = await rootsBoundary(reportOf(roots));
   expect(await readInside(boundary, 'a.txt', { maxBytes: 10 })).toHaveLength(10);
   const error = await toolError(readInside(boundary, 'a.txt', { maxBytes: 9 }));
-  expect([error.code, error.message]).toEqual(['TOO_LARGE', '"a.txt" has more than 9 bytes']);
+  expect([error.code, error.message]).toEqual(['TOO_LARGE', '"a.txt" must be at most 9 bytes']);
   await writeFile(join(directory, 'large'), Buffer.alloc(1024 * 1024 + 1));
   expect((await toolError(readInside(boundary, 'large'))).code).toBe('TOO_LARGE');
   expect((await toolError(readInside(boundary, '../a.txt'))).code).toBe('OUTSIDE_ROOTS');

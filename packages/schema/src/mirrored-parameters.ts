@@ -136,7 +136,7 @@ class Reading {
 
   #faultOf(name: unknown, type: unknown, path: readonly string[] | undefined): string | undefined {
     if (typeof name !== 'string' || !fieldName.test(name)) {
-      return `"${keyword}" must be the name of an HTTP header, this is ${inspectValue(name)}`;
+      return `"${keyword}" must be the name of an HTTP header, got ${inspectValue(name)}`;
     }
     const what = `"${keyword}": ${inspectValue(name)}`;
     if (!path || path.length === 0) {

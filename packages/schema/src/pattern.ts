@@ -174,7 +174,7 @@ export function patternOf(source: string, steps?: Budget): Pattern {
  */
 export function patternAt(source: unknown, at: string): Pattern {
   if (typeof source !== 'string') {
-    throw new TypeError(`${at} must be a string, this is ${inspectValue(source)}`);
+    throw new TypeError(`${at} must be a string, got ${inspectValue(source)}`);
   }
   try {
     return patternOf(source);

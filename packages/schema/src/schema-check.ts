@@ -136,7 +136,7 @@ class SchemaCompiler {
       if (reference === undefined) continue;
       const place = `${at}/${keyword}`;
       if (typeof reference !== 'string') {
-        throw new TypeError(`${place} must be a string, this is ${inspectValue(reference)}`);
+        throw new TypeError(`${place} must be a string, got ${inspectValue(reference)}`);
       }
       const target = this.#resources.find(reference, resource, place);
       const node = this.#node(target);
@@ -271,12 +271,12 @@ function schemasIn(schema: JsonObject, at: string): readonly (readonly [unknown,
 
 function schemaAt(schema: unknown, at: string): JsonObject {
   if (isJsonObject(schema)) return schema;
-  throw new TypeError(`${at} must be a schema, this is ${inspectValue(schema)}`);
+  throw new TypeError(`${at} must be a schema, got ${inspectValue(schema)}`);
 }
 
 function listAt(given: unknown, at: string): readonly unknown[] {
   if (Array.isArray(given) && given.length > 0) return given;
-  throw new TypeError(`${at} must be a list of schemas, this is ${inspectValue(given)}`);
+  throw new TypeError(`${at} must be a list of schemas, got ${inspectValue(given)}`);
 }
 
 function checksOf(

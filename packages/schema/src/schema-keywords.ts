@@ -13,7 +13,7 @@ import type { MakeCheck } from './schema-run.ts';
 
 function numberAt(given: unknown, at: string): number {
   if (typeof given === 'number') return given;
-  throw new TypeError(`${at} must be a number, this is ${inspectValue(given)}`);
+  throw new TypeError(`${at} must be a number, got ${inspectValue(given)}`);
 }
 
 /** A keyword that compares numbers. */
@@ -111,7 +111,7 @@ function memberOf(allowed: readonly unknown[]): (value: unknown, steps: Budget) 
 
 const enumeration: MakeCheck = (given, at) => {
   if (!Array.isArray(given)) {
-    throw new TypeError(`${at} must be a list, this is ${inspectValue(given)}`);
+    throw new TypeError(`${at} must be a list, got ${inspectValue(given)}`);
   }
   const isMember = memberOf(given);
   return (value, run) =>

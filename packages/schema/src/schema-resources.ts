@@ -47,7 +47,7 @@ export class SchemaResources {
       const name = schema[keyword];
       if (name === undefined) continue;
       if (typeof name !== 'string') {
-        throw new TypeError(`${at}/${keyword} must be a string, this is ${inspectValue(name)}`);
+        throw new TypeError(`${at}/${keyword} must be a string, got ${inspectValue(name)}`);
       }
       const located = { schema, resource, at };
       resource.anchors.set(name, located);

@@ -279,7 +279,7 @@ export function typeCheck(given: unknown, at: string): KeywordCheck {
   const names = listed.map((name) => {
     if (typeof name === 'string' && Object.hasOwn(isOfType, name)) return name;
     const known = Object.keys(isOfType).join(', ');
-    throw new TypeError(`${at} must be one of ${known}; this is ${inspectValue(name)}`);
+    throw new TypeError(`${at} must be one of ${known}, got ${inspectValue(name)}`);
   });
   const message = `must be ${names.join(',')}`;
   const [first = () => false, ...others] = names.flatMap((name) => isOfType[name] ?? []);
@@ -307,7 +307,7 @@ export function hasMember(object: JsonObject, name: string): boolean {
 /** @throws {TypeError} it is not a list of names */
 function namesAt(given: unknown, at: string): readonly string[] {
   if (Array.isArray(given) && given.every((name) => typeof name === 'string')) return given;
-  throw new TypeError(`${at} must be a list of names, this is ${inspectValue(given)}`);
+  throw new TypeError(`${at} must be a list of names, got ${inspectValue(given)}`);
 }
 
 export const required: MakeCheck = (given, at) => {
@@ -325,7 +325,7 @@ export const required: MakeCheck = (given, at) => {
 
 export const dependentRequired: MakeCheck = (given, at) => {
   if (!isJsonObject(given)) {
-    throw new TypeError(`${at} must be an object of lists, this is ${inspectValue(given)}`);
+    throw new TypeError(`${at} must be an object of lists, got ${inspectValue(given)}`);
   }
   const lists = Object.entries(given).map(
     ([name, list]) => [name, namesAt(list, `${at}/${name}`)] as const,
@@ -399,7 +399,7 @@ function containsCheck(schema: JsonObject, make: NodeMaker): KeywordCheck {
     ['maxContains', most],
   ] as const) {
     if (typeof bound === 'number') continue;
-    throw new TypeError(`${make.at}/${keyword} must be a number, this is ${inspectValue(bound)}`);
+    throw new TypeError(`${make.at}/${keyword} must be a number, got ${inspectValue(bound)}`);
   }
   const node = make.one(contains, 'contains');
   return (value, run) => {
@@ -542,7 +542,5 @@ export function entriesOf(
   keyword: string,
 ): readonly (readonly [name: string, schema: unknown])[] {
   if (isJsonObject(given)) return Object.entries(given).filter(([, each]) => each !== undefined);
-  throw new TypeError(
-    `${at}/${keyword} must be an object of schemas, this is ${inspectValue(given)}`,
-  );
+  throw new TypeError(`${at}/${keyword} must be an object of schemas, got ${inspectValue(given)}`);
 }

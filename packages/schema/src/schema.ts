@@ -47,7 +47,7 @@ const conversions = new WeakMap<Schema, Map<SchemaSide, ObjectSchema>>();
 export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): ObjectSchema {
   // A schema may come from JavaScript.
   if (!isSchema(schema))
-    throw new TypeError(`${what} must be a schema, this is ${inspectValue(schema)}`);
+    throw new TypeError(`${what} must be a schema, got ${inspectValue(schema)}`);
   if (!isStandardSchema(schema)) {
     refuseRawShape(schema, what);
     return objectSchema(inKnownDialect(schema, what), what);

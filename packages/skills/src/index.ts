@@ -1,3 +1,3 @@
-/** `mcp-actors/skills`: the skills that lie in a directory. */
+/** `mcp-actors/skills`: serves skills from a directory. */
 export { SkillDirectory, skillsFrom } from './skill-directory.ts';
 export type { SkillsFromOptions } from './skill-directory.ts';

@@ -1,8 +1,8 @@
 /**
- * Skills that lie in a directory, each in one of its own with a `SKILL.md`.
+ * Skills in a directory. Each has a subdirectory with a `SKILL.md`.
  *
- * They are looked for each time that a client asks, so that what it is told is what it reads. A file that has not changed
- * is not read again for its digest. Nothing outside of the directory is served, wherever a link leads.
+ * Every client request searches the directory again, so listings match what a read returns. Digests
+ * of unchanged files are cached. Links that leave the directory are not followed.
  */
 import { join, relative } from 'node:path';
 import { basename, dirname } from 'node:path/posix';
@@ -23,47 +23,51 @@ import { readDirectories, stat } from '../../roots/src/disk/disk.ts';
 import { fileOpener, readBytes, readInside } from '../../roots/src/open-inside.ts';
 import type { FileOpener } from '../../roots/src/open-inside.ts';
 
-/** What is done about skills that cannot be served. */
+/** Options of {@link skillsFrom}. */
 export interface SkillsFromOptions {
   /**
-   * Called with what is wrong with a skill, once until that changes; the others are served. By default the process is
-   * warned.
+   * Called when a skill has a problem, once until the problem changes. Other skills are still
+   * served. Default: a process warning.
    */
   readonly onProblem?: (problem: string) => void;
 }
 
-/** Bounds of one directory. */
+/** Limits of one directory. */
 const bounds = { entries: 10_000, depth: 16, bytes: 64 * 1024 * 1024 };
 
-/** What was read of a file, and what the file was like then. */
+/** Cached data of a file, with the file's status at that time. */
 interface Measured {
   readonly stamp: string;
   readonly size: number;
   readonly digest: string;
-  /** The beginning of a `SKILL.md` that is UTF-8. */
+  /** First bytes of a `SKILL.md`; undefined if it is not UTF-8. */
   readonly head: string | undefined;
 }
 
 /**
- * Finds the skills that lie in a directory, at any depth: the path of a skill's own directory is that of its URI.
+ * Creates a finder for the skills in a directory, at any depth. The path of a skill's directory
+ * becomes the path of its URI.
  *
- * @param directory a relative path is relative to the process's working directory
+ * @param directory resolved against the working directory of the process
  */
 export function skillsFrom(directory: string, options: SkillsFromOptions = {}): SkillFinder {
   const found = new SkillDirectory(options);
   return async () => {
     const check = await checkDirectory(directory);
-    if (!check.ok) throw new Error(`There are no skills: ${check.message}`);
+    if (!check.ok) throw new Error(`Skills cannot be read: ${check.message}`);
     return found.skills({ directories: [check], base: check }, '.');
   };
 }
 
-/** The skills in a directory that need not exist, inside of a boundary: {@link skillsFrom} for what a client has chosen. */
+/**
+ * Skills of a possibly missing directory inside a boundary: {@link skillsFrom} for a directory that
+ * the client chose.
+ */
 export class SkillDirectory {
   readonly #options: SkillsFromOptions;
-  /** By real path: the files that there were last time. */
+  /** Files found by the previous search, by real path. */
   #measured = new Map<string, Measured>();
-  /** What was wrong last time. */
+  /** Problems found by the previous search. */
   #problems: ReadonlySet<string> = new Set();
 
   constructor(options: SkillsFromOptions = {}) {
@@ -71,8 +75,10 @@ export class SkillDirectory {
   }
 
   /**
+   * Searches the directory for skills.
+   *
    * @param path relative to the boundary's base
-   * @throws {ToolError} the boundary's directory is gone
+   * @throws {ToolError} if the boundary's directory is gone
    */
   async skills(boundary: Boundary, path: string): Promise<readonly Skill[]> {
     const start = await resolveInside(boundary, path);
@@ -80,33 +86,33 @@ export class SkillDirectory {
     const search = new Search(boundary, start.path, this.#measured);
     const skills = await search.skills();
     this.#measured = search.measured;
-    for (const problem of search.problems) if (!this.#problems.has(problem)) this.#tell(problem);
+    for (const problem of search.problems) if (!this.#problems.has(problem)) this.#report(problem);
     this.#problems = search.problems;
     return skills;
   }
 
-  #tell(problem: string): void {
+  #report(problem: string): void {
     const { onProblem = (text) => process.emitWarning(text) } = this.#options;
     onProblem(problem);
   }
 }
 
-/** One look at a directory. */
+/** One search of a directory. */
 class Search {
   readonly problems = new Set<string>();
   readonly measured = new Map<string, Measured>();
   readonly #boundary: Boundary;
-  /** Real. */
+  /** Real path of the directory. */
   readonly #start: string;
-  readonly #before: ReadonlyMap<string, Measured>;
-  /** By path: why it cannot be served, if it cannot. */
+  readonly #previous: ReadonlyMap<string, Measured>;
+  /** Paths found, each with the reason why it cannot be served, if any. */
   readonly #entries = new Map<string, string | undefined>();
   #bytesLeft = bounds.bytes;
 
-  constructor(boundary: Boundary, start: string, before: ReadonlyMap<string, Measured>) {
+  constructor(boundary: Boundary, start: string, previous: ReadonlyMap<string, Measured>) {
     this.#boundary = boundary;
     this.#start = start;
-    this.#before = before;
+    this.#previous = previous;
   }
 
   async skills(): Promise<readonly Skill[]> {
@@ -121,7 +127,7 @@ class Search {
           skills.push(await this.#skillAt(path, opener));
         } catch (error) {
           const where = printable(this.#real(path));
-          this.problems.add(`The skill in ${where} is left out: ${(error as Error).message}`);
+          this.problems.add(`The skill in ${where} is skipped: ${(error as Error).message}`);
         }
       }
       return skills;
@@ -138,37 +144,37 @@ class Search {
       return;
     }
     for (const entry of [...entries].sort(byName)) {
-      // Such as .git and .DS_Store: no file of a skill.
+      // Hidden entries, such as .git and .DS_Store, are not part of a skill.
       if (entry.name.startsWith('.')) continue;
       const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
       if (this.#entries.size >= bounds.entries) {
         this.problems.add(
-          `${printable(this.#start)} has more than ${bounds.entries} files: the rest is left out`,
+          `${printable(this.#start)} has more than ${bounds.entries} files: the rest is skipped`,
         );
         return;
       }
-      const kind = entry.isSymbolicLink() ? await this.#target(path) : entry;
+      const kind = entry.isSymbolicLink() ? await this.#statTarget(path) : entry;
       if (typeof kind === 'string') this.#entries.set(path, kind);
       else if (kind.isFile()) this.#entries.set(path, undefined);
       else if (!kind.isDirectory()) this.#entries.set(path, 'is neither a file nor a directory');
       else if (depth === bounds.depth)
-        this.#entries.set(path, `lies deeper than ${bounds.depth} directories`);
+        this.#entries.set(path, `is nested more than ${bounds.depth} directories deep`);
       else await this.#walk(path, depth + 1);
     }
   }
 
-  /** What a link leads to, or why it is not followed. */
-  async #target(path: string) {
+  /** File status of a link's target, or the reason why the link is not followed. */
+  async #statTarget(path: string) {
     try {
       return await stat((await resolveInside(this.#boundary, this.#real(path))).path);
     } catch (error) {
-      return `leads nowhere in it: ${(error as Error).message}`;
+      return `is a link that cannot be followed: ${(error as Error).message}`;
     }
   }
 
-  /** @throws {Error} it cannot be served as it is */
+  /** @throws {Error} if the skill cannot be served */
   async #skillAt(path: string, opener: FileOpener): Promise<Skill> {
-    if (path === '.') throw new Error(`its ${skillFileName} lies in no directory of its own`);
+    if (path === '.') throw new Error(`${skillFileName} must be in a directory of its own`);
     const files = new Map<string, ServedSkillFile>();
     let bytes = 0;
     for (const [entry, fault] of this.#entries) {
@@ -178,7 +184,7 @@ class Search {
       bytes += size;
       if (files.size === skillBounds.files || bytes > skillBounds.bytes) {
         throw new Error(
-          `it has more than ${skillBounds.files} files, or ${skillBounds.bytes} bytes`,
+          `it has more than ${skillBounds.files} files or ${skillBounds.bytes} bytes`,
         );
       }
       files.set(entry.slice(path.length + 1), {
@@ -188,7 +194,7 @@ class Search {
       });
     }
     const { head } = await this.#measure(`${path}/${skillFileName}`, opener);
-    if (head === undefined) throw new Error(`its ${skillFileName} is not UTF-8`);
+    if (head === undefined) throw new Error(`${skillFileName} must be UTF-8`);
     return skillAt(path, await readFrontmatter(head), files);
   }
 
@@ -199,11 +205,11 @@ class Search {
     const { size, mtimeMs, ctimeMs, ino } = await stat(real);
     this.#bytesLeft -= size;
     if (size > skillBounds.bytes || this.#bytesLeft < 0) {
-      const what = `${skillBounds.bytes} bytes, or all files together more than ${bounds.bytes}`;
-      throw new Error(`${printable(path)} has more than ${what}`);
+      const limit = `${skillBounds.bytes} bytes, or all files together more than ${bounds.bytes}`;
+      throw new Error(`${printable(path)} has more than ${limit}`);
     }
     const stamp = [size, mtimeMs, ctimeMs, ino].join();
-    const before = this.#before.get(real);
+    const before = this.#previous.get(real);
     const measured = before?.stamp === stamp ? before : await this.#read(path, stamp, opener);
     this.measured.set(real, measured);
     return measured;

@@ -195,21 +195,21 @@ describe('reasons', () => {
   test('a silent client is told apart from one without roots, an empty list and unusable ones', () => {
     const problem = 'the client did not answer within 5000 ms';
     expect(fallbackNote(choose({ report: reportOf([], { status: 'failed', problem }) }))).toBe(
-      `Working in /cwd, the server's working directory: roots were asked for without success: ${problem}.`,
+      `Working in /cwd, the server's working directory: roots/list failed: ${problem}.`,
     );
-    expect(reasonOf(choose({}), 'roots')).toContain('does not use roots');
+    expect(reasonOf(choose({}), 'roots')).toContain('does not support roots');
     expect(reasonOf(choose({ report: reportOf([]) }), 'roots')).toContain('empty list');
     expect(reasonOf(choose({ report: reportOf([unusableRoot]) }), 'roots')).toBe(
-      "the client's only root cannot be used",
+      "the client's only root is unusable",
     );
     expect(reasonOf(choose({ report: reportOf([unusableRoot, unusableRoot]) }), 'roots')).toBe(
-      "none of the client's 2 roots can be used",
+      "all 2 of the client's roots are unusable",
     );
     expect(
       reasonOf(choose({ report: reportOf([], { status: 'unsupported' }) }), 'roots'),
     ).toContain('-32601');
     expect(reasonOf(choose({ report: reportOf([], { settled: false }) }), 'roots')).toContain(
-      'not answered yet',
+      'has not answered',
     );
   });
 
@@ -225,7 +225,7 @@ describe('reasons', () => {
         expect(noProjectMessage(choice)).toContain(`"${uri}": ${problem.message}`);
       }
       expect(noProjectMessage(choice)).toContain(
-        `5 roots can be used ("file:///gone/0": "/gone/0" does not exist; `,
+        `5 of the client's roots are unusable ("file:///gone/0": "/gone/0" does not exist; `,
       );
       expect(reasonOf(choice, 'cwd')).toContain('the client has declared other roots');
     }

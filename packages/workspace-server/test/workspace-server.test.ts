@@ -110,7 +110,7 @@ describe('workspace_info', () => {
     const server = serverOf({ cwd });
     const { text } = await callTool(toolOf(server, 'workspace_info'), {}, fakeContext());
     expect(text).toBe(
-      `Project: ${cwd} (the server's working directory: the client does not use roots)`,
+      `Project: ${cwd} (the server's working directory: the client does not support roots)`,
     );
     const read = await callTool(toolOf(server, 'read_file'), { path: 'a.txt' }, fakeContext());
     expect(read.text).toBe('a.txt: 1 line, 4 bytes\n\none\n');

@@ -195,7 +195,7 @@ describe('mcp-actors check', () => {
       ['--url', 'http://127.0.0.1:1/mcp?key=secret'],
     ],
     [
-      'no-such-command could not be started: There is no command "no-such-command" in PATH',
+      'no-such-command could not be started: Command "no-such-command" not found in PATH',
       ['--', 'no-such-command'],
     ],
   ])('ends with 2 and says: %s', async ([expected, args]) => {

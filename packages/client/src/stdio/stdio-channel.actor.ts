@@ -16,12 +16,12 @@ import { stopTimesWith } from '../../../processes/src/process.machine.ts';
 import { stateName } from '../../../../src/machines/names.ts';
 import { stdioChannelChart } from './stdio-channel.machine.ts';
 import type { StdioChannelEvent, StdioChannelSnapshot } from './stdio-channel.machine.ts';
-import type { ProcessReport, StopTimes } from '../../../processes/src/process.machine.ts';
+import type { ProcessEmitted, StopTimes } from '../../../processes/src/process.machine.ts';
 import { processRestart } from '../channel/restart-option.ts';
 import type { ChildPipes, ChildScope, ProcessActor } from '../../../processes/src/child.actor.ts';
 import {
   environmentFor,
-  refuseInheritEnv,
+  assertInheritEnv,
   withheldVariables,
 } from '../../../processes/src/environment.ts';
 import type { Environment, InheritEnv } from '../../../processes/src/environment.ts';
@@ -74,7 +74,7 @@ export interface StdioChannelKind extends ChannelKind {
  */
 export function stdioChannel(entry: StdioEntry, options: StdioOptions = {}): StdioChannelKind {
   const { inheritEnv = false, endsWithHost = true } = options;
-  refuseInheritEnv(inheritEnv);
+  assertInheritEnv(inheritEnv);
   const launched: Launched = {
     log: new StderrLog(),
     stderrFrom: 0,
@@ -233,7 +233,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
     };
   }
 
-  #hear(report: ProcessReport): void {
+  #hear(report: ProcessEmitted): void {
     const { launched } = this.#plan;
     switch (report.type) {
       case 'process.launched':

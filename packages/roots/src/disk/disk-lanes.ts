@@ -1,51 +1,51 @@
 /**
- * Operations on the file system, so that one that hangs costs its own thread and no other.
+ * Limits on concurrent file operations, so that a hanging volume blocks only its own threads.
  *
- * Node has four threads for files, and nothing can be done about an operation that waits for a
- * network mount whose server is gone. So a volume that has answered has two of them at most,
- * another one has one, all together have three, and the last one goes only to a volume that
- * answers. An operation that takes too long is given up; it keeps its place until it returns. An
- * operation that would only wait behind such operations is refused at once.
+ * Node has four file threads, and an operation on a network mount whose server is gone cannot be
+ * cancelled. A volume that has answered may use two threads, any other volume one. All volumes
+ * together may use three; only a volume that answers may use the fourth. An operation that exceeds
+ * its timeout is rejected but occupies its thread until it returns. An operation that could only
+ * wait behind such operations is rejected immediately.
  */
 import { systemClock } from '../../../../src/actors/clock.ts';
 
 export interface DiskLanesOptions {
-  /** Names the volume that a path lies on: what hangs together. */
+  /** Returns the name of a path's volume. Paths on one volume hang together. */
   readonly volumeOf: (path: string) => string;
-  /** How long an operation may take, from its start, milliseconds. */
+  /** Timeout of one operation, measured from its start, milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** How many threads Node has for files, unless the user has asked for more. */
+/** Size of Node's file thread pool, unless the user set `UV_THREADPOOL_SIZE`. */
 const threads = 4;
-/** Operations of a volume at once. */
+/** Concurrent operations of one volume. */
 const maxStarted = { untried: 1, answering: 2, hanging: 2 } as const;
-/** An operation on a file takes some microseconds, and on a network some milliseconds. */
+/** A file operation normally takes microseconds, or a few milliseconds over a network. */
 const slowMs = 100;
-/** Idle volumes are forgotten past this number. */
+/** Number of volumes above which idle ones are dropped. */
 const maxKnownVolumes = 64;
 
 interface Operation {
   readonly path: string;
   readonly volume: Volume;
-  /** Milliseconds, as the system's clock has them. */
+  /** Start time, milliseconds of `systemClock`. */
   startedAt: number;
   readonly start: () => void;
-  readonly giveUp: (why: string) => void;
+  readonly abandon: (why: string) => void;
 }
 
 interface Volume {
   readonly name: string;
   readonly waiting: Set<Operation>;
-  /** Those that have a thread and may still return in time. */
+  /** Operations that occupy a thread and have not timed out. */
   readonly running: Set<Operation>;
-  /** Those that were given up and have not returned: each still has its thread. */
+  /** Operations that timed out but still occupy a thread. */
   readonly overdue: Set<Operation>;
   /**
-   * `hanging` has answered before: what hangs may be a link out of it, so that it gets a second
-   * chance.
+   * `hanging`: answered before and now times out. It keeps two threads, because the cause may be a
+   * symbolic link that leaves the volume.
    */
-  standing: 'untried' | 'answering' | 'hanging';
+  status: 'untried' | 'answering' | 'hanging';
 }
 
 export class DiskLanes {
@@ -59,9 +59,9 @@ export class DiskLanes {
   /**
    * Runs an operation on a path.
    *
-   * @param discard takes the result of an operation that returns after it was given up
-   * @throws {Error} with the code `ETIMEDOUT`: given up, or refused because the volume hangs; else
-   *   what the operation throws
+   * @param discard receives the result of an operation that returns after its timeout
+   * @throws {Error} with code `ETIMEDOUT` if the operation timed out or its volume hangs; otherwise
+   *   the operation's own error
    */
   async run<T>(
     path: string,
@@ -72,11 +72,11 @@ export class DiskLanes {
     const volume = this.#volume(volumeOf(path));
     return await new Promise<T>((resolve, reject) => {
       const start = (): void => {
-        const timer = setTimeout(() => this.#expired(operation), timeoutMs);
+        const timer = setTimeout(() => this.#onTimeout(operation), timeoutMs);
         const returned = (settle: () => void, settleLate: () => void): void => {
           clearTimeout(timer);
           const isInTime = volume.running.has(operation);
-          this.#returned(operation);
+          this.#onReturn(operation);
           if (isInTime) settle();
           else settleLate();
         };
@@ -93,13 +93,13 @@ export class DiskLanes {
             ),
         );
       };
-      const giveUp = (why: string): void => {
+      const abandon = (why: string): void => {
         const message = `ETIMEDOUT: ${why}, ${path}`;
         reject(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
       };
-      const operation: Operation = { path, volume, startedAt: 0, start, giveUp };
+      const operation: Operation = { path, volume, startedAt: 0, start, abandon };
       volume.waiting.add(operation);
-      this.#proceed();
+      this.#startWaiting();
     });
   }
 
@@ -111,32 +111,32 @@ export class DiskLanes {
       waiting: new Set(),
       running: new Set(),
       overdue: new Set(),
-      standing: 'untried',
+      status: 'untried',
     };
     this.#volumes.set(name, volume);
     return volume;
   }
 
-  #returned(operation: Operation): void {
+  #onReturn(operation: Operation): void {
     const { volume } = operation;
     volume.running.delete(operation);
     volume.overdue.delete(operation);
-    if (volume.overdue.size === 0) volume.standing = 'answering';
-    const isIdle = started(volume) === 0 && volume.waiting.size === 0;
+    if (volume.overdue.size === 0) volume.status = 'answering';
+    const isIdle = threadsOf(volume) === 0 && volume.waiting.size === 0;
     if (isIdle && this.#volumes.size > maxKnownVolumes) this.#volumes.delete(volume.name);
-    this.#proceed();
+    this.#startWaiting();
   }
 
-  #expired(operation: Operation): void {
+  #onTimeout(operation: Operation): void {
     const { volume } = operation;
     volume.running.delete(operation);
     volume.overdue.add(operation);
-    if (volume.standing === 'answering') volume.standing = 'hanging';
-    operation.giveUp(`not answered within ${this.#options.timeoutMs} ms`);
-    this.#proceed();
+    if (volume.status === 'answering') volume.status = 'hanging';
+    operation.abandon(`no answer within ${this.#options.timeoutMs} ms`);
+    this.#startWaiting();
   }
 
-  /** True while an operation runs that should have returned by now, and may come to hang. */
+  /** True while any operation runs longer than `slowMs`. */
   get isSlow(): boolean {
     const since = systemClock.now() - slowMs;
     return (
@@ -149,8 +149,8 @@ export class DiskLanes {
     );
   }
 
-  /** Starts what may start, and refuses what could only wait for what hangs. */
-  #proceed(): void {
+  /** Starts operations that fit, and rejects those that could only wait for hanging ones. */
+  #startWaiting(): void {
     for (const volume of this.#volumes.values()) {
       for (const operation of volume.waiting) {
         const isSameHanging = [...volume.overdue].some(({ path }) => path === operation.path);
@@ -161,21 +161,21 @@ export class DiskLanes {
           operation.startedAt = systemClock.now();
           volume.running.add(operation);
           operation.start();
-        } else operation.giveUp('operations before it have not returned');
+        } else operation.abandon('earlier operations on this volume have not returned');
       }
     }
   }
 
   #mayStart(volume: Volume): boolean {
-    const { standing } = volume;
-    const total = this.#total(started);
-    if (started(volume) === 0 && standing === 'answering') return total < threads;
-    return started(volume) < maxStarted[standing] && total < threads - 1;
+    const { status } = volume;
+    const total = this.#total(threadsOf);
+    if (threadsOf(volume) === 0 && status === 'answering') return total < threads;
+    return threadsOf(volume) < maxStarted[status] && total < threads - 1;
   }
 
-  /** True if nothing runs whose end could let an operation on this volume start. */
+  /** True if no running operation could make room for one on this volume. */
   #isStuck(volume: Volume): boolean {
-    if (volume.overdue.size >= maxStarted[volume.standing]) return true;
+    if (volume.overdue.size >= maxStarted[volume.status]) return true;
     return this.#total(({ running }) => running.size) === 0;
   }
 
@@ -186,7 +186,7 @@ export class DiskLanes {
   }
 }
 
-/** How many have a thread. */
-function started({ running, overdue }: Volume): number {
+/** Number of threads that a volume occupies. */
+function threadsOf({ running, overdue }: Volume): number {
   return running.size + overdue.size;
 }

@@ -1,7 +1,7 @@
 /**
- * The file system of a server that works in a client's roots: the functions of `node:fs/promises`, with a time that
- * each may take. What hangs fails with `ETIMEDOUT`, and takes no more threads than
- * {@link DiskLanes} gives it.
+ * File-system functions for servers that work in a client's roots: those of `node:fs/promises` with
+ * a timeout. A hanging operation fails with `ETIMEDOUT` and uses only the threads that {@link
+ * DiskLanes} allows.
  */
 import type { BigIntStats, Dirent, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
@@ -9,44 +9,47 @@ import { resolve } from 'node:path';
 import { DiskLanes } from './disk-lanes.ts';
 import { volumeOf } from './volumes.ts';
 
-/** A disk that sleeps needs some seconds to wake up. */
+/** Long enough for a sleeping disk to spin up. */
 const timeoutMs = 5000;
 
-/** Of all sessions of this process: it has one set of threads. */
+/** Shared by all sessions, because a process has one thread pool. */
 const lanes = new DiskLanes({ volumeOf, timeoutMs });
 
-export { fsFault, systemCode } from './fs-fault.ts';
+export { describeFsError as fsFault, systemCode } from './fs-error.ts';
 
-/** An open file; a part of `FileHandle`. */
+/** An open file: the used part of `FileHandle`. */
 export interface OpenFile {
-  /** The descriptor. */
+  /** File descriptor. */
   readonly fd: number;
   /** What the system says of the file. */
   stat(): Promise<Stats>;
   /** What the system says of the file. */
   stat(options: { readonly bigint: true }): Promise<BigIntStats>;
-  /** Reads so many bytes from a position into a buffer. */
+  /** Reads up to `length` bytes at `position` into `buffer` at `offset`. */
   read(
     buffer: Buffer,
     offset: number,
     length: number,
     position: number,
   ): Promise<{ readonly bytesRead: number }>;
-  /** Resolves once the file is closed, or its volume hangs: then it is closed when that answers. */
+  /**
+   * Resolves once the file is closed, or after the timeout if its volume hangs; the file is then
+   * closed when the volume answers.
+   */
   close(): Promise<void>;
 }
 
 /**
  * Opens a file.
  *
- * @param via a path to the same file that the system takes instead, if `path` alone tells its
+ * @param via alternative path of the same file to pass to the system, while `path` identifies the
  *   volume
  */
 export async function open(path: string, flags: number, via = path): Promise<OpenFile> {
   const handle = await lanes.run(
     path,
     () => fs.open(via, flags),
-    (late) => void closed(late),
+    (late) => void closeFile(late),
   );
   return {
     fd: handle.fd,
@@ -54,7 +57,7 @@ export async function open(path: string, flags: number, via = path): Promise<Ope
       await lanes.run(path, () => handle.stat(options))) as OpenFile['stat'],
     read: async (buffer, offset, length, position) =>
       await lanes.run(path, () => handle.read(buffer, offset, length, position)),
-    close: async () => await closed(handle),
+    close: async () => await closeFile(handle),
   };
 }
 
@@ -72,19 +75,19 @@ export async function lstat(path: string): Promise<Stats> {
 }
 
 /**
- * The system follows links on its own, also onto a volume that hangs, for which the volume of the
- * path would then answer. While something is slow, each step is therefore taken by itself and
- * counts for the volume that it is on. Only Linux tells volumes apart so finely.
+ * Resolves a path one step at a time while an operation is slow. The system's own `realpath` would
+ * follow links onto a hanging volume and charge that to the volume of the path. Only Linux lists
+ * its volumes this precisely.
  */
 export async function realpath(path: string): Promise<string> {
-  if (process.platform === 'linux' && lanes.isSlow) return await followed(path);
+  if (process.platform === 'linux' && lanes.isSlow) return await resolveStepwise(path);
   return await lanes.run(path, () => fs.realpath(path));
 }
 
-/** As many links as Linux follows before it gives up. */
+/** Limit of symbolic links in one path, as in Linux. */
 const maxLinks = 40;
 
-async function followed(path: string): Promise<string> {
+async function resolveStepwise(path: string): Promise<string> {
   let real = '/';
   let names = namesOf(path);
   for (let links = 0; ;) {
@@ -110,10 +113,10 @@ function namesOf(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-/** What is in a directory, or the error that reading it gave. */
+/** Entries of a directory, or the error of reading it. */
 export type DirectoryReading = readonly Dirent[] | Error;
 
-/** Reads directories that lie on one volume, in one turn of its threads: they share its time. */
+/** Reads directories of one volume as one operation with one timeout. */
 export async function readDirectories(paths: readonly string[]): Promise<DirectoryReading[]> {
   const [first] = paths;
   if (first === undefined) return [];
@@ -133,7 +136,7 @@ async function readOne(path: string): Promise<DirectoryReading> {
   }
 }
 
-/** The names in a directory, as its file system has them. */
+/** Raw file names of a directory, undecoded. */
 export async function readNames(path: string): Promise<readonly Buffer[]> {
   return await lanes.run(path, () => fs.readdir(path, { encoding: 'buffer' }));
 }
@@ -147,10 +150,10 @@ export async function access(path: string, mode: number): Promise<void> {
 }
 
 /**
- * Not in a lane: a file has to be closed also if its volume is refused. Node waits with it for what
- * still runs on the file.
+ * Closes a file outside the lanes, because a file must be closed even while its volume is rejected.
+ * Node waits for operations that still run on the file.
  */
-async function closed(handle: fs.FileHandle): Promise<void> {
+async function closeFile(handle: fs.FileHandle): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const expiry = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, timeoutMs);

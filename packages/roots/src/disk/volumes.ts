@@ -1,17 +1,17 @@
-/** Which volume a path lies on, without asking the volume: a dead one would not answer. */
+/** Finds the volume of a path without accessing the volume, because a dead one would not answer. */
 import { systemClock } from '../../../../src/actors/clock.ts';
 import { readFileSync } from 'node:fs';
 import { parse, relative, sep } from 'node:path';
 
-/** How long the table of mounts is believed, milliseconds. */
+/** Lifetime of the cached mount table, milliseconds. */
 const tableMs = 10_000;
 
 let mounts: { readonly readAt: number; readonly points: readonly string[] } | undefined;
 
 /**
- * Names the volume of an absolute path as it is written: on Linux its mount point, elsewhere its
- * first two directories, by which network volumes are told apart (`/Volumes/name`, `\\host\share\`,
- * `/net/host`). A link on the way is not followed.
+ * Name of the volume of an absolute path, without following links: the mount point on Linux,
+ * elsewhere the first two directories, which distinguish network volumes (`/Volumes/name`,
+ * `\\host\share\`, `/net/host`).
  */
 export function volumeOf(path: string): string {
   if (process.platform !== 'linux') return firstDirectories(path);
@@ -22,7 +22,7 @@ export function volumeOf(path: string): string {
   return mounts.points.find((point) => isBelow(path, point)) ?? firstDirectories(path);
 }
 
-/** The mount points of a table in the form of `/proc/self/mountinfo`, the longest first. */
+/** Mount points in a table with the format of `/proc/self/mountinfo`, longest first. */
 export function mountPointsOf(table: string): readonly string[] {
   const points = table.split('\n').flatMap((line) => line.split(' ', 5)[4] ?? []);
   return points
@@ -34,12 +34,12 @@ function character(octal: string): string {
   return String.fromCharCode(Number.parseInt(octal, 8));
 }
 
-/** The kernel answers this from its memory, even if a volume hangs. */
+/** The kernel answers from memory, even while a volume hangs. */
 function readMountPoints(): readonly string[] {
   try {
     return mountPointsOf(readFileSync('/proc/self/mountinfo', 'utf8'));
   } catch {
-    // No /proc here: the names have to do.
+    // Without /proc, fall back to directory names.
     return [];
   }
 }

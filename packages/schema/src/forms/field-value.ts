@@ -47,7 +47,7 @@ export function validateFieldValue(
 }
 
 function mustBe(what: string, value: unknown): string {
-  return `must be ${what}, this is ${inspectValue(value)}`;
+  return `must be ${what}, got ${inspectValue(value)}`;
 }
 
 function validateText(
@@ -80,7 +80,7 @@ function validatePattern(
   try {
     const steps = foreign ?? new Steps(maxSteps);
     if (patternOf(pattern, foreign).test(value, steps)) return undefined;
-    return `must match ${pattern}, this is ${inspectValue(value)}`;
+    return `must match ${pattern}, got ${inspectValue(value)}`;
   } catch (error) {
     if (!(error instanceof OutOfSteps)) throw error;
     return foreign ? undefined : `is too long to be compared with ${pattern}`;

@@ -28,15 +28,11 @@ import { validateFieldValue } from './field-value.ts';
  */
 export function readForm(schema: unknown, foreign?: Steps): FormDescription {
   if (!isJsonObject(schema) || schema['type'] !== 'object') {
-    throw new TypeError(
-      `A form's schema must have "type": "object", this is ${inspectValue(schema)}`,
-    );
+    throw new TypeError(`A form's schema must have "type": "object", got ${inspectValue(schema)}`);
   }
   const { properties, required = [] } = schema;
   if (!isJsonObject(properties)) {
-    throw new TypeError(
-      `A form's "properties" must be an object, this is ${inspectValue(properties)}`,
-    );
+    throw new TypeError(`A form's "properties" must be an object, got ${inspectValue(properties)}`);
   }
   allowKeywords(schema, 'A form', [
     '$schema',
@@ -63,7 +59,7 @@ export function readForm(schema: unknown, foreign?: Steps): FormDescription {
 function readField(name: string, schema: unknown, foreign: Steps | undefined): FormField {
   const what = `The form's property ${inspectValue(name)}`;
   if (!isJsonObject(schema)) {
-    throw new TypeError(`${what} must be a schema, this is ${inspectValue(schema)}`);
+    throw new TypeError(`${what} must be a schema, got ${inspectValue(schema)}`);
   }
   const field = readKind(name, what, schema, foreign);
   const { default: given } = schema;
@@ -237,7 +233,7 @@ function allowKeywords(schema: JsonObject, what: string, allowed: readonly strin
 function text(schema: JsonObject, keyword: string, what: string): string | undefined {
   const value = schema[keyword];
   if (value === undefined || typeof value === 'string') return value;
-  throw new TypeError(`${what}: "${keyword}" must be a string, this is ${inspectValue(value)}`);
+  throw new TypeError(`${what}: "${keyword}" must be a string, got ${inspectValue(value)}`);
 }
 
 function isFinite(value: unknown): value is number {

@@ -1,6 +1,6 @@
-/** What the file system's errors mean to a person or a model. */
+/** File-system errors, explained for people and models. */
 
-export type FsFaultCode =
+export type FsFailureCode =
   | 'NOT_FOUND'
   | 'NOT_A_DIRECTORY'
   | 'IS_A_DIRECTORY'
@@ -9,16 +9,13 @@ export type FsFaultCode =
   | 'TIMED_OUT'
   | 'INACCESSIBLE';
 
-export interface FsFault {
-  readonly code: FsFaultCode;
-  /** Completes a sentence that begins with the path. */
+export interface FsFailure {
+  readonly code: FsFailureCode;
+  /** Predicate for a sentence whose subject is the path. */
   readonly phrase: string;
 }
 
-/**
- * The code of an error that Node or the system gives (`ENOENT`, `ERR_INVALID_URL`); undefined for any
- * other error.
- */
+/** Code of a Node or system error (`ENOENT`, `ERR_INVALID_URL`); undefined for other errors. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as NodeJS.ErrnoException;
@@ -26,31 +23,30 @@ export function systemCode(error: unknown): string | undefined {
 }
 
 /**
- * Translates an error of `node:fs`. Total: what is not known is `INACCESSIBLE`, with the system's
- * code.
+ * Translates an error of `node:fs`. An unknown error becomes `INACCESSIBLE` with the system's code.
  */
-export function fsFault(error: unknown): FsFault {
+export function describeFsError(error: unknown): FsFailure {
   const code = systemCode(error);
   switch (code) {
     case 'ENOENT':
       return { code: 'NOT_FOUND', phrase: 'does not exist' };
     case 'ENOTDIR':
-      return { code: 'NOT_A_DIRECTORY', phrase: 'leads through a file that is not a directory' };
+      return { code: 'NOT_A_DIRECTORY', phrase: 'passes through a file, not a directory' };
     case 'EISDIR':
       return { code: 'IS_A_DIRECTORY', phrase: 'is a directory' };
     case 'ELOOP':
-      return { code: 'LOOP', phrase: 'leads through a loop of symbolic links' };
+      return { code: 'LOOP', phrase: 'contains a loop of symbolic links' };
     case 'ENAMETOOLONG':
-      return { code: 'NAME_TOO_LONG', phrase: 'is longer than the system allows' };
+      return { code: 'NAME_TOO_LONG', phrase: 'is too long for the file system' };
     case 'ETIMEDOUT':
       return {
         code: 'TIMED_OUT',
         phrase:
-          'does not answer: its file system hangs, as a network mount does whose server is gone',
+          'did not answer: its file system hangs, as a network mount does when its server is gone',
       };
     case 'EACCES':
     case 'EPERM':
-      return { code: 'INACCESSIBLE', phrase: 'may not be read by this process' };
+      return { code: 'INACCESSIBLE', phrase: 'cannot be read: permission denied' };
     default:
       return { code: 'INACCESSIBLE', phrase: `cannot be read (${code ?? 'unknown error'})` };
   }
