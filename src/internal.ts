@@ -38,14 +38,14 @@ export { contains } from '../packages/roots/src/boundary.ts';
 export { checkDirectory } from '../packages/roots/src/directory-check.ts';
 export * as disk from '../packages/roots/src/disk/disk.ts';
 export { readFileUri } from '../packages/roots/src/file-uri.ts';
-export { explainNoRoots as whyNoRoots } from '../packages/roots/src/roots-boundary.ts';
+export { explainNoRoots } from '../packages/roots/src/roots-boundary.ts';
 
 // One server of a bridge.
 export { BridgedEntry } from '../packages/bridge/src/bridged-entry.ts';
 
 // Processes that are launched, and this one as one that serves.
 export { processActor } from '../packages/processes/src/child.actor.ts';
-export * as startedAhead from '../packages/processes/src/prestart.ts';
+export * as prestart from '../packages/processes/src/prestart.ts';
 export { StderrLog } from '../packages/processes/src/stderr-log.ts';
 export { limitTables } from '../packages/http/src/options.ts';
 export * as serversLock from '../packages/client/src/hosts/servers-lock.ts';

@@ -55,17 +55,17 @@ test.each<[item: unknown, message: string]>([
   ],
   [
     inSchema({ type: 'object', properties: { n: 'number' } }),
-    '#/properties/n must be a schema, this is "number"',
+    '#/properties/n must be a schema, got "number"',
   ],
   [inSchema({ type: 'object', properties: [] }), '#/properties must be an object of schemas'],
-  [inSchema({ type: 'object', required: true }), '#/required must be a list of names'],
+  [inSchema({ type: 'object', required: true }), '#/required must be an array of names'],
   [
     inSchema({ type: 'object', properties: { n: { anyOf: [] } } }),
     '#/properties/n/anyOf must be a list of schemas',
   ],
   [
     inSchema({ type: 'object', properties: { n: { minimum: '1' } } }),
-    '#/properties/n/minimum must be a number, this is "1"',
+    '#/properties/n/minimum must be a number, got "1"',
   ],
   [inSchema({ type: 'object', $defs: { a: { enum: 'b' } } }), '#/$defs/a/enum must be a list'],
   [
@@ -141,7 +141,7 @@ test.each<[define: (item: never) => unknown, item: object, message: string]>([
   [
     definePrompt,
     { name: 'ask', get: handler, arguments: v.object({ a: v.string() }) },
-    '"arguments" of the prompt "ask" is a schema of valibot that cannot tell its JSON Schema',
+    '"arguments" of the prompt "ask" is a schema of valibot that cannot be converted to JSON Schema',
   ],
   [
     definePrompt,
@@ -253,7 +253,7 @@ test('a result in the SDKs’ shape gets a hint, with content and without', asyn
 });
 
 test.each([
-  [{ q: z.string(), n: z.number() }, '"q" the first of them: wrap it in z.object, as in z.object('],
+  [{ q: z.string(), n: z.number() }, 'wrap it in z.object, as in z.object('],
   [{ q: v.string() }, 'wrap it in v.object'],
   [{ q: type('string') }, 'wrap it in type'],
 ])('a raw shape, as the official SDK takes it, is told how it is wrapped: %#', (shape, fault) => {
@@ -261,7 +261,9 @@ test.each([
     const define = () =>
       defineTool({ name: 'sum', description: 'Adds', [name]: shape, handler: () => '' } as never);
     expect(define).toThrow(TypeError);
-    expect(define).toThrow(`The ${name} of the tool "sum" is an object of schemas, `);
+    expect(define).toThrow(
+      `The ${name} of the tool "sum" must be a schema, got an object of schemas: `,
+    );
     expect(define).toThrow(fault);
   }
 });

@@ -61,15 +61,15 @@ describe('a form may not have', () => {
     [
       'a list of numbers',
       { type: 'array', items: { type: 'number', enum: [1] } },
-      /"p" has items of type "number"/,
+      /"p": items must be strings, got type "number"/,
     ],
     ['null', { type: 'null' }, /"p" must be a string, number/],
     ['two types', { type: ['string', 'null'] }, /"p" must be a string, number/],
-    ['no schema', 'string', /"p" must be a schema, this is "string"/],
+    ['no schema', 'string', /"p" must be a schema, got "string"/],
     [
       'another format',
       { type: 'string', format: 'uuid' },
-      /"p" has the format "uuid"; forms have email/,
+      /"p": "format" must be one of email.*, got "uuid"/,
     ],
     ['another keyword', { type: 'number', exclusiveMinimum: 0 }, /"p" has "exclusiveMinimum"/],
     [
@@ -123,13 +123,9 @@ describe('a form may not have', () => {
     [
       'a pattern that is none',
       { type: 'string', pattern: '(' },
-      /"p" has a pattern that is no regular expression/,
+      /"p": "pattern" must be a regular expression/,
     ],
-    [
-      'a title that is none',
-      { type: 'string', title: 7 },
-      /"p": "title" must be a string, this is 7/,
-    ],
+    ['a title that is none', { type: 'string', title: 7 }, /"p": "title" must be a string, got 7/],
   ])('%s [ELICIT-04]', (_, property, message) => {
     expect(() => formOf(property)).toThrow(TypeError);
     expect(() => formOf(property)).toThrow(message);
@@ -137,7 +133,7 @@ describe('a form may not have', () => {
 
   test.each<[string, unknown, RegExp]>([
     ['another root', { type: 'array', items: {} }, /must have "type": "object"/],
-    ['no properties', { type: 'object' }, /"properties" must be an object, this is missing/],
+    ['no properties', { type: 'object' }, /"properties" must be an object, got missing/],
     [
       'patterns for names',
       { type: 'object', properties: {}, patternProperties: {} },

@@ -329,7 +329,7 @@ describe('a definition is refused at once', () => {
   test('where a library cannot convert its schema [SCHEMA-01]', () => {
     const transforms = z.object({ n: z.string().transform(Number) });
     expect(define({ outputSchema: transforms })).toThrow(
-      'The outputSchema of the tool "odd" has no JSON Schema for its output: Error: Transforms',
+      'The outputSchema of the tool "odd" cannot be converted to JSON Schema (output): Error: Transforms',
     );
     expect(define({ inputSchema: z.object({ at: z.date() }) })).toThrow(
       'inputSchema of the tool "odd"',
@@ -354,7 +354,10 @@ describe('a definition is refused at once', () => {
 describe('a JSON Schema', () => {
   test.each([
     [{ properties: { a: { $ref: '#/nowhere' } } }, '#/properties/a/$ref is "#/nowhere"'],
-    [{ properties: { a: { pattern: '[' } } }, '#/properties/a/pattern is no regular expression'],
+    [
+      { properties: { a: { pattern: '[' } } },
+      '#/properties/a/pattern must be a regular expression',
+    ],
   ])('with a fault is refused where the tool is defined [SCHEMA-06]: %j', (faulty, fault) => {
     for (const name of ['inputSchema', 'outputSchema']) {
       const define = () =>

@@ -1,6 +1,6 @@
 /** Starts the server of `mcp-actors bridge -- COMMAND`, before the bridge itself is loaded. */
 import { existsSync } from 'node:fs';
-import { startedAhead } from 'mcp-actors/internal';
+import { prestart } from 'mcp-actors/internal';
 import { bridgeOptions, lockName } from './options/bridge-options.ts';
 import { optionsGiven, parseOptions } from './options/parse-options.ts';
 
@@ -15,7 +15,7 @@ const indifferent: ReadonlySet<string> = new Set(['era', 'log-level', 'retry']);
  */
 export async function serverAhead(
   args: readonly string[],
-): Promise<startedAhead.Prestarted | undefined> {
+): Promise<prestart.Prestarted | undefined> {
   const at = args.indexOf('--');
   const [command, ...rest] = args.slice(at + 1);
   if (at === -1 || command === undefined || existsSync(lockName)) return undefined;
@@ -28,5 +28,5 @@ export async function serverAhead(
   } catch {
     return undefined;
   }
-  return startedAhead.prestart({ command, args: rest });
+  return prestart.prestart({ command, args: rest });
 }

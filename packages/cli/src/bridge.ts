@@ -6,7 +6,7 @@ import type { BridgeOptions, ToolPolicies } from 'mcp-actors/bridge';
 import { readLockFile } from 'mcp-actors/client';
 import type { HostsConfig } from 'mcp-actors/client';
 import type { Stores } from 'mcp-actors/http';
-import { processLog, startedAhead, waitForExit } from 'mcp-actors/internal';
+import { processLog, prestart, waitForExit } from 'mcp-actors/internal';
 import { requestAgent } from './request-agent.ts';
 import { UsageError } from './command.ts';
 import type { Command } from './command.ts';
@@ -146,7 +146,7 @@ const serving = commandOf(
 
 export const command: Command = {
   run: async (args, script, ahead) => {
-    if (ahead) startedAhead.holdPrestarted(ahead);
+    if (ahead) prestart.holdPrestarted(ahead);
     if (args[0] !== 'lock') return serving.run(args, script);
     const { command: lock } = await import('./bridge-lock.ts');
     return lock.run(args.slice(1), script);

@@ -2,7 +2,7 @@
  * What all commands share: their interface, names, printing, usage errors, the package's version.
  */
 import { printable } from 'mcp-actors/internal';
-import type { startedAhead } from 'mcp-actors/internal';
+import type { prestart } from 'mcp-actors/internal';
 
 /** What a command's module exports as `command`. */
 export interface Command {
@@ -15,7 +15,7 @@ export interface Command {
    * @returns the process's exit code
    * @throws {UsageError} the arguments are wrong; the process then ends with 2
    */
-  run(args: readonly string[], script: string, ahead?: startedAhead.Prestarted): Promise<number>;
+  run(args: readonly string[], script: string, ahead?: prestart.Prestarted): Promise<number>;
 }
 
 /** The commands besides `serve`. */

@@ -1,6 +1,6 @@
 /** Runs the named command, by default the server. */
 import { exitProcess, printableLines } from 'mcp-actors/internal';
-import type { startedAhead } from 'mcp-actors/internal';
+import type { prestart } from 'mcp-actors/internal';
 import { readArguments } from './options/arguments.ts';
 import { UsageError, packageVersion, print } from './command.ts';
 import { commands } from './commands.ts';
@@ -11,7 +11,7 @@ import { commands } from './commands.ts';
  * @param script the command's module, as `import.meta.url`
  * @param ahead a server that runs already
  */
-export function main(script: string, ahead: startedAhead.Prestarted | undefined): void {
+export function main(script: string, ahead: prestart.Prestarted | undefined): void {
   // A tool's handler may keep the event loop alive: the process ends with the session all the same.
   void run(script, ahead)
     .catch(fail)
@@ -19,7 +19,7 @@ export function main(script: string, ahead: startedAhead.Prestarted | undefined)
 }
 
 /** Resolves to the process's exit code. */
-async function run(script: string, ahead: startedAhead.Prestarted | undefined): Promise<number> {
+async function run(script: string, ahead: prestart.Prestarted | undefined): Promise<number> {
   const invocation = readArguments(process.argv.slice(2), process.env);
   switch (invocation.kind) {
     case 'help': {

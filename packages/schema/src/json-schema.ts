@@ -1,32 +1,33 @@
-/** JSON Schema literals, and the TypeScript types of the values that they describe. */
+/** JSON Schema literals and the TypeScript types they describe. */
 
-/** A JSON Schema (2020-12) as a value. */
+/** A JSON Schema (2020-12) literal. */
 export type JsonSchema = {
-  /** The value of a keyword. */
+  /** Value of a keyword. */
   readonly [keyword: string]: unknown;
 };
 
-/** A JSON Schema of objects, which is what tools take and give. */
+/** A JSON Schema of objects, for the input and output of tools. */
 export type ObjectSchema = JsonSchema & WrapItInZodObjectOrGiveAType;
 
 /**
- * The demand for `type`, under a name that a compiler's error shows if an author gives an object of
- * a library's schemas, as the official SDK takes it.
+ * Requires `type`. Its name appears in the compiler error for an author who passes an object of
+ * library schemas, as the official SDK accepts.
  */
 interface WrapItInZodObjectOrGiveAType {
   readonly type: 'object';
 }
 
 /**
- * The side of a schema: what it accepts, or what it gives. They differ if it transforms or fills in
+ * Side of a schema: accepted input or produced output. They differ if the schema transforms or adds
  * defaults.
  */
 export type SchemaSide = 'input' | 'output';
 
 /**
- * The type of a schema's values. It reads `const`, `enum`, the primitive types, arrays with
- * `items`, and objects with `properties` and `required`. Anything else is `unknown`.
- * @typeParam TBare the type of an object whose schema lists no properties
+ * Type of a schema's values. Supports `const`, `enum`, the primitive types, arrays with `items`,
+ * and objects with `properties` and `required`. Everything else is `unknown`.
+ *
+ * @typeParam TBare type of an object whose schema lists no properties
  */
 export type FromSchema<TSchema, TBare = JsonSchema> = TSchema extends {
   readonly const: infer TValue;
@@ -50,12 +51,12 @@ export type FromSchema<TSchema, TBare = JsonSchema> = TSchema extends {
                   ? TBare
                   : unknown;
 
-/** The names that a schema requires. */
+/** Names of required properties. */
 export type RequiredOf<TSchema> = TSchema extends { readonly required: readonly (infer TKey)[] }
   ? TKey
   : never;
 
-/** One object type instead of an intersection, so that an editor shows its members. */
+/** Merges an intersection into one object type, so that editors list its members. */
 type Flat<T> = { readonly [K in keyof T]: T[K] };
 
 type FromProperties<TProperties, TRequired, TBare> = Flat<

@@ -1,6 +1,6 @@
 /**
- * Parameters of a tool that its clients repeat in HTTP headers, so that what stands between them and
- * the server can read them without the body: `x-mcp-header` in an input schema.
+ * Tool parameters that clients mirror in HTTP headers (`x-mcp-header` in an input schema), so that
+ * intermediaries can read them without parsing the body.
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Custom Headers from Tool Parameters"
  */
@@ -11,15 +11,15 @@ import { headerFault } from '../../../src/protocol/header-values.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 export interface MirroredParameter {
-  /** What follows `Mcp-Param-` in the header's name. */
+  /** Suffix of the header name after `Mcp-Param-`. */
   readonly name: string;
-  /** The keys that lead to its value in the arguments. */
+  /** Path of the parameter in the arguments. */
   readonly path: readonly string[];
 }
 
 export type MirroredParameters =
   | { readonly ok: true; readonly parameters: readonly MirroredParameter[] }
-  /** Clients would leave the tool out. `fault` says which declaration is wrong, and why. */
+  /** Clients drop a tool with an invalid declaration. `fault` describes the problem. */
   | { readonly ok: false; readonly fault: string };
 
 const keyword = 'x-mcp-header';
@@ -29,7 +29,10 @@ const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const types: readonly unknown[] = ['string', 'integer', 'boolean'];
 
-/** Keywords with schemas in which nothing can be declared: one, a list, or an object of them. */
+/**
+ * Keywords whose subschemas must not declare headers: a schema or a list, or (below) schemas by
+ * name.
+ */
 const elsewhere = [
   ...['items', 'prefixItems', 'contains', 'unevaluatedItems', 'contentSchema'],
   ...['additionalProperties', 'unevaluatedProperties', 'propertyNames'],
@@ -37,7 +40,7 @@ const elsewhere = [
 ];
 const namedElsewhere = ['patternProperties', 'dependentSchemas', '$defs', 'definitions'];
 
-/** Reads what an input schema declares. */
+/** Reads the declarations of an input schema. */
 export function mirroredParameters(schema: JsonSchema): MirroredParameters {
   const reading = new Reading();
   reading.read(schema, []);
@@ -45,7 +48,7 @@ export function mirroredParameters(schema: JsonSchema): MirroredParameters {
   return fault === undefined ? { ok: true, parameters } : { ok: false, fault };
 }
 
-/** What the arguments of a call say for a parameter; undefined for nothing. */
+/** Argument value of a mirrored parameter; undefined if absent or null. */
 export function mirroredValue(params: JsonObject | undefined, path: readonly string[]): unknown {
   const value = path.reduce<unknown>(
     (of, key) => (isJsonObject(of) && Object.hasOwn(of, key) ? of[key] : undefined),
@@ -55,7 +58,7 @@ export function mirroredValue(params: JsonObject | undefined, path: readonly str
 }
 
 /**
- * What is wrong with the headers that repeat the parameters of a call; undefined if nothing is.
+ * Mismatch between headers and arguments of a call; undefined if they agree.
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Validation"
  */
@@ -73,19 +76,23 @@ export function parameterMismatch(
   return undefined;
 }
 
-/** The most tools of a list. */
+/** Maximum number of remembered tools. */
 const maxTools = 10_000;
 
-/** What the tools declare that a server has listed. */
+/** Mirrored parameters of the tools that a server has listed. */
 export class ListedParameters {
   #of: BoundedMap<unknown, readonly MirroredParameter[]> | undefined = undefined;
 
-  /** The parameters of a tool; undefined if no list has named it. */
+  /** Parameters of a tool; undefined if the tool was not listed. */
   of(tool: unknown): readonly MirroredParameter[] | undefined {
     return this.#of?.get(tool);
   }
 
-  /** Reads a tool of a list. @returns what is wrong with its declaration; undefined if nothing is */
+  /**
+   * Adds a listed tool.
+   *
+   * @returns a problem with its declaration, or undefined
+   */
   read({ name, inputSchema }: JsonObject): string | undefined {
     const reading = isJsonObject(inputSchema) ? mirroredParameters(inputSchema) : nothing;
     this.#of ??= new BoundedMap(maxTools);
@@ -93,7 +100,7 @@ export class ListedParameters {
     return reading.ok ? undefined : reading.fault;
   }
 
-  /** The list has changed. */
+  /** Clears everything after a list change. */
   forget(): void {
     this.#of = undefined;
   }
@@ -103,13 +110,17 @@ const nothing: MirroredParameters = { ok: true, parameters: [] };
 
 class Reading {
   readonly parameters: MirroredParameter[] = [];
-  /** The first one. */
+  /** First problem found. */
   fault: string | undefined = undefined;
   readonly #names = new Map<string, string>();
-  /** A schema may hold itself. */
+  /** Visited schemas. A schema may contain itself. */
   readonly #read = new Set<object>();
 
-  /** @param path undefined if nothing may be declared here */
+  /**
+   * Collects the declarations in a schema.
+   *
+   * @param path undefined where declarations are not allowed
+   */
   read(schema: unknown, path: readonly string[] | undefined): void {
     if (!isJsonObject(schema) || this.fault !== undefined) return;
     const name = schema[keyword];
@@ -128,22 +139,22 @@ class Reading {
   }
 
   #declare(name: unknown, type: unknown, path: readonly string[] | undefined): void {
-    this.fault = this.#faultOf(name, type, path);
+    this.fault = this.#validate(name, type, path);
     if (this.fault !== undefined) return;
     this.#names.set(String(name).toLowerCase(), String(name));
     this.parameters.push({ name: String(name), path: path ?? [] });
   }
 
-  #faultOf(name: unknown, type: unknown, path: readonly string[] | undefined): string | undefined {
+  #validate(name: unknown, type: unknown, path: readonly string[] | undefined): string | undefined {
     if (typeof name !== 'string' || !fieldName.test(name)) {
-      return `"${keyword}" must be the name of an HTTP header, got ${inspectValue(name)}`;
+      return `"${keyword}" must be a valid HTTP header name, got ${inspectValue(name)}`;
     }
     const what = `"${keyword}": ${inspectValue(name)}`;
     if (!path || path.length === 0) {
-      return `${what} may only stand at a property that "properties" alone lead to`;
+      return `${what} is only allowed on properties reached through "properties"`;
     }
     if (!types.includes(type)) {
-      return `${what} may only stand at a string, an integer or a boolean; the "type" of ${path.join('.')} is ${inspectValue(type)}`;
+      return `${what} is only allowed on a string, integer or boolean; "type" of ${path.join('.')} is ${inspectValue(type)}`;
     }
     const before = this.#names.get(name.toLowerCase());
     return before === undefined

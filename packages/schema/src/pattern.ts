@@ -1,10 +1,11 @@
 /**
- * Regular expressions in a bounded number of steps. JavaScript's own engine backtracks: `^(a+)+$` takes ten
- * seconds for thirty characters, and nothing can interrupt it. Here all ways through the expression
- * are followed at once, so a character costs at most one step for each state.
+ * Regular expressions with a bounded number of steps. JavaScript's engine backtracks: `^(a+)+$`
+ * takes ten seconds for thirty characters and cannot be interrupted. This engine follows all
+ * alternatives at once, so each character costs at most one step per state.
  *
- * The syntax is ECMAScript's with the flag `u`, as JSON Schema asks. JavaScript's engine still says what is
- * syntax, and which characters a class takes. Only whether a text matches is told, not where.
+ * The syntax is ECMAScript's with the `u` flag, as JSON Schema requires. JavaScript's engine still
+ * parses the syntax and evaluates character classes. A test reports only whether a text matches,
+ * not where.
  *
  * @see JSON Schema 2020-12 Core, section 6.4, "Regular Expressions"
  * @see ECMA-262, section 22.2, "RegExp (Regular Expression) Objects"
@@ -12,13 +13,17 @@
 import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
 import { inspectValue } from '../../../src/protocol/classify.ts';
 
-/** What a computation takes its steps from. */
+/** Source of steps for a computation. */
 export interface Budget {
-  /** @throws {OutOfSteps} so many are not left */
+  /**
+   * Consumes steps.
+   *
+   * @throws {OutOfSteps} if fewer than `count` are left
+   */
   spend(count: number): void;
 }
 
-/** The steps that something may still take. */
+/** A counter of remaining steps. */
 export class Steps implements Budget {
   #left: number;
 
@@ -36,24 +41,24 @@ export class Steps implements Budget {
   }
 }
 
-/** A computation was given up, because it took more steps than it may. */
+/** Thrown when a computation exceeds its step budget. */
 export class OutOfSteps extends Error {
   constructor() {
-    super('More steps were needed than are allowed');
+    super('Step limit exceeded');
     this.name = 'OutOfSteps';
   }
 }
 
-/** Longer expressions are refused, characters. */
+/** Maximum length of an expression, characters. */
 const maxSourceLength = 4096;
-/** An expression with more states, after its repetitions are written out, is refused. */
+/** Maximum number of states after expanding repetitions. */
 const maxStates = 20_000;
-/** What reading one of its characters costs, and making one of its states, in steps. */
+/** Cost in steps of parsing one character and of creating one state. */
 const stepsOfSource = 200;
 const stepsOfState = 50;
 
 type Takes = (codePoint: number) => boolean;
-/** What holds between two characters, each undefined at the text's ends. */
+/** Condition between two adjacent characters; undefined beyond the ends of the text. */
 type HoldsBetween = (before: number | undefined, after: number | undefined) => boolean;
 
 type Part =
@@ -84,32 +89,37 @@ type State =
 interface Program {
   readonly states: readonly State[];
   readonly start: number;
-  /** A lookahead is run from the text's end, so that one run tells of all places at which it holds. */
+  /**
+   * A lookahead runs backward from the end of the text, so that one run finds all positions where
+   * it holds.
+   */
   readonly direction: 'forward' | 'backward';
 }
 
-/** A regular expression. */
+/** A compiled regular expression. */
 export class Pattern {
-  /** JavaScript's, if that cannot go back far. */
+  /** JavaScript's engine, used if its backtracking is bounded. */
   readonly #native: RegExp | undefined;
-  /** Its steps per character of the text, at most. */
+  /** Maximum steps of the native engine per character. */
   readonly #nativeCost: number;
   readonly #program: Program;
-  /** Of the lookarounds; the inner ones come first. */
+  /** Programs of the lookarounds, inner ones first. */
   readonly #looks: readonly Program[];
 
   /**
-   * @param steps what reading it may cost
-   * @throws {SyntaxError} it is not a regular expression
-   * @throws {TypeError} it is one that cannot be matched in bounded time; the message says why, as the
-   *   rest of a sentence
+   * Compiles an expression.
+   *
+   * @param steps budget for compiling
+   * @throws {SyntaxError} if it is not a regular expression
+   * @throws {TypeError} if it cannot be matched in bounded time; the message is phrased to follow
+   *   the expression's name
    * @throws {OutOfSteps}
    */
   constructor(source: string, steps: Budget = new Steps(Infinity)) {
     if (source.length > maxSourceLength) {
-      throw new TypeError(`has ${source.length} characters, and may have ${maxSourceLength}`);
+      throw new TypeError(`must have at most ${maxSourceLength} characters, got ${source.length}`);
     }
-    // JavaScript makes a table of each class: some microseconds for a character of the source.
+    // The native engine builds a table per class, some microseconds per source character.
     steps.spend(source.length * stepsOfSource);
     const native = new RegExp(source, 'u');
     const reader = new PatternReader(source);
@@ -123,13 +133,13 @@ export class Pattern {
   }
 
   /**
-   * Whether it matches somewhere in a text.
+   * True if the expression matches anywhere in a text.
    *
    * @throws {OutOfSteps}
    */
   test(text: string, steps: Budget): boolean {
     if (this.#native) {
-      // A step of JavaScript's engine is that much faster than one of ours.
+      // A native step is about 16 times faster than ours.
       steps.spend((text.length * (1 + this.#nativeCost)) / 16);
       return this.#native.test(text);
     }
@@ -153,10 +163,10 @@ export class Pattern {
 const patterns = new BoundedMap<string, Pattern>(256);
 
 /**
- * The pattern of a source; the last ones are kept.
+ * Compiles a source, with a cache of recent ones.
  *
- * @param steps what reading it may cost
- * @throws what {@link Pattern}'s constructor throws
+ * @param steps budget for compiling
+ * @throws errors of {@link Pattern}'s constructor
  */
 export function patternOf(source: string, steps?: Budget): Pattern {
   const known = patterns.get(source);
@@ -167,10 +177,10 @@ export function patternOf(source: string, steps?: Budget): Pattern {
 }
 
 /**
- * The pattern that stands in a schema.
+ * Compiles a pattern in a schema.
  *
- * @param at its place, for messages
- * @throws {TypeError} it is not an expression, or cannot be matched in bounded time
+ * @param at location in the schema, for messages
+ * @throws {TypeError} if it is not an expression or cannot be matched in bounded time
  */
 export function patternAt(source: unknown, at: string): Pattern {
   if (typeof source !== 'string') {
@@ -179,7 +189,7 @@ export function patternAt(source: unknown, at: string): Pattern {
   try {
     return patternOf(source);
   } catch (cause) {
-    const why = cause instanceof TypeError ? cause.message : 'is no regular expression';
+    const why = cause instanceof TypeError ? cause.message : 'must be a regular expression';
     throw new TypeError(`${at} ${why}: ${inspectValue(source)}`, { cause });
   }
 }
@@ -195,7 +205,7 @@ function codePointsOf(text: string): Uint32Array {
   return codePoints.subarray(0, count);
 }
 
-/** Tells each place at which a match ends that has begun anywhere, until it is told to stop. */
+/** Calls `isEnough` with each position where a match ends, until it returns true. */
 function run(
   { states, start, direction }: Program,
   characters: Uint32Array,
@@ -207,9 +217,9 @@ function run(
   const step = direction === 'forward' ? 1 : -1;
   const first = states[start];
   const beginsAtStart = step === 1 && first?.kind === 'between' && first.holds === atStart;
-  /** Per state: at which character it was entered last, counted from 1 on. */
+  /** Per state: the 1-based position at which it was last entered. */
   const entered = new Uint32Array(states.length);
-  /** The states to enter before the next character. */
+  /** States to enter before the next character. */
   const open: number[] = [];
   let taking: CharacterState[] = [];
   for (let count = 1, at = step === 1 ? 0 : length; count <= length + 1; count++, at += step) {
@@ -243,7 +253,11 @@ function run(
   }
 }
 
-/** @throws {TypeError} it has too many states */
+/**
+ * Compiles a part to states.
+ *
+ * @throws {TypeError} if there are too many states
+ */
 function programOf(
   part: Part,
   direction: Program['direction'],
@@ -251,10 +265,10 @@ function programOf(
 ): Program {
   const states: State[] = [{ kind: 'accept' }];
   const add = (state: State): number => states.push(state) - 1;
-  /** Adds what matches a part and goes on at a state; gives where it begins. */
+  /** Adds states that match a part and continue at `next`. Returns the first state. */
   const compile = (given: Part, next: number): number => {
     if (++budget.states > maxStates) {
-      throw new TypeError(`repeats so much that it has more than ${maxStates} states`);
+      throw new TypeError(`must need at most ${maxStates} states after expanding repetitions`);
     }
     budget.steps.spend(stepsOfState);
     switch (given.kind) {
@@ -289,28 +303,31 @@ function programOf(
   return { states, start, direction };
 }
 
-/** Whether it matches at the text's start alone. */
+/** True if the part can match only at the start of the text. */
 function isAnchored(part: Part): boolean {
   if (part.kind === 'choice') return part.parts.every(isAnchored);
   const first = part.kind === 'sequence' ? part.parts[0] : part;
   return first?.kind === 'between' && first.holds === atStart;
 }
 
-/** How far a backtracking engine may go back in a part. */
+/** Backtracking cost of a part. */
 interface Backtracking {
-  /** In how many ways the part can match at one place, without its long repetition. */
+  /** Number of ways to match at one position, excluding a long repetition. */
   readonly ways: number;
-  /** The steps of trying all of them. */
+  /** Steps needed to try all ways. */
   readonly cost: number;
-  /** It has a repetition that may match at many lengths: one is linear in the text, two are not. */
+  /**
+   * True if it contains a repetition of many possible lengths. One such repetition is linear in the
+   * text; two are not.
+   */
   readonly isLong: boolean;
 }
 
 const maxWays = 1000;
-/** A repetition with more choices than this is long. */
+/** Number of choices above which a repetition counts as long. */
 const maxChoices = 64;
 
-/** Undefined if the time may be worse than linear in the text. */
+/** Computes the cost; undefined if the time may exceed linear. */
 function backtrackingOf(part: Part): Backtracking | undefined {
   switch (part.kind) {
     case 'character':
@@ -350,7 +367,7 @@ function inSequence(parts: readonly (() => Backtracking | undefined)[]): Backtra
 function repeated({ part, min, max }: Part & { readonly kind: 'repeat' }) {
   const one = backtrackingOf(part);
   if (!one || one.isLong) return undefined;
-  // All matches of such a part have the same length.
+  // Every match of such a part has the same length.
   if (one.ways === 1) {
     const isLong = max - min > maxChoices;
     const ways = isLong ? 1 : max - min + 1;
@@ -366,7 +383,7 @@ const atStart: HoldsBetween = (before) => before === undefined;
 const isWordCharacter = (codePoint: number | undefined): boolean =>
   codePoint !== undefined && /^\w$/.test(String.fromCodePoint(codePoint));
 
-/** Reads an expression that JavaScript has found to be one. */
+/** Parses an expression that JavaScript has accepted. */
 class PatternReader {
   readonly looks: { readonly part: Part; readonly direction: Program['direction'] }[] = [];
   readonly #source: string;
@@ -411,7 +428,7 @@ class PatternReader {
       return { kind: 'between', holds };
     }
     if (this.#eat(/\\[1-9k]/y)) {
-      throw new TypeError('refers back to one of its groups, which takes unbounded time');
+      throw new TypeError('must not use backreferences, which take unbounded time');
     }
     const group = this.#eat(/\((?:\?(?:<?[=!]|:|<[^>=!][^>]*>|[a-z-]+:))?/y)?.[0];
     if (group !== undefined) return this.#group(group);
@@ -421,8 +438,7 @@ class PatternReader {
 
   #group(opening: string): Part {
     const look = /^\(\?(<?)([=!])$/.exec(opening);
-    if (/^\(\?[a-z-]+:/.test(opening))
-      throw new TypeError('changes its flags, which is not supported');
+    if (/^\(\?[a-z-]+:/.test(opening)) throw new TypeError('must not change its flags');
     const part = this.read();
     this.#eat(/\)/y);
     if (!look) return part;
@@ -451,19 +467,22 @@ class PatternReader {
   }
 }
 
-/** Which characters a class takes, as JavaScript says: for one character there is nothing to go back to. */
+/**
+ * Tests membership of a character class with the native engine, which cannot backtrack on a single
+ * character.
+ */
 function classOf(atom: string): Takes {
   const native = new RegExp(`^${atom}$`, 'u');
-  const asks: Takes = (codePoint) => native.test(String.fromCodePoint(codePoint));
-  /** Of ASCII: 0 is not asked yet, 1 is taken, 2 is not. */
+  const test: Takes = (codePoint) => native.test(String.fromCodePoint(codePoint));
+  /** Cache for ASCII: 0 unknown, 1 member, 2 not a member. */
   const ascii = new Uint8Array(128);
   return (codePoint) => {
-    if (codePoint >= ascii.length) return asks(codePoint);
-    if (ascii[codePoint] === 0) ascii[codePoint] = asks(codePoint) ? 1 : 2;
+    if (codePoint >= ascii.length) return test(codePoint);
+    if (ascii[codePoint] === 0) ascii[codePoint] = test(codePoint) ? 1 : 2;
     return ascii[codePoint] === 1;
   };
 }
 
-/** A class, an escape or a character. */
+/** Syntax of a class, an escape or a character. */
 const atomSyntax =
   /\[(?:\\[^]|[^\]\\])*\]|\\(?:u\{[^}]*\}|u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|c[A-Za-z]|[pP]\{[^}]*\}|[^])|[^]/uy;

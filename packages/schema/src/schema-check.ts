@@ -1,8 +1,9 @@
 /**
- * Checks of values against JSON Schemas: each schema becomes a function, made when it is defined, so
- * that its faults are told at the line that defines it.
+ * Compiles JSON Schemas to validators when they are defined, so that an invalid schema fails on the
+ * line that defines it.
  *
- * A schema and a value may come from strangers: `schema-run.ts` counts what a check costs. No code is made of text, so it works in every runtime.
+ * Schemas and values may be untrusted; `schema-run.ts` counts the cost of a check. No code is
+ * generated, so this works in every runtime.
  *
  * @see JSON Schema 2020-12 Core, section 10, "A Vocabulary for Applying Subschemas"
  */
@@ -33,7 +34,7 @@ import type {
   SchemaRun,
 } from './schema-run.ts';
 
-/** The keywords whose values are schemas: one, a list of them, or some with names. */
+/** Keywords whose values are schemas: a single one, a list (`listed`), or by name (`named`). */
 const one = [
   ...['items', 'contains', 'additionalProperties', 'propertyNames', 'not', 'if', 'then', 'else'],
   ...['unevaluatedItems', 'unevaluatedProperties'],
@@ -41,18 +42,18 @@ const one = [
 const listed = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
 const named = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 
-/** Schemas may be nested so deep. */
+/** Maximum nesting of schemas. */
 const maxDepth = 256;
 
-/** Compiled schemas. */
+/** Cache of compiled schemas. */
 const compiled = new WeakMap<JsonSchema, Check>();
 
 /**
- * Compiles a JSON Schema into the check of a value; it is kept. An `input` check fills in defaults, an `output`
- * check changes nothing. At most ten faults of a value are told.
+ * Compiles a JSON Schema to a validator and caches it. An `input` validator adds defaults; an
+ * `output` validator changes nothing. At most ten errors per value are reported.
  *
- * @throws {TypeError} with the place and the reason: a keyword's value is not allowed, a
- *   reference leads nowhere, or a pattern is not a regular expression or cannot be matched in bounded
+ * @throws {TypeError} with location and reason, if a keyword has an invalid value, a reference
+ *   cannot be resolved, or a pattern is not a regular expression or cannot be matched in bounded
  *   time
  */
 export function validatorOf(schema: JsonSchema, side: SchemaSide): (value: unknown) => Checked {
@@ -65,25 +66,25 @@ class SchemaCompiler {
   readonly root: SchemaNode;
   readonly #resources: SchemaResources;
   readonly #nodes = new Map<SchemaResource, Map<unknown, SchemaNode>>();
-  /** Whether the resources that a check enters have to be known. */
+  /** True if a `$dynamicRef` needs the stack of entered resources. */
   #isDynamic = false;
 
   constructor(schema: unknown) {
     this.#resources = new SchemaResources(schema);
     const { root } = this.#resources;
-    this.#note(root, 0);
+    this.#register(root, 0);
     this.root = this.#node(root);
   }
 
-  /** Notes all schemas, before the first of them refers to another. */
-  #note({ schema, resource: outer, at }: Located, depth: number): void {
+  /** Registers all subschemas before any reference is resolved. */
+  #register({ schema, resource: outer, at }: Located, depth: number): void {
     if (typeof schema === 'boolean') return;
     const given = schemaAt(schema, at);
-    if (depth > maxDepth) throw new TypeError(`it is nested more than ${maxDepth} schemas deep`);
-    const resource = this.#resources.note(given, outer, at);
+    if (depth > maxDepth) throw new TypeError(`schemas must be nested at most ${maxDepth} deep`);
+    const resource = this.#resources.register(given, outer, at);
     if (given['$dynamicRef'] !== undefined) this.#isDynamic = true;
     for (const [within, place] of schemasIn(given, at)) {
-      this.#note({ schema: within, resource, at: place }, depth + 1);
+      this.#register({ schema: within, resource, at: place }, depth + 1);
     }
   }
 
@@ -95,7 +96,7 @@ class SchemaCompiler {
     if (found) return found;
     const node: SchemaNode = { check: () => true };
     known.set(schema, node);
-    if (schema === false) node.check = (_, run) => run.fault(() => 'must not be there');
+    if (schema === false) node.check = (_, run) => run.fault(() => 'must be absent');
     else if (schema !== true) node.check = this.#checkOf(schemaAt(schema, at), resource, at);
     return node;
   }
@@ -120,7 +121,7 @@ class SchemaCompiler {
       ...memberChecks(schema, make),
     ];
     const leftOver = leftOverChecks(schema, make);
-    // Those that nothing refers to must be right too.
+    // Unreferenced subschemas must be valid, too.
     for (const [within, place] of schemasIn(schema, at)) {
       this.#node({ schema: within, resource, at: place });
     }
@@ -153,7 +154,7 @@ class SchemaCompiler {
     return checks;
   }
 
-  /** What the outermost of the resources that the check has entered means by a dynamic anchor. */
+  /** Resolves a dynamic anchor in the outermost entered resource that defines it. */
   #dynamic(name: string, run: SchemaRun, otherwise: SchemaNode): SchemaNode {
     for (const resource of run.scope as readonly SchemaResource[]) {
       run.spend(1);
@@ -176,7 +177,7 @@ function combinations(schema: JsonObject, make: NodeMaker): readonly Check[] {
     const nodes = make.list(anyOf, 'anyOf');
     checks.push(
       (value, run) =>
-        // If something asks what has been looked at, all that conform have looked.
+        // For `unevaluated…`, every matching schema must record its properties.
         run.anyOf(() => countOf(nodes, value, run, run.seen ? Infinity : 1) > 0) ||
         run.fault(() => 'must match a schema in anyOf'),
     );
@@ -240,7 +241,7 @@ function dependent(
   return checks;
 }
 
-/** How many of several conform; they are counted up to `enough`. */
+/** Counts matching schemas, up to `enough`. */
 function countOf(
   nodes: readonly SchemaNode[],
   value: unknown,
@@ -255,7 +256,11 @@ function countOf(
   return count;
 }
 
-/** The schemas directly within a schema. @throws {TypeError} one of them is not a schema */
+/**
+ * Direct subschemas of a schema.
+ *
+ * @throws {TypeError} if one of them is not a schema
+ */
 function schemasIn(schema: JsonObject, at: string): readonly (readonly [unknown, string])[] {
   return Object.entries(schema).flatMap(([keyword, given]): (readonly [unknown, string])[] => {
     const place = `${at}/${keyword}`;
@@ -289,7 +294,7 @@ function checksOf(
   );
 }
 
-/** Fills in the defaults of an object's properties. */
+/** Returns a function that adds the defaults of an object's properties. */
 function fillerOf({ properties }: JsonObject): ((object: JsonObject) => void) | undefined {
   const defaults = Object.entries(isJsonObject(properties) ? properties : {}).flatMap(
     ([name, schema]) =>
@@ -306,7 +311,7 @@ function fillerOf({ properties }: JsonObject): ((object: JsonObject) => void) | 
   };
 }
 
-/** A check whose resource a `$dynamicRef` may ask for. */
+/** Pushes the resource on the stack that `$dynamicRef` searches. */
 function inScope(resource: SchemaResource, check: Check): Check {
   return (value, run) => {
     if (run.scope.at(-1) === resource) return check(value, run);

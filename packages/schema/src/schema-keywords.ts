@@ -1,6 +1,6 @@
 /**
- * What each keyword of JSON Schema demands of a value. Those that apply other schemas are in `schema-run.ts`
- * and `schema-check.ts`.
+ * Validation keywords of JSON Schema. Keywords that apply subschemas are in `schema-run.ts` and
+ * `schema-check.ts`.
  *
  * @see JSON Schema 2020-12 Validation, section 6, "A Vocabulary for Structural Validation"
  */
@@ -16,7 +16,7 @@ function numberAt(given: unknown, at: string): number {
   throw new TypeError(`${at} must be a number, got ${inspectValue(given)}`);
 }
 
-/** A keyword that compares numbers. */
+/** Creates a keyword that compares numbers. */
 const numeric =
   (words: string, holds: (value: number, bound: number) => boolean): MakeCheck =>
   (given, at) => {
@@ -27,7 +27,7 @@ const numeric =
       run.fault(() => `must be ${words} ${bound}`);
   };
 
-/** A keyword that bounds a size. */
+/** Creates a keyword that limits a size. */
 function size(
   which: 'fewer' | 'more',
   unit: string,
@@ -44,7 +44,10 @@ function size(
   };
 }
 
-/** Counted only if it decides: half of them at least are characters. */
+/**
+ * Counts characters only if that decides: a text has at least half as many characters as code
+ * units.
+ */
 const lengthOf = (value: unknown, bound: number): number | undefined => {
   if (typeof value !== 'string') return undefined;
   const { length } = value;
@@ -79,7 +82,7 @@ const uniqueItems: MakeCheck = (given) => (value, run) => {
   return true;
 };
 
-/** JSON in which equal values have equal texts. */
+/** Canonical JSON: equal values have equal texts. */
 function canonical(value: unknown, steps: Budget): string {
   if (Array.isArray(value)) {
     steps.spend(1 + value.length);
@@ -98,7 +101,7 @@ function canonical(value: unknown, steps: Budget): string {
 
 const unbounded = { spend: () => {} };
 
-/** Whether a value equals one of a schema's. A scalar costs a look into a set. */
+/** Returns a test whether a value equals an allowed one. Scalars take one set lookup. */
 function memberOf(allowed: readonly unknown[]): (value: unknown, steps: Budget) => boolean {
   const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null;
   const scalars = new Set(allowed.filter(isScalar));
@@ -125,7 +128,7 @@ const constant: MakeCheck = (given) => {
     isMember(value, run) || run.fault(() => `must be equal to constant: ${JSON.stringify(given)}`);
 };
 
-/** The keywords that bound a size: if one is not met, nothing within is looked at. */
+/** Size limits. If one fails, the contents of the value are not checked. */
 export const sizeKeywords: { readonly [keyword: string]: MakeCheck } = {
   maxLength: size('more', 'characters', lengthOf),
   minLength: size('fewer', 'characters', lengthOf),
@@ -135,7 +138,7 @@ export const sizeKeywords: { readonly [keyword: string]: MakeCheck } = {
   minProperties: size('fewer', 'properties', propertiesOf),
 };
 
-/** In decimals, as both were written: 19.99 / 0.01 is 1998.9999999999998 in binary. */
+/** Compares decimal representations, because 19.99 / 0.01 is 1998.9999999999998 in binary. */
 function isMultiple(value: number, bound: number): boolean {
   if (!Number.isFinite(value) || bound === 0) return false;
   if (Number.isSafeInteger(value) && Number.isSafeInteger(bound)) return value % bound === 0;
@@ -156,7 +159,7 @@ function decimalOf(value: number): Decimal {
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 }
 
-/** The others. */
+/** All other validation keywords. */
 export const valueKeywords: { readonly [keyword: string]: MakeCheck } = {
   minimum: numeric('>=', (value, bound) => value >= bound),
   maximum: numeric('<=', (value, bound) => value <= bound),

@@ -1,46 +1,46 @@
 /**
- * Where the references of a JSON Schema lead: `$id`, `$anchor`, `$dynamicAnchor` and JSON Pointers,
- * all within the schema. Nothing is ever fetched.
+ * Resolves references within a JSON Schema: `$id`, `$anchor`, `$dynamicAnchor` and JSON Pointers.
+ * Fetches nothing.
  *
  * @see JSON Schema 2020-12 Core, section 8.2, "Base URI, Anchors, and Dereferencing"
  */
 import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 
-/** A schema with a URI of its own: the root, or one with an `$id`. */
+/** A schema resource: the root or a schema with an `$id`. */
 export interface SchemaResource {
   readonly uri: string;
   readonly anchors: Map<string, Located>;
-  /** Those of the anchors that a `$dynamicRef` may find from elsewhere. */
+  /** Anchors that a `$dynamicRef` may find from other resources. */
   readonly dynamicAnchors: Map<string, Located>;
 }
 
-/** A schema, the resource that it belongs to, and its place: `#/properties/a`. */
+/** A schema with its resource and its location, such as `#/properties/a`. */
 export interface Located {
   readonly schema: unknown;
   readonly resource: SchemaResource;
   readonly at: string;
 }
 
-/** The URI of a root that has no `$id`. */
+/** URI of a root without `$id`. */
 const rootUri = 'schema:/';
 
 export class SchemaResources {
   readonly root: Located;
   readonly #resources = new Map<string, Located>();
 
-  /** @throws {TypeError} its `$id` is not a URI reference */
+  /** @throws {TypeError} if `$id` is not a URI reference */
   constructor(schema: unknown) {
     const uri = uriOf(schema, rootUri, '#') ?? rootUri;
     this.root = this.#enter(uri, schema, '#');
   }
 
   /**
-   * Notes what a schema can be found by. Call it for each of the schemas, the outer ones first.
+   * Registers the `$id` and anchors of a schema. Call it for every schema, outer ones first.
    *
-   * @throws {TypeError} its `$id` is not a URI reference, or an anchor is not a string
+   * @throws {TypeError} if `$id` is not a URI reference or an anchor is not a string
    */
-  note(schema: JsonObject, outer: SchemaResource, at: string): SchemaResource {
+  register(schema: JsonObject, outer: SchemaResource, at: string): SchemaResource {
     const uri = at === '#' ? undefined : uriOf(schema, outer.uri, at);
     const resource = uri === undefined ? outer : this.#enter(uri, schema, at).resource;
     for (const keyword of ['$anchor', '$dynamicAnchor'] as const) {
@@ -56,31 +56,32 @@ export class SchemaResources {
     return resource;
   }
 
-  /** The resource of a schema that has been noted. */
+  /** Resource of a registered schema. */
   resourceOf(schema: unknown, outer: SchemaResource, at: string): SchemaResource {
     const uri = at === '#' ? undefined : uriOf(schema, outer.uri, at);
     return (uri === undefined ? undefined : this.#resources.get(uri)?.resource) ?? outer;
   }
 
   /**
-   * The schema that a reference leads to.
+   * Resolves a reference.
    *
-   * @throws {TypeError} it leads nowhere
+   * @throws {TypeError} if it cannot be resolved
    */
   find(reference: string, from: SchemaResource, at: string): Located {
     const [uri = '', fragment = ''] = resolved(reference, from.uri, at).split('#', 2);
-    const nowhere = (why: string) =>
-      new TypeError(`${at} is ${inspectValue(reference)}, which leads nowhere: ${why}`);
+    const unresolved = (why: string) =>
+      new TypeError(`${at}: cannot resolve ${inspectValue(reference)}: ${why}`);
     const target = this.#resources.get(uri);
-    if (!target) throw nowhere('no "$id" within the schema says so, and nothing is fetched');
+    if (!target)
+      throw unresolved('no "$id" in the schema matches, and external schemas are not fetched');
     const name = decoded(fragment);
-    if (name === undefined) throw nowhere('it is not encoded as a URI is');
+    if (name === undefined) throw unresolved('its percent-encoding is invalid');
     if (name === '') return target;
     const found = name.startsWith('/')
       ? this.#walk(target, name.split('/').slice(1))
       : target.resource.anchors.get(name);
     if (found) return found;
-    throw nowhere('the schema has nothing there');
+    throw unresolved('the schema has no such location or anchor');
   }
 
   #walk({ schema, resource, at }: Located, pointer: readonly string[]): Located | undefined {
@@ -110,17 +111,17 @@ export class SchemaResources {
   }
 }
 
-/** The URI that an `$id` gives a schema; undefined if it has none. */
+/** Absolute URI of a schema's `$id`; undefined without one. */
 function uriOf(schema: unknown, base: string, at: string): string | undefined {
   const $id = isJsonObject(schema) ? schema['$id'] : undefined;
   if (typeof $id !== 'string') return undefined;
   return resolved($id, base, `${at}/$id`).split('#', 1)[0];
 }
 
-/** @throws {TypeError} it is not a URI reference */
+/** @throws {TypeError} if `reference` is not a URI reference */
 function resolved(reference: string, base: string, at: string): string {
   if (URL.canParse(reference, base)) return new URL(reference, base).href;
-  throw new TypeError(`${at} is ${inspectValue(reference)}, which is no URI reference`);
+  throw new TypeError(`${at} must be a URI reference, got ${inspectValue(reference)}`);
 }
 
 function decoded(fragment: string): string | undefined {

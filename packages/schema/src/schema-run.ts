@@ -1,10 +1,11 @@
 /**
- * The running of a compiled schema: the check of each node, the keywords that demand members or are about
- * them, and the run, which counts what a check costs and gathers what is wrong. `schema-check.ts` compiles.
+ * Runs compiled schemas: the checks of nodes and members, and the state of one run, which counts
+ * steps and collects errors. `schema-check.ts` compiles.
  *
- * A schema and a value may come from strangers, so every step is counted.
+ * Schemas and values may be untrusted, so every step is counted.
  *
- * @see JSON Schema 2020-12 Core, section 10.3, "Keywords for Applying Subschemas to Child Instances"
+ * @see JSON Schema 2020-12 Core, section 10.3, "Keywords for Applying Subschemas to Child
+ *   Instances"
  * @see JSON Schema 2020-12 Core, section 11, "A Vocabulary for Unevaluated Locations"
  */
 import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
@@ -13,26 +14,27 @@ import type { SchemaSide } from './json-schema.ts';
 import { OutOfSteps, patternAt } from './pattern.ts';
 import type { Budget, Pattern } from './pattern.ts';
 
-/** How many faults are told. */
+/** Maximum number of reported errors. */
 const maxFaults = 10;
-/** A value and its schema together may be nested this deep. A message's values reach a tenth of it. */
+/** Maximum combined nesting of value and schema. Values in messages reach a tenth of it. */
 const maxDepth = 1500;
-/** What checking one value may cost: a look at a keyword or at a character. About 0.1 seconds. */
+/** Step limit for one value, about 0.1 s. A step is one keyword or character. */
 const maxSteps = 2_000_000;
 
-/** What faults call the value itself. */
+/** Name of the value itself in errors. */
 const roots = { input: 'the arguments', output: 'the result' };
 
 export type Checked =
   | { readonly ok: true; readonly value: unknown }
-  /** What is wrong and at which place, for a person. */
+  /** Explanation for people, with locations. */
   | { readonly ok: false; readonly fault: string };
 
-/** Whether a value conforms to a schema. The run is told why it does not. */
+/** Validates a value against a schema and records errors in the run. */
 export type Check = (value: unknown, run: SchemaRun) => boolean;
 
 /**
- * Whether a value conforms to one keyword.
+ * Validates a value against one keyword.
+ *
  * @param object the value, if it is an object
  */
 export type KeywordCheck = (
@@ -41,24 +43,31 @@ export type KeywordCheck = (
   object: JsonObject | undefined,
 ) => boolean;
 
-/** Makes the check of a keyword's value. @throws {TypeError} the value is not allowed */
+/**
+ * Compiles a keyword's value to a check.
+ *
+ * @throws {TypeError} if the value is invalid
+ */
 export type MakeCheck = (given: unknown, at: string) => KeywordCheck;
 
-/** A schema's check. The node is there before its check is made: schemas refer to each other. */
+/** A compiled schema. The node exists before its check, because schemas may be recursive. */
 export interface SchemaNode {
   check: Check;
 }
 
-/** What does not conform, and how: `must be string`. */
+/** An error with its location, such as `must be string`. */
 interface Fault {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** A value was given up, because it is nested too deeply or its schema refers to itself. */
+/** Thrown for a value nested too deeply, or a schema that refers to itself. */
 class TooDeep extends Error {}
 
-/** Runs a compiled schema over values. An `input` run fills in defaults, an `output` run changes nothing. */
+/**
+ * Creates the validator of a compiled schema. An `input` run adds defaults; an `output` run changes
+ * nothing.
+ */
 export function runnerOf(check: Check, side: SchemaSide): (value: unknown) => Checked {
   return (value) => {
     const run = new SchemaRun(maxSteps, side === 'input');
@@ -71,35 +80,37 @@ export function runnerOf(check: Check, side: SchemaSide): (value: unknown) => Ch
   };
 }
 
-/** Why a value could not be checked to its end. */
+/** Explains why a check was aborted. */
 function unchecked(error: unknown): string {
   if (error instanceof OutOfSteps) {
-    return `cannot be checked, because that takes more than ${maxSteps} steps: there is too much in them, or a schema that refers to itself matches them in too many ways`;
+    return `cannot be checked within ${maxSteps} steps: the value is too large, or a recursive schema matches it in too many ways`;
   }
-  if (error instanceof TooDeep) return 'cannot be checked, because they are nested too deeply';
+  if (error instanceof TooDeep) return 'cannot be checked: the value is nested too deeply';
   throw error;
 }
 
 export class SchemaRun implements Budget {
-  /** The path of the value that is being checked. */
+  /** Path of the value being checked. */
   readonly path: (string | number)[] = [];
-  /** The names and places that have been checked, if an `unevaluated…` asks for them. */
+  /**
+   * Evaluated property names and item indices, recorded if an `unevaluated…` keyword needs them.
+   */
   seen: Set<string | number> | undefined = undefined;
-  /** The resources that the check has entered, as `$dynamicRef` asks for. */
+  /** Stack of entered resources, for `$dynamicRef`. */
   readonly scope: object[] = [];
-  /** Whether defaults are filled in. */
-  fillsIn: boolean;
-  /** Undefined: nobody asks why. */
+  /** True if defaults are added. */
+  addsDefaults: boolean;
+  /** Collected errors; undefined if they are not needed. */
   #faults: Fault[] | undefined = [];
   #depth = 0;
   #left: number;
 
-  constructor(maxSteps: number, fillsIn: boolean) {
+  constructor(maxSteps: number, addsDefaults: boolean) {
     this.#left = maxSteps;
-    this.fillsIn = fillsIn;
+    this.addsDefaults = addsDefaults;
   }
 
-  /** Whether nothing that is found from now on changes the outcome, once something is wrong. */
+  /** True if further errors cannot change the report. */
   get isDecided(): boolean {
     return this.#faults === undefined || this.#faults.length >= maxFaults;
   }
@@ -108,7 +119,11 @@ export class SchemaRun implements Budget {
     return this.#faults ?? [];
   }
 
-  /** Notes what is wrong. @returns false, the outcome */
+  /**
+   * Records an error.
+   *
+   * @returns false, the outcome of the check
+   */
   fault(message: () => string, name?: string | number): false {
     if (!this.isDecided) {
       const path = name === undefined ? [...this.path] : [...this.path, name];
@@ -122,7 +137,12 @@ export class SchemaRun implements Budget {
     if (this.#left < 0) throw new OutOfSteps();
   }
 
-  /** Enters a schema. @throws {OutOfSteps} @throws {TooDeep} */
+  /**
+   * Enters a schema.
+   *
+   * @throws {OutOfSteps}
+   * @throws {TooDeep}
+   */
   enter(weight: number): void {
     this.spend(weight);
     if (++this.#depth > maxDepth) throw new TooDeep();
@@ -132,7 +152,7 @@ export class SchemaRun implements Budget {
     this.#depth--;
   }
 
-  /** Checks a member of a value. */
+  /** Checks a member of the current value. */
   within(name: string | number, { check }: SchemaNode, value: unknown): boolean {
     if (this.#faults === undefined && this.seen === undefined) return check(value, this);
     const outer = this.seen;
@@ -145,7 +165,7 @@ export class SchemaRun implements Budget {
     return conforms;
   }
 
-  /** Checks a value that may well not conform: nothing is told, nothing is filled in. */
+  /** Checks a value without recording errors or adding defaults. */
   quietly(node: SchemaNode, value: unknown): boolean {
     const faults = this.#faults;
     this.#faults = undefined;
@@ -154,19 +174,22 @@ export class SchemaRun implements Budget {
     return conforms;
   }
 
-  /** Checks a value against one of several: it has been checked by this one only if it conforms. */
+  /**
+   * Checks a value against one of several alternatives. Evaluated members count only if the
+   * alternative matches.
+   */
   supposing({ check }: SchemaNode, value: unknown): boolean {
-    const { seen, fillsIn } = this;
-    this.fillsIn = false;
+    const { seen, addsDefaults } = this;
+    this.addsDefaults = false;
     if (seen) this.seen = new Set();
     const conforms = check(value, this);
     if (seen && conforms) for (const name of this.seen ?? []) seen.add(name);
     this.seen = seen;
-    this.fillsIn = fillsIn;
+    this.addsDefaults = addsDefaults;
     return conforms;
   }
 
-  /** Tries several: their faults count if all of them fail. */
+  /** Tries several alternatives. Records their errors only if all fail. */
   anyOf(tries: () => boolean): boolean {
     const outer = this.#faults;
     if (outer === undefined) return tries();
@@ -178,30 +201,36 @@ export class SchemaRun implements Budget {
     return conforms;
   }
 
-  /** What is wrong, for a person. @param root names the value itself */
+  /**
+   * Formats the errors for people.
+   *
+   * @param root name of the value itself
+   */
   explain(root: string): string {
     const faults = this.faults.map(
       ({ path, message }) => `${path.length === 0 ? root : path.join('.')} ${message}`,
     );
     const more =
-      faults.length === maxFaults ? [`and perhaps more: these are the first ${maxFaults}`] : [];
+      faults.length === maxFaults
+        ? [`and perhaps more (only the first ${maxFaults} are listed)`]
+        : [];
     return [...faults, ...more].join('; ');
   }
 }
 
-/** The keywords of one schema, compiled. */
+/** Compiled keywords of one schema. */
 export interface NodeParts {
   readonly type: KeywordCheck | undefined;
-  /** If one of them fails, nothing within the value is looked at. */
+  /** Size limits. If one fails, the contents of the value are not checked. */
   readonly sizes: readonly KeywordCheck[];
-  /** Fills in the defaults of an object. */
+  /** Adds the defaults of an object. */
   readonly fill: ((object: JsonObject) => void) | undefined;
   readonly others: readonly KeywordCheck[];
-  /** `unevaluated…`: what none of the others has looked at. */
+  /** `unevaluated…` keywords, for members that no other keyword evaluated. */
   readonly leftOver: readonly KeywordCheck[];
 }
 
-/** The check of one schema. */
+/** Combines compiled keywords to the check of one schema. */
 export function nodeCheck({ type, sizes, fill, others, leftOver }: NodeParts): Check {
   const weight = 1 + sizes.length + others.length;
   const check: Check = (value, run) => {
@@ -210,7 +239,7 @@ export function nodeCheck({ type, sizes, fill, others, leftOver }: NodeParts): C
     const object = isObject ? (value as JsonObject) : undefined;
     let conforms = type === undefined || type(value, run, object);
     if (conforms && sizes.length > 0) conforms = all(sizes, value, run, object);
-    if (conforms && fill && object && run.fillsIn) fill(object);
+    if (conforms && fill && object && run.addsDefaults) fill(object);
     if (conforms && others.length > 0) conforms = all(others, value, run, object);
     run.leave();
     return conforms;
@@ -218,7 +247,7 @@ export function nodeCheck({ type, sizes, fill, others, leftOver }: NodeParts): C
   return leftOver.length === 0 ? check : withLeftOver(check, leftOver);
 }
 
-/** A check that notes what it has looked at, and then looks at the rest. */
+/** Records evaluated members during a check, then checks the rest. */
 function withLeftOver(check: Check, leftOver: readonly KeywordCheck[]): Check {
   return (value, run) => {
     const outer = run.seen;
@@ -231,7 +260,7 @@ function withLeftOver(check: Check, leftOver: readonly KeywordCheck[]): Check {
   };
 }
 
-/** Whether a value passes all checks. */
+/** True if a value passes all checks. */
 function all(
   checks: readonly KeywordCheck[],
   value: unknown,
@@ -247,7 +276,7 @@ function all(
   return conforms;
 }
 
-/** Whether all conform. Once the outcome is decided, the rest is not asked. */
+/** True if all items pass. Stops when the outcome is decided. */
 function each<T>(items: Iterable<T>, run: SchemaRun, check: (item: T) => boolean): boolean {
   let conforms = true;
   for (const item of items) {
@@ -259,7 +288,7 @@ function each<T>(items: Iterable<T>, run: SchemaRun, check: (item: T) => boolean
   return conforms;
 }
 
-/** Whether a value conforms to all schemas. */
+/** True if a value matches all schemas. */
 export function allNodes(nodes: readonly SchemaNode[], value: unknown, run: SchemaRun): boolean {
   return each(nodes, run, ({ check }) => check(value, run));
 }
@@ -289,7 +318,7 @@ export function typeCheck(given: unknown, at: string): KeywordCheck {
     run.fault(() => message);
 }
 
-/** The names of an object's members. One that is undefined is not there, as in JSON. */
+/** Names of an object's members. Undefined members count as absent, as in JSON. */
 export function namesOf(object: JsonObject): readonly string[] {
   const names = Object.keys(object);
   for (const name of names) {
@@ -299,15 +328,15 @@ export function namesOf(object: JsonObject): readonly string[] {
   return names;
 }
 
-/** Whether an object has a member of its own. */
+/** True if an object has an own, defined member. */
 export function hasMember(object: JsonObject, name: string): boolean {
   return object[name] !== undefined && Object.hasOwn(object, name);
 }
 
-/** @throws {TypeError} it is not a list of names */
+/** @throws {TypeError} if the value is not an array of names */
 function namesAt(given: unknown, at: string): readonly string[] {
   if (Array.isArray(given) && given.every((name) => typeof name === 'string')) return given;
-  throw new TypeError(`${at} must be a list of names, got ${inspectValue(given)}`);
+  throw new TypeError(`${at} must be an array of names, got ${inspectValue(given)}`);
 }
 
 export const required: MakeCheck = (given, at) => {
@@ -325,7 +354,7 @@ export const required: MakeCheck = (given, at) => {
 
 export const dependentRequired: MakeCheck = (given, at) => {
   if (!isJsonObject(given)) {
-    throw new TypeError(`${at} must be an object of lists, got ${inspectValue(given)}`);
+    throw new TypeError(`${at} must be an object of arrays, got ${inspectValue(given)}`);
   }
   const lists = Object.entries(given).map(
     ([name, list]) => [name, namesAt(list, `${at}/${name}`)] as const,
@@ -344,15 +373,15 @@ export const dependentRequired: MakeCheck = (given, at) => {
   };
 };
 
-/** Makes the checks of the schemas within a schema. */
+/** Compiles the subschemas of a schema. */
 export interface NodeMaker {
-  /** The path of the schema. */
+  /** Location of the schema. */
   readonly at: string;
   one(schema: unknown, keyword: string): SchemaNode;
   list(schemas: unknown, keyword: string): readonly SchemaNode[];
 }
 
-/** The checks of an array's items and of an object's properties. */
+/** Checks of array items and object properties. */
 export function memberChecks(schema: JsonObject, make: NodeMaker): readonly KeywordCheck[] {
   return [...itemChecks(schema, make), ...propertyChecks(schema, make)];
 }
@@ -432,7 +461,7 @@ function propertyChecks(schema: JsonObject, make: NodeMaker): readonly KeywordCh
         run,
         (name) =>
           run.quietly(node, name) ||
-          run.fault(() => `has the name ${inspectValue(name)}, which its propertyNames refuse`),
+          run.fault(() => `must not have the property name ${inspectValue(name)} (propertyNames)`),
       );
     });
   }
@@ -506,7 +535,7 @@ function fittingOf(
   return patterns.filter(([pattern]) => pattern.test(name, run)).map(([, node]) => node);
 }
 
-/** The checks of what no other keyword has looked at. */
+/** Checks of members that no other keyword evaluated. */
 export function leftOverChecks(schema: JsonObject, make: NodeMaker): readonly KeywordCheck[] {
   const { unevaluatedItems: items, unevaluatedProperties: properties } = schema;
   const checks: KeywordCheck[] = [];
@@ -535,7 +564,11 @@ export function leftOverChecks(schema: JsonObject, make: NodeMaker): readonly Ke
   return checks;
 }
 
-/** Schemas with names. @throws {TypeError} it is not an object */
+/**
+ * Entries of an object of schemas.
+ *
+ * @throws {TypeError} if it is not an object
+ */
 export function entriesOf(
   given: unknown,
   at: string,

@@ -1,6 +1,6 @@
 /**
- * Schemas as authors write them: a Standard Schema that can be converted to JSON Schema (zod,
- * valibot, arktype), or a JSON Schema as a value.
+ * Schemas of authors: a Standard Schema that converts to JSON Schema (zod, valibot, arktype), or a
+ * JSON Schema literal.
  *
  * @see https://standardschema.dev
  */
@@ -12,45 +12,47 @@ import type { FromSchema, JsonSchema, ObjectSchema, SchemaSide } from './json-sc
 import { validatorOf } from './schema-check.ts';
 import type { Checked } from './schema-run.ts';
 
-/** A Standard Schema whose library converts it to JSON Schema. */
+/** A Standard Schema with a conversion to JSON Schema. */
 export type StandardSchema<TInput = unknown, TOutput = TInput> = StandardSchemaV1<TInput, TOutput> &
   StandardJSONSchemaV1<TInput, TOutput>;
 
-/** A schema of objects: what tools take and give. */
+/** A schema of objects, for the input and output of tools. */
 export type Schema = ObjectSchema | StandardSchema;
 
-/** The type of a value that has passed a schema. */
+/** Output type of a schema. */
 export type ParsedBy<TSchema> = TSchema extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<TSchema>
   : FromSchema<TSchema>;
 
-/** The type of what a schema accepts. */
+/** Input type of a schema. */
 export type AcceptedBy<TSchema> = TSchema extends StandardSchemaV1
   ? StandardSchemaV1.InferInput<TSchema>
   : FromSchema<TSchema, object>;
 
-/** Checks a value. Gives a promise only if the author's library does. */
+/** Validates a value. Returns a promise only if the author's library does. */
 export type SchemaCheck = (value: unknown) => Checked | Promise<Checked>;
 
 export function isStandardSchema(schema: object): schema is StandardSchema {
   return '~standard' in schema;
 }
 
-/** Converted schemas, so that listing tools converts nothing. */
+/** Cache of conversions, so that tools/list converts nothing. */
 const conversions = new WeakMap<Schema, Map<SchemaSide, ObjectSchema>>();
 
 /**
- * The JSON Schema that a client sees.
- * @param what names the schema in messages
- * @throws {TypeError} the value is not a schema, does not describe objects, or cannot be converted
+ * Converts a schema to the JSON Schema sent to clients.
+ *
+ * @param what name of the schema in messages
+ * @throws {TypeError} if the value is not a schema, does not describe objects, or cannot be
+ *   converted
  */
 export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): ObjectSchema {
-  // A schema may come from JavaScript.
+  // JavaScript callers may pass anything.
   if (!isSchema(schema))
     throw new TypeError(`${what} must be a schema, got ${inspectValue(schema)}`);
   if (!isStandardSchema(schema)) {
-    refuseRawShape(schema, what);
-    return objectSchema(inKnownDialect(schema, what), what);
+    assertNoRawShape(schema, what);
+    return objectSchema(assertDialect(schema, what), what);
   }
   const known = conversions.get(schema) ?? new Map<SchemaSide, ObjectSchema>();
   const conversion =
@@ -60,17 +62,22 @@ export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): Ob
 }
 
 /**
- * The JSON Schema of what a schema accepts, in which any value stands for what has no JSON Schema,
- * such as a date: for those who read the members' names and descriptions from it.
- * @param what names the schema in messages
- * @throws {TypeError} it does not describe objects, or its library cannot convert it
+ * Converts the input side of a schema, with types that JSON Schema lacks (such as dates) as "any
+ * value". Meant for reading the names and descriptions of members.
+ *
+ * @param what name of the schema in messages
+ * @throws {TypeError} if it does not describe objects or its library cannot convert it
  */
 export function looseJsonSchemaOf(schema: StandardSchema, what: string): ObjectSchema {
   return objectSchema(convert(schema, 'input', what, looseOptions), what);
 }
 
-/** @throws {TypeError} it is an object of a library's schemas, as the official SDK takes it */
-function refuseRawShape(schema: JsonSchema, what: string): void {
+/**
+ * Rejects an object of library schemas, as the official SDK accepts.
+ *
+ * @throws {TypeError} naming the wrapper to use
+ */
+function assertNoRawShape(schema: JsonSchema, what: string): void {
   const [first] = Object.entries(schema);
   const member = first?.[1];
   const isSchemaOfLibrary =
@@ -79,13 +86,15 @@ function refuseRawShape(schema: JsonSchema, what: string): void {
   const { vendor } = member['~standard'];
   const wrapper = { zod: 'z.object', valibot: 'v.object', arktype: 'type' }[vendor];
   throw new TypeError(
-    `${what} is an object of schemas, "${first[0]}" the first of them: wrap it in ${wrapper ?? `an object schema of ${vendor}`}, as in ${wrapper ?? 'object'}({ ${first[0]}: … })`,
+    `${what} must be a schema, got an object of schemas: wrap it in ${wrapper ?? `an object schema of ${vendor}`}, as in ${wrapper ?? 'object'}({ ${first[0]}: … })`,
   );
 }
 
 type LibraryOptions = { readonly [vendor: string]: { readonly [option: string]: unknown } };
 
-/** Custom checks have no JSON Schema. zod and arktype leave them out; valibot has to be told to. */
+/**
+ * JSON Schema cannot express custom checks. zod and arktype omit them; valibot needs these options.
+ */
 const strictOptions: LibraryOptions = {
   valibot: { ignoreActions: ['check', 'check_items', 'partial_check', 'raw_check'] },
 };
@@ -105,34 +114,34 @@ function convert(
   what: string,
   optionsOf: LibraryOptions,
 ): JsonSchema {
-  // A library without a converter has no `jsonSchema`, whatever the type says.
+  // A library without a converter has no `jsonSchema`, despite its type.
   const { vendor, jsonSchema }: Partial<StandardSchema['~standard']> = schema['~standard'];
   if (!jsonSchema) {
     const hint =
       vendor === 'valibot' ? ': wrap it in toStandardJsonSchema of @valibot/to-json-schema' : '';
-    throw new TypeError(`${what} is a schema of ${vendor} that cannot tell its JSON Schema${hint}`);
+    throw new TypeError(
+      `${what} is a schema of ${vendor} that cannot be converted to JSON Schema${hint}`,
+    );
   }
   try {
     const libraryOptions = { ...optionsOf[String(vendor)] };
     return jsonSchema[side]({ target: 'draft-2020-12', libraryOptions });
   } catch (cause) {
-    const message = `${what} has no JSON Schema for its ${side}: ${textOfError(cause)}`;
+    const message = `${what} cannot be converted to JSON Schema (${side}): ${textOfError(cause)}`;
     throw new TypeError(message, { cause });
   }
 }
 
 /**
- * Refuses other dialects: read as 2020-12, such a schema would mean something else.
+ * Rejects other dialects, because interpreting them as 2020-12 would change their meaning.
  *
  * @see MCP 2025-11-25, basic, "JSON Schema Usage"
  */
-function inKnownDialect(schema: ObjectSchema, what: string): ObjectSchema {
+function assertDialect(schema: ObjectSchema, what: string): ObjectSchema {
   const uri = schema['$schema'];
   if (uri === undefined) return schema;
   if (typeof uri === 'string' && uri.replace(/#$/, '') === dialect2020) return schema;
-  throw new TypeError(
-    `${what} is written in the dialect ${inspectValue(uri)}, which is not supported; the one that is is "${dialect2020}"`,
-  );
+  throw new TypeError(`${what} must use the dialect "${dialect2020}", got ${inspectValue(uri)}`);
 }
 
 const dialect2020 = 'https://json-schema.org/draft/2020-12/schema';
@@ -144,10 +153,10 @@ function objectSchema(schema: JsonSchema, what: string): ObjectSchema {
   const target = rootTarget(schema);
   if (describesObjects(target)) return inlined(schema, target as JsonSchema);
   const text = JSON.stringify(schema).slice(0, 200);
-  throw new TypeError(`${what} must describe objects ("type": "object"), this is ${text}`);
+  throw new TypeError(`${what} must describe objects ("type": "object"), got ${text}`);
 }
 
-/** The schema to which the root refers, within itself: zod gives it for a schema with an id. */
+/** Target of the root's `$ref`, which zod generates for a schema with an id. */
 function rootTarget(schema: JsonSchema): unknown {
   const reference = schema['$ref'];
   const [, name] = /^#\/\$defs\/([^/%~]+)$/.exec(String(reference)) ?? [];
@@ -157,7 +166,10 @@ function rootTarget(schema: JsonSchema): unknown {
     : undefined;
 }
 
-/** Hosts read properties from the root. A target with an id of its own has another base for references. */
+/**
+ * Inlines the target, because hosts read properties from the root. A target with its own `$id`
+ * stays referenced, because it has another base URI.
+ */
 function inlined({ $ref, ...root }: JsonSchema, target: JsonSchema): ObjectSchema {
   const isShared = Object.keys(target).some((key) => key.startsWith('$') || key in root);
   return { type: 'object', ...(isShared ? { $ref } : target), ...root };
@@ -167,7 +179,9 @@ function isObjectSchema(schema: JsonSchema): schema is ObjectSchema {
   return schema['type'] === 'object';
 }
 
-/** Also true for a union or an intersection of objects, whose root has no type of its own. */
+/**
+ * True for object types, including unions and intersections of objects without a type at the root.
+ */
 function describesObjects(schema: unknown): boolean {
   if (!isJsonObject(schema)) return false;
   const { type, anyOf, oneOf, allOf } = schema;
@@ -179,9 +193,10 @@ function describesObjects(schema: unknown): boolean {
 }
 
 /**
- * The check of a schema: its library's, or ours for a JSON Schema.
- * @param what names the schema in messages
- * @throws {TypeError} it is not a JSON Schema; the message says at which place, and why
+ * Creates the validator of a schema: that of its library, or ours for JSON Schema.
+ *
+ * @param what name of the schema in messages
+ * @throws {TypeError} if it is not a valid JSON Schema, with location and reason
  */
 export function checkOf(schema: Schema, side: SchemaSide, what: string): SchemaCheck {
   if (isStandardSchema(schema)) return libraryCheckOf(schema);
@@ -192,7 +207,7 @@ export function checkOf(schema: Schema, side: SchemaSide, what: string): SchemaC
   }
 }
 
-/** The check of a schema's own library. */
+/** Creates a validator that uses the schema's library. */
 export function libraryCheckOf(schema: StandardSchema): SchemaCheck {
   return (value) => {
     const result = schema['~standard'].validate(value);
@@ -208,6 +223,6 @@ function readResult(result: StandardSchemaV1.Result<unknown>): Checked {
 function explain({ path, message }: StandardSchemaV1.Issue): string {
   const keys = (path ?? []).map((step) => String(isJsonObject(step) ? step['key'] : step));
   const place = keys.join('.');
-  // Some libraries put the place into the message themselves.
+  // Some libraries include the path in the message.
   return place === '' || message.startsWith(place) ? message : `${place}: ${message}`;
 }

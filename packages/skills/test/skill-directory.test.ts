@@ -190,7 +190,7 @@ test('a link is followed inside of the directory, and nowhere else', async () =>
   // Directories in a ring end somewhere.
   await symlink('..', join(directory, 'git/ring'));
   expect(await uris()).toEqual([]);
-  expect(problems.pop()).toContain('deeper than 16 directories');
+  expect(problems.pop()).toContain('more than 16 directories deep');
 });
 
 test('a file that becomes a link out of the directory after it was listed is not read', async () => {

@@ -55,9 +55,9 @@ describe('a form in the terminal', () => {
     const said = seen.filter((line) => /^ {2}\w+ (?:is|must)/.test(line));
     expect(said).toEqual([
       '  name is needed',
-      '  age must be at least 0, this is -1',
-      '  age must be a number, this is "old"',
-      '  colour must be one of "red", "green", this is "blue"',
+      '  age must be at least 0, got -1',
+      '  age must be a number, got "old"',
+      '  colour must be one of "red", "green", got "blue"',
     ]);
   });
 

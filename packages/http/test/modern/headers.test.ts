@@ -239,17 +239,13 @@ const object = (properties: object) => ({ type: 'object', properties }) as const
 const text = (name: unknown) => ({ type: 'string', 'x-mcp-header': name });
 
 test.each<[string, object, string]>([
-  ['no name', { a: text('') }, '"x-mcp-header" must be the name of an HTTP header, this is ""'],
+  ['no name', { a: text('') }, '"x-mcp-header" must be a valid HTTP header name, got ""'],
   [
     'a name with a line feed',
     { a: text('a\nb') },
-    '"x-mcp-header" must be the name of an HTTP header, this is "a\\nb"',
+    '"x-mcp-header" must be a valid HTTP header name, got "a\\nb"',
   ],
-  [
-    'a number for a name',
-    { a: text(1) },
-    '"x-mcp-header" must be the name of an HTTP header, this is 1',
-  ],
+  ['a number for a name', { a: text(1) }, '"x-mcp-header" must be a valid HTTP header name, got 1'],
   [
     'a name twice',
     { a: text('Region'), b: object({ c: text('region') }) },
@@ -258,22 +254,22 @@ test.each<[string, object, string]>([
   [
     'a number’s name',
     { a: { type: 'number', 'x-mcp-header': 'A' } },
-    '"x-mcp-header": "A" may only stand at a string, an integer or a boolean; the "type" of a is "number"',
+    '"x-mcp-header": "A" is only allowed on a string, integer or boolean; "type" of a is "number"',
   ],
   [
     'the name of items',
     { a: { type: 'array', items: text('A') } },
-    '"x-mcp-header": "A" may only stand at a property that "properties" alone lead to',
+    '"x-mcp-header": "A" is only allowed on properties reached through "properties"',
   ],
   [
     'the name of an alternative',
     { a: { anyOf: [{ type: 'null' }, text('A')] } },
-    '"x-mcp-header": "A" may only stand at a property that "properties" alone lead to',
+    '"x-mcp-header": "A" is only allowed on properties reached through "properties"',
   ],
   [
     'the name of a definition',
     { a: { $defs: { b: object({ c: text('A') }) } } },
-    '"x-mcp-header": "A" may only stand at a property that "properties" alone lead to',
+    '"x-mcp-header": "A" is only allowed on properties reached through "properties"',
   ],
 ])(
   'a tool that declares %s for a header is refused where it is defined [HMOD-04]',

@@ -15,7 +15,7 @@ const timeoutMs = 5000;
 /** Shared by all sessions, because a process has one thread pool. */
 const lanes = new DiskLanes({ volumeOf, timeoutMs });
 
-export { describeFsError as fsFault, systemCode } from './fs-error.ts';
+export { describeFsError, systemCode } from './fs-error.ts';
 
 /** An open file: the used part of `FileHandle`. */
 export interface OpenFile {

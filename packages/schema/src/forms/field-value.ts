@@ -1,7 +1,4 @@
-/**
- * Checks a value against a form's field. It is not ajv's work: a default is checked when the form
- * is defined, before ajv is loaded, and ajv knows none of the four formats.
- */
+/** Checks values against form fields. Defaults are checked when the form is defined. */
 import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type {
   ChoiceField,
@@ -13,18 +10,17 @@ import type {
 } from '../../../../src/protocol/form.ts';
 import { OutOfSteps, Steps, patternOf } from '../pattern.ts';
 
-/** What matching a text with a pattern may cost, in steps; 20 to 50 milliseconds. */
+/** Step limit for matching one text, about 20 to 50 ms. */
 const maxSteps = 1_000_000;
 
-/** What the patterns of a stranger's form may cost together. */
+/** Creates the shared step budget for all patterns of an untrusted form. */
 export const stepsForStranger = (): Steps => new Steps(maxSteps);
 
 /**
- * What is wrong with a value, as the rest of a sentence that begins with the field's name;
- * undefined if nothing is.
+ * Problem with a value, phrased to follow the field's name; undefined if valid.
  *
- * @param foreign what patterns may cost if a stranger has made the form: a value for which that does
- *   not suffice is left to the stranger to judge. Without it, such a value is at fault.
+ * @param foreign step budget for the patterns of an untrusted form. A value that exhausts it
+ *   passes, and the form's sender must check it. Without this budget such a value is invalid.
  */
 export function validateFieldValue(
   field: FormField,
@@ -57,15 +53,15 @@ function validateText(
 ): string | undefined {
   if (typeof value !== 'string') return mustBe('a string', value);
   const length = charactersOf(value);
-  if (length < minLength) return `must have at least ${minLength} characters, this has ${length}`;
-  if (length > maxLength) return `must have at most ${maxLength} characters, this has ${length}`;
+  if (length < minLength) return `must have at least ${minLength} characters, got ${length}`;
+  if (length > maxLength) return `must have at most ${maxLength} characters, got ${length}`;
   if (format !== undefined && !formats[format].matches(value)) {
     return mustBe(formats[format].what, value);
   }
   return pattern === undefined ? undefined : validatePattern(pattern, value, foreign);
 }
 
-/** JSON Schema counts characters, not UTF-16 code units. */
+/** Number of characters. JSON Schema counts those, not UTF-16 code units. */
 export function charactersOf(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
@@ -83,7 +79,7 @@ function validatePattern(
     return `must match ${pattern}, got ${inspectValue(value)}`;
   } catch (error) {
     if (!(error instanceof OutOfSteps)) throw error;
-    return foreign ? undefined : `is too long to be compared with ${pattern}`;
+    return foreign ? undefined : `is too long to match against ${pattern}`;
   }
 }
 
@@ -100,7 +96,7 @@ const formats: {
 function isDate(text: string): boolean {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
   if (year === undefined) return false;
-  // Date moves a day that the month does not have into the next month.
+  // Date rolls an invalid day over into the next month.
   const date = new Date(Date.UTC(2000, Number(month) - 1, Number(day)));
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   return date.toISOString().slice(0, 10) === text;
@@ -119,12 +115,12 @@ function validateNumber(
   value: unknown,
 ): string | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value)) return mustBe('a number', value);
-  if (kind === 'integer' && !Number.isInteger(value)) return mustBe('a whole number', value);
+  if (kind === 'integer' && !Number.isInteger(value)) return mustBe('an integer', value);
   if (value < minimum) return mustBe(`at least ${minimum}`, value);
   return value > maximum ? mustBe(`at most ${maximum}`, value) : undefined;
 }
 
-/** How many of the values to choose from a message names. */
+/** Maximum number of choices listed in a message. */
 const maxNamed = 50;
 
 function validateChoice({ options }: ChoiceField | ChoicesField, value: unknown) {
@@ -139,8 +135,8 @@ function validateChoices(field: ChoicesField, value: unknown): string | undefine
   if (!Array.isArray(value)) return mustBe('a list of values', value);
   const items: readonly unknown[] = value;
   const { length } = items;
-  if (length < minItems) return `must have at least ${minItems} values, this has ${length}`;
-  if (length > maxItems) return `must have at most ${maxItems} values, this has ${length}`;
+  if (length < minItems) return `must have at least ${minItems} values, got ${length}`;
+  if (length > maxItems) return `must have at most ${maxItems} values, got ${length}`;
   const allowed = new Set<unknown>(options.map((option) => option.value));
   const wrong = items.findIndex((item) => !allowed.has(item));
   return wrong === -1 ? undefined : `has a value that ${validateChoice(field, items[wrong])}`;

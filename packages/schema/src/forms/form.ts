@@ -1,6 +1,6 @@
 /**
- * Forms for a person to fill in, as authors write them: a Standard Schema or a JSON Schema as a
- * value, within what the protocol allows in a form.
+ * Forms for people to fill in, defined by a Standard Schema or a JSON Schema literal within the
+ * limits of the protocol.
  *
  * @see MCP 2025-11-25, client/elicitation, "Form Mode Elicitation Requests"
  */
@@ -20,11 +20,11 @@ interface Labels {
   readonly description?: string;
 }
 
-/** A value to choose, and the title that a person sees for it. */
+/** A choice with its title for people. */
 export interface TitledConstant {
-  /** The value. */
+  /** Value that the form returns. */
   readonly const: string;
-  /** What people see of it. */
+  /** Title shown to people. */
   readonly title: string;
 }
 
@@ -48,7 +48,7 @@ export type FormProperty =
   | (Labels & {
       readonly type: 'string';
       readonly enum: readonly string[];
-      /** Titles in the older way; new forms use `oneOf`. */
+      /** Legacy titles; new forms use `oneOf`. */
       readonly enumNames?: readonly string[];
       readonly default?: string;
     })
@@ -67,13 +67,13 @@ export type FormProperty =
       readonly default?: readonly string[];
     });
 
-/** A form as a JSON Schema: a flat object. */
+/** A form as a JSON Schema of a flat object. */
 export type FormSchema = {
-  /** Forms are flat objects. */
+  /** Always `object`. */
   readonly type: 'object';
-  /** The fields by name, in the order in which they are shown. */
+  /** Fields by name, in display order. */
   readonly properties: { readonly [name: string]: FormProperty };
-  /** The fields that have to be filled in; by default none. */
+  /** Names of required fields. Default: none. */
   readonly required?: readonly string[];
 };
 
@@ -103,10 +103,10 @@ type FormValues<TSchema extends FormSchema> = {
   ]?: ValueOf<TSchema['properties'][K]>;
 };
 
-/** A schema that a form is made from. */
+/** Source of a form. */
 export type FormSource = FormSchema | StandardSchema;
 
-/** What a person has filled in, after the form has checked it. */
+/** Type of a form's checked content. */
 export type ContentOf<TSource> =
   TSource extends Form<infer TContent>
     ? TContent
@@ -116,7 +116,7 @@ export type ContentOf<TSource> =
         ? FormValues<TSource>
         : never;
 
-/** A form whose schema has been checked. Made by {@link defineForm}. */
+/** A form with a valid schema. Created by {@link defineForm}. */
 export class Form<TContent> {
   readonly #description: FormDescription;
   readonly #check: (content: JsonObject) => ReturnType<SchemaCheck>;
@@ -132,25 +132,25 @@ export class Form<TContent> {
       : (content) => checkContent(description, content);
   }
 
-  /** The fields that it asks for. */
+  /** Fields of the form. */
   get description(): FormDescription {
     return this.#description;
   }
 
   /**
-   * Reads the filled-in form that a client has sent.
+   * Checks the content that a client sent.
    *
-   * @throws {RuntimeError} INVALID_RESPONSE saying what is wrong
+   * @throws {RuntimeError} INVALID_RESPONSE, naming the problems
    */
   async read(content: JsonObject): Promise<TContent> {
     const checked = await this.#check(content);
     if (checked.ok) return checked.value as TContent;
-    const message = `The client accepted the form, but its content does not conform: ${checked.fault}`;
+    const message = `The client accepted the form, but its content is invalid: ${checked.fault}`;
     throw new RuntimeError('INVALID_RESPONSE', message);
   }
 }
 
-/** Checks the values of the form's fields, and leaves out everything else. */
+/** Checks the values of the form's fields and drops all other members. */
 function checkContent({ fields, required }: FormDescription, content: JsonObject) {
   const faults: string[] = [];
   const values: [name: string, value: unknown][] = [];
@@ -171,13 +171,13 @@ function checkContent({ fields, required }: FormDescription, content: JsonObject
 const forms = new WeakMap<FormSource, Form<unknown>>();
 
 /**
- * Defines a form. Use it in any number of `context.elicit({ message, schema: form })`.
+ * Defines a form, for any number of `context.elicit({ message, schema: form })` calls.
  *
  * Forms are flat objects of strings (`email`, `uri`, `date`, `date-time`), numbers, integers,
- * booleans, and choices of strings. A form must not ask for secrets: use `context.elicitUrl` for
- * those.
+ * booleans, and choices of strings. A form must not ask for secrets: use `context.elicitUrl`.
  *
- * @throws {TypeError} naming the property that the protocol does not allow in a form, and why
+ * @throws {TypeError} naming the property that the protocol does not allow in a form, and the
+ *   reason
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
 export function defineForm<const TSource extends FormSource>(

@@ -1,7 +1,7 @@
 /**
- * Reads a JSON Schema as a form, and refuses what the protocol does not allow in one. Libraries
- * write the same field in several ways (`const`, `enum` without a type, a union of constants); each
- * of them is read as that field.
+ * Reads a JSON Schema as a form, and rejects keywords that the protocol does not allow in one.
+ * Libraries express the same field in several ways (`const`, `enum` without a type, a union of
+ * constants); all are accepted.
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
@@ -22,9 +22,10 @@ import { validateFieldValue } from './field-value.ts';
 /**
  * Reads a schema as a form.
  *
- * @param foreign what its patterns may cost if a stranger has made the form: a field whose pattern
- *   would cost more, or cannot be matched in bounded time, is read without it
- * @throws {TypeError} naming the property that the protocol does not allow in a form, and why
+ * @param foreign step budget for the patterns of an untrusted form. A pattern that exceeds it, or
+ *   cannot be matched in bounded time, is dropped.
+ * @throws {TypeError} naming the property that the protocol does not allow in a form, and the
+ *   reason
  */
 export function readForm(schema: unknown, foreign?: Steps): FormDescription {
   if (!isJsonObject(schema) || schema['type'] !== 'object') {
@@ -45,12 +46,12 @@ export function readForm(schema: unknown, foreign?: Steps): FormDescription {
   ]);
   const fields = Object.entries(properties).map(([name, field]) => readField(name, field, foreign));
   if (!isListOfStrings(required)) {
-    throw new TypeError('A form\'s "required" must be a list of names');
+    throw new TypeError('A form\'s "required" must be an array of property names');
   }
   const unknown = required.find((name) => !Object.hasOwn(properties, name));
   if (unknown !== undefined) {
     throw new TypeError(
-      `A form requires ${inspectValue(unknown)}, which is none of its properties`,
+      `A form's "required" names ${inspectValue(unknown)}, which is not one of its properties`,
     );
   }
   return { fields, required };
@@ -102,7 +103,7 @@ function readKind(
       return { ...label, kind: 'choices', ...readList(schema, what) };
     default:
       throw new TypeError(
-        `${what} must be a string, number, integer, boolean or a choice (forms are flat objects), this is ${JSON.stringify(schema).slice(0, 200)}`,
+        `${what} must be a string, number, integer, boolean or a choice (forms are flat objects), got ${JSON.stringify(schema).slice(0, 200)}`,
       );
   }
 }
@@ -118,7 +119,7 @@ function readText(schema: JsonObject, what: string, foreign: Steps | undefined) 
   const format = text(schema, 'format', what);
   if (format !== undefined && !isTextFormat(format)) {
     const known = textFormats.join(', ');
-    throw new TypeError(`${what} has the format ${inspectValue(format)}; forms have ${known}`);
+    throw new TypeError(`${what}: "format" must be one of ${known}, got ${inspectValue(format)}`);
   }
   const [minLength, maxLength] = range(schema, what, ['minLength', 'maxLength'], isCount);
   return { minLength, maxLength, pattern, format };
@@ -141,13 +142,13 @@ function checkedPattern(
     return pattern;
   } catch (cause) {
     if (cause instanceof SyntaxError) {
-      throw new TypeError(`${what} has a pattern that is no regular expression: ${pattern}`, {
+      throw new TypeError(`${what}: "pattern" must be a regular expression, got ${pattern}`, {
         cause,
       });
     }
     if (foreign) return undefined;
     throw new TypeError(
-      `${what} has a pattern that ${(cause as Error).message}: ${inspectValue(pattern)}`,
+      `${what}: "pattern" ${(cause as Error).message}: ${inspectValue(pattern)}`,
       { cause },
     );
   }
@@ -157,14 +158,12 @@ function readList(schema: JsonObject, what: string): Omit<ChoicesField, 'name' |
   allowKeywords(schema, what, [...common, 'items', 'minItems', 'maxItems']);
   const { items } = schema;
   if (!isJsonObject(items) || !unionKeywords.some((key) => key in items)) {
-    const message = `${what} is a list, and a form's lists have "items" with "enum" or "anyOf": values to choose from`;
+    const message = `${what} is an array, so its "items" must list choices with "enum" or "anyOf"`;
     throw new TypeError(message);
   }
   const { type = 'string' } = items;
   if (type !== 'string') {
-    throw new TypeError(
-      `${what} has items of type ${inspectValue(type)}; a form's choices are strings`,
-    );
+    throw new TypeError(`${what}: items must be strings, got type ${inspectValue(type)}`);
   }
   allowKeywords(items, what, ['type', 'enum', 'const', 'oneOf', 'anyOf']);
   const { options, style } = readOptions(items, what);
@@ -178,20 +177,22 @@ function readOptions(schema: JsonObject, what: string): Pick<ChoiceField, 'optio
   if (members !== undefined) return readMembers(members, what);
   const list = values ?? [only];
   if (!isListOfStrings(list) || list.length === 0) {
-    throw new TypeError(`${what} must have an "enum" that is a list of strings, with one at least`);
+    throw new TypeError(`${what} must have an "enum" with at least one string`);
   }
-  refuseRepeated(list, what);
+  assertUnique(list, what);
   if (enumNames === undefined) {
     return { style: 'untitled', options: list.map((value) => ({ value })) };
   }
   if (!isListOfStrings(enumNames) || enumNames.length !== list.length) {
-    throw new TypeError(`${what} must have as many "enumNames" as values: ${list.length} strings`);
+    throw new TypeError(
+      `${what} must have one string in "enumNames" per value: ${list.length} strings`,
+    );
   }
   const options = list.map((value, at) => ({ value, title: enumNames[at] }));
   return { style: 'legacy', options };
 }
 
-/** Reads `oneOf` or `anyOf`: each member is one constant, with or without a title. */
+/** Reads `oneOf` or `anyOf`, whose members are constants with optional titles. */
 function readMembers(members: unknown, what: string): Pick<ChoiceField, 'options' | 'style'> {
   const list: readonly unknown[] = Array.isArray(members) ? members : [];
   const options: Option[] = [];
@@ -200,13 +201,13 @@ function readMembers(members: unknown, what: string): Pick<ChoiceField, 'options
     const isTitle = title === undefined || typeof title === 'string';
     if (typeof value !== 'string' || !isTitle || type !== 'string') {
       throw new TypeError(
-        `${what} must be a choice of strings, each { "const": …, "title": … }; one of them is ${JSON.stringify(member)?.slice(0, 200)}`,
+        `${what} must be a choice of strings, each { "const": …, "title": … }; got ${JSON.stringify(member)?.slice(0, 200)}`,
       );
     }
     options.push({ value, title });
   }
-  if (options.length === 0) throw new TypeError(`${what} must have one value to choose at least`);
-  refuseRepeated(
+  if (options.length === 0) throw new TypeError(`${what} must have at least one choice`);
+  assertUnique(
     options.map(({ value }) => value),
     what,
   );
@@ -214,11 +215,12 @@ function readMembers(members: unknown, what: string): Pick<ChoiceField, 'options
   return { style, options };
 }
 
-function refuseRepeated(values: readonly string[], what: string): void {
-  const met = new Set<string>();
+function assertUnique(values: readonly string[], what: string): void {
+  const seen = new Set<string>();
   for (const value of values) {
-    if (met.has(value)) throw new TypeError(`${what} has the value ${inspectValue(value)} twice`);
-    met.add(value);
+    if (seen.has(value))
+      throw new TypeError(`${what} lists the value ${inspectValue(value)} twice`);
+    seen.add(value);
   }
 }
 
@@ -226,7 +228,7 @@ function allowKeywords(schema: JsonObject, what: string, allowed: readonly strin
   const other = Object.keys(schema).find((keyword) => !allowed.includes(keyword));
   if (other === undefined) return;
   throw new TypeError(
-    `${what} has ${inspectValue(other)}, which the protocol's forms do not know; here they know ${allowed.join(', ')}`,
+    `${what} has the keyword ${inspectValue(other)}, which forms do not support here; supported: ${allowed.join(', ')}`,
   );
 }
 
@@ -244,7 +246,7 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** A lower and an upper bound, each of them optional. */
+/** Reads an optional lower and upper bound. */
 function range(
   schema: JsonObject,
   what: string,
@@ -254,11 +256,11 @@ function range(
   const bound = (keyword: string) => {
     const value = schema[keyword];
     if (value === undefined || isBound(value)) return value;
-    throw new TypeError(`${what}: "${keyword}" is ${inspectValue(value)}, which is no such bound`);
+    throw new TypeError(`${what}: "${keyword}" must be a valid bound, got ${inspectValue(value)}`);
   };
   const [least, most] = [bound(low), bound(high)];
   if (least !== undefined && most !== undefined && least > most) {
-    throw new TypeError(`${what}: "${low}" is more than "${high}"`);
+    throw new TypeError(`${what}: "${low}" must not exceed "${high}"`);
   }
   return [least, most];
 }

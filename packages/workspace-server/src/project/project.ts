@@ -2,7 +2,7 @@
  * Which project a session works in, and why. Pure: what the file system and the client said comes
  * in as readings, so that every combination can be tested.
  */
-import { contains, quoted, whyNoRoots } from 'mcp-actors/internal';
+import { contains, quoted, explainNoRoots } from 'mcp-actors/internal';
 import type { checkDirectory } from 'mcp-actors/internal';
 import type { RootDirectory } from 'mcp-actors/roots';
 import type { Root, RootsReport } from 'mcp-actors';
@@ -100,7 +100,7 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
         source: candidate,
         reason:
           candidate === 'roots' && offers.roots.usable.length === 0
-            ? whyNoRoots(roots, report)
+            ? explainNoRoots(roots, report)
             : (offers[candidate].reason ?? whyPassedOver(candidate, source, readings)),
       })),
     roots,

@@ -79,7 +79,7 @@ function scanEntries(
 
 function tellFault(scan: DirectoryScan, directory: string, error: unknown): void {
   if (disk.systemCode(error) === undefined) throw error;
-  const { code, phrase } = disk.fsFault(error);
+  const { code, phrase } = disk.describeFsError(error);
   // Its name is not UTF-8, so that no text leads to it; ripgrep tells what is in it.
   if (code === 'NOT_FOUND' && directory.includes('\ufffd')) scan.directories.delete(directory);
   // It has gone since.

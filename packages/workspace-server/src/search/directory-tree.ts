@@ -130,7 +130,7 @@ async function readContent(
       return { entries: [], more: 0, unnamed: 0, fault: error.message };
     }
     if (error instanceof ToolError || disk.systemCode(error) === undefined) throw error;
-    return { entries: [], more: 0, unnamed: 0, fault: disk.fsFault(error).phrase };
+    return { entries: [], more: 0, unnamed: 0, fault: disk.describeFsError(error).phrase };
   }
 }
 

@@ -118,7 +118,7 @@ export async function statsOf(path: string) {
   try {
     return await disk.lstat(path);
   } catch (error) {
-    const { code } = disk.fsFault(error);
+    const { code } = disk.describeFsError(error);
     if (code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY') return undefined;
     throw error;
   }
@@ -139,7 +139,7 @@ async function readRules(path: string): Promise<string> {
       await file.close();
     }
   } catch (error) {
-    const { code } = disk.fsFault(error);
+    const { code } = disk.describeFsError(error);
     // The file was removed meanwhile.
     if (code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY') return '';
     throw error;

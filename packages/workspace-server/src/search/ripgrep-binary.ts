@@ -33,7 +33,7 @@ async function findAbove(from: string, name: string): Promise<string | undefined
     try {
       return await realpath(join(folder, 'node_modules', name));
     } catch (error) {
-      const { code, phrase } = disk.fsFault(error);
+      const { code, phrase } = disk.describeFsError(error);
       if (code !== 'NOT_FOUND' && code !== 'NOT_A_DIRECTORY') {
         const message = `Searching needs ripgrep, and ${join(folder, 'node_modules', name)} ${phrase}`;
         throw new ToolError(message, { code: 'SEARCH_UNAVAILABLE', cause: error });

@@ -147,7 +147,7 @@ function inOurWords(problem: string): string {
   const [, path, number] = /^rg: (?:\.\/)?(.*): .*\(os error (\d+)\)$/.exec(problem) ?? [];
   const code = systemErrors.find(([, errno]) => errno === Number(number))?.[0];
   if (path === undefined || code === undefined) return problem;
-  return `${quoted(path)} ${disk.fsFault(Object.assign(new Error(problem), { code })).phrase}`;
+  return `${quoted(path)} ${disk.describeFsError(Object.assign(new Error(problem), { code })).phrase}`;
 }
 
 function failed(stderr: string, code: number | null): ToolError {

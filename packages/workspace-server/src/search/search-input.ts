@@ -74,7 +74,7 @@ export class SearchInput {
             this.#onProblem(error.message);
           } else if (error instanceof ToolError || disk.systemCode(error) === undefined)
             throw error;
-          else this.#onProblem(`${quoted(path)} ${disk.fsFault(error).phrase}`);
+          else this.#onProblem(`${quoted(path)} ${disk.describeFsError(error).phrase}`);
         }
       }
     } finally {

@@ -377,7 +377,7 @@ class TreeWalk {
       return isHidden ? { reason: 'hidden' } : { stats };
     } catch (error) {
       if (disk.systemCode(error) === undefined) throw error;
-      onProblem(`${quoted(withoutDot(path))} ${disk.fsFault(error).phrase}`);
+      onProblem(`${quoted(withoutDot(path))} ${disk.describeFsError(error).phrase}`);
       return { reason: 'ignored' };
     }
   }

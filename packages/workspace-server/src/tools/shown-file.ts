@@ -67,7 +67,7 @@ export async function showFile(
       : await showTail(shown, request.tail, reading);
   } catch (error) {
     if (error instanceof ToolError || disk.systemCode(error) === undefined) throw error;
-    const message = `${quoted(given)} ${disk.fsFault(error).phrase}`;
+    const message = `${quoted(given)} ${disk.describeFsError(error).phrase}`;
     throw new ToolError(message, { code: 'INACCESSIBLE', cause: error });
   }
 }
