@@ -97,7 +97,7 @@ test("members of their own are the author's business: in a class, or unlike ours
 test('a schema that contains itself is refused', () => {
   const cycle: { type: string; items?: unknown } = { type: 'object' };
   cycle.items = cycle;
-  expect(() => defineTool(inSchema(cycle) as never)).toThrow('nested more than 256 schemas deep');
+  expect(() => defineTool(inSchema(cycle) as never)).toThrow('nested at most 256 deep');
 });
 
 test.each<[define: (item: never) => unknown, item: object, message: string]>([

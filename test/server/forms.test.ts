@@ -56,8 +56,8 @@ describe('a form may have', () => {
 describe('a form may not have', () => {
   test.each<[string, unknown, RegExp]>([
     ['an object', { type: 'object', properties: {} }, /"p" must be a string, number/],
-    ['a list of objects', { type: 'array', items: { type: 'object' } }, /"p" is a list/],
-    ['a list of texts', { type: 'array', items: { type: 'string' } }, /"p" is a list/],
+    ['a list of objects', { type: 'array', items: { type: 'object' } }, /"p" is an array/],
+    ['a list of texts', { type: 'array', items: { type: 'string' } }, /"p" is an array/],
     [
       'a list of numbers',
       { type: 'array', items: { type: 'number', enum: [1] } },
@@ -71,24 +71,28 @@ describe('a form may not have', () => {
       { type: 'string', format: 'uuid' },
       /"p": "format" must be one of email.*, got "uuid"/,
     ],
-    ['another keyword', { type: 'number', exclusiveMinimum: 0 }, /"p" has "exclusiveMinimum"/],
+    [
+      'another keyword',
+      { type: 'number', exclusiveMinimum: 0 },
+      /"p" has the keyword "exclusiveMinimum"/,
+    ],
     [
       'a number with the keyword of a string',
       { type: 'number', minLength: 1 },
-      /"p" has "minLength"/,
+      /"p" has the keyword "minLength"/,
     ],
     [
       'a choice of numbers',
       { type: 'string', enum: [1, 2] },
-      /"p" must have an "enum" that is a list of strings/,
+      /"p" must have an "enum" with at least one string/,
     ],
     ['a choice of nothing', { type: 'string', enum: [] }, /"p" must have an "enum"/],
     [
       'a titled choice of nothing',
       { type: 'string', oneOf: [] },
-      /"p" must have one value to choose/,
+      /"p" must have at least one choice/,
     ],
-    ['the same value twice', { type: 'string', enum: ['a', 'a'] }, /"p" has the value "a" twice/],
+    ['the same value twice', { type: 'string', enum: ['a', 'a'] }, /"p" lists the value "a" twice/],
     [
       'a union of types',
       { anyOf: [{ type: 'string' }, { type: 'null' }] },
@@ -97,12 +101,12 @@ describe('a form may not have', () => {
     [
       'too few names',
       { type: 'string', enum: ['a', 'b'], enumNames: ['A'] },
-      /as many "enumNames" as values: 2/,
+      /"enumNames" per value: 2/,
     ],
     [
       'a default of another type',
       { type: 'integer', default: 1.5 },
-      /"p": its default must be a whole number/,
+      /"p": its default must be an integer/,
     ],
     [
       'a default that is no choice',
@@ -117,9 +121,13 @@ describe('a form may not have', () => {
     [
       'bounds that exclude each other',
       { type: 'number', minimum: 2, maximum: 1 },
-      /"minimum" is more than "maximum"/,
+      /"minimum" must not exceed "maximum"/,
     ],
-    ['a length that is none', { type: 'string', minLength: -1 }, /"minLength" is -1/],
+    [
+      'a length that is none',
+      { type: 'string', minLength: -1 },
+      /"minLength" must be a valid bound, got -1/,
+    ],
     [
       'a pattern that is none',
       { type: 'string', pattern: '(' },
@@ -142,12 +150,12 @@ describe('a form may not have', () => {
     [
       'a name required that is none',
       { type: 'object', properties: {}, required: ['q'] },
-      /requires "q"/,
+      /"required" names "q"/,
     ],
     [
       'no list of names',
       { type: 'object', properties: {}, required: 'q' },
-      /"required" must be a list/,
+      /"required" must be an array/,
     ],
   ])('%s [ELICIT-04]', (_, schema, message) => {
     expect(() => defineForm(schema as FormSource)).toThrow(message);

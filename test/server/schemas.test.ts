@@ -269,7 +269,9 @@ describe('the dialect of a JSON Schema', () => {
   ])('%j is refused by name [SCHEMA-07]', (dialect) => {
     expect(define(dialect)).toThrow(TypeError);
     expect(define(dialect)).toThrow(JSON.stringify(dialect));
-    expect(define(dialect)).toThrow(/inputSchema of the tool "dated".*not supported.*2020-12/);
+    expect(define(dialect)).toThrow(
+      /inputSchema of the tool "dated" must use the dialect ".*2020-12.*", got/,
+    );
   });
 
   test.each([latest, `${latest}#`, undefined])('%j is 2020-12 [SCHEMA-07]', (dialect) => {
@@ -343,7 +345,9 @@ describe('a definition is refused at once', () => {
     const foreign = {
       '~standard': { version: 1, vendor: 'other', validate: () => ({ value: {} }) },
     };
-    expect(define({ inputSchema: foreign })).toThrow('is a schema of other that cannot tell');
+    expect(define({ inputSchema: foreign })).toThrow(
+      'is a schema of other that cannot be converted',
+    );
   });
 
   test.each([null, 'object', 1, []])('where %j stands for a schema [SCHEMA-01]', (schema) => {
@@ -353,7 +357,10 @@ describe('a definition is refused at once', () => {
 
 describe('a JSON Schema', () => {
   test.each([
-    [{ properties: { a: { $ref: '#/nowhere' } } }, '#/properties/a/$ref is "#/nowhere"'],
+    [
+      { properties: { a: { $ref: '#/nowhere' } } },
+      '#/properties/a/$ref: cannot resolve "#/nowhere"',
+    ],
     [
       { properties: { a: { pattern: '[' } } },
       '#/properties/a/pattern must be a regular expression',

@@ -106,7 +106,7 @@ describe('a tool', () => {
         inputSchema: { type: 'object', properties: { a: { $ref: 'https://schemas.test/a.json' } } },
         handler: () => 'ran',
       });
-    expect(define).toThrow(/tool "remote".*"https:\/\/schemas.test\/a.json".*nothing is fetched/);
+    expect(define).toThrow(/tool "remote".*"https:\/\/schemas.test\/a.json".*not fetched/);
     expect(fetched).not.toHaveBeenCalled();
   });
 });

@@ -220,7 +220,7 @@ describe('a value that does not conform', () => {
     [{ contains: { const: 1 } }, [2], 'must contain at least 1 valid item(s)'],
     [{ properties: { a: false } }, { a: 1 }, 'a must be absent'],
     [{ additionalProperties: false }, { x: 1 }, 'must not have the property "x"'],
-    [{ propertyNames: { maxLength: 1 } }, { ab: 1 }, 'has the name "ab"'],
+    [{ propertyNames: { maxLength: 1 } }, { ab: 1 }, 'must not have the property name "ab"'],
     [
       { dependentRequired: { a: ['b'] } },
       { a: 1 },
@@ -255,7 +255,7 @@ describe('a value that does not conform', () => {
     });
     const fault = check(schema, { a: items });
     expect(fault?.match(/must be string/g)).toHaveLength(10);
-    expect(fault).toContain('these are the first 10');
+    expect(fault).toContain('only the first 10 are listed');
     expect(looked).toHaveLength(10);
   });
 
@@ -348,15 +348,15 @@ describe('a schema with a fault is refused, with the place', () => {
       { properties: { a: { $ref: '#/nowhere' } } },
       '#/properties/a/$ref: cannot resolve "#/nowhere"',
     ],
-    [{ $defs: { unused: { $ref: '#missing' } } }, '#/$defs/unused/$ref is "#missing"'],
-    [{ $ref: 'https://example.com/x' }, 'nothing is fetched'],
-    [{ $ref: '#/%' }, 'not encoded as a URI'],
+    [{ $defs: { unused: { $ref: '#missing' } } }, '#/$defs/unused/$ref: cannot resolve "#missing"'],
+    [{ $ref: 'https://example.com/x' }, 'are not fetched'],
+    [{ $ref: '#/%' }, 'percent-encoding is invalid'],
     [{ $ref: 1 }, '#/$ref must be a string, got 1'],
     [
       { properties: { a: { pattern: '[' } } },
       '#/properties/a/pattern must be a regular expression: "["',
     ],
-    [{ pattern: String.raw`(a)\1` }, '#/pattern refers back'],
+    [{ pattern: String.raw`(a)\1` }, '#/pattern must not use backreferences'],
     [{ patternProperties: { '(': {} } }, '#/patternProperties must be a regular expression: "("'],
     [{ items: { type: 'text' } }, '#/items/type must be one of array, boolean'],
     [{ items: [{}] }, '#/items must be a schema'],

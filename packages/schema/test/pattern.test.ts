@@ -125,12 +125,12 @@ describe('a pattern', () => {
   test.each([
     ['[', SyntaxError, /Unterminated/],
     [String.raw`\-`, SyntaxError, /Invalid escape/],
-    [String.raw`(a)\1`, TypeError, /refers back/],
-    [String.raw`(?<n>a)\k<n>`, TypeError, /refers back/],
-    ['a{0,30000}', TypeError, /more than 20000 states/],
-    ['((a{1000}){1000}){1000}', TypeError, /more than 20000 states/],
-    ['(?:){1000000000}', TypeError, /more than 20000 states/],
-    ['a'.repeat(5000), TypeError, /has 5000 characters/],
+    [String.raw`(a)\1`, TypeError, /backreferences/],
+    [String.raw`(?<n>a)\k<n>`, TypeError, /backreferences/],
+    ['a{0,30000}', TypeError, /at most 20000 states/],
+    ['((a{1000}){1000}){1000}', TypeError, /at most 20000 states/],
+    ['(?:){1000000000}', TypeError, /at most 20000 states/],
+    ['a'.repeat(5000), TypeError, /at most 4096 characters, got 5000/],
   ])('that cannot be matched so is refused: %.30s', (expression, kind, why) => {
     expect(() => new Pattern(expression)).toThrow(kind);
     expect(() => new Pattern(expression)).toThrow(why);
