@@ -1,7 +1,7 @@
-/** Which message moved a machine. The machines take facts, not messages, so this is inferred. */
+/** Infers which message caused a machine's transition: machines receive events, not messages. */
 import { BoundedMap } from 'mcp-actors/internal';
 
-/** By the machine's event: the method of the peer's message behind it. */
+/** Method of the peer's message behind each machine event. */
 const messages: { readonly [machineAndEvent: string]: string } = {
   'session initialize.received': 'initialize',
   'session initialized.received': 'notifications/initialized',
@@ -17,8 +17,8 @@ const messages: { readonly [machineAndEvent: string]: string } = {
 };
 
 /**
- * By the event of the machine that asked: the method of the request that was answered. Behind an
- * error there may also be no answer at all.
+ * Method of our request behind each event that reports its outcome. An error event may also mean
+ * that no response arrived.
  */
 const answers: { readonly [machineAndEvent: string]: string } = {
   'roots xstate.done.actor.ask': 'roots/list',
@@ -35,7 +35,7 @@ const answers: { readonly [machineAndEvent: string]: string } = {
   ...answersOf('resourceTemplates list', 'resources/templates/list'),
 };
 
-/** A list asks by an actor of its own. */
+/** A list queries the server through its own `ask` actor. */
 function answersOf(list: string, method: string): { readonly [machineAndEvent: string]: string } {
   return {
     [`${list} xstate.done.actor.ask`]: method,
@@ -43,7 +43,7 @@ function answersOf(list: string, method: string): { readonly [machineAndEvent: s
   };
 }
 
-/** By the event of a machine that follows from a move: the machine that moved. */
+/** Machine whose transition raised each event. */
 const followers: { readonly [machineAndEvent: string]: string } = {
   'session roots.updated': 'roots',
   'roots roots.ask': 'roots',
@@ -53,34 +53,34 @@ const leading = new Set(Object.values(followers));
 const moving = new Set(Object.values(messages));
 const asking = new Set(Object.values(answers));
 
-/** By the event of a task's machine: the method of the request that moved the task. */
+/** Method of the request behind each event of a task's machine. */
 const ofTasks: { readonly [event: string]: string } = { 'task.cancel': 'tasks/cancel' };
 
 const movingTasks = new Set(Object.values(ofTasks));
 
 /**
- * How many of the last such requests are remembered. The peer chooses the ids; a task moves at
- * once.
+ * Bound on remembered requests, whose task ids the peer chooses. The oldest can be dropped because
+ * a task moves at once.
  */
 const maxTasks = 100;
 
-/** Remembers what may be a cause. Messages go by number; undefined stands for one not kept. */
+/** Tracks candidate causes as event numbers; undefined for a message that was only counted. */
 export class Causes {
   readonly #messages = new Map<string, number | undefined>();
-  /** The answer to the last request of each method. */
+  /** Response to the latest request of each method. */
   readonly #answers = new Map<string, number | undefined>();
   readonly #moves = new Map<string, number | undefined>();
-  /** By method and task. */
+  /** Keyed by method and task id. */
   readonly #tasks = new BoundedMap<string, number | undefined>(maxTasks);
 
-  /** @param task the id of the task that the message names */
+  /** @param task id of the task named in the message */
   received(method: string, seq: number | undefined, task?: string): void {
-    // The peer may send any other methods, any number of them.
+    // Ignore other methods: the peer can make up any number of them.
     if (moving.has(method)) this.#messages.set(method, seq);
     if (task !== undefined && movingTasks.has(method)) this.#tasks.set(`${method} ${task}`, seq);
   }
 
-  /** We ask: an earlier answer does not cause what follows. */
+  /** Records a new request, so that an earlier response is not taken for the cause. */
   asked(method: string): void {
     this.#answers.delete(method);
   }
@@ -90,14 +90,15 @@ export class Causes {
   }
 
   /**
-   * The message that caused a machine's move; undefined if no message did, but a timer for example.
-   * @param task the id of the task whose machine it is
+   * Returns the number of the message that caused a transition, or undefined for other causes such
+   * as a timer.
+   * @param task id of the task that owns the machine
    */
   of(machine: string, eventType: string, task?: string): number | undefined {
     if (task !== undefined) return this.#tasks.get(`${ofTasks[eventType]} ${task}`);
     const key = `${machine} ${eventType}`;
     const cause = this.#find(key);
-    // A connection may have any number of streams.
+    // A connection may have any number of streams: remember only machines listed in `followers`.
     if (leading.has(machine)) this.#moves.set(machine, cause);
     return cause;
   }

@@ -1,4 +1,6 @@
-/** The names of `@mcp-actors/inspector/diagrams`: any machine as a picture, as Mermaid text, as a config that other tools read. */
+/**
+ * Public entry `@mcp-actors/inspector/diagrams`: any machine as SVG, Mermaid text or a JSON config.
+ */
 export { svgDiagram } from './charts/chart-svg.ts';
 export { mermaidDiagram } from './charts/diagram.ts';
 export type { DrawnMachine } from './charts/diagram.ts';

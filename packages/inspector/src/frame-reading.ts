@@ -1,4 +1,4 @@
-/** Frames as a person reads them. */
+/** Readable form of JSON-RPC frames. */
 import { messageOf } from 'mcp-actors';
 import type { InboundFrame, OutboundFrame, RequestId } from 'mcp-actors';
 import { redact, redactText } from 'mcp-actors/internal';
@@ -8,19 +8,19 @@ export interface ReadFrame {
   readonly what: FrameEvent['what'];
   readonly method?: string;
   readonly id?: RequestId;
-  /** The id of the task that the client's request names. */
+  /** Task id in the parameters of a client's request. */
   readonly task?: string;
-  /** Its text as the page shows it, made on demand. */
+  /** Builds the message shown on the page, on demand. */
   message(): unknown;
 }
 
-/** How much of one message is shown, characters. */
+/** Characters shown of one message. */
 const maxText = 16 * 1024;
-/** How much of a method is shown: the peer may choose any. */
+/** Characters shown of a method name, which the peer chooses freely. */
 const maxMethod = 120;
-/** Our task ids are shorter: a longer id cannot name a task. */
+/** Our task ids are shorter, so a longer id cannot name a task. */
 const maxTaskId = 200;
-/** How many values of one message are shown. */
+/** Values shown of one message. */
 const maxValues = 400;
 
 export function readInbound(frame: InboundFrame): ReadFrame {
@@ -69,22 +69,22 @@ function isBatch(frame: OutboundFrame): frame is Extract<OutboundFrame, readonly
   return Array.isArray(frame);
 }
 
-/** A method as it is shown. */
+/** Truncates a method name for display. */
 export function shortened(method: string): string {
   return method.length > maxMethod ? `${method.slice(0, maxMethod)}…` : method;
 }
 
-/** How much of a name and of an error is shown in a row, characters. */
+/** Characters shown of a subject or an error in a row. */
 export const maxWords = 200;
 
-/** What a message with params is about: its tool, prompt, resource or task. */
+/** The subject of a message with params: its tool, prompt, resource or task. */
 export function subjectIn(message: unknown): Pick<FrameEvent, 'subject'> {
   const { name, uri, taskId } = recordIn(message, 'params');
   const subject = [name, uri, taskId].find((each) => typeof each === 'string');
   return typeof subject === 'string' ? { subject: redactText(subject, maxWords) } : {};
 }
 
-/** Why a message is an error: its error, or what a tool's result with `isError` says. */
+/** Explains an error message: the JSON-RPC error, or the text of a tool result with `isError`. */
 export function problemIn(message: unknown): Pick<FrameEvent, 'problem'> {
   const { malformed } = message as { readonly malformed?: unknown };
   const { code, message: words } = recordIn(message, 'error');
@@ -98,7 +98,7 @@ export function problemIn(message: unknown): Pick<FrameEvent, 'problem'> {
   return typeof said === 'string' ? { problem: redactText(said, maxWords) } : {};
 }
 
-/** The first text of a tool's content. */
+/** The first text block of a tool's content. */
 function textIn(content: unknown): string {
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [];
   const text = blocks.map((block) => recordIn({ block }, 'block')['text']);
@@ -112,7 +112,7 @@ function recordIn(holder: unknown, key: string): { readonly [key: string]: unkno
     : {};
 }
 
-/** A value as indented JSON: redacted, and cut at a length that a page can show. */
+/** Formats a value as indented JSON, redacted and truncated. */
 export function boundedJson(value: unknown): string {
   const text = JSON.stringify(redact(value, maxValues), undefined, 2);
   if (text.length <= maxText) return text;

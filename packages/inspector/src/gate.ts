@@ -1,6 +1,6 @@
 /**
- * What any view may see of a session's machines: changes of state only, each with the event that
- * caused it, redacted and bounded.
+ * State changes of a session's machines as every view may see them: with their cause, redacted and
+ * bounded.
  */
 import type { AnyActorRef, AnyMachineSnapshot } from 'xstate';
 import { stateName } from 'mcp-actors';
@@ -10,24 +10,27 @@ import { redact } from 'mcp-actors/internal';
 
 /** A machine's change from one state to another. */
 export interface Transition {
-  /** The machine's actor, the same object each time. Its own snapshot is still the earlier one. */
+  /**
+   * The machine's actor, the same object each time. During the callback, its snapshot is still the
+   * earlier one.
+   */
   readonly actor: AnyActorRef;
   readonly machine: MachineName;
-  /** The whole state, such as `querying.fresh`. */
+  /** Full state name, such as `querying.fresh`. */
   readonly from: string;
   readonly to: string;
   readonly before: AnyMachineSnapshot;
   readonly after: AnyMachineSnapshot;
-  /** The type of the event that caused it. */
+  /** Type of the causing event. */
   readonly cause: string;
-  /** The event, redacted and bounded, made on demand. */
+  /** Returns the causing event, redacted and bounded. */
   event(): { readonly type: string };
 }
 
 /**
- * Calls back with each change of state from now on.
+ * Calls back on each later state change.
  *
- * @returns what stops it; afterwards it costs nothing
+ * @returns unsubscribe function
  */
 export function watchTransitions(
   transitions: Pick<WatchedSession['transitions'], 'listen'>,

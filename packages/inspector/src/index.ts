@@ -1,4 +1,4 @@
-/** The names of `@mcp-actors/inspector`: look at sessions and connections. For Node. */
+/** Public entry `@mcp-actors/inspector`, for Node: live views of sessions and connections. */
 export { inspectPage } from './inspect-page.ts';
 export type { InspectPageOptions, InspectedPage } from './inspect-page.ts';
 export { inspectStately } from './stately/inspect-stately.ts';

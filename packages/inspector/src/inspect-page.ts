@@ -1,35 +1,41 @@
-/** A local page that shows sessions and connections live. While no page is open, it listens to none. */
+/**
+ * Local web page that shows sessions and connections live. Without an open page, it subscribes to
+ * nothing.
+ */
 import { PageSessions } from './page-sessions.ts';
 import type { Watched } from './page-sessions.ts';
 import { answerPage } from './page-answers.ts';
 import { serveLoopback } from './loopback-server.ts';
 
-/** Where the page listens, and what it may show. */
+/** Options of the inspector's page. */
 export interface InspectPageOptions {
-  /** By default any free port. */
+  /** TCP port. Default: any free port. */
   readonly port?: number;
 }
 
-/** A page being served. */
+/** A served inspector page. */
 export interface InspectedPage extends AsyncDisposable {
-  /** Open this in a browser on this machine. It contains the token that grants access. */
+  /** Page address on this machine. It contains the access token. */
   readonly url: string;
   /**
-   * For `listen(transport, { watchers: [page.watcher] })` and `connect(entry, { watchers:
-   * [page.watcher] })`, for any number of both.
+   * Watcher for `listen(transport, { watchers: [page.watcher] })` and `connect(entry, { watchers:
+   * [page.watcher] })`. Accepts any number of both.
    */
   readonly watcher: (watched: Watched) => void;
-  /** Tells a page without a session yet where clients are served: a URL, for people. */
+  /**
+   * Adds a URL at which the server accepts clients. The page shows it until the first session
+   * starts.
+   */
   serves(place: string): void;
-  /** Stops serving and closes all open pages. Sessions and connections go on. */
+  /** Stops serving and closes all open pages. Sessions and connections stay open. */
   close(): Promise<void>;
 }
 
 /**
- * Serves a page on 127.0.0.1 that shows the sessions and connections it watches: their charts, actors, messages,
- * and what is pending.
+ * Serves a page on 127.0.0.1 with the charts, actors, messages and pending requests of watched
+ * sessions and connections.
  *
- * @throws {Error} the port is not available, in a sentence; its `code` is Node's own, such as EADDRINUSE
+ * @throws {Error} if the port is unavailable; `code` is Node's, such as EADDRINUSE
  */
 export async function inspectPage({ port = 0 }: InspectPageOptions = {}): Promise<InspectedPage> {
   const sessions = new PageSessions();

@@ -1,7 +1,7 @@
 /**
- * An HTTP server for one person on this machine. It refuses what another site could try from that
- * person's browser: a foreign Host (a name rebound to this address), a foreign Origin, and any
- * request without the token, which only the page's own address contains.
+ * Single-user HTTP server on the loopback interface. It rejects attacks from other sites in the
+ * user's browser: a foreign Host (DNS rebinding), a foreign Origin, and any request without the
+ * token in the page's URL.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -9,30 +9,32 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { listenOn } from 'mcp-actors/internal';
 
-/** Answers a request that was admitted. `path` follows the token, without a leading slash. */
+/**
+ * Handles an authenticated request. `path` is the part after the token, without a leading slash.
+ */
 type Answer = (path: string, request: IncomingMessage, response: ServerResponse) => void;
 
 export interface LoopbackServer {
-  /** The address, with the token. */
+  /** Base URL including the token. */
   readonly url: string;
-  /** Ends every connection; those that wait for the end of their answer a little later. */
+  /** Closes every connection. Responses already ended get a short grace period to be sent. */
   close(): Promise<void>;
 }
 
-/** How many connections may be open, without the token and with it. */
+/** Connection limits, before and after authentication. */
 export interface LoopbackLimits {
   /**
-   * Connections that have not shown the token. One more closes the oldest of them, so that
-   * strangers cannot lock the owner out.
+   * Connections that have not presented the token. One more evicts the oldest, so that strangers
+   * cannot lock the owner out.
    */
   readonly maxStrangers: number;
-  /** Connections that have shown the token. One more is refused. */
+  /** Connections that have presented the token. One more is refused. */
   readonly maxGuests: number;
-  /** How long a request's headers may take, from the connection's start, milliseconds. */
+  /** Timeout for a request's headers, counted from the start of the connection, ms. */
   readonly headersTimeoutMs: number;
 }
 
-/** How long an answer that has been ended may take to be sent when the server closes. */
+/** Grace period on close for sending responses that have already ended, ms. */
 const lastWordsMs = 250;
 
 const defaultLimits: LoopbackLimits = { maxStrangers: 32, maxGuests: 64, headersTimeoutMs: 5000 };
@@ -40,8 +42,8 @@ const defaultLimits: LoopbackLimits = { maxStrangers: 32, maxGuests: 64, headers
 const address = '127.0.0.1';
 
 /**
- * No other origin may use, frame or cache anything. The page loads only from here, and no text
- * becomes a script.
+ * Other origins may not use, frame or cache anything. The page loads resources only from this
+ * server, and text never becomes a script.
  */
 const headers = {
   'cache-control': 'no-store',
@@ -66,10 +68,10 @@ const headers = {
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Listens on 127.0.0.1.
+ * Starts listening on 127.0.0.1.
  *
  * @param port 0 for any free port
- * @throws {Error} the port is not available; its `code` is Node's own, such as EADDRINUSE
+ * @throws {Error} if the port is unavailable; `code` is Node's, such as EADDRINUSE
  */
 export async function serveLoopback(
   port: number,
@@ -80,14 +82,14 @@ export async function serveLoopback(
   const expected = digest(token);
   let hosts: readonly string[] = [];
 
-  /** Returns the path after the token, or the status of a refusal. */
+  /** Returns the path after the token, or the HTTP status of a rejection. */
   const admit = ({ method, url = '/', headers }: IncomingMessage): string | number => {
     const { host = '', origin } = headers;
     if (!hosts.includes(host)) return 421;
     if (origin !== undefined && origin !== `http://${host}`) return 403;
     if (method !== 'GET') return 405;
     const [, given = '', path = ''] = /^\/([^/?]*)\/?([^?]*)/.exec(url) ?? [];
-    // Compare digests, so that every text takes the same time, whatever its length.
+    // Comparing digests takes the same time for inputs of every length.
     return timingSafeEqual(digest(given), expected) ? path : 403;
   };
 
@@ -123,7 +125,7 @@ export async function serveLoopback(
   };
 }
 
-/** The open connections: strangers have not shown the token, guests have. */
+/** Open connections, before and after they present the token. */
 class Connections {
   readonly #limits: LoopbackLimits;
   /** Oldest first. */
@@ -151,10 +153,10 @@ class Connections {
   }
 
   /**
-   * Takes one request at a time from each connection. No browser sends the next one before the last
-   * is answered; behind a stream, which never ends, thousands could wait.
+   * Accepts a request unless the previous one on its connection is unanswered. Browsers do not
+   * pipeline, and behind an endless stream thousands of requests could pile up.
    *
-   * @returns false if the connection was closed because it sent another one
+   * @returns false if the connection was closed for pipelining
    */
   take({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const last = this.#last.get(socket);
@@ -167,9 +169,9 @@ class Connections {
   }
 
   /**
-   * Makes the connection of a request with the token a guest.
+   * Marks the connection of a request as authenticated.
    *
-   * @returns false if there are too many guests already
+   * @returns false if too many connections are authenticated already
    */
   welcome({ socket }: IncomingMessage): boolean {
     if (this.#guests.has(socket)) return true;
@@ -181,14 +183,14 @@ class Connections {
 }
 
 const reasons: { readonly [status: number]: string } = {
-  403: 'Forbidden: open the whole address that was printed, with its token\n',
+  403: 'Forbidden: open the complete URL that was printed, including the token\n',
   404: 'Not found\n',
-  405: 'Only GET is answered\n',
-  503: 'Too many connections look already: close a page\n',
-  421: 'Misdirected: this server answers to 127.0.0.1 and localhost alone\n',
+  405: 'Only GET is supported\n',
+  503: 'Too many open pages: close one and reload\n',
+  421: 'Misdirected: use 127.0.0.1 or localhost as the host name\n',
 };
 
-/** Answers with a status and its reason, and closes the connection. */
+/** Responds with an error status and its explanation, and closes the connection. */
 export function refuseRequest(response: ServerResponse, status: number): void {
   const type = { 'content-type': 'text/plain; charset=utf-8' };
   response.writeHead(status, { ...type, connection: 'close' });

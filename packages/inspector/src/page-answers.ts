@@ -1,11 +1,11 @@
-/** What the page's server answers: the page, its parts, and the stream of updates. */
+/** Routes of the page's server: the document, its assets, and the stream of updates. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scripts, style } from '#inspect-page';
 import { refuseRequest } from './loopback-server.ts';
 import { page } from './page-document.ts';
 import type { PageSessions } from './page-sessions.ts';
 
-/** How much may be queued for a page that does not read, bytes. */
+/** Bytes queued for a page that does not read. */
 const maxQueuedBytes = 4 * 1024 * 1024;
 
 /** A highlighted state. */
@@ -39,7 +39,7 @@ function send(response: ServerResponse, type: string, text: string): void {
 
 /** @see WHATWG HTML, "Server-sent events" */
 function stream(sessions: PageSessions, request: IncomingMessage, response: ServerResponse): void {
-  // It is the connection's last answer: with its end the connection is closed, all of it sent.
+  // Last response on this connection: closing it after `end` flushes all data.
   const type = { 'content-type': 'text/event-stream; charset=utf-8', connection: 'close' };
   response.writeHead(200, type);
   const close = sessions.open({

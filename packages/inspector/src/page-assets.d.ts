@@ -1,3 +1,6 @@
-/** What scripts/build.mjs makes of `page`: its scripts by the names that they import each other by, and its style, as texts. */
+/**
+ * Text modules that scripts/build.mjs generates from `page`: scripts by import name, and the style
+ * sheet.
+ */
 export const scripts: { readonly [name: string]: string };
 export const style: string;

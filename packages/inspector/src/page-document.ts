@@ -1,6 +1,5 @@
 /**
- * The page's HTML. It contains the machines, as data that its script draws; what is shown, and when,
- * is the script's.
+ * The page's HTML. Machine definitions are embedded as JSON; the script renders everything else.
  */
 import { charts } from 'mcp-actors/internal';
 import { machineDefinition } from './charts/machine-definition.ts';
@@ -9,7 +8,7 @@ const definitions = Object.fromEntries(
   Object.entries(charts).map(([name, machine]) => [name, machineDefinition(machine)]),
 );
 
-/** The page: the same for every session. */
+/** The document, identical for every session. */
 export const page = `<!doctype html>
 <html lang="en">
 <head>

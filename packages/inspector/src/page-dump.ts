@@ -1,17 +1,17 @@
-/** A dump, bounded for a page and without secrets. */
+/** Redacts a dump and bounds its lists for the page. */
 import type { SessionDump } from 'mcp-actors';
 import type { ConnectionDump } from 'mcp-actors/client';
 import { redactText } from 'mcp-actors/internal';
 import type { PageCall, PageConnectionDump, PageDump, PageSessionDump } from './page-messages.ts';
 
-/** Entries shown of one list. Those that have waited longest come first: they matter most. */
+/** Entries shown per list, longest wait first. */
 const maxEntries = 100;
 
 export function boundedDump(dump: SessionDump | ConnectionDump): PageDump {
   return dump.side === 'host' ? boundedConnection(dump) : boundedSession(dump);
 }
 
-/** Cuts lists, and counts what it has left out. */
+/** Truncates lists and counts the omitted entries. */
 class Bounds {
   readonly omitted: { [list: string]: number } = {};
 
@@ -31,7 +31,7 @@ function boundedSession(dump: SessionDump): PageSessionDump {
     actors: bounds.cut('actors', actors),
     calls: bounds.cut('calls', calls).map(shownCall),
     pending: bounds.cut('pending', pending),
-    // The newest matter most.
+    // Newest first, so that the oldest are omitted.
     tasks: bounds.cut('tasks', [...tasks].reverse()).map((task) => ({
       ...task,
       ...(task.lastStep === undefined ? {} : { lastStep: redactText(task.lastStep) }),
@@ -49,7 +49,7 @@ function boundedSession(dump: SessionDump): PageSessionDump {
   };
 }
 
-/** Of a process's last words, so many characters are shown. */
+/** Characters shown of the end of a process's standard error. */
 const maxLastWords = 1000;
 
 function boundedConnection(dump: ConnectionDump): PageConnectionDump {

@@ -1,42 +1,42 @@
-/** The messages to the page, JSON over its stream of events. */
+/** JSON messages to the page, sent as server-sent events. */
 import type { RequestId, SessionDump } from 'mcp-actors';
 import type { ConnectionDump } from 'mcp-actors/client';
 import type { MachineDefinition } from './charts/machine-definition.ts';
 
-/** What happened in every session and every connection since the last update. */
+/** Changes in all sessions and connections since the previous update. */
 export interface PageUpdate {
   readonly sessions: readonly SessionUpdate[];
-  /** How many open ones are not among them. */
+  /** Number of open sessions and connections not shown. */
   readonly omitted: number;
-  /** Where clients are served that have no session yet. */
+  /** URLs at which clients that have no session yet can connect. */
   readonly places: readonly string[];
-  /** How many updates were left out because the page did not read. */
+  /** Number of updates skipped because the page did not read. */
   readonly missed: number;
 }
 
-/** Of a server's session, or of a host's connection. */
+/** Update of a server's session or a host's connection. */
 export interface SessionUpdate {
   readonly id: string;
-  /** Why it ended; absent while it is open. */
+  /** Reason for the end; absent while open. */
   readonly closed?: string;
-  /** Set if that was a failure. */
+  /** Set if the session ended with a failure. */
   readonly isFailure?: boolean;
   readonly dump: PageDump;
-  /** The machines of the tools that are called now, by the tools' names. */
+  /** Machines of the tools in progress, by tool name. */
   readonly machines: { readonly [tool: string]: MachineDefinition };
   readonly events: readonly PageEvent[];
-  /** What passed and was only counted. */
+  /** Events that were only counted. */
   readonly skipped: readonly Skipped[];
 }
 
-/** A request of the peer, or the work of a task. */
+/** A request from the peer, or a running task. */
 export type PageCall = SessionDump['calls'][number];
 
-/** A dump whose lists are bounded. */
+/** A dump with bounded lists. */
 export type PageDump = PageSessionDump | PageConnectionDump;
 
 interface Bounded {
-  /** How many entries of each list are left out. */
+  /** Number of omitted entries per list. */
   readonly omitted: { readonly [list: string]: number };
 }
 
@@ -48,9 +48,9 @@ export type Direction = 'in' | 'out';
 export type PageEvent = FrameEvent | TransitionEvent;
 
 interface Placed {
-  /** Its number among the session's sampled events. */
+  /** Sequence number among the session's sampled events. */
   readonly seq: number;
-  /** Milliseconds since 1970. */
+  /** Unix time, ms. */
   readonly at: number;
 }
 
@@ -58,16 +58,16 @@ export interface FrameEvent extends Placed {
   readonly kind: 'frame';
   readonly direction: Direction;
   readonly what: 'request' | 'notification' | 'result' | 'error' | 'invalid' | 'batch';
-  /** For an answer, the method of its request, if that is known. */
+  /** The method; for a response, that of its request if known. */
   readonly method?: string;
   readonly id?: RequestId;
-  /** What the request is about, also of its answer: the tool, the prompt, the resource, the task. */
+  /** Tool, prompt, resource or task of a request; a response has that of its request. */
   readonly subject?: string;
-  /** Why an answer is an error: the error, or what a tool's result with `isError` says. */
+  /** Error text of a response: the JSON-RPC error, or the text of a tool result with `isError`. */
   readonly problem?: string;
-  /** The number of the event with the request that this answers. */
+  /** `seq` of the request that this event answers. */
   readonly answers?: number;
-  /** The time between the request and this answer. */
+  /** Time from request to response, ms. */
   readonly tookMs?: number;
   /** JSON, redacted and bounded. */
   readonly frame: string;
@@ -75,24 +75,24 @@ export interface FrameEvent extends Placed {
 
 export interface TransitionEvent extends Placed {
   readonly kind: 'transition';
-  /** Its name; of a connection's lists, streams and subscriptions, which of them it is. */
+  /** Machine name; for lists, streams and subscriptions of a connection, the actor's id. */
   readonly machine: string;
-  /** The id of the task whose machine it is. */
+  /** Id of the task that owns the machine. */
   readonly task?: string;
   readonly from: string;
   readonly to: string;
-  /** The name that a person would use. */
+  /** Readable name of the event. */
   readonly cause: string;
-  /** The number of the event with the frame that caused it. */
+  /** `seq` of the frame that caused the transition. */
   readonly causedBy?: number;
   /** JSON, redacted and bounded. */
   readonly event: string;
 }
 
-/** Messages of one kind that passed and were only counted. */
+/** Messages of one kind that were only counted. */
 export interface Skipped {
   readonly direction: Direction;
-  /** The method, or the kind of answer. */
+  /** Method, or kind of response. */
   readonly label: string;
   readonly count: number;
 }

@@ -1,6 +1,6 @@
 /**
- * The sessions and connections of one page, and its viewers. While there is no viewer, it listens to
- * nothing and runs no timer. Otherwise it sends all viewers what was sampled, a few times a second.
+ * Sessions and connections of one page, and its viewers. Without a viewer, nothing is observed and
+ * no timer runs. Otherwise all viewers get the sampled events a few times per second.
  */
 import type { AnyStateMachine } from 'xstate';
 import type { CloseCause, SessionDump, WatchedSession } from 'mcp-actors';
@@ -14,15 +14,18 @@ import { SessionSampler } from './session-sampler.ts';
 import { ShownSessions, maxShown } from './shown-sessions.ts';
 import type { SessionSample } from './session-sampler.ts';
 
-/** A browser that has the page open. */
+/** A browser with the page open. */
 export interface Viewer {
-  /** Whether it can take more now; otherwise the update is left out and counted. */
+  /**
+   * Sends an update.
+   * @returns false if the viewer is too slow, so that the update is skipped and counted
+   */
   send(update: PageUpdate): boolean;
-  /** There will be no more updates. */
+  /** Ends the stream of updates. */
   end(): void;
 }
 
-/** A server's session, or a host's connection. */
+/** A server's session or a host's connection. */
 export type Watched = WatchedSession | WatchedConnection;
 
 interface Kept {
@@ -31,36 +34,36 @@ interface Kept {
   closed: End | undefined;
 }
 
-/** Why a session or a connection has ended. */
+/** Reason for the end of a session or connection. */
 type End = Required<Pick<SessionUpdate, 'closed' | 'isFailure'>>;
 
-/** Time between two updates, milliseconds. */
+/** Interval between updates, ms. */
 const intervalMs = 200;
-/** If nothing happens, only every so many updates are sent: the shown ages grow all the same. */
+/** Without events, only every nth update is sent, to refresh the displayed ages. */
 const quietUpdates = 5;
 /**
- * How many updates are left out after one of a flood, unless a machine moves: the counts say as
- * much, and the traffic needs the time.
+ * Updates skipped after a burst unless a machine moves: counts lose nothing, and the traffic needs
+ * the CPU time.
  */
 const restAfterFlood = 4;
-/** How many ended sessions are still shown. */
+/** Number of ended sessions kept for display. */
 const maxEnded = 8;
 
 export class PageSessions {
   readonly #kept = new Map<string, Kept>();
-  /** Those that the viewers see. */
+  /** Sessions visible to the viewers. */
   readonly #shown = new ShownSessions<Kept>();
-  /** The viewers, each with how many updates in a row it has missed. */
+  /** Viewers with the number of updates each has missed in a row. */
   readonly #viewers = new Map<Viewer, number>();
   #timer: NodeJS.Timeout | undefined;
   readonly #places: string[] = [];
   #quiet = 0;
   #rest = 0;
 
-  /** A watcher of sessions and of connections. */
+  /** Watcher of sessions and connections. */
   readonly watch = (session: Watched): void => {
     const kept: Kept = { session, sampler: new SessionSampler(session), closed: undefined };
-    // A server that was shown without a connection may have one now.
+    // A server listed before it had a connection may have one now: replace its entry.
     const before = this.#kept.get(session.id);
     if (before) this.#shown.remove(before);
     this.#kept.set(session.id, kept);
@@ -68,14 +71,14 @@ export class PageSessions {
     const end = (closed: End) => {
       if (this.#kept.get(session.id) !== kept) return;
       kept.closed = closed;
-      // A viewer is told of each end first.
+      // A viewer must see each end before its session is forgotten.
       if (this.#viewers.size === 0) this.#forgetOldest();
       else if (!this.#shown.has(kept)) this.#kept.delete(session.id);
     };
     if (session.side === 'server') void session.closed.then((cause) => end(endBy(cause)));
     else {
       void session.closed.then((error) =>
-        end({ closed: error?.message ?? 'the host has closed it', isFailure: error !== undefined }),
+        end({ closed: error?.message ?? 'closed by the host', isFailure: error !== undefined }),
       );
     }
   };
@@ -86,9 +89,9 @@ export class PageSessions {
     if (this.#viewers.size > 0) this.#send(this.#sample());
   }
 
-  /** @returns what removes the viewer */
+  /** @returns function that removes the viewer */
   open(viewer: Viewer): () => void {
-    // Earlier samples are for the earlier viewers: a new one starts with the present.
+    // Deliver pending samples to existing viewers only: a new viewer starts with the current state.
     this.#update();
     this.#viewers.set(viewer, 0);
     if (!this.#timer) this.#start();
@@ -98,7 +101,7 @@ export class PageSessions {
     };
   }
 
-  /** Sends the viewers what happened last, and ends. */
+  /** Sends a final update to the viewers and ends their streams. */
   close(): void {
     if (this.#viewers.size > 0) this.#send(this.#sample());
     for (const viewer of this.#viewers.keys()) viewer.end();
@@ -126,7 +129,7 @@ export class PageSessions {
   #present(): PageUpdate {
     const sessions = this.#seen.map((kept) => {
       const dump = kept.session.dump();
-      // It may have begun long ago, and is what one asks for first.
+      // Include unanswered requests, however old: they explain what a session waits for.
       const events = kept.closed ? [] : kept.sampler.unanswered(dump);
       return updateOf(kept, dump, { events, skipped: [] });
     });
@@ -176,7 +179,7 @@ export class PageSessions {
     return [...this.#kept.values()].filter((kept) => this.#shown.has(kept));
   }
 
-  /** How many sessions the viewers do not see. */
+  /** Number of sessions hidden from the viewers. */
   get #omitted(): number {
     return this.#kept.size - this.#shown.size;
   }
@@ -196,7 +199,7 @@ function updateOf(
   };
 }
 
-/** Of how many tools the machines are sent at once. */
+/** Tools per update whose machines are sent. */
 const maxMachines = 20;
 const definitions = new WeakMap<AnyStateMachine, MachineDefinition>();
 
@@ -225,12 +228,12 @@ function textOfCause(cause: CloseCause): string {
     case 'shutdown':
       return cause.reason;
     case 'input-ended':
-      return 'the client has closed the input';
+      return 'the client closed the input';
     case 'unresponsive':
-      return `the client did not answer ${cause.failures} pings`;
+      return `the client missed ${cause.failures} pings`;
     case 'output-broken':
-      return `the output is broken: ${textOfError(cause.error)}`;
+      return `the output broke: ${textOfError(cause.error)}`;
     case 'failure':
-      return `a failure: ${textOfError(cause.error)}`;
+      return `internal failure: ${textOfError(cause.error)}`;
   }
 }

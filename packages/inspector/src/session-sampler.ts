@@ -1,7 +1,7 @@
 /**
- * Listens to one session or connection while a page is open and samples what passes: of a flood, it keeps the
- * first few events of each kind and counts the rest. Only events that it keeps are copied and
- * redacted, so that a page costs the same whatever the traffic.
+ * Samples the traffic of one session or connection while a page is open: during a flood, the first
+ * events of each kind are kept and the rest counted. Only kept events are copied and redacted, so
+ * the cost of a page does not grow with the traffic.
  */
 import type {
   InboundFrame,
@@ -28,25 +28,25 @@ import {
 import type { ReadFrame } from './frame-reading.ts';
 import type { Direction, FrameEvent, PageCall, PageEvent, Skipped } from './page-messages.ts';
 
-/** How many events are kept between two updates. */
+/** Events kept per update. */
 const maxEvents = 60;
 const maxTransitions = 40;
 /**
- * How many events of one kind are kept at once, and how many more with each update: of a burst
- * all, of a flood a trickle.
+ * Token bucket per kind of event: its capacity, and the tokens added with each update. Bursts pass
+ * whole; floods pass as a trickle.
  */
 const allowance = 24;
 const refill = 2;
-/** How many kinds are told apart. */
+/** Number of distinct kinds. */
 const maxKinds = 60;
-/** Characters of all frames together. Past this, an event is kept without its frame. */
+/** Total characters of frames per update. Later events are kept without their frame. */
 const maxText = 128 * 1024;
-/** How many requests are remembered, to recognise their answers. */
+/** Number of requests remembered to match their responses. */
 const maxRequests = 2000;
 
 const others = 'others';
 
-/** Labels by method, kept because every answer needs one; a bounded number. */
+/** Cached labels by method, because every response needs one; bounded. */
 const answerLabels = new Map<string | undefined, string>();
 
 function answerLabel(method: string | undefined): string {
@@ -65,7 +65,7 @@ export interface SessionSample {
 interface Kind {
   readonly direction: Direction;
   readonly label: string;
-  /** How many more are kept. */
+  /** Remaining tokens. */
   left: number;
   skipped: number;
 }
@@ -80,15 +80,15 @@ interface KeptRequest extends Pick<FrameEvent, 'seq' | 'at'> {
   readonly about: Pick<FrameEvent, 'subject'>;
 }
 
-/** What is listened to. */
+/** Observed streams of a session. */
 interface Sampled {
   readonly traffic: Pick<WatchedSession['traffic'], 'listen'>;
   readonly transitions: Pick<WatchedSession['transitions'], 'listen'>;
 }
 
-/** There may be as many of these as messages. */
+/** Machines as numerous as messages, and therefore sampled like them. */
 const numerous: ReadonlySet<string> = new Set(['task', 'stream']);
-/** Of these a connection has several: each goes by the id of its actor. */
+/** Machines with several instances per connection, named by actor id. */
 const several: ReadonlySet<string> = new Set(['catalog', 'listening', 'stream']);
 
 export class SessionSampler {
@@ -99,7 +99,7 @@ export class SessionSampler {
   #text = 0;
   #transitions = 0;
   #seq = 0;
-  /** The unanswered requests of each direction, by id. */
+  /** Unanswered requests of each direction, by id. */
   readonly #asked = {
     in: new BoundedMap<RequestId, AskedBefore>(maxRequests),
     out: new BoundedMap<RequestId, AskedBefore>(maxRequests),
@@ -123,7 +123,7 @@ export class SessionSampler {
     this.#stop = () => ends.forEach((end) => end());
   }
 
-  /** Stops listening and forgets everything. */
+  /** Unsubscribes and discards everything. */
   stop(): void {
     this.#stop?.();
     this.#stop = undefined;
@@ -136,8 +136,8 @@ export class SessionSampler {
   }
 
   /**
-   * The unanswered requests in both directions, oldest first, as rows for a new viewer. A request
-   * from before the first viewer has no frame, but its answer will still refer to it.
+   * Returns the unanswered requests in both directions, oldest first, as rows for a new viewer. A
+   * request from before the first viewer has no frame, but its response will still refer to it.
    */
   unanswered({
     pending,
@@ -166,12 +166,12 @@ export class SessionSampler {
     return { ...row, ...kept.about, frame: '' };
   }
 
-  /** Whether a machine, other than the numerous ones, has moved since the sample was last taken. */
+  /** True if a machine outside {@link numerous} has moved since the last sample. */
   get hasMoved(): boolean {
     return this.#transitions > 0;
   }
 
-  /** Takes what was kept since the last time. */
+  /** Returns the events kept since the last call. */
   take(): SessionSample {
     const skipped: Skipped[] = [];
     for (const kinds of [this.#kinds.in, this.#kinds.out]) {
@@ -180,7 +180,7 @@ export class SessionSampler {
         if (count > 0) skipped.push({ direction, label, count });
         kind.left += refill;
         kind.skipped = 0;
-        // The same as a new one.
+        // A full bucket equals a new one.
         if (kind.left >= allowance) kinds.delete(key);
       }
     }
@@ -205,7 +205,7 @@ export class SessionSampler {
     const asked = isAnswer ? this.#answered(direction, id) : undefined;
     const method = asked?.method ?? read.method;
     const label = isAnswer ? answerLabel(method) : (method ?? what);
-    // The answer to a kept request is kept too.
+    // Always keep the response to a kept request.
     const request = asked?.kept;
     const seq = this.#place(direction, label, request !== undefined);
     if (seq === undefined) {
@@ -231,7 +231,7 @@ export class SessionSampler {
     });
   }
 
-  /** The number of an event that is kept; undefined for one that is only counted. */
+  /** Assigns a number to an event to keep; undefined if it is only counted. */
   #place(direction: Direction, label: string, isWanted: boolean): number | undefined {
     const kind = this.#kind(direction, label);
     const room = this.#events.length < (isWanted ? 2 * maxEvents : maxEvents);
@@ -248,7 +248,7 @@ export class SessionSampler {
     const kinds = this.#kinds[direction];
     const known = kinds.get(label);
     if (known) return known;
-    // The peer may choose any labels: those past the bound are counted together.
+    // The peer can choose any method names: kinds beyond the bound share one counter.
     if (kinds.size >= maxKinds && label !== others) return this.#kind(direction, others);
     const kind = { direction, label, left: allowance, skipped: 0 };
     kinds.set(label, kind);

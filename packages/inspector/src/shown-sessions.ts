@@ -1,13 +1,13 @@
 /**
- * Which of many sessions and connections a page shows: a server over HTTP may have thousands, and a page that got
- * all of them would be slow and cost the server its time. The newest are shown, and those that
- * something holds up; the one that is quiet for longest makes room.
+ * Selects the sessions and connections a page shows. A server over HTTP may have thousands; sending
+ * all would slow down the page and the server. Shown are the newest and the blocked ones; the
+ * longest-quiet session is evicted first.
  */
 import { causesOf, headlineOf } from 'mcp-actors';
 import type { SessionDump } from 'mcp-actors';
 import type { ConnectionDump } from 'mcp-actors/client';
 
-/** Whether something keeps it from going on. */
+/** True if something blocks the session or connection. */
 export function isHeldUp(dump: SessionDump | ConnectionDump): boolean {
   return dump.side === 'host' ? headlineOf(dump).mood !== 'idle' : causesOf(dump).length > 0;
 }
@@ -17,14 +17,14 @@ interface Watched {
   readonly sampler: { start(): void; stop(): void };
 }
 
-/** How many open sessions are shown. */
+/** Maximum number of open sessions shown. */
 export const maxShown = 100;
-/** How many of the others are looked at each time. */
+/** Hidden sessions examined per scan. */
 const looks = 20;
 
 export class ShownSessions<T extends Watched> {
   readonly #shown = new Set<T>();
-  /** Where the next look begins. */
+  /** Index of the next hidden session to examine. */
   #next = 0;
 
   has(watched: T): boolean {
@@ -35,7 +35,7 @@ export class ShownSessions<T extends Watched> {
     return this.#shown.size;
   }
 
-  /** Shows it, if there is room or another one can make room. */
+  /** Shows a session if there is room or another can be evicted. */
   admit(watched: T): void {
     if (this.#shown.has(watched)) return;
     if (this.#shown.size >= maxShown) {
@@ -47,7 +47,7 @@ export class ShownSessions<T extends Watched> {
     watched.sampler.start();
   }
 
-  /** Looks for those among the others that something holds up: a few each time, in turns. */
+  /** Examines the next few hidden sessions, round-robin, and shows the blocked ones. */
   look(all: readonly T[]): void {
     const hidden = all.filter((watched) => !this.#shown.has(watched));
     const from = this.#next < hidden.length ? this.#next : 0;
@@ -67,7 +67,7 @@ export class ShownSessions<T extends Watched> {
     for (const watched of [...this.#shown]) this.remove(watched);
   }
 
-  /** Of those that nothing holds up, the one whose peer was not heard of for longest. */
+  /** The unblocked session with the longest silence of its peer. */
   #quietest(): T | undefined {
     const dumps = [...this.#shown].map((watched) => ({ watched, dump: watched.session.dump() }));
     const resting = dumps.filter(({ dump }) => !isHeldUp(dump));

@@ -1,6 +1,6 @@
 /**
- * What a drawing of a machine has: a box for each state that is shown, with a row for each transition, and which of
- * them are lit.
+ * Box model of a drawn machine: a box per visible state with a row per transition, and which of
+ * them are highlighted.
  */
 import { readableEvent } from './readable-event.ts';
 import type {
@@ -9,15 +9,15 @@ import type {
   TransitionDefinition,
 } from './machine-definition.ts';
 
-/** What is shown of a machine. */
+/** Current state and visible parts of a drawn machine. */
 export interface ShownStates {
-  /** The state that the machine is in, by its name; its boxes are `active`. */
+  /** Current state name; its boxes get the class `active`. */
   readonly state?: string | undefined;
-  /** The transition that is marked, and the class that marks it. */
+  /** The highlighted transition and its CSS class. */
   readonly marked?: MarkedTransition | undefined;
   /**
-   * Whether a state shows what leads from it and what it holds. If it is given, a state that has
-   * something to show is a button, with its path as `data-state`. By default all is shown.
+   * True if a state's transitions and children are drawn. If given, a state with either becomes a
+   * button with its path in `data-state`. Default: everything is drawn.
    */
   readonly isOpen?: (path: string) => boolean;
 }
@@ -25,20 +25,20 @@ export interface ShownStates {
 interface MarkedTransition {
   readonly from: string;
   readonly to: string;
-  /** The event, as a person calls it. */
+  /** Readable name of the event. */
   readonly cause: string;
   readonly as: 'last' | 'chosen';
 }
 
 const maxCharacters = 200;
 
-/** A transition, as it is drawn. */
+/** A drawn transition. */
 export interface BoxRow {
-  /** The path of its state, which may be folded away. */
+  /** Path of the source state, which may be folded away. */
   readonly from: string;
   readonly cause: string;
   readonly text: string;
-  /** What it does, for who points at it. */
+  /** Tooltip: target states and actions. */
   readonly hint: string;
   readonly targets: readonly { readonly path: string; readonly box: Box }[];
   lines: readonly string[];
@@ -51,16 +51,16 @@ export interface Box {
   readonly depth: number;
   readonly isActive: boolean;
   readonly isOpen: boolean;
-  /** Whether there is anything that it shows only if it is open. */
+  /** True if unfolding the box would show more. */
   readonly hasMore: boolean;
   readonly rows: BoxRow[];
-  /** Those inside that are drawn. */
+  /** Child boxes that are drawn. */
   readonly inside: Box[];
   top: number;
   bottom: number;
 }
 
-/** A state, and what is drawn of it: its box, or that of the folded state around it. */
+/** A state with the box that represents it: its own, or that of the folded ancestor. */
 interface Place {
   readonly state: StateDefinition;
   readonly path: string;
@@ -69,8 +69,9 @@ interface Place {
 }
 
 /**
- * The paths of the states that a machine is in, with those around them, innermost first. A name leaves out states that
- * only hold others: `b.d` is `a_b_c_d`, `a_b_c`, `a_b` and `a`. A machine with regions is in several states at once.
+ * Paths of the active states and their ancestors, innermost first. State names leave out group
+ * states: `b.d` gives `a_b_c_d`, `a_b_c`, `a_b` and `a`. A machine with parallel regions has
+ * several active states.
  */
 function activePaths(definition: MachineDefinition, state: string | undefined): string[] {
   const all = pathsIn(definition, []);
@@ -82,8 +83,8 @@ function activePaths(definition: MachineDefinition, state: string | undefined): 
 }
 
 /**
- * The paths of the states that are unfolded by themselves: the active ones, but for a state that holds others if the
- * machine's state does not tell which of them is active.
+ * Paths of the states to unfold by default: the active ones, except a compound state whose active
+ * child is unknown.
  */
 export function unfoldedPaths(definition: MachineDefinition, state: string | undefined): string[] {
   const all = pathsIn(definition, []).map(classPath);
@@ -100,7 +101,7 @@ function isCalled(path: readonly string[], called: readonly string[]): boolean {
   return found === called.length;
 }
 
-/** The part of a class that names a state: a key may hold spaces. */
+/** The part of a CSS class that names a state. State keys may contain spaces. */
 function classPath(path: readonly string[]): string {
   return path.join('_').replaceAll(/\s/g, '-');
 }
@@ -160,7 +161,7 @@ export function boxesOf(
       all.map(({ row }) => row),
     );
   for (const { place, row } of all) {
-    // A folded state shows nothing but the transition that was taken last.
+    // A folded state shows only the highlighted transition.
     if (!place.isFolded || row === marked) place.box.rows.push(row);
   }
   return { root, marked };
@@ -176,7 +177,7 @@ function rowOf(
   const when = guard === undefined ? '' : ` [${guard}]`;
   const names = targets.map(({ path }) => path.replaceAll('_', '.')).join(', ');
   const then = actions.length > 0 ? ` / ${actions.join(', ')}` : '';
-  // It has no arrow if it leads nowhere else.
+  // A transition back to its own state gets no arrow.
   const stays = targets.every(({ path }) => path === from);
   const text = cut(`${cause}${when}${stays ? ' ↺' : ''}`);
   const hint = cut(`${cause}${when}${stays ? '' : ` → ${names}`}${then}`);
@@ -184,8 +185,9 @@ function rowOf(
 }
 
 /**
- * A transition may be drawn between states around those that were left and entered: the closest are meant. It may also go
- * on from its target at once, and end elsewhere: then its event tells which it is.
+ * Finds the row of a transition. The chart may draw it between ancestors of the states that were
+ * left and entered, so the closest pair wins. If an eventless transition moved the machine on from
+ * the target, the event name decides.
  */
 function markedOf(
   machine: MachineDefinition,
@@ -214,7 +216,10 @@ export function withInner(box: Box): Box[] {
 
 type CausedTransition = readonly [cause: string, transition: TransitionDefinition];
 
-/** Of a state that holds others, what only acts and changes no state is left out: it would hide what does. */
+/**
+ * Omits internal transitions of compound states, which would crowd out the transitions that change
+ * state.
+ */
 function transitionsOf(state: StateDefinition): readonly CausedTransition[] {
   const { on = {}, after = {}, always = [], onDone = [], invoke = [], states } = state;
   const caused = (cause: string, transitions: readonly TransitionDefinition[] = []) =>

@@ -1,9 +1,9 @@
-/** A machine's chart as a standalone picture. */
+/** A machine's chart as a standalone SVG. */
 import type { AnyStateMachine } from 'xstate';
 import { machineDefinition } from './machine-definition.ts';
 import { drawMachine, svgText } from './machine-drawing.ts';
 
-/** Dark lines on no background; light lines if the reader prefers dark. */
+/** Dark lines on a transparent background; light lines in dark mode. */
 const style = `<style>
 svg { color: #1f2328 }
 .state text { font-weight: 700 }
@@ -12,7 +12,7 @@ svg { color: #1f2328 }
 </style>`;
 
 /**
- * A machine as an SVG document, with a line feed at the end. The class of a state is its path, such
+ * Returns a machine as an SVG document ending in a newline. The class of a state is its path, such
  * as `s-querying_fresh`.
  */
 export function svgDiagram(machine: AnyStateMachine): string {

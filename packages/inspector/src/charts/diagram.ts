@@ -1,12 +1,11 @@
-/** A machine as a Mermaid state diagram, drawn from its code. */
+/** Machines as Mermaid state diagrams. */
 import { not, or } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { readableEvent } from './readable-event.ts';
 
-/** Any machine. */
 export type DrawnMachine = AnyStateMachine;
 
-/** What the diagram needs of a transition. */
+/** Parts of an XState transition that a diagram shows. */
 export interface DrawnTransition {
   readonly eventType: string;
   readonly target: readonly AnyStateNode[] | undefined;
@@ -14,7 +13,7 @@ export interface DrawnTransition {
   readonly actions: readonly unknown[];
 }
 
-/** A machine as Mermaid's `stateDiagram-v2` text, with a line feed at the end. */
+/** Returns a machine as Mermaid `stateDiagram-v2` text ending in a newline. */
 export function mermaidDiagram(machine: AnyStateMachine): string {
   const { root } = machine;
   const lines = [...drawInside(root, '  '), ...arrows(root, '  ')];
@@ -26,7 +25,7 @@ function drawInside(parent: AnyStateNode, indent: string): string[] {
   for (const target of parent.initial?.target ?? []) lines.push(`${indent}[*] --> ${idOf(target)}`);
   for (const [at, node] of Object.values(parent.states).entries()) {
     const children = Object.values(node.states);
-    // Between what goes on at once.
+    // `--` separates parallel regions.
     if (parent.type === 'parallel' && at > 0) lines.push(`${indent}--`);
     if (children.length > 0) {
       lines.push(
@@ -42,7 +41,7 @@ function drawInside(parent: AnyStateNode, indent: string): string[] {
   return lines;
 }
 
-/** One arrow for each pair of states, labelled with every event that leads along it. */
+/** One arrow per pair of states, labelled with every event that takes it. */
 function arrows(root: AnyStateNode, indent: string): string[] {
   const labels = new Map<string, string[]>();
   for (const node of descendants(root)) {
@@ -60,10 +59,7 @@ function descendants(node: AnyStateNode): AnyStateNode[] {
   return Object.values(node.states).flatMap((child) => [child, ...descendants(child)]);
 }
 
-/**
- * A state's own transitions, and the root's for those that may happen in any state and that it does
- * not handle itself.
- */
+/** A state's own transitions, plus those of the root that it does not override. */
 function transitionsOf(node: AnyStateNode, root: AnyStateNode): DrawnTransition[] {
   const own = ownTransitions(node);
   const handled = new Set(own.map(({ eventType }) => eventType));
@@ -73,7 +69,7 @@ function transitionsOf(node: AnyStateNode, root: AnyStateNode): DrawnTransition[
   return [...own, ...leading].filter(({ target, actions }) => target || actions.length > 0);
 }
 
-/** XState keeps eventless transitions apart from those of events. */
+/** XState stores eventless transitions separately, in `always`. */
 function ownTransitions(node: AnyStateNode): DrawnTransition[] {
   const always = (node.always ?? []) as readonly DrawnTransition[];
   return [...node.transitions.values(), always].flat();
@@ -85,7 +81,7 @@ function labelOf({ eventType, guard, actions }: DrawnTransition): string {
   return `${readableEvent(eventType)}${when}${then.length > 0 ? ` / ${then.join(', ')}` : ''}`;
 }
 
-/** The name of a guard, for a person. */
+/** Readable name of a guard, such as `a and not b`. */
 export function guardName(guard: unknown): string {
   const { guards, check } = guard as Partial<Combined>;
   if (!guards) return nameOf(guard);
@@ -93,7 +89,9 @@ export function guardName(guard: unknown): string {
   return check === isNot ? `not ${names.join()}` : names.join(check === isOr ? ' or ' : ' and ');
 }
 
-/** What XState makes of `and`, `or` and `not`: their check tells which one it is. */
+/**
+ * Shape of XState's `and`, `or` and `not` guards. Their `check` function identifies the operator.
+ */
 interface Combined {
   readonly guards: readonly unknown[];
   readonly check: unknown;
@@ -102,8 +100,8 @@ interface Combined {
 const [isNot, isOr] = [not('a'), or(['a'])].map((guard) => (guard as unknown as Combined).check);
 
 /**
- * The name of an action or a guard: a string, or its `type`. XState's own functions have no name
- * worth drawing.
+ * Name of an action or a guard: the string itself or its `type`. Empty for XState's built-in
+ * functions.
  */
 function nameOf(named: unknown): string {
   if (typeof named === 'string') return named;
@@ -111,7 +109,10 @@ function nameOf(named: unknown): string {
   return typeof named === 'object' && typeof type === 'string' ? type : '';
 }
 
-/** The path of a state, unique in the diagram. Dots mean something else to Mermaid. */
+/**
+ * Path of a state, unique in the diagram. Joined by underscores because dots have a meaning in
+ * Mermaid.
+ */
 function idOf(node: AnyStateNode): string {
   return node.path.join('_');
 }

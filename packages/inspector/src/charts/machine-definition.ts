@@ -1,6 +1,6 @@
 /**
- * A machine as JSON: an XState machine config in one fixed form, with names instead of functions.
- * `createMachine` and Stately's tools accept it, and a script finds everything in the same place.
+ * Machine as normalized JSON: an XState machine config with names in place of functions.
+ * `createMachine` and Stately's tools accept it, and scripts find every part in a fixed place.
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { guardName } from './diagram.ts';
@@ -8,26 +8,32 @@ import { guardName } from './diagram.ts';
 export interface StateDefinition {
   readonly type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
   readonly description?: string;
-  /** Set if it is not the ids of the states around it and its key, with dots between. */
+  /**
+   * Set only if it differs from the default, the dot-joined keys of the state and its ancestors.
+   */
   readonly id?: string;
-  /** The key of the first state in `states`. */
+  /** Key of the initial state in `states`. */
   readonly initial?: string;
-  /** Names of actions, in order; XState's own are `xstate.emit`, `xstate.sendTo` and so on. */
+  /**
+   * Names of actions, in order; XState's own appear as `xstate.emit`, `xstate.sendTo` and so on.
+   */
   readonly entry?: readonly string[];
   readonly exit?: readonly string[];
   readonly invoke?: readonly InvokeDefinition[];
-  /** By the event's type. Here and below, the first one whose guard holds is taken. */
+  /**
+   * Transitions by event type. In every list of transitions, the first whose guard holds is taken.
+   */
   readonly on?: Transitions;
-  /** By the name of a delay, which the limits set, or by milliseconds. */
+  /** Transitions by delay: a delay name, resolved from the limits, or milliseconds. */
   readonly after?: Transitions;
   readonly always?: readonly TransitionDefinition[];
-  /** Taken once a final state inside is reached. */
+  /** Taken when a child final state is reached. */
   readonly onDone?: readonly TransitionDefinition[];
   readonly states?: { readonly [key: string]: StateDefinition };
 }
 
 export interface MachineDefinition extends StateDefinition {
-  /** The machine's id, with which absolute targets begin. */
+  /** Machine id, the first part of absolute targets. */
   readonly id: string;
 }
 
@@ -36,24 +42,24 @@ interface Transitions {
 }
 
 export interface TransitionDefinition {
-  /** Absolute, such as `#roots.querying.stale`. Absent if the state stays. */
+  /** Absolute ids, such as `#roots.querying.stale`. Absent for an internal transition. */
   readonly target?: readonly string[];
-  /** Its name; `a and b` if several must hold. */
+  /** Guard name; `a and b` if both must hold. */
   readonly guard?: string;
   readonly actions?: readonly string[];
-  /** Set if the state is left and entered again. */
+  /** Set if the state is exited and re-entered. */
   readonly reenter?: true;
 }
 
 interface InvokeDefinition {
   readonly id: string;
-  /** The actor's name in the machine's setup. */
+  /** Name of the actor in the machine's setup. */
   readonly src: string;
   readonly onDone?: readonly TransitionDefinition[];
   readonly onError?: readonly TransitionDefinition[];
 }
 
-/** What we read of XState's transitions. */
+/** Parts of an XState transition that are read here. */
 interface Transition {
   readonly target: readonly AnyStateNode[] | undefined;
   readonly guard?: unknown;
@@ -61,7 +67,6 @@ interface Transition {
   readonly reenter: boolean;
 }
 
-/** The definition of a machine. */
 export function machineDefinition(machine: AnyStateMachine): MachineDefinition {
   return { id: machine.id, ...definitionOf(machine.root) };
 }
@@ -120,12 +125,12 @@ const doneActor = (id: string) => `xstate.done.actor.${id}`;
 const failedActor = (id: string) => `xstate.error.actor.${id}`;
 const doneState = ({ id }: AnyStateNode) => `xstate.done.state.${id}`;
 
-/** The events that end what a state does; they are listed with what it does. */
+/** Completion events of a state and its invoked actors, listed as `onDone` and `onError`. */
 function endsOf(node: AnyStateNode): readonly string[] {
   return [doneState(node), ...node.invoke.flatMap(({ id }) => [doneActor(id), failedActor(id)])];
 }
 
-/** `xstate.after.DELAY.STATE`, as XState calls the event of a delay. */
+/** XState names the event of a delay `xstate.after.DELAY.STATE`. */
 function delayIn(event: string, { id }: AnyStateNode): string | undefined {
   const [head, end] = ['xstate.after.', `.${id}`];
   return event.startsWith(head) && event.endsWith(end)
@@ -140,7 +145,8 @@ function namesOf(actions: unknown): readonly string[] {
 }
 
 /**
- * XState's built-in actions are functions with a type; the machine's own have names in its setup.
+ * XState's built-in actions are functions with a `type`; a machine's own actions are named in its
+ * setup.
  */
 function nameOf(named: unknown): string {
   if (typeof named === 'string') return named;

@@ -1,46 +1,46 @@
 /**
- * Draws any machine, as SVG: a box for each state, one below the other, with a row for each
- * transition, and on the right an arrow from each row to the state that it leads to. Rows are wrapped
- * to the width that there is, so the text keeps its size and nothing crosses it.
+ * Draws a machine as SVG: state boxes stacked vertically, a row per transition, and on the right an
+ * arrow from each row to its target. Rows wrap to the available width, so text keeps its size and
+ * nothing overlaps.
  */
 import { boxesOf, cut, withInner } from './chart-boxes.ts';
 import type { Box, BoxRow, ShownStates } from './chart-boxes.ts';
 import type { MachineDefinition } from './machine-definition.ts';
 
-/** An element of SVG: the page makes it one, the command writes it as text. */
+/** An SVG element, which the page turns into DOM and the command into text. */
 export interface SvgElement {
   readonly tag: string;
   readonly attributes: { readonly [name: string]: string | number };
   readonly children: readonly (SvgElement | string)[];
 }
 
-/** How a machine is drawn. */
+/** Options of a drawing. */
 export interface DrawnView extends ShownStates {
-  /** At most so many units, in which the text is 12 high. */
+  /** Maximum width in drawing units; text is 12 units high. */
   readonly width: number;
 }
 
-/** Units of the drawing: pixels, if it is drawn as large as it is. */
+/** Drawing units: pixels at scale 1. */
 const font = 12;
 const character = 7.3;
 const size = { header: 22, line: 16, inset: 9, gap: 7, lane: 9, margin: 4 };
-/** The narrowest that a box is made, whatever room the arrows leave it. */
+/** Minimum width of a box, however much space the arrows take. */
 const minWidth = 120;
 
-/** A picture that stands alone: on a phone, which shows it smaller, its letters have 11 pixels still. */
+/** Standalone picture: scaled down to a phone's screen, its letters are still 11 pixels high. */
 const picture: DrawnView = { width: 372 };
 const pictureScale = 1.2;
 
-/** All arrows to one state run in one lane, on the right of all boxes. */
+/** Vertical lane shared by all arrows to one state, to the right of all boxes. */
 interface Lane {
   readonly to: Box;
-  /** From the inside, from 0. */
+  /** Lane index, counted from the boxes outward. */
   readonly at: number;
 }
 
 /**
- * A state is a group with the classes `state` and `s-` with its path (`s-paying_card`), a transition
- * one with `transition` and `t-` with both paths (`t-paying_card--paid`).
+ * Draws a machine. Each state is a group with the classes `state` and `s-PATH` (`s-paying_card`),
+ * each transition one with `transition` and `t-FROM--TO` (`t-paying_card--paid`).
  */
 export function drawMachine(definition: MachineDefinition, view: DrawnView = picture): SvgElement {
   const { root, marked } = boxesOf(definition, view);
@@ -59,7 +59,7 @@ export function drawMachine(definition: MachineDefinition, view: DrawnView = pic
   );
   const group = element('g', { transform: `translate(${size.margin} ${size.margin})` }, [
     ...boxes.map((box) => drawBox(box, inner, view.isOpen !== undefined)),
-    // The marked one lies over those that share its lane.
+    // Draw the highlighted arrow last, on top of others in its lane.
     ...rows.toSorted((a, b) => Number(a.isMarked) - Number(b.isMarked)).map(({ drawn }) => drawn),
   ]);
   const scale = view === picture ? pictureScale : 1;
@@ -76,7 +76,7 @@ export function drawMachine(definition: MachineDefinition, view: DrawnView = pic
   );
 }
 
-/** An element as text. */
+/** Serializes an element. */
 export function svgText({ tag, attributes, children }: SvgElement): string {
   const written = Object.entries(attributes).map(([name, value]) => ` ${name}="${escaped(value)}"`);
   const inside = children.map((child) =>
@@ -85,9 +85,9 @@ export function svgText({ tag, attributes, children }: SvgElement): string {
   return `<${tag}${written.join('')}>${inside.join('')}</${tag}>`;
 }
 
-/** Short lanes are the innermost, and no two beside each other are one. */
+/** Assigns lanes: shorter arrows get inner lanes, and overlapping arrows get different ones. */
 function lanesOf(boxes: readonly Box[]): readonly Lane[] {
-  /** What is above what. */
+  /** Vertical order of boxes and rows. */
   const order = new Map(
     [...boxes.flatMap((box) => [box, ...box.rows])].map((each, at) => [each, at]),
   );
@@ -110,7 +110,10 @@ function lanesOf(boxes: readonly Box[]): readonly Lane[] {
   return placed;
 }
 
-/** Gives a box and those inside their heights. @returns where the next one begins */
+/**
+ * Sets the vertical positions of a box and its children.
+ * @returns top of the next box
+ */
 function place(box: Box, inner: number, top: number): number {
   const fitting = charactersIn(box, inner);
   let y = top + size.header;
@@ -126,7 +129,10 @@ function place(box: Box, inner: number, top: number): number {
   return y;
 }
 
-/** A text in lines of so many characters, cut between words if possible; all but the first are indented. */
+/**
+ * Wraps text to a number of characters per line, between words where possible. Continuation lines
+ * are indented.
+ */
 function wrapped(text: string, fitting: number): readonly string[] {
   const lines: string[] = [];
   let rest = text;

@@ -1,6 +1,6 @@
-/** A readable name for XState's built-in events; other events keep their name. */
+/** Returns a readable name for XState's built-in events, and other event types unchanged. */
 export function readableEvent(type: string): string {
-  // An eventless transition.
+  // XState gives eventless transitions an empty type.
   if (type === '') return 'always';
   const [source, kind, subject, name] = type.split('.');
   if (source !== 'xstate') return type;

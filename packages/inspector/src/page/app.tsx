@@ -1,4 +1,4 @@
-/** The page: an overview of all sessions, and everything about the selected one. */
+/** Root component: an overview of all sessions, and details of the selected one. */
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { headlineOf } from 'mcp-actors';
 import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
@@ -34,7 +34,7 @@ export function App(view: View) {
               <TimelinePanel key={shown.session.id} {...shown} />
               <Detail {...shown} />
             </div>
-            <div id="present" role="region" aria-label="What there is" tabIndex={0}>
+            <div id="present" role="region" aria-label="Current state" tabIndex={0}>
               <Charts {...shown} />
               <Panels {...shown} />
               <Keys />
@@ -46,7 +46,7 @@ export function App(view: View) {
   );
 }
 
-/** The title of the browser's tab: whether the session waits, and its owner. */
+/** Title of the browser tab: the selected session's status and peer. */
 export function pageTitleOf(view: View): string {
   const shown = shownSessionView(view)?.session;
   if (!shown) return 'mcp-actors';
@@ -54,7 +54,7 @@ export function pageTitleOf(view: View): string {
   return `${mood}: ${peerNameOf(shown.dump)} · mcp-actors`;
 }
 
-/** Before the first session. */
+/** Placeholder before the first session. */
 function Nobody({ page, model: { places } }: View) {
   if (page.value.connection !== 'live') return null;
   return (
@@ -62,8 +62,8 @@ function Nobody({ page, model: { places } }: View) {
       <h2>No session yet</h2>
       <p>
         {places.length === 0
-          ? 'It is shown here as soon as a client or a server is connected.'
-          : 'It is shown here as soon as a client connects. Clients are served at '}
+          ? 'A session appears here as soon as a client or server connects.'
+          : 'A session appears here as soon as a client connects. Clients can connect at '}
         {places.map((place) => (
           <code key={place}>{place} </code>
         ))}
@@ -75,8 +75,8 @@ function Nobody({ page, model: { places } }: View) {
 const connectionWords = {
   connecting: 'connecting',
   live: 'live',
-  lost: 'the server does not answer; this is what was last seen',
-  ended: 'the server has ended; this is what was last seen',
+  lost: 'server unreachable; showing the last known state',
+  ended: 'server stopped; showing the last known state',
 };
 
 function Bar({ page, send }: View) {
@@ -85,7 +85,7 @@ function Bar({ page, send }: View) {
   const isOver = connection === 'lost' || connection === 'ended';
   const words =
     isPaused && !isOver
-      ? `paused, ${page.context.held.length} updates wait`
+      ? `paused, ${page.context.held.length} updates queued`
       : connectionWords[connection];
   return (
     <header class="bar">
@@ -105,13 +105,13 @@ function Bar({ page, send }: View) {
         aria-keyshortcuts="p"
         onClick={() => send({ type: 'pause.toggle' })}
       >
-        {isPaused ? 'Go on' : 'Pause'}
+        {isPaused ? 'Resume' : 'Pause'}
       </button>
     </header>
   );
 }
 
-/** Not there for one session alone. */
+/** List of sessions; hidden if there is only one. */
 function Sessions(view: View) {
   const { model, send, now } = view;
   const shown = shownSessionView(view)?.session;
@@ -142,7 +142,7 @@ function Sessions(view: View) {
         )}{' '}
         <span id="found">
           {`${found.length} of ${model.sessions.size + model.omitted} ${kindsIn(model)}`}
-          {waiting > 0 && `, ${waiting} ${waiting === 1 ? 'waits' : 'wait'}`}
+          {waiting > 0 && `, ${waiting} waiting`}
         </span>
       </p>
       <ul id="sessions" ref={list} tabIndex={-1}>
@@ -151,11 +151,11 @@ function Sessions(view: View) {
           const isOver = session.closed !== undefined;
           const age = durationText(ageMs + elapsedOf(session, now));
           const doing = {
-            waiting: `${awayOf(session.dump) ?? 'waits'} ${age}`,
+            waiting: `${awayOf(session.dump) ?? 'waiting'} ${age}`,
             failed: 'failed',
-            working: `works ${age}`,
+            working: `working ${age}`,
             idle: awayOf(session.dump) ?? 'idle',
-            ended: 'ends',
+            ended: 'ending',
           };
           return (
             <li key={session.id}>
@@ -177,10 +177,10 @@ function Sessions(view: View) {
   );
 }
 
-/** More sessions than this are searched. */
+/** Number of sessions above which the search field appears. */
 const maxWithoutSearch = 12;
 
-/** The state of a connection that cannot be used now; undefined if it can. */
+/** State of a connection that cannot be used now; undefined if usable. */
 function awayOf(dump: PageDump): string | undefined {
   if (dump.side === 'server' || dump.state.startsWith('ready')) return undefined;
   return dump.state.split('.')[0];
@@ -192,7 +192,9 @@ function kindsIn({ sessions }: View['model']): string {
   return sides.has('host') ? 'connections' : 'sessions';
 }
 
-/** Whether each word is in the peer's name, the id, the state over HTTP or what the session does. */
+/**
+ * True if every search word occurs in the session's number, peer name, id, status or HTTP state.
+ */
 function isFound({ id, number, dump, closed }: ShownSession, search: string): boolean {
   const http = dump.side === 'server' ? dump.http : undefined;
   const over = http?.kind === 'session' ? [http.id, http.state] : [awayOf(dump) ?? ''];
@@ -202,32 +204,32 @@ function isFound({ id, number, dump, closed }: ShownSession, search: string): bo
   return words.every((word) => text.includes(word));
 }
 
-/** What a session's client calls itself, or what the host calls its server. */
+/** The client's own name, or the host's name for the server. */
 function peerNameOf(dump: PageDump): string {
   if (dump.side === 'host') return dump.name;
   if (isWithoutSession(dump)) return 'requests without a session';
   return dump.client?.name ?? clientsOf(dump)[0] ?? 'client unknown';
 }
 
-/** Whether its requests say themselves who their clients are. */
+/** True for a server without sessions, whose requests each identify their client. */
 function isWithoutSession({ http }: PageSessionDump): boolean {
   return http?.kind === 'requests';
 }
 
-/** The clients of the running requests, as far as the requests identify them. */
+/** Clients of the running requests, as far as the requests identify them. */
 function clientsOf({ calls }: PageSessionDump): readonly string[] {
   return [
     ...new Set(calls.flatMap(({ client }) => (client ? [`${client.name} ${client.version}`] : []))),
   ];
 }
 
-/** An ordinary end needs no attention. */
+/** A regular end needs no attention. */
 function moodOf({ dump, closed, isFailure }: ShownSession): string {
   if (closed === undefined) return headlineOf(dump).mood;
   return isFailure ? 'failed' : 'ended';
 }
 
-/** The first thing one sees: in which state the session is, why it waits, and for whom. */
+/** Headline of a session: its state, why it waits, and for whom. */
 function Headline({ session, elapsedMs }: ShownSessionView) {
   const { dump, closed } = session;
   const why = headlineOf(dump);
@@ -235,12 +237,12 @@ function Headline({ session, elapsedMs }: ShownSessionView) {
   const sentence = isOver
     ? `The ${dump.side === 'host' ? 'connection' : 'session'} is closed: ${closed}.`
     : why.sentence;
-  const since = why.ageMs === undefined ? '' : `${durationText(why.ageMs + elapsedMs)} so far`;
+  const since = why.ageMs === undefined ? '' : `for ${durationText(why.ageMs + elapsedMs)}`;
   const { leftMs, ends = 'given up' } = why;
   const left = leftMs === undefined ? '' : `, ${ends} in ${durationText(leftMs - elapsedMs)}`;
   const state = isOver ? 'closed' : dump.state;
   return (
-    <section id="headline" aria-label="What goes on" data-mood={moodOf(session)}>
+    <section id="headline" aria-label="Status" data-mood={moodOf(session)}>
       <p class="state">
         <strong id="state">{state}</strong>
       </p>
@@ -253,7 +255,10 @@ function Headline({ session, elapsedMs }: ShownSessionView) {
       <p id="facts" class="facts">
         {factsOf(session, elapsedMs).join(' · ')}
       </p>
-      {/* Said once, and not again with every tenth of a second that is waited. */}
+      {/*
+       * Without ages, so that screen readers announce each state once instead of every tenth of a
+       * second.
+       */}
       <p id="announcement" class="visually-hidden" role="status">
         {`${state}. ${sentence}`}
       </p>
@@ -265,9 +270,9 @@ function factsOf({ dump, closed, lastOpen }: ShownSession, elapsedMs: number): s
   const { ageMs, quietMs, isUnheard } = dump;
   const who = dump.side === 'host' ? serverFacts(dump) : clientFacts(dump);
   if (closed === undefined) {
-    const heard = `last heard ${durationText(quietMs + elapsedMs)} ago`;
+    const heard = `last message ${durationText(quietMs + elapsedMs)} ago`;
     const open = `open for ${durationText(ageMs + elapsedMs)}`;
-    return [...who, open, isUnheard ? 'not heard yet' : heard];
+    return [...who, open, isUnheard ? 'no message yet' : heard];
   }
   return lastOpen
     ? [...who, `was ${lastOpen.state}, open for ${durationText(lastOpen.ageMs)}`]
@@ -278,8 +283,8 @@ function clientFacts(dump: PageSessionDump): string[] {
   const { client } = dump;
   if (!client) {
     const clients = clientsOf(dump);
-    if (clients.length > 0) return [`asked by ${clients.join(', ')}`];
-    return [isWithoutSession(dump) ? 'each request says who its client is' : 'client unknown'];
+    if (clients.length > 0) return [`requests from ${clients.join(', ')}`];
+    return [isWithoutSession(dump) ? 'each request identifies its client' : 'client unknown'];
   }
   return [`${client.name} ${client.version}`, `MCP ${client.revision}`, capabilitiesOf(client)];
 }
@@ -296,7 +301,7 @@ function serverFacts({ server, attempt, launches }: PageConnectionDump): string[
 
 function capabilitiesOf({ capabilities }: { readonly capabilities: object }): string {
   const names = Object.keys(capabilities);
-  return names.length > 0 ? `can ${names.join(', ')}` : 'declares no capability';
+  return names.length > 0 ? `capabilities: ${names.join(', ')}` : 'no capabilities';
 }
 
 function Keys() {
@@ -318,7 +323,7 @@ function Keys() {
         )}
       </dl>
       <p class="note">
-        Secrets are replaced, long texts cut. Everything here stays on this machine.
+        Secrets are redacted and long texts truncated. Everything here stays on this machine.
       </p>
     </footer>
   );

@@ -1,4 +1,6 @@
-/** What a person should look at: which session, which chart, and why a call does not go on. */
+/**
+ * Decides what needs a person's attention: which session, which chart, and why a call is blocked.
+ */
 import { causesOf, headlineOf } from 'mcp-actors';
 import type { SessionDump } from 'mcp-actors';
 import type { ConnectionDump } from 'mcp-actors/client';
@@ -13,16 +15,16 @@ const ranks: { readonly [mood in Mood]: number } = {
   ...{ waiting: 4, failed: 3, working: 2, idle: 1, ended: 0 },
 };
 
-/** What is compared to choose between sessions. */
+/** Fields compared to rank sessions. */
 interface Candidate {
   readonly dump: SessionDump | ConnectionDump;
   readonly closed: string | undefined;
 }
 
 /**
- * The session or connection that matters most: one that waits for its peer, then one that has failed, then one
- * that works, then one that is open. Of several alike, those that wait or work are compared by who does so longest, and of the
- * others the newest is chosen.
+ * Returns the session or connection that matters most: one waiting for its peer, then a failed one,
+ * then a working one, then any open one. Ties between waiting or working sessions go to the longest
+ * wait; other ties go to the newest.
  */
 export function mostUrgent<T extends Candidate>(sessions: readonly T[]): T | undefined {
   const [first] = sessions
@@ -34,15 +36,15 @@ export function mostUrgent<T extends Candidate>(sessions: readonly T[]): T | und
   return first?.session;
 }
 
-/** Whether it needs attention: it waits for its peer, or has failed. */
+/** True if the session waits for its peer or has failed. */
 export function isUrgent({ dump, closed }: Candidate): boolean {
   const { mood } = headlineOf(dump);
   return closed === undefined && (mood === 'waiting' || mood === 'failed');
 }
 
 /**
- * The name of the machine whose chart best shows what is waited for: `session` or `connection`
- * unless another one shows more.
+ * Name of the machine whose chart best explains the current wait: `session` or `connection` unless
+ * another shows more.
  */
 export function followedChart(dump: SessionDump | ConnectionDump): string {
   if (dump.side === 'host') return followedOfHost(dump);
@@ -51,11 +53,11 @@ export function followedChart(dump: SessionDump | ConnectionDump): string {
   const names = isOperating
     ? causes.map((cause) => (calledMachine(cause) ? 'tool' : chartOf(cause, dump)))
     : [];
-  // What needs the roots waits for them, so they come first.
+  // Calls that need the roots wait for the roots query, so it comes first.
   return names.find((name) => name === 'roots') ?? names.find((name) => name) ?? 'session';
 }
 
-/** By the method of a list, the machine that asks for it. */
+/** Machine that sends each list method. */
 const lists: { readonly [method: string]: string } = {
   'tools/list': 'tools list',
   'prompts/list': 'prompts list',
@@ -72,7 +74,7 @@ function followedOfHost({ state, pending, actors }: ConnectionDump): string {
   return asked.find(isThere) ?? 'connection';
 }
 
-/** The machine of the call that does not go on. */
+/** The tool machine of the blocked call. */
 function calledMachine(cause: Cause): PageCall['machine'] {
   switch (cause.kind) {
     case 'question':
@@ -106,18 +108,20 @@ function chartOf(cause: Cause, { actors }: SessionDump): string | undefined {
   }
 }
 
-/** Whether a request is answered when it is over, and not before: nobody waits for that. */
+/**
+ * True for a request that stays open until its stream ends, so that nobody waits for a response.
+ */
 export function isSubscription({ method }: { readonly method: string }): boolean {
   return method === Method.listen;
 }
 
-/** Whom or what a call waits for, or that its handler runs. */
+/** What a call waits for, or that its handler is running. */
 export interface Wait {
   readonly on: 'client' | 'roots' | 'place' | 'task' | 'nothing';
   readonly words: string;
 }
 
-/** @param elapsedMs since the dump was made */
+/** @param elapsedMs time since the dump was made */
 export function waitOf(
   call: PageCall,
   dump: SessionDump | ConnectionDump,
@@ -130,7 +134,10 @@ export function waitOf(
     const { suspendedMs: ageMs = 0, leftMs = 0, questions = [] } = call;
     const what = questions.length === 0 ? '' : ` to ${questions.join(', ')}`;
     const since = ages({ state: 'sent', ageMs, leftMs }, elapsedMs);
-    return { on: 'client', words: `suspended: waits for the retry with ${asked}${what}, ${since}` };
+    return {
+      on: 'client',
+      words: `suspended: waiting for the retry with ${asked}${what}, ${since}`,
+    };
   }
   if (call.state === 'waiting') return { on: 'place', words: placeOf(call, dump) };
   const asked = causesOf(dump).flatMap((cause) =>
@@ -139,35 +146,35 @@ export function waitOf(
   const [oldest] = asked.sort((a, b) => b.ageMs - a.ageMs);
   if (oldest) {
     const what = asked.length === 1 ? oldest.method : `${asked.length} × ${oldest.method}`;
-    return { on: 'client', words: `waits for the client: ${what}, ${ages(oldest, elapsedMs)}` };
+    return { on: 'client', words: `waiting for the client: ${what}, ${ages(oldest, elapsedMs)}` };
   }
   if (call.awaitsRoots) return { on: 'roots', words: rootsWait(dump, elapsedMs) };
-  if (call.state === 'parked') return { on: 'task', words: 'waits until its task ends' };
-  return { on: 'nothing', words: 'its handler runs' };
+  if (call.state === 'parked') return { on: 'task', words: 'waiting for its task to end' };
+  return { on: 'nothing', words: 'handler running' };
 }
 
-/** A server's questions are answered by a person or by the host's model. */
+/** A person or the host's model answers a server's requests. */
 function waitOnHost({ state }: PageCall, { queues: { running } }: ConnectionDump): Wait {
-  if (state !== 'waiting') return { on: 'nothing', words: 'the host answers it' };
-  return { on: 'place', words: `waits for a place: ${running.count} of ${running.max} run` };
+  if (state !== 'waiting') return { on: 'nothing', words: 'the host is answering' };
+  return { on: 'place', words: `queued: ${running.count} of ${running.max} slots in use` };
 }
 
 function placeOf(call: PageCall, { calls, queues, tags }: SessionDump): string {
   const { holds, running } = queues;
-  if (holds.includes('output')) return 'waits until the client reads what was written';
-  if (tags.includes('awaitsInitialized')) return 'waits for notifications/initialized';
+  if (holds.includes('output')) return 'waiting for the client to read pending output';
+  if (tags.includes('awaitsInitialized')) return 'waiting for notifications/initialized';
   const line = calls.filter(({ state }) => state === 'waiting');
   const place = line.indexOf(call) + 1;
-  return `waits for a place: number ${place} in line, ${running.count} of ${running.max} run`;
+  return `queued: position ${place}, ${running.count} of ${running.max} slots in use`;
 }
 
 function rootsWait({ pending, roots }: SessionDump, elapsedMs: number): string {
   const query = pending.find(({ method }) => method === Method.rootsList);
   if (!query) {
     const isDeferred = roots.tags.includes('deferred');
-    return `waits for the roots: ${isDeferred ? inWords.deferredRoots : roots.state}`;
+    return `waiting for the roots: ${isDeferred ? inWords.deferredRoots : roots.state}`;
   }
-  return `waits for the roots: ${Method.rootsList}, ${ages(query, elapsedMs)}`;
+  return `waiting for the roots: ${Method.rootsList}, ${ages(query, elapsedMs)}`;
 }
 
 function ages(
@@ -175,6 +182,6 @@ function ages(
   elapsedMs: number,
 ): string {
   const since = durationText(ageMs + elapsedMs);
-  const asked = state === 'held' ? `held for ${since}` : `asked ${since} ago`;
-  return `${asked}, given up in ${durationText(leftMs - elapsedMs)}`;
+  const asked = state === 'held' ? `held for ${since}` : `sent ${since} ago`;
+  return `${asked}, times out in ${durationText(leftMs - elapsedMs)}`;
 }

@@ -1,4 +1,7 @@
-/** The charts: the states that a machine is in are lit and unfolded, and so is the arrow that it came by. */
+/**
+ * Chart panel: active states are highlighted and unfolded, and so is the arrow of the last
+ * transition.
+ */
 import { h } from 'preact';
 import type { ComponentChild } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
@@ -16,22 +19,22 @@ import type { ShownSessionView } from './view.ts';
 type Task = PageSessionDump['tasks'][number];
 type Call = PageSessionDump['calls'][number];
 
-/** One chart. There may be any number of them, and several of the same machine. */
+/** One chart tab. There may be any number, including several of the same machine. */
 interface ShownChart {
   readonly name: string;
-  /** What it is called on the page. */
+  /** Label of the tab. */
   readonly title: string;
-  /** The key that shows it. */
+  /** Number key that selects the chart. */
   readonly number: number;
-  /** Undefined of a tool that was not called yet. */
+  /** Undefined for a tool that has not been called yet. */
   readonly machine: MachineDefinition | undefined;
-  /** Undefined if there is no such actor now. */
+  /** Undefined if no such actor is running. */
   readonly state: string | undefined;
-  /** The transition that is marked. */
+  /** The highlighted transition. */
   readonly last: TransitionEvent | undefined;
 }
 
-/** The machines that the document contains. */
+/** Machine definitions embedded in the document. */
 const machines: ReadonlyMap<string, MachineDefinition> = new Map(
   Object.entries(
     JSON.parse(document.querySelector('#machines')?.textContent ?? '{}') as {
@@ -40,7 +43,7 @@ const machines: ReadonlyMap<string, MachineDefinition> = new Map(
   ),
 );
 
-/** Those of a session, in the order of their keys; after them comes that of the tool that is looked at. */
+/** A session's charts in the order of their number keys. The selected tool's chart follows. */
 const sessionCharts = [
   'session',
   'roots',
@@ -52,7 +55,7 @@ const sessionCharts = [
   'session-stream',
 ];
 
-/** The chart that a key shows, of what is looked at; undefined if there is none. */
+/** Name of the chart that a number key selects; undefined if there is none. */
 export function chartOfKey(view: ShownSessionView, key: number): string | undefined {
   return chartsOf(view, undefined).find(({ number }) => number === key)?.name;
 }
@@ -66,7 +69,7 @@ export function Charts(view: ShownSessionView) {
   const shownName = isPinned ? page.context.chart : (chosen?.machine ?? followed);
   const shown = charts.find(({ name }) => name === shownName) ?? charts[0];
   if (!shown) return null;
-  // A chart whose actor is not there takes no room, unless it was asked for.
+  // Hide charts without a running actor, except a selected one.
   const tabs = charts.filter((chart) => chart.state !== undefined || chart === shown);
   const isWhole = page.hasTag('chartIsWhole');
   const choose = (name: string) => send({ type: 'chart.choose', name });
@@ -105,7 +108,7 @@ export function Charts(view: ShownSessionView) {
             type="button"
             aria-pressed={!isPinned}
             aria-keyshortcuts="f"
-            title="Show the chart of what is waited for"
+            title="Show the chart of the machine that is being waited for"
             onClick={() =>
               send(isPinned ? { type: 'chart.follow' } : { type: 'chart.choose', name: shown.name })
             }
@@ -129,7 +132,7 @@ export function Charts(view: ShownSessionView) {
   );
 }
 
-/** The states that the machine is in are unfolded, and those that a person has unfolded. */
+/** Draws a chart with the active states unfolded, and those the person unfolded. */
 function Chart(
   props: ShownSessionView & { readonly chart: ShownChart; readonly isChosen: boolean },
 ) {
@@ -152,7 +155,7 @@ function Chart(
     const lit = current?.querySelector('.node.active')?.getBoundingClientRect();
     if (!current || !lit) return;
     const { top, bottom } = current.getBoundingClientRect();
-    // The page itself does not move.
+    // Scroll within the panel only; `scrollIntoView` would also move the page.
     if (lit.bottom > bottom) current.scrollTop += Math.min(lit.bottom - bottom, lit.top - top);
     if (lit.top < top) current.scrollTop += lit.top - top;
   }, [state, isWhole]);
@@ -165,10 +168,8 @@ function Chart(
     event.preventDefault();
   };
   const now =
-    state === undefined
-      ? `There is no ${title} machine now`
-      : `The ${title} machine is in ${state}`;
-  const by = last && state !== undefined ? `; it came from ${last.from} by ${last.cause}` : '';
+    state === undefined ? `No ${title} machine is running` : `The ${title} machine is in ${state}`;
+  const by = last && state !== undefined ? `; it came from ${last.from} on ${last.cause}` : '';
   return (
     <div
       role="tabpanel"
@@ -191,7 +192,7 @@ function svgOf({ tag, attributes, children }: SvgElement): ComponentChild {
   return h(tag, attributes, inside);
 }
 
-/** A name as part of an element's id. */
+/** Converts a name for use in an element id. */
 function inId(name: string): string {
   return name.replaceAll(/[^\w-]+/g, '-');
 }
@@ -203,7 +204,7 @@ function chartsOf(view: ShownSessionView, chosen: TransitionEvent | undefined): 
     : chartsOfSession(view, dump, chosen);
 }
 
-/** One for each machine of a connection that there is now. */
+/** One chart per running machine of a connection. */
 function connectionCharts(
   { session }: ShownSessionView,
   { actors }: PageConnectionDump,
@@ -216,7 +217,7 @@ function connectionCharts(
   });
 }
 
-/** One for each machine of a session, that of a task, and that of a tool. */
+/** Charts of a session's machines, the selected task and the selected tool. */
 function chartsOfSession(
   view: ShownSessionView,
   dump: PageSessionDump,
@@ -247,21 +248,21 @@ function toolChart(view: ShownSessionView): ShownChart {
   };
 }
 
-/** The call that is looked at, of those whose tools are machines: the chosen one, or the oldest. */
+/** The selected call whose tool is a machine; by default the oldest. */
 export function callOf({ page, session }: ShownSessionView): Call | undefined {
   const calls = session.dump.calls.filter(({ machine }) => machine !== undefined);
   const chosen = calls.find(({ machine }) => machine?.id === page.context.machine);
   return chosen ?? calls.toSorted((a, b) => b.ageMs - a.ageMs)[0];
 }
 
-/** The task that is looked at: the chosen one, or that of the chosen event, or the newest. */
+/** The selected task, else the selected event's task, else the newest. */
 export function taskOf(
   { page, session }: ShownSessionView,
   chosen = movedBy(session, page.context.event),
 ): Task | undefined {
   const tasks = session.dump.side === 'server' ? session.dump.tasks : [];
   const task = tasks.find(({ taskId }) => taskId === page.context.task);
-  // A task whose transition is looked at may be kept no longer: no other is shown in its place.
+  // The selected event's task may be gone: do not substitute another.
   return task ?? (chosen?.task === undefined ? tasks[0] : undefined);
 }
 
@@ -269,9 +270,9 @@ function stateOf(dump: PageSessionDump, name: string, task: Task | undefined): s
   if (name === 'session') return dump.state;
   if (name === 'roots') return dump.roots.state;
   if (name === 'http') return dump.http?.kind === 'session' ? dump.http.state : undefined;
-  // The newest stream is shown.
+  // Shows the newest stream.
   if (name === 'session-stream') return dump.http?.streams.at(-1)?.state;
-  // Of calls, only the suspended ones are told with their chart's state: the oldest is shown.
+  // Only suspended calls report their chart's state; shows the oldest.
   if (name === 'call') return dump.calls.find(({ state }) => state === 'suspended')?.state;
   // A task's status is the innermost state of its machine.
   if (name === 'task') return task?.status;

@@ -1,13 +1,13 @@
-/** The stream of updates, and its state. */
+/** Connection to the stream of updates. */
 import type { PageUpdate } from '../page-messages.ts';
 
-/** What hears of it. */
+/** Callbacks of the update stream. */
 export interface UpdateListener {
   update(update: PageUpdate): void;
   opened(): void;
-  /** The browser connects again by itself. */
+  /** Connection lost; the browser reconnects by itself. */
   lost(): void;
-  /** The server has said that it ends. */
+  /** The server announced its end. */
   ended(): void;
 }
 

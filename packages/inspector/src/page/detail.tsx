@@ -1,4 +1,4 @@
-/** The event that is looked at: its frame, and what it caused or was caused by. */
+/** Detail panel of the selected event: its frame, cause and effects. */
 import type { ComponentChildren } from 'preact';
 import type { FrameEvent, PageEvent, TransitionEvent } from '../page-messages.ts';
 import { durationText, timeOfDay } from './durations.ts';
@@ -7,7 +7,7 @@ import { isFault, nameOf, peerLine, titleOf } from './rows.ts';
 import { choose } from './timeline.tsx';
 import type { ShownSessionView } from './view.ts';
 
-/** Not there if no event is chosen. */
+/** Hidden if no event is selected. */
 export function Detail(view: ShownSessionView) {
   const { event } = view.page.context;
   if (!event) return null;
@@ -74,8 +74,7 @@ function Moved({ view, event }: DetailProps<TransitionEvent>) {
     view.session.dump.side === 'host'
       ? 'the host itself, a timer, or the channel to the server'
       : 'the server itself, a timer, or the end of the input';
-  const others =
-    task === undefined ? own : 'its handler, an answer that this waited for, or a timer';
+  const others = task === undefined ? own : 'its handler, the answer to a question, or a timer';
   return (
     <>
       <dl class="facts-list">
@@ -83,7 +82,7 @@ function Moved({ view, event }: DetailProps<TransitionEvent>) {
         <Fact name="by">{cause}</Fact>
         <Fact name="time">{timeOfDay(at)}</Fact>
         <Fact name="caused by">
-          {frame ? <Link view={view} to={frame} /> : `no message that is shown: ${others}`}
+          {frame ? <Link view={view} to={frame} /> : `no recorded message; possibly ${others}`}
         </Fact>
       </dl>
       <Json text={event.event} label="Event" />
@@ -112,7 +111,7 @@ function Json({ text, label }: { readonly text: string; readonly label: string }
   if (text === '')
     return (
       <p class="note">
-        It was not kept: it passed before this page was opened, or too much did at that moment.
+        Content not recorded: the event predates this page, or traffic was too heavy.
       </p>
     );
   return <pre aria-label={label}>{text}</pre>;

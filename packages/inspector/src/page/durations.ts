@@ -1,10 +1,12 @@
-/** Times for a person. */
+/** Formatting of durations and times. */
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** `340 ms`, `2.4 s`, `9 min 48 s`, `3 h 5 min`; never negative. */
+/**
+ * Formats a duration: `340 ms`, `2.4 s`, `9 min 48 s`, `3 h 5 min`. Negative durations become 0.
+ */
 export function durationText(ms: number): string {
   if (ms < second) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < minute) return `${(ms / second).toFixed(1)} s`;
@@ -12,7 +14,7 @@ export function durationText(ms: number): string {
   return `${Math.floor(ms / hour)} h ${Math.floor((ms % hour) / minute)} min`;
 }
 
-/** `14:03:07.250`. */
+/** Formats a local time: `14:03:07.250`. */
 export function timeOfDay(at: number): string {
   const date = new Date(at);
   const digits = (value: number, width: number) => String(value).padStart(width, '0');

@@ -1,7 +1,4 @@
-/**
- * The inspector's page: updates come in, what is drawn is brought up to date, keys choose what is
- * looked at.
- */
+/** Entry of the page's script: applies updates, redraws, and handles keys. */
 import { render } from 'preact';
 import { createActor } from 'xstate';
 import { App, pageTitleOf } from './app.tsx';
@@ -14,7 +11,7 @@ import { press } from './shortcuts.ts';
 import { shownSessionView } from './view.ts';
 import type { View } from './view.ts';
 
-/** Between two looks at ages that grow by themselves, milliseconds. */
+/** Interval for refreshing the displayed ages, ms. */
 const ageIntervalMs = 250;
 
 const model = new Model();
@@ -31,7 +28,7 @@ const page = createActor(
 const send = (event: PageMachineEvent) => page.send(event);
 const place = document.querySelector('#page') as HTMLElement;
 
-/** Ages stand still while the page does. */
+/** Reference time of displayed ages; frozen while the page is paused. */
 let now = performance.now();
 let drawing: number | undefined;
 
@@ -44,7 +41,7 @@ function draw(): void {
   if (document.title !== title) document.title = title;
 }
 
-/** Once for everything that happens until the browser draws. */
+/** Coalesces redraws into one per animation frame. */
 function drawSoon(): void {
   drawing ??= requestAnimationFrame(draw);
 }

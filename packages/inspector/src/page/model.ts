@@ -1,6 +1,6 @@
 /**
- * What the page knows: the last dump of every session and connection, and the latest events. Nothing
- * of it is drawn here.
+ * Data of the page: the latest dump of every session and connection, and recent events. No
+ * rendering.
  */
 import { headlineOf } from 'mcp-actors';
 import type { MachineDefinition } from '../charts/machine-definition.ts';
@@ -15,7 +15,7 @@ import type {
   TransitionEvent,
 } from '../page-messages.ts';
 
-/** What passed at a moment and was only counted. */
+/** Events that were only counted in one interval. */
 export interface SkippedEvents {
   readonly kind: 'skipped';
   readonly seq: string;
@@ -28,55 +28,55 @@ export type Row = PageEvent | SkippedEvents;
 /** A session or a connection. */
 export interface ShownSession {
   readonly id: string;
-  /** Its place in the order of arrival, from 1. */
+  /** Order of arrival, from 1. */
   readonly number: number;
-  /** Newest last. A new list with each change. */
+  /** Newest last. Replaced, never mutated. */
   rows: readonly Row[];
   dump: PageDump;
-  /** The last dump before the session began to end: what it held. */
+  /** Last dump before the session began to close. */
   lastOpen: PageDump | undefined;
-  /** When the dump came, by `performance.now()`. */
+  /** Arrival time of the dump on the `performance.now()` clock. */
   dumpedAt: number;
   closed: string | undefined;
-  /** Whether the end was a failure. */
+  /** True if the session ended with a failure. */
   isFailure: boolean;
-  /** The machines of tools, by the tools' names; that of the last call at the end. */
+  /** Tool machines by tool name; the most recently called tool is last. */
   readonly machines: Map<string, MachineDefinition>;
-  /** How many rows were let go. */
+  /** Number of old rows dropped. */
   dropped: number;
-  /** By {@link ownerOfEntry}. */
+  /** Keyed by {@link ownerOfEntry}. */
   readonly lastTransitions: Map<string, TransitionEvent>;
 }
 
-/** What tells apart whose transition it is, as the timeline calls it. */
+/** Key that identifies the machine of a transition, as labelled in the timeline. */
 export function ownerOfEntry({ machine, task }: Pick<TransitionEvent, 'machine' | 'task'>): string {
   return task === undefined ? machine : `${machine} ${task}`;
 }
 
-/** Of a session, tasks come and go. */
+/** Matches transitions of tasks that no longer exist. */
 function goneTasks({ tasks }: PageSessionDump): (transition: TransitionEvent) => boolean {
   const kept = new Set(tasks.map(({ taskId }) => taskId));
   return ({ task }) => task !== undefined && !kept.has(task);
 }
 
-/** Of a connection, processes and streams do. */
+/** Matches transitions of a connection's processes and streams that no longer exist. */
 function goneActors({ actors }: PageConnectionDump): (transition: TransitionEvent) => boolean {
   const kept = new Set(actors.map(({ id }) => id));
   return ({ machine }) => !kept.has(machine);
 }
 
-/** Rows that are kept of a session. */
+/** Rows kept per session. */
 const maxRows = 2000;
-/** Ended sessions that are kept. The server forgets them sooner. */
+/** Ended sessions kept. The server forgets them sooner. */
 const maxEnded = 30;
 
 export class Model {
   readonly sessions = new Map<string, ShownSession>();
-  /** Updates that the page was too slow for. */
+  /** Updates dropped because the page was too slow. */
   missed = 0;
-  /** Open sessions that the server does not show. */
+  /** Open sessions that the server does not send. */
   omitted = 0;
-  /** Where clients are served. */
+  /** URLs at which clients can connect. */
   places: readonly string[] = [];
   #skips = 0;
   #arrived = 0;
@@ -111,7 +111,7 @@ export class Model {
       if (isGone(transition)) session.lastTransitions.delete(owner);
     }
     const counted = skipped.length > 0 ? [this.#skipped(skipped)] : [];
-    // After a break of the stream what is not answered is told once more.
+    // After a reconnect, the server repeats unanswered requests: skip known ones.
     const known = new Set(session.rows.map(({ seq }) => seq));
     const fresh = events.filter(({ seq }) => !known.has(seq));
     if (fresh.length + counted.length === 0) return;
@@ -145,19 +145,19 @@ export class Model {
   }
 }
 
-/** The event of this number, if it is still kept. */
+/** Finds an event by its number. */
 export function eventOf({ rows }: ShownSession, seq: number | undefined): PageEvent | undefined {
   return rows.find((row): row is PageEvent => row.kind !== 'skipped' && row.seq === seq);
 }
 
-/** The transitions that a frame caused. */
+/** Transitions caused by a frame. */
 export function causedBy({ rows }: ShownSession, seq: number): readonly TransitionEvent[] {
   return rows.filter(
     (row): row is TransitionEvent => row.kind === 'transition' && row.causedBy === seq,
   );
 }
 
-/** The transition that an event is or caused. */
+/** The event itself if it is a transition, otherwise the first transition it caused. */
 export function movedBy(
   session: ShownSession,
   event: PageEvent | undefined,
@@ -166,12 +166,15 @@ export function movedBy(
   return causedBy(session, event.seq)[0];
 }
 
-/** The frame that answers a request. */
+/** The response to a request. */
 export function answerTo({ rows }: ShownSession, seq: number): PageEvent | undefined {
   return rows.find((row): row is PageEvent => row.kind === 'frame' && row.answers === seq);
 }
 
-/** The event that one would look at next: the transition, or the cause, or the answer. */
+/**
+ * The related event to jump to: a transition's cause; for a frame, the transition it caused, else
+ * its response, else its request.
+ */
 export function nextOf(session: ShownSession, event: PageEvent): PageEvent | undefined {
   if (event.kind === 'transition') return eventOf(session, event.causedBy);
   const [caused] = causedBy(session, event.seq);

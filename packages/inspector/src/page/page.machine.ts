@@ -1,72 +1,70 @@
 /**
- * The state of the page: its stream of updates, whether it follows them, what was chosen, and how
- * it is shown.
- *
- * What the page knows of sessions is the model's: `apply` hands updates to it.
+ * UI state of the page: stream status, pause, selection and layout. Session data lives in the
+ * model, which receives updates through `apply`.
  */
 import { assign, setup } from 'xstate';
 import type { PageEvent, PageUpdate, TransitionEvent } from '../page-messages.ts';
 
-/** Updates that wait while the page is paused; older ones are let go, and counted. */
+/** Updates queued while paused. Older ones are dropped and counted. */
 const maxHeld = 600;
 
-/** The rows that a person may leave out. */
+/** Kinds of rows that can be filtered out. */
 export type RowKind = 'in' | 'out' | 'transition';
 export const rowKinds: readonly RowKind[] = ['in', 'out', 'transition'];
 
 export type PageMachineEvent =
   | { readonly type: 'updates.opened' }
-  /** The browser connects again by itself. */
+  /** Connection lost; the browser reconnects by itself. */
   | { readonly type: 'updates.lost' }
-  /** The server has said that it ends. */
+  /** The server announced its end. */
   | { readonly type: 'updates.ended' }
   | { readonly type: 'update.received'; readonly update: PageUpdate }
   | { readonly type: 'pause.toggle' }
   | {
       readonly type: 'sessions.seen';
-      /** The session that matters most, if there is any. */
+      /** The most urgent session, if any. */
       readonly urgent: string | undefined;
-      /** Those that have not ended. */
+      /** Sessions that have not ended. */
       readonly open: readonly string[];
-      /** Those that need no attention. */
+      /** Sessions that need no attention. */
       readonly calm: readonly string[];
     }
   | { readonly type: 'session.choose'; readonly id: string }
   | { readonly type: 'sessions.search'; readonly text: string }
   | { readonly type: 'task.choose'; readonly id: string }
-  /** A call whose tool is a machine, by the id of that. */
+  /** Selects a call by the id of its tool's machine. */
   | { readonly type: 'call.choose'; readonly machine: string }
-  /** Without an event, the selection is cleared. */
+  /** Without an event, clears the selection. */
   | {
       readonly type: 'event.choose';
       readonly event: PageEvent | undefined;
-      /** The transition that the event is or caused: its task and its chart are looked at, too. */
+      /** Transition that the event is or caused. Its task and chart are selected as well. */
       readonly moved?: TransitionEvent | undefined;
     }
   | { readonly type: 'chart.choose'; readonly name: string }
-  /** The page goes back to the chart of what the session waits for. */
+  /** Returns to the chart that explains the session's current wait. */
   | { readonly type: 'chart.follow' }
-  /** Unfolds every state of the chart, or folds all but the active ones again. */
+  /** Unfolds every state of the chart, or folds all but the active ones. */
   | { readonly type: 'chart.unfold' }
-  /** One state, by the name of the chart and its path. */
+  /** Folds or unfolds one state; `path` includes the chart's name. */
   | { readonly type: 'chart.fold'; readonly path: string; readonly isOpen: boolean }
   | { readonly type: 'timeline.turn' }
   | { readonly type: 'filter.change'; readonly text: string }
   | { readonly type: 'kind.toggle'; readonly kind: RowKind };
 
 export interface PageContext {
-  /** What waits while nothing moves, oldest first. */
+  /** Updates queued while paused, oldest first. */
   readonly held: readonly PageUpdate[];
   readonly session: string | undefined;
-  /** What the sessions in the list are searched for. */
+  /** Search text of the session list. */
   readonly search: string;
   readonly task: string | undefined;
-  /** The id of the machine of the call that was chosen last. */
+  /** Machine id of the most recently selected call. */
   readonly machine: string | undefined;
   readonly event: PageEvent | undefined;
-  /** The name of the chart that was chosen last. */
+  /** Name of the most recently selected chart. */
   readonly chart: string | undefined;
-  /** What a person has folded and unfolded. */
+  /** States folded and unfolded by the person. */
   readonly folds: { readonly [path: string]: boolean };
   readonly filter: string;
   readonly kinds: readonly RowKind[];
@@ -84,8 +82,8 @@ export const pageMachine = setup({
   },
   guards: {
     /**
-     * Nothing is looked at, or a session that has ended while another is open, or one that is at rest while another
-     * waits; but who looks at an event is left there.
+     * True if nothing is selected, the selected session ended while another is open, or it is calm
+     * while another is urgent. A selected event keeps its session on screen.
      */
     isBetter: ({ context: { session, event: looked }, event }) => {
       if (event.type !== 'sessions.seen' || event.urgent === undefined) return false;
@@ -98,9 +96,9 @@ export const pageMachine = setup({
     isFull: ({ context }) => context.held.length >= maxHeld,
   },
   actions: {
-    /** Provided: the model takes them, in order. */
+    /** Provided by the page: passes updates to the model in order. */
     apply: (_, _updates: Updates) => {},
-    /** Provided: one more update does not reach the model. */
+    /** Provided by the page: counts an update that never reaches the model. */
     countMissed: () => {},
     hold: assign({
       held: ({ context }, { updates }: Updates) => [...context.held, ...updates].slice(-maxHeld),
@@ -148,10 +146,10 @@ export const pageMachine = setup({
           on: { 'updates.lost': 'lost', 'updates.ended': 'ended' },
         },
         lost: {
-          description: 'The server does not answer: it has gone, or will be back.',
+          description: 'The server does not answer. The browser keeps reconnecting.',
           on: { 'updates.opened': 'live' },
         },
-        ended: { description: 'The server has said that it ends. What was last seen stays.' },
+        ended: { description: 'The server announced its end. The last known state stays visible.' },
       },
     },
     view: {
@@ -167,7 +165,7 @@ export const pageMachine = setup({
           },
         },
         paused: {
-          description: 'Nothing moves, so that one can read. What comes meanwhile waits.',
+          description: 'Display frozen for reading. Updates are queued.',
           on: {
             'update.received': [
               {
@@ -201,7 +199,7 @@ export const pageMachine = setup({
       states: {
         automatic: {
           description:
-            'The page opens the session that matters most, and leaves it if it rests and another waits.',
+            'The page selects the most urgent session, and switches when that session is calm and another is urgent.',
           on: {
             'sessions.seen': {
               guard: 'isBetter',
@@ -209,7 +207,7 @@ export const pageMachine = setup({
             },
           },
         },
-        chosen: { description: 'A person has chosen the session, and leaves it.' },
+        chosen: { description: 'A person selected the session. The page does not switch.' },
       },
     },
     chart: {
@@ -231,7 +229,7 @@ export const pageMachine = setup({
       states: {
         following: {
           description:
-            'The chart of the chosen event’s transition, or else of what the session waits for.',
+            'Chart of the selected event’s transition, else of the machine that is being waited for.',
         },
         pinned: {
           tags: 'chartIsPinned',
@@ -253,7 +251,7 @@ export const pageMachine = setup({
       },
       states: {
         folded: {
-          description: 'The active states alone are unfolded, and those that a person unfolds.',
+          description: 'Only the active states are unfolded, and those that a person unfolds.',
           on: { 'chart.unfold': { target: 'whole', actions: assign({ folds: {} }) } },
         },
         whole: {

@@ -1,4 +1,4 @@
-/** The panels that list the present content. A panel without content is not shown. */
+/** Panels that list the session's current state. Empty panels are hidden. */
 import type { ComponentChildren } from 'preact';
 import { inWords } from 'mcp-actors/internal';
 import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
@@ -11,12 +11,12 @@ import type { ShownSessionView } from './view.ts';
 
 export function Panels(view: ShownSessionView) {
   const { session, elapsedMs } = view;
-  // After the end nothing is pending, so what was pending before the end is shown.
+  // An ended session has nothing pending, so show what was pending before the end.
   const dump = session.closed === undefined ? session.dump : (session.lastOpen ?? session.dump);
   const parts = { dump, elapsedMs };
   return (
     <div id="panels">
-      {session.closed !== undefined && <p class="note">As it was before it ended:</p>}
+      {session.closed !== undefined && <p class="note">State before the end:</p>}
       <Pending {...parts} />
       <Calls {...parts} view={view} />
       {dump.side === 'host' ? (
@@ -37,14 +37,14 @@ export function Panels(view: ShownSessionView) {
 interface PanelProps {
   readonly id: string;
   readonly title: string;
-  /** How many entries are left out. */
+  /** Number of entries not shown. */
   readonly omitted?: number | undefined;
   readonly note?: string;
   readonly children: ComponentChildren;
 }
 
 function Panel({ id, title, omitted = 0, note = '', children }: PanelProps) {
-  const more = omitted > 0 ? `${omitted} more are not shown.` : '';
+  const more = omitted > 0 ? `${omitted} more not shown.` : '';
   const text = [note, more].filter(Boolean).join(' ');
   return (
     <section class="panel" aria-labelledby={`${id}-title`}>
@@ -62,7 +62,7 @@ interface Timed {
   readonly elapsedMs: number;
 }
 
-/** The panels of a connection: the server's lists, and why it was lost. */
+/** Panels specific to a connection: the server's lists, the last disconnect and standard error. */
 function ConnectionPanels({ dump, elapsedMs }: Timed & { readonly dump: PageConnectionDump }) {
   const { lists, loss, lastWords, launches } = dump;
   const standing = dump.pending.filter(isSubscription);
@@ -86,14 +86,14 @@ function ConnectionPanels({ dump, elapsedMs }: Timed & { readonly dump: PageConn
         </Panel>
       )}
       {loss && (
-        <Panel id="loss" title="Why it was lost last" note={times}>
+        <Panel id="loss" title="Last disconnect" note={times}>
           <li>
             <code>{loss.kind}</code> <span class="why">{loss.message}</span>
           </li>
         </Panel>
       )}
       {lastWords !== undefined && (
-        <Panel id="stderr" title="Last lines of its standard error">
+        <Panel id="stderr" title="Standard error (last lines)">
           <li>
             <pre class="words">{lastWords}</pre>
           </li>
@@ -126,7 +126,7 @@ function Pending({ dump, elapsedMs }: Timed) {
               {`${request.state === 'held' ? 'held for' : 'for'} ${durationText(gone)}`}
             </span>
             <span class="ages">
-              <Bar value={gone} max={gone + left} label="Time gone" /> {durationText(left)} left
+              <Bar value={gone} max={gone + left} label="Time elapsed" /> {durationText(left)} left
             </span>
           </li>
         );
@@ -147,12 +147,12 @@ function Calls({ dump, elapsedMs, view }: Timed & { readonly view: ShownSessionV
         return (
           <li key={`${typeof id} ${id} ${taskId}`} data-waits-for={on}>
             <Name of={`${method} ${subject}`} id={id} />
-            {client && <span>{`of ${client.name} ${client.version}`}</span>}
+            {client && <span>{`from ${client.name} ${client.version}`}</span>}
             {taskId !== undefined && <span>{`as task ${shortId(taskId)}`}</span>}
             {machine && (
               <button
                 type="button"
-                title="Show it on its chart"
+                title="Show in its chart"
                 aria-pressed={machine.id === chosen}
                 onClick={() => view.send({ type: 'call.choose', machine: machine.id })}
               >
@@ -173,7 +173,7 @@ function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
   if (!http) return null;
   const who = http.kind === 'session' ? `Session ${http.id}: ` : '';
   const waiting = http.kind === 'session' ? http.waitingPushes.count : 0;
-  const pushes = waiting === 0 ? '' : ` ${waiting} messages wait for a GET stream.`;
+  const pushes = waiting === 0 ? '' : ` ${waiting} messages queued for a GET stream.`;
   const note = `${who}${inWords.formatHttpState(http)}.${pushes}`;
   return (
     <Panel id="streams" title="HTTP" omitted={omitted['streams']} note={note}>
@@ -183,10 +183,10 @@ function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
           <code>{state}</code>
           <span class="ages">{`for ${durationText(ageMs + elapsedMs)}`}</span>
           {keptEvents > 0 && (
-            <span>{`${keptEvents} ${keptEvents === 1 ? 'event' : 'events'} kept`}</span>
+            <span>{`${keptEvents} ${keptEvents === 1 ? 'event' : 'events'} stored`}</span>
           )}
           {unreadBytes > 0 && (
-            <span class="why">{`${inWords.formatBytes(unreadBytes)} not read`}</span>
+            <span class="why">{`${inWords.formatBytes(unreadBytes)} unread`}</span>
           )}
         </li>
       ))}
@@ -200,14 +200,14 @@ interface TasksProps {
   readonly elapsedMs: number;
 }
 
-/** Those that run or are kept here, and how many were given up until they are due. */
+/** Live tasks, and the number of durable tasks unloaded until they are due. */
 function Tasks({ view, dump, elapsedMs }: TasksProps) {
   const { tasks, omitted, durable } = dump;
   const { givenUp = 0 } = durable ?? {};
   if (tasks.length + givenUp === 0) return null;
   const chosen = taskOf(view);
   const parts = [
-    ...(durable ? [`Their store knows this process as ${durable.lease.slice(0, 8)}.`] : []),
+    ...(durable ? [`Process id in the task store: ${durable.lease.slice(0, 8)}.`] : []),
     ...(givenUp > 0 ? [`${inWords.formatAbandoned(givenUp)}.`] : []),
   ];
   return (
@@ -225,9 +225,9 @@ function Tasks({ view, dump, elapsedMs }: TasksProps) {
           </button>
           <code>{status}</code>
           <span class="ages">{`since ${durationText(ageMs + elapsedMs)}`}</span>
-          {lastStep !== undefined && <span>{`last ${lastStep}`}</span>}
+          {lastStep !== undefined && <span>{`last step ${lastStep}`}</span>}
           <TaskWait {...task} elapsedMs={elapsedMs} />
-          {waiters > 0 && <span>{`${waiters} wait for its result`}</span>}
+          {waiters > 0 && <span>{`${waiters} waiting for its result`}</span>}
           {statusMessage !== undefined && <span class="why">{statusMessage}</span>}
         </li>
       ))}
@@ -235,11 +235,11 @@ function Tasks({ view, dump, elapsedMs }: TasksProps) {
   );
 }
 
-/** What a task waits for that can go on elsewhere. */
+/** What a resumable task waits for. */
 function TaskWait({ elapsedMs, dueInMs, ...task }: TaskWaitProps) {
   const dueMs = dueInMs === undefined ? undefined : Math.max(0, dueInMs - elapsedMs);
   const words = inWords.formatWait({ ...task, dueInMs: dueMs });
-  return words === undefined ? null : <span class="ages">{`waits for ${words}`}</span>;
+  return words === undefined ? null : <span class="ages">{`waiting for ${words}`}</span>;
 }
 
 type TaskWaitProps = Pick<PageSessionDump['tasks'][number], 'questions' | 'dueInMs'> & {
@@ -249,11 +249,11 @@ type TaskWaitProps = Pick<PageSessionDump['tasks'][number], 'questions' | 'dueIn
 const levelNames = {
   running: 'requests running',
   waiting: 'requests waiting',
-  pending: 'we wait for answers',
-  outboundBytes: 'output not read',
+  pending: 'requests to the peer',
+  outboundBytes: 'unread output',
   tasks: 'tasks running',
   inFlightBytes: 'requests in flight',
-  retainedBytes: 'kept beyond requests',
+  retainedBytes: 'memory kept beyond requests',
 } as const;
 
 function Queues({ dump: { queues, pending } }: { readonly dump: PageDump }) {
@@ -266,9 +266,9 @@ function Queues({ dump: { queues, pending } }: { readonly dump: PageDump }) {
     return count > 0 ? [{ name, ...level, count }] : [];
   });
   if (used.length + queues.holds.length === 0) return null;
-  const note = queues.holds.length > 0 ? `No request is started: ${queues.holds.join(', ')}.` : '';
+  const note = queues.holds.length > 0 ? `No new requests start: ${queues.holds.join(', ')}.` : '';
   return (
-    <Panel id="queues" title="Queues and caps" note={note}>
+    <Panel id="queues" title="Queues and limits" note={note}>
       {used.map(({ name, count, max }) => {
         const show = name.endsWith('Bytes') ? inWords.formatBytes : String;
         return (

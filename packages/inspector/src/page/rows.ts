@@ -1,14 +1,14 @@
-/** The rows of the timeline in words, and which of them are wanted. */
+/** Text of the timeline's rows, and filtering. */
 import { Method } from 'mcp-actors/internal';
 import type { FrameEvent, PageDump, PageEvent, TransitionEvent } from '../page-messages.ts';
 import { durationText } from './durations.ts';
 import type { Row, SkippedEvents } from './model.ts';
 import type { RowKind } from './page.machine.ts';
 
-/** The part of our ids after the number. */
+/** UUID suffix that our ids carry after their number. */
 const uuid = /(?<=.-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** A request's id or a task's, shortened: `#7`, `#s-1`, `#4f0c1d2e…`. */
+/** Shortens a request or task id: `#7`, `#s-1`, `#4f0c1d2e…`. */
 export function shortId(id: string | number): string {
   const text = String(id)
     .replace(uuid, '')
@@ -16,20 +16,20 @@ export function shortId(id: string | number): string {
   return `#${text.length > 12 ? `${text.slice(0, 8)}…` : text}`;
 }
 
-/** A state as a button has room for it: of a machine in several at once the innermost, `running + kept`. */
+/** Shortens a state name to fit a button; several parallel states become `running + kept`. */
 export function shortState(state: string): string {
   const parts = state.split(',');
   return parts.length === 1 ? state : parts.map((each) => each.split('.').at(-1)).join(' + ');
 }
 
-/** `tools/call search_text`, `roots: known → querying.fresh`. */
+/** One-line name: `tools/call search_text`, `roots: known → querying.fresh`. */
 export function nameOf(event: PageEvent): string {
   if (event.kind === 'transition') return `${event.machine}: ${event.from} → ${event.to}`;
   const { method, what, subject } = event;
   return subject === undefined ? (method ?? what) : `${method ?? what} ${subject}`;
 }
 
-/** What kind of message it is, and how long an answer took: `result · 12 ms`, `tool error · 3 ms`. */
+/** Kind of message and response time: `result · 12 ms`, `tool error · 3 ms`. */
 export function outcomeOf(event: FrameEvent): string {
   const { what, problem, tookMs } = event;
   const isToolError = what === 'result' && problem !== undefined;
@@ -37,7 +37,7 @@ export function outcomeOf(event: FrameEvent): string {
   return tookMs === undefined ? kind : `${kind} · ${durationText(tookMs)}`;
 }
 
-/** A server of the legacy era does not know the host's question for its era: that is its answer. */
+/** A legacy server answers `server/discover` with an error. That is expected, not a fault. */
 function isRefusedProbe({ direction, what, method }: FrameEvent): boolean {
   return direction === 'in' && what === 'error' && method === Method.discover;
 }
@@ -47,7 +47,7 @@ export function isFault(event: PageEvent): boolean {
   return event.problem !== undefined || event.what === 'error' || event.what === 'invalid';
 }
 
-/** An event as a link to it is called: `result of tools/call search_text #7`. */
+/** Link text of an event: `result of tools/call search_text #7`. */
 export function titleOf(event: PageEvent): string {
   const name = nameOf(event);
   if (event.kind === 'transition') return name;
@@ -56,12 +56,12 @@ export function titleOf(event: PageEvent): string {
   return `${isAnswer ? `${event.what} of ` : ''}${name}${id}`;
 }
 
-/** What is at the other end. */
+/** Role of the peer. */
 export function peerLine({ side }: Pick<PageDump, 'side'>): 'client' | 'server' {
   return side === 'host' ? 'server' : 'client';
 }
 
-/** An event as a screen reader says it. */
+/** Accessible label of an event. */
 export function spoken(event: PageEvent, peer: 'client' | 'server'): string {
   if (event.kind === 'transition') return `transition of ${formatTransition(event)}`;
   const way = `${event.direction === 'in' ? 'from' : 'to'} the ${peer}`;
@@ -73,7 +73,7 @@ function formatTransition({ machine, task = '', from, to, cause }: TransitionEve
   return `${machine} ${task} from ${from} to ${to} by ${cause}`;
 }
 
-/** `12 more, only counted: → ping ×12`. */
+/** Formats counted events: `12 more, only counted: → ping ×12`. */
 export function formatCounts({ counts }: SkippedEvents): string {
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const list = counts.map(
@@ -83,9 +83,9 @@ export function formatCounts({ counts }: SkippedEvents): string {
 }
 
 /**
- * The rows that a person wants to see.
+ * Filters rows.
  *
- * @param filter words that have to occur, all of them; with a dash before it, a word must not
+ * @param filter words that must all occur; a word with a leading dash must not occur
  */
 export function wantedRows(
   rows: readonly Row[],
@@ -96,7 +96,7 @@ export function wantedRows(
   const isWord = (word: string) => !(word.length > 1 && word.startsWith('-'));
   const [present, absent] = [words.filter(isWord), words.filter((word) => !isWord(word))];
   return rows.filter((row) => {
-    // What is only counted has no text to be found by.
+    // Counted events have no text to match.
     if (row.kind === 'skipped') return words.length === 0;
     if (!kinds.includes(row.kind === 'transition' ? 'transition' : row.direction)) return false;
     if (words.length === 0) return true;

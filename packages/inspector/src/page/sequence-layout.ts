@@ -1,10 +1,10 @@
-/** The layout of a sequence diagram: lanes, arrows, states, and pending work. */
+/** Layout of a sequence diagram: lanes, arrows, states and open requests. */
 import type { FrameEvent, PageEvent, TransitionEvent } from '../page-messages.ts';
 import type { Row } from './model.ts';
 import { formatCounts, isFault, nameOf, outcomeOf, shortId } from './rows.ts';
 import { timeOfDay } from './durations.ts';
 
-/** From left to right. Beside the peer, which comes first, they are the parts that speak to it. */
+/** Lanes from left to right: the peer first, then the parts of our side that talk to it. */
 export const lanes = {
   server: ['client', 'session', 'roots', 'tools'],
   host: ['server', 'connection', 'lists', 'tools'],
@@ -13,9 +13,9 @@ type Side = keyof typeof lanes;
 export type Lane = (typeof lanes)[Side][number];
 
 interface Placed {
-  /** Its baseline, pixels from the top. */
+  /** Baseline, pixels from the top. */
   readonly y: number;
-  /** As much of its text as has room. */
+  /** Text truncated to the available width. */
   readonly label: string;
   readonly labelX: number;
 }
@@ -30,7 +30,7 @@ export type SequenceItem =
   | (Placed & { readonly kind: 'state'; readonly event: PageEvent; readonly width: number })
   | (Placed & { readonly kind: 'counted'; readonly key: string });
 
-/** The time between a request and its answer, on the lane that works on it. */
+/** Time between a request and its response, drawn on the lane that handles the request. */
 export interface SequenceSpan {
   readonly seq: number;
   readonly x: number;
@@ -45,17 +45,17 @@ export interface SequenceLayout {
   readonly lanes: readonly { readonly name: Lane; readonly x: number }[];
   readonly items: readonly SequenceItem[];
   readonly spans: readonly SequenceSpan[];
-  /** The times, if there is room for them. */
+  /** Time column; empty on narrow screens. */
   readonly times: readonly { readonly y: number; readonly text: string; readonly seq: string }[];
 }
 
 const step = 30;
 const characterWidth = 6.7;
-/** Below this width there is no room for times. */
+/** Minimum width for showing times, pixels. */
 const roomForTimes = 560;
 const timesWidth = 92;
 const spanWidth = 7;
-/** How many spans stand side by side on a lane. */
+/** Maximum number of parallel spans per lane. */
 const maxBeside = 5;
 
 const toolTopics =
@@ -63,7 +63,7 @@ const toolTopics =
 
 const listTopics = /^(?:\w+\/(?:templates\/)?list(?:_changed)?|subscriptions\/\w+)$/;
 
-/** The part of our side that a message is for, or comes from. */
+/** Lane of our side that an event belongs to. */
 function laneOf(event: PageEvent, side: Side): Lane {
   return side === 'host' ? laneOfHost(event) : laneOfServer(event);
 }
@@ -73,7 +73,7 @@ function laneOfHost(event: PageEvent): Lane {
     return /(?:list|listening)$/.test(event.machine) ? 'lists' : 'connection';
   }
   const topic = event.method?.replace(/^notifications\//, '') ?? '';
-  // The host's own list, which the server asks for.
+  // `roots/list` asks for the host's own list, so it does not belong to the server's lists.
   if (listTopics.test(topic) && !topic.startsWith('roots/')) return 'lists';
   return toolTopics.test(topic) ? 'tools' : 'connection';
 }
@@ -91,10 +91,10 @@ function laneOfServer(event: PageEvent): Lane {
 /**
  * Lays out the rows from top to bottom.
  *
- * @param rows those that are shown, oldest first
- * @param answered the numbers of all requests that have been answered, shown or not
+ * @param rows rows shown, oldest first
+ * @param answered numbers of all answered requests, shown or not
  * @param width pixels
- * @param side ours
+ * @param side our own side
  */
 export function sequenceLayout(
   rows: readonly Row[],
@@ -127,7 +127,7 @@ export function sequenceLayout(
   };
 }
 
-/** Where the speaker is. */
+/** Horizontal positions of the lanes. */
 interface Places {
   readonly peer: Lane;
   laneOf(event: PageEvent): Lane;
@@ -162,12 +162,12 @@ function itemOf(
   return { kind: 'arrow', event: row, y, fromX, toX, labelX, label: fitting(labelOf(row), labelX) };
 }
 
-/** What lies behind a label, so that no bar runs through it. */
+/** Background rectangle that keeps span bars from crossing a label. */
 export function labelBox({ label, labelX, y }: Placed) {
   return { x: labelX - 2, y: y - 16, width: label.length * characterWidth + 4, height: 14 };
 }
 
-/** What its lane does not say: of the main machine of a lane, nothing. */
+/** Name prefix of a state label; empty for the main machine of a lane. */
 function whoseState({ machine, task = '' }: TransitionEvent): string {
   if (machine === 'task') return `task ${shortId(task)}: `;
   return ['session', 'roots', 'connection'].includes(machine) ? '' : `${machine}: `;
@@ -192,13 +192,13 @@ function spansOf(
   rows.forEach((row, at) => {
     if (row.kind === 'frame' && row.answers !== undefined) ends.set(row.answers, yOf(at));
   });
-  /** By lane, where the span in each place ends. */
+  /** Bottom of the last span in each column, by lane. */
   const taken = new Map<Lane, number[]>();
   return rows.flatMap((row, at) => {
     if (row.kind !== 'frame' || row.what !== 'request') return [];
     const end = ends.get(row.seq);
     const isOpen = end === undefined;
-    // The answer is there, but is not shown.
+    // The response exists but is filtered out.
     if (isOpen && answered.has(row.seq)) return [];
     const [top, bottom] = [yOf(at), end ?? height];
     const lane = row.direction === 'in' ? laneFor(row) : peer;

@@ -1,4 +1,4 @@
-/** The conversation as a sequence diagram, on the page and as a file. */
+/** Sequence diagram of the conversation, on the page and as a downloaded file. */
 import { render } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import { timeOfDay } from './durations.ts';
@@ -9,19 +9,19 @@ import type { SequenceItem, SequenceLayout } from './sequence-layout.ts';
 import { useWidth } from './view.ts';
 
 const headHeight = 30;
-/** The width of the file, pixels. */
+/** Width of the saved file, pixels. */
 const savedWidth = 960;
-/** The smallest width that it is drawn for. */
+/** Minimum width of the diagram, pixels. */
 const minWidth = 300;
 
 interface SequenceProps {
   readonly rows: readonly Row[];
   readonly session: ShownSession;
-  /** The number of the chosen event. */
+  /** Number of the selected event. */
   readonly chosen: number | undefined;
 }
 
-/** Entries of a list box, each an arrow or a state. */
+/** Renders arrows and states as options of the surrounding list box. */
 export function Sequence({ rows, session, chosen }: SequenceProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = Math.max(minWidth, useWidth(box));
@@ -38,7 +38,7 @@ export function Sequence({ rows, session, chosen }: SequenceProps) {
   );
 }
 
-/** Offers the diagram as an SVG file, with the page's colours for light and dark. */
+/** Downloads the diagram as an SVG file with the page's colours for light and dark mode. */
 export function saveSequence(rows: readonly Row[], session: ShownSession): void {
   const layout = layoutOf(rows, session, savedWidth);
   const height = layout.height + headHeight;
@@ -74,7 +74,7 @@ export function saveSequence(rows: readonly Row[], session: ShownSession): void 
   URL.revokeObjectURL(link.href);
 }
 
-/** The rules of the page's own style that a diagram needs. */
+/** Rules of the page's style sheet that a diagram needs. */
 function sequenceStyle(): string {
   const rules = [...document.styleSheets].flatMap(({ cssRules }) => [...cssRules]);
   return rules
@@ -153,7 +153,7 @@ function Body({ layout: { lanes, height, spans, times, items }, chosen, peer }: 
 function Item(props: {
   readonly item: Exclude<SequenceItem, { readonly kind: 'counted' }>;
   readonly isChosen: boolean;
-  /** As a screen reader says it. */
+  /** Accessible label. */
   readonly words: string;
 }) {
   const { item, isChosen, words } = props;

@@ -1,4 +1,4 @@
-/** The keyboard's shortcuts: what each does, and how the page lists it. */
+/** Keyboard shortcuts of the page. */
 import { chartOfKey } from './charts.tsx';
 import { nextOf } from './model.ts';
 import { choose, moveBy } from './timeline.tsx';
@@ -6,11 +6,11 @@ import { inOrder } from './view.ts';
 import type { ShownSessionView } from './view.ts';
 
 interface Shortcut {
-  /** Each key, with what it does. */
+  /** Actions by key. */
   readonly keys: { readonly [key: string]: (shown: ShownSessionView) => void };
-  /** What it does, for a person; undefined if the key does the same everywhere. */
+  /** Description shown on the page; undefined for standard keys. */
   readonly what?: string;
-  /** Whether it holds only while the list of events has the focus. */
+  /** True if the shortcut only applies while the list of events has the focus. */
   readonly inList?: true;
 }
 
@@ -24,14 +24,14 @@ function step(shown: ShownSessionView, by: number): void {
 const chartKeys = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 export const shortcuts: readonly Shortcut[] = [
-  { keys: { P: ({ send }) => send({ type: 'pause.toggle' }) }, what: 'pause, go on' },
+  { keys: { P: ({ send }) => send({ type: 'pause.toggle' }) }, what: 'pause, resume' },
   {
     keys: { '/': () => (document.querySelector('#filter') as HTMLInputElement).select() },
     what: 'filter',
   },
   {
     keys: { ArrowUp: (shown) => step(shown, -1), ArrowDown: (shown) => step(shown, 1) },
-    what: 'choose an event',
+    what: 'select an event',
   },
   {
     keys: {
@@ -50,7 +50,7 @@ export const shortcuts: readonly Shortcut[] = [
         if (next) choose(shown, next.seq);
       },
     },
-    what: 'to its cause or answer',
+    what: 'go to its cause or response',
   },
   { keys: { V: ({ send }) => send({ type: 'timeline.turn' }) }, what: 'sequence diagram' },
   {
@@ -65,7 +65,7 @@ export const shortcuts: readonly Shortcut[] = [
     ),
     what: 'charts',
   },
-  { keys: { F: ({ send }) => send({ type: 'chart.follow' }) }, what: 'follow with the chart' },
+  { keys: { F: ({ send }) => send({ type: 'chart.follow' }) }, what: 'follow the current chart' },
   { keys: { W: ({ send }) => send({ type: 'chart.unfold' }) }, what: 'whole chart' },
   {
     keys: {
@@ -75,12 +75,12 @@ export const shortcuts: readonly Shortcut[] = [
         if (next) send({ type: 'session.choose', id: next.id });
       },
     },
-    what: 'next in the list',
+    what: 'next session',
   },
-  { keys: { Escape: (shown) => choose(shown, undefined) }, what: 'choose nothing' },
+  { keys: { Escape: (shown) => choose(shown, undefined) }, what: 'clear selection' },
 ];
 
-/** Does what the pressed key is for, unless the focused element has a use of its own for it. */
+/** Runs the shortcut of a pressed key unless the focused element uses the key itself. */
 export function press(event: KeyboardEvent, shown: ShownSessionView): void {
   const { target, ctrlKey, metaKey, altKey } = event;
   const key = event.key.length === 1 ? event.key.toUpperCase() : event.key;
@@ -93,7 +93,10 @@ export function press(event: KeyboardEvent, shown: ShownSessionView): void {
   event.preventDefault();
 }
 
-/** What is typed into the filter is the filter's, and arrows scroll what can be scrolled. */
+/**
+ * True if the focused element uses the key: text typed into a search field, and arrow keys in
+ * scrollable areas.
+ */
 function isTaken(key: string, target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.matches('input[type=search]')) return key !== 'Escape';

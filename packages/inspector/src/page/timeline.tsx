@@ -1,4 +1,4 @@
-/** The timeline: what passed, filtered, one event of it chosen; as rows or as a sequence diagram. */
+/** Timeline panel: filtered events as rows or as a sequence diagram, with one selected. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { PageEvent } from '../page-messages.ts';
 import { timeOfDay } from './durations.ts';
@@ -19,20 +19,20 @@ import {
 import { Sequence, saveSequence } from './sequence.tsx';
 import type { ShownSessionView } from './view.ts';
 
-/** Rows that are drawn at once. */
+/** Maximum number of rows drawn. */
 const maxDrawn = 400;
-/** How far from its end a list still counts as scrolled to the end, pixels. */
+/** Distance from the end within which a list counts as scrolled to the end, pixels. */
 const nearEnd = 40;
 
 const kindNames = { in: '→ in', out: '← out', transition: '◆ states' } as const;
 
-/** What a kind of row is, in words. */
+/** Label of a kind of row. */
 function formatKind(kind: RowKind, peer: 'client' | 'server'): string {
   if (kind === 'transition') return 'transitions';
   return `${kind === 'in' ? 'from' : 'to'} the ${peer}`;
 }
 
-/** The rows that are drawn: the newest of those that are wanted. */
+/** The newest rows that match the filter. */
 function drawnRows({ page, session }: ShownSessionView): readonly Row[] {
   const { filter, kinds } = page.context;
   return wantedRows(session.rows, filter, kinds).slice(-maxDrawn);
@@ -138,7 +138,7 @@ export function TimelinePanel(view: ShownSessionView) {
   );
 }
 
-/** Chooses an event by its number; with its transition, if it has one. */
+/** Selects an event by its number, together with the transition it is or caused. */
 export function choose({ send, session }: ShownSessionView, seq: number | undefined): void {
   const event = eventOf(session, seq);
   if (event || seq === undefined) {
@@ -213,11 +213,11 @@ function TimelineRow({ row, isChosen, peer }: TimelineRowProps) {
 function noteOf({ session, model }: ShownSessionView, drawn: number): string {
   const { rows, dropped } = session;
   if (rows.length === 0)
-    return 'Nothing yet: events are shown from when this page was opened, and what is not answered.';
+    return 'No events yet. Recording starts when the page opens; unanswered requests are included.';
   return [
     `${drawn} of ${rows.length} rows`,
-    ...(dropped > 0 ? [`${dropped} older ones were let go`] : []),
-    ...(model.missed > 0 ? [`${model.missed} updates did not reach this page`] : []),
-    ...(rows.some(({ kind }) => kind === 'skipped') ? ['what is too much is counted'] : []),
+    ...(dropped > 0 ? [`${dropped} older rows dropped`] : []),
+    ...(model.missed > 0 ? [`${model.missed} updates missed by this page`] : []),
+    ...(rows.some(({ kind }) => kind === 'skipped') ? ['excess messages are only counted'] : []),
   ].join('; ');
 }

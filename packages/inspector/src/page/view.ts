@@ -1,4 +1,4 @@
-/** What every part of the page is drawn from. */
+/** Inputs of the page's components. */
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { SnapshotFrom } from 'xstate';
@@ -7,41 +7,41 @@ import type { Model, ShownSession } from './model.ts';
 import type { PageMachineEvent, pageMachine } from './page.machine.ts';
 
 export interface View {
-  /** What was chosen, and how it is shown. */
+  /** Selection and layout. */
   readonly page: SnapshotFrom<typeof pageMachine>;
   readonly model: Model;
   readonly send: (event: PageMachineEvent) => void;
-  /** The moment that ages are drawn for, by `performance.now()`. */
+  /** Reference time for displayed ages, on the `performance.now()` clock. */
   readonly now: number;
 }
 
-/** What the parts of one session are drawn from. */
+/** Inputs of the components that show one session. */
 export interface ShownSessionView extends View {
   readonly session: ShownSession;
-  /** Since the dump was made, milliseconds; 0 after the end. */
+  /** Time since the dump was made, ms; 0 after the end. */
   readonly elapsedMs: number;
 }
 
-/** The session that is looked at, if there is any. */
+/** The selected session, if any. */
 export function shownSessionView(view: View): ShownSessionView | undefined {
   const { page, model, now } = view;
   const session = model.sessions.get(page.context.session ?? '') ?? inOrder(model)[0];
   return session && { ...view, session, elapsedMs: elapsedOf(session, now) };
 }
 
-/** All sessions in order of arrival: first those that need attention, last those that have ended. */
+/** All sessions: urgent ones first, ended ones last, otherwise in order of arrival. */
 export function inOrder({ sessions }: Model): readonly ShownSession[] {
   const placeOf = (session: ShownSession) =>
     session.closed === undefined ? Number(!isUrgent(session)) : 2;
   return [...sessions.values()].toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** The time since a session's dump was made, milliseconds; 0 after the end. */
+/** Time since a session's dump was made, ms; 0 after the end. */
 export function elapsedOf({ closed, dumpedAt }: ShownSession, now: number): number {
   return closed === undefined ? Math.max(0, now - dumpedAt) : 0;
 }
 
-/** The width that an element has for what is in it, pixels; 0 before it is drawn. */
+/** Content width of an element, pixels; 0 before the first layout. */
 export function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-/** Sends sessions to XState's official inspector, through `@statelyai/inspect`. */
+/** Sends sessions to XState's official inspector through `@statelyai/inspect`. */
 import { createActor } from 'xstate';
 import type { WatchedSession } from 'mcp-actors';
 import type { WatchedConnection } from 'mcp-actors/client';
@@ -8,47 +8,47 @@ import { socketActor } from './socket.actor.ts';
 import { loadStatelyPackage } from './stately-package.ts';
 import { tellStately } from './stately-session.ts';
 
-/** How the official inspector is reached. */
+/** Options of the connection to the official inspector. */
 export interface InspectStatelyOptions {
   /**
-   * Where a receiver listens on this machine, by default `ws://127.0.0.1:8080`, as the package's
-   * own server does.
+   * URL of a receiver on this machine. Default: `ws://127.0.0.1:8080`, the default of the package's
+   * own server.
    */
   readonly url?: string;
   /**
-   * Called if a receiver is refused because it belongs to another user, or if the system cannot
-   * tell whose it is; by default `process.emitWarning`.
+   * Called if a receiver is refused because another user owns it, or if its owner is unknown.
+   * Default: `process.emitWarning`.
    */
   readonly warn?: (message: string) => void;
 }
 
-/** An inspection under way. */
+/** A running inspection. */
 export interface StatelyInspection extends AsyncDisposable {
-  /** Where the inspector is. */
+  /** URL of the receiver. */
   readonly url: string;
   /**
-   * For `listen(transport, { watchers: [inspection.watcher] })` and `connect(entry, { watchers:
-   * [inspection.watcher] })`, for any number of both.
+   * Watcher for `listen(transport, { watchers: [inspection.watcher] })` and `connect(entry, {
+   * watchers: [inspection.watcher] })`. Accepts any number of both.
    */
   readonly watcher: (watched: WatchedSession | WatchedConnection) => void;
-  /** Sends what is left and stops. The sessions go on. */
+  /** Sends queued messages and stops. Sessions stay open. */
   close(): Promise<void>;
 }
 
 /**
- * Sends the sessions and connections that it watches to a receiver of the official inspector: their
- * machines, each change of state, and what caused it. Secrets are redacted; of a connection no
- * machine's context is sent. Of the traffic, it sends only the results of tasks.
+ * Sends watched sessions and connections to a receiver of the official inspector: their machines
+ * and each state change with its cause. Secrets are redacted, and the context of a connection's
+ * machines is never sent. Of the traffic, only task results are sent.
  *
- * The receiver may be absent, come later or go away. The inspection looks for it once a second,
- * sends it the present state when it appears, and listens to nothing while it is absent.
+ * The receiver may be absent, appear later, or disappear. The inspection tries to connect once per
+ * second, sends the current state on connecting, and observes nothing while disconnected.
  *
- * The receiver must belong to this user, because any user of the machine may listen on a port.
- * Linux tells whose it is, and another user's is sent nothing; other systems do not tell, and there
- * is a warning.
+ * The receiver must belong to the current user, because any local user may listen on a port. On
+ * Linux, a receiver of another user gets nothing. Other systems do not reveal the owner, so the
+ * inspection warns.
  *
- * @throws {TypeError} the URL leads to another machine
- * @throws {Error} `code` ERR_MODULE_NOT_FOUND: the package `@statelyai/inspect` is not installed
+ * @throws {TypeError} if the URL is not on this machine
+ * @throws {Error} `code` ERR_MODULE_NOT_FOUND if the package `@statelyai/inspect` is not installed
  */
 export async function inspectStately({
   url = 'ws://127.0.0.1:8080',
@@ -58,7 +58,7 @@ export async function inspectStately({
   const { createInspector, WebSocket } = await loadStatelyPackage();
   const machine = receiverMachine.provide({ actors: { socket: socketActor(WebSocket, url) } });
   const receiver = createActor(machine, { clock: systemClock, logger: () => {} });
-  /** The sessions and connections; each with what stops sending it, while it is sent. */
+  /** Sessions and connections, each with its unsubscribe function while it is being sent. */
   const sessions = new Map<WatchedSession | WatchedConnection, (() => void) | undefined>();
   const isThere = () => receiver.getSnapshot().matches({ linked: 'open' });
   const tell = (session: WatchedSession | WatchedConnection) =>
@@ -76,7 +76,7 @@ export async function inspectStately({
     }
   });
   let warned = '';
-  /** Connecting is tried again each second; the same warning is given once. */
+  /** Connecting is retried every second: report the same problem once. */
   const warnOnce = (message: string) => {
     if (message === warned) return;
     warned = message;
@@ -84,12 +84,12 @@ export async function inspectStately({
   };
   receiver.on('receiver.refused', ({ uid }) =>
     warnOnce(
-      `Nothing is sent to the inspector at ${url}: another user of this machine (uid ${uid}) listens there`,
+      `Inspector at ${url} belongs to another user of this machine (uid ${uid}): nothing is sent to it`,
     ),
   );
   receiver.on('receiver.unproven', () =>
     warnOnce(
-      `The session is sent to the inspector at ${url}, and nothing proves that it is yours: any user of this machine may listen there`,
+      `Inspector at ${url} cannot be verified as yours, because any user of this machine may listen there: the session is sent nevertheless`,
     ),
   );
   const closed = new Promise<void>((resolve) => {
@@ -120,6 +120,6 @@ function checkLoopback(url: string): void {
     hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
   if (protocol === 'ws:' && isLocal) return;
   throw new TypeError(
-    `Sessions are sent to the inspector on this machine alone: ${JSON.stringify(url)} is not a ws:// URL of 127.0.0.1, [::1] or localhost`,
+    `Inspector URL must be a ws:// URL of 127.0.0.1, [::1] or localhost, got ${JSON.stringify(url)}`,
   );
 }

@@ -1,32 +1,32 @@
-/** Which user is at the other end of a local connection, if the system tells. */
+/** Determines the user at the other end of a local TCP connection. */
 import { readFile } from 'node:fs/promises';
 
-/** Whose the other end is. */
+/** The owner of the other end. */
 export type PeerOwner =
   | { readonly kind: 'same-user' }
   | { readonly kind: 'other-user'; readonly uid: number }
-  /** The system does not tell; only Linux does. */
+  /** The operating system does not reveal the owner. Only Linux does. */
   | { readonly kind: 'unknown' };
 
-/** The ports of a connection, as this end sees them. */
+/** Ports of a connection, seen from this end. */
 export interface Ports {
   readonly localPort?: number | undefined;
   readonly remotePort?: number | undefined;
 }
 
 const unknown: PeerOwner = { kind: 'unknown' };
-/** The state of a socket that is gone; the kernel keeps its row and names root as the owner. */
+/** TIME_WAIT: the socket is gone, but the kernel keeps its row with root as owner. */
 const timeWait = '06';
 
 /**
- * Looks for the other end's socket in the kernel's tables. Call it once the other end has
- * answered: a socket that is not accepted yet has no owner. Never rejects.
+ * Finds the other end's socket in the kernel's tables. Call it once the peer has responded, because
+ * a socket not yet accepted has no owner. Never rejects.
  */
 export async function ownerOfPeer(ports: Ports): Promise<PeerOwner> {
   const { geteuid } = process;
   if (!geteuid) return unknown;
   const tables = await Promise.all(
-    // Two families: a socket that listens on "::" takes connections from 127.0.0.1, too.
+    // Both families: a socket listening on "::" also accepts connections from 127.0.0.1.
     ['/proc/self/net/tcp', '/proc/self/net/tcp6'].map((path) =>
       readFile(path, 'latin1').catch(() => ''),
     ),
@@ -35,22 +35,22 @@ export async function ownerOfPeer(ports: Ports): Promise<PeerOwner> {
 }
 
 /**
- * Finds the owner in the text of such tables.
+ * Finds the owner in the text of `/proc/net/tcp` tables.
  *
- * @param uid this user's id
+ * @param uid the current user's id
  */
 export function ownerIn(tables: string, { localPort, remotePort }: Ports, uid: number): PeerOwner {
   if (localPort === undefined || remotePort === undefined) return unknown;
   const [here, there] = [hexadecimal(remotePort), hexadecimal(localPort)];
   const owners = tables.split('\n').flatMap((row) => {
-    // There may be tens of thousands of rows; few have this port.
+    // Cheap test first: tables may have tens of thousands of rows.
     if (!row.includes(there)) return [];
     const [, local = '', remote = '', state, , , , owner] = row.trim().split(/\s+/);
     const isPeer = local.endsWith(here) && remote.endsWith(there) && state !== timeWait;
     return isPeer ? [Number(owner)] : [];
   });
-  // A second row with the same ports has other addresses. We do not look up which one is ours: all
-  // of them must be this user's.
+  // Rows with the same ports but other addresses match too. Instead of comparing addresses, require
+  // that the current user owns all of them.
   const other = owners.find((owner) => owner !== uid);
   if (other !== undefined) return { kind: 'other-user', uid: other };
   return owners.length === 0 ? unknown : { kind: 'same-user' };

@@ -1,22 +1,22 @@
 /**
- * The connection to a receiver that may be absent, come later and go away. It is tried again and
- * again. Nothing is queued meanwhile, because a receiver is sent the present state first. Another
- * user's receiver is sent nothing.
+ * Connection to a receiver that may be absent, appear later, or disappear. Failed connections are
+ * retried forever. Nothing is queued while disconnected, because a new connection starts with the
+ * current state. A receiver of another user gets nothing.
  */
 import { emit, fromCallback, sendTo, setup } from 'xstate';
 import type { CallbackActorLogic } from 'xstate';
 
-/** What the machine takes. */
+/** Events the machine accepts. */
 export type ReceiverEvent =
-  /** The receiver belongs to this user. */
+  /** Connected; the receiver belongs to the current user. */
   | { readonly type: 'socket.opened' }
-  /** The connection is open, but the system does not tell whose the receiver is. */
+  /** Connected, but the system does not reveal the receiver's owner. */
   | { readonly type: 'socket.openedUnproven' }
   /** The receiver belongs to another user. */
   | { readonly type: 'socket.refused'; readonly uid: number }
-  /** The connection could not be opened, or has closed. */
+  /** Connecting failed, or the connection closed. */
   | { readonly type: 'socket.lost' }
-  /** A message for the receiver; dropped while it is absent. */
+  /** Message for the receiver; dropped while disconnected. */
   | MessageSend
   | { readonly type: 'receiver.close' };
 
@@ -25,17 +25,17 @@ export interface MessageSend {
   readonly text: string;
 }
 
-/** What a socket takes. */
+/** Commands a socket actor accepts. */
 export type SocketCommand =
   | MessageSend
-  /** Close once everything is sent, then report `socket.lost`. */
+  /** Closes after everything is sent, then reports `socket.lost`. */
   | { readonly type: 'socket.close' };
 
 export type ReceiverEmitted =
   | { readonly type: 'receiver.opened' }
-  /** The system does not tell whose it is. It is sent the messages all the same. */
+  /** The receiver's owner is unknown. Messages are sent nevertheless. */
   | { readonly type: 'receiver.unproven' }
-  /** It belongs to another user, and is sent nothing. */
+  /** The receiver belongs to another user and gets no messages. */
   | { readonly type: 'receiver.refused'; readonly uid: number }
   | { readonly type: 'receiver.lost' };
 
@@ -48,7 +48,7 @@ export const receiverMachine = setup({
   actors: { socket: unprovided },
   delays: {
     retryTimeout: 1000,
-    /** How long a receiver may delay the end of the process. */
+    /** Limits how long a slow receiver can delay process exit. */
     closeTimeout: 500,
   },
 }).createMachine({

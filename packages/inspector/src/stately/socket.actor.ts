@@ -1,11 +1,11 @@
-/** One WebSocket to the receiver. */
+/** Actor that owns one WebSocket to the receiver. */
 import { fromCallback } from 'xstate';
 import type { CallbackActorLogic } from 'xstate';
 import { ownerOfPeer } from './peer-owner.ts';
 import type { PeerOwner, Ports } from './peer-owner.ts';
 import type { ReceiverEvent, SocketCommand } from './receiver.machine.ts';
 
-/** What we use of the `ws` package. */
+/** Part of the `ws` package used here. */
 export interface WebSocketClass {
   new (
     url: string,
@@ -18,7 +18,7 @@ export interface WebSocketClass {
 }
 
 interface WebSocketClient {
-  /** Bytes sent that the operating system has not taken yet. */
+  /** Bytes sent but not yet accepted by the operating system. */
   readonly bufferedAmount: number;
   on(event: 'upgrade', listener: (response: { readonly socket: Stream }) => void): unknown;
   on(event: 'open' | 'close' | 'error', listener: () => void): unknown;
@@ -27,16 +27,16 @@ interface WebSocketClient {
   terminate(): void;
 }
 
-/** The TCP socket below: it knows its ports, and may keep the process alive. */
+/** The underlying TCP socket, for its ports and for keeping the process alive. */
 interface Stream extends Ports {
   ref(): unknown;
   unref(): unknown;
 }
 
-/** A receiver that does not read is disconnected: when it is back, it is sent the present state. */
+/** A receiver that does not read is disconnected. On reconnecting it gets the current state. */
 const maxBufferedBytes = 4 * 1024 ** 2;
 const handshakeTimeoutMs = 5000;
-/** A receiver has no reason to send anything. */
+/** Receivers have no reason to send anything. */
 const maxPayload = 64 * 1024;
 
 export function socketActor(
@@ -53,13 +53,13 @@ export function socketActor(
     });
     socket.on('upgrade', (response) => {
       stream = response.socket;
-      // An observer must not keep the process alive.
+      // Observing must not keep the process alive.
       stream.unref();
     });
     socket.on('open', () => {
       void ownerOfPeer(stream ?? {}).then((owner) => tell(openedBy(owner)));
     });
-    // `close` always follows; an absent receiver is not a failure.
+    // `close` always follows `error`, and an absent receiver is not a failure.
     socket.on('error', () => {});
     socket.on('close', () => tell({ type: 'socket.lost' }));
     receive((command) => {
@@ -78,7 +78,7 @@ export function socketActor(
   });
 }
 
-/** Once the connection is open, the receiver's owner decides whether it is used. */
+/** Maps the receiver's owner to the event that allows, flags or refuses its use. */
 function openedBy(owner: PeerOwner): ReceiverEvent {
   switch (owner.kind) {
     case 'same-user':

@@ -1,4 +1,4 @@
-/** The official inspector's package: an optional peer dependency, loaded on demand. */
+/** Loads the official inspector's package, an optional peer dependency. */
 import { createRequire } from 'node:module';
 import type { createInspector as CreateInspector } from '@statelyai/inspect';
 import type { WebSocketClass } from './socket.actor.ts';
@@ -7,12 +7,13 @@ const packageName = '@statelyai/inspect';
 
 export interface StatelyPackage {
   readonly createInspector: typeof CreateInspector;
-  /** From `ws`, its own dependency: Node has no WebSocket before version 22. */
+  /** `ws` as resolved by that package: Node has no WebSocket before version 22. */
   readonly WebSocket: WebSocketClass;
 }
 
 /**
- * @throws {Error} `code` ERR_MODULE_NOT_FOUND: not installed; the message says how to install it
+ * @throws {Error} `code` ERR_MODULE_NOT_FOUND if the package is missing; the message says how to
+ * install it
  */
 export async function loadStatelyPackage(): Promise<StatelyPackage> {
   const require = createRequire(import.meta.url);
@@ -24,7 +25,7 @@ export async function loadStatelyPackage(): Promise<StatelyPackage> {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
     const missing = new Error(
-      `The official inspector needs the package ${packageName}, which is not installed beside mcp-actors: npm install ${packageName}@^0.7.0`,
+      `Package ${packageName} is not installed beside mcp-actors; the official inspector needs it: npm install ${packageName}@^0.7.0`,
       { cause: error },
     );
     throw Object.assign(missing, { code: 'ERR_MODULE_NOT_FOUND' });

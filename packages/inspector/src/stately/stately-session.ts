@@ -1,6 +1,6 @@
 /**
- * One session or connection as the official inspector gets it: its machines as they are now, then
- * every transition, also those of tasks, lists and processes.
+ * Sends one session or connection to the official inspector: its machines' current states, then
+ * every transition, including those of tasks, lists and processes.
  */
 import type { AnyActorRef, StateValue } from 'xstate';
 import type { WatchedSession } from 'mcp-actors';
@@ -12,16 +12,16 @@ import type { StatelyPackage } from './stately-package.ts';
 type Inspector = ReturnType<StatelyPackage['createInspector']>;
 type Inspected = Parameters<Inspector['actor']>[0];
 
-/** How many values of a machine's context are sent. */
+/** Values sent of a machine's context. */
 const maxContextValues = 500;
 
 type Watched = WatchedSession | WatchedConnection;
 
 /**
- * Sends the machines of a session or a connection until it is stopped.
+ * Sends the machines of a session or connection until stopped.
  *
- * @param send takes each message, a JSON text
- * @returns what stops it
+ * @param send receives each message as JSON text
+ * @returns unsubscribe function
  */
 export function tellStately(
   createInspector: StatelyPackage['createInspector'],
@@ -29,7 +29,7 @@ export function tellStately(
   send: (text: string) => void,
 ): () => void {
   const root: AnyActorRef = session.actor;
-  // The package calls every root "anonymous"; the receiver groups by it.
+  // The package names every root "anonymous", and the receiver groups by that name.
   const rootId = idIn(session, root);
   const inspector = createInspector({
     send: (event) => send(JSON.stringify({ ...event, ...nameOf(event, session), rootId })),
@@ -41,16 +41,17 @@ export function tellStately(
     if (present) inspector.actor(inspected(actor), present);
   };
   const inspected = (actor: AnyActorRef): Inspected => {
-    // The session's own actor makes its machine for each session: only the snapshot knows which.
+    // A session's root actor creates its machine per session, so only the snapshot has it.
     const { machine: logic } = actor.getSnapshot() as { readonly machine?: object };
-    // What the package reads of an actor, with an id that is unique among all processes that send
-    // to one receiver.
+    // Shape the package reads of an actor, with an id unique across all processes that send to one
+    // receiver.
     const parent = actor === root ? undefined : { sessionId: rootId };
     return { sessionId: idIn(session, actor), logic, _parent: parent } as never;
   };
   for (const actor of [root, ...childrenOf(root)]) announce(actor, actor.getSnapshot());
   return watchTransitions(session.transitions, ({ actor, before, after, event }) => {
-    // The machine of a task, of a list or of a process is an actor system of its own.
+    // Machines of tasks, lists and processes are actor systems of their own, announced on their
+    // first transition.
     if (!announced.has(actor)) announce(actor, before);
     const [target, cause] = [inspected(actor), event()];
     inspector.event(target, cause);
@@ -58,7 +59,7 @@ export function tellStately(
   });
 }
 
-/** XState's own ids start again in each process. */
+/** XState's session ids are unique only within a process. */
 function idIn(session: Watched, { sessionId }: AnyActorRef): string {
   return `${session.id}/${sessionId}`;
 }
@@ -70,15 +71,16 @@ function childrenOf(root: AnyActorRef): readonly AnyActorRef[] {
   return Object.values(children).filter((child) => child !== undefined);
 }
 
-/** A machine of a connection goes by its server's name, too: a host has many connections. */
+/** A host has many connections: add the server's name to their machines. */
 function nameOf(event: object, session: Watched): { readonly name?: string } {
   if (session.side === 'server' || !('name' in event)) return {};
   return { name: `${String(event.name)} of ${redactText(session.dump().name)}` };
 }
 
 /**
- * A machine's snapshot, redacted and bounded; undefined for other actors. The machines of a connection
- * know commands, variables, headers and tokens, of which no form tells all: their context stays here.
+ * A machine's snapshot, redacted and bounded; undefined for other actors. Machines of a connection
+ * hold commands, variables, headers and tokens that no redaction pattern covers completely, so
+ * their context is never sent.
  */
 function shown({ side }: Watched, snapshot: unknown) {
   const { machine, status, value, context } = snapshot as {
