@@ -54,7 +54,7 @@ export async function openInspector(wish: InspectorSettings): Promise<SessionIns
     case 'page': {
       const page = await openPage(wish.port, 'session');
       const watchers = [page.watcher];
-      const { serves, close } = page;
+      const { addEndpoint: serves, close } = page;
       return { options: { watchers }, connectionWatchers: watchers, serves, close };
     }
     case 'stately': {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ConnectionDump } from '../src/connection-dump.ts';
 import type { CallDump, PendingDump } from '../src/peer-dump.ts';
 import { headlineOf } from '../src/headline.ts';
-import { isHeldUp } from '../../inspector/src/shown-sessions.ts';
+import { isBlocked } from '../../inspector/src/shown-sessions.ts';
 
 const none = { count: 0, max: 16 };
 const dump = (of: Partial<ConnectionDump>): ConnectionDump => ({
@@ -102,7 +102,7 @@ describe('a connection says in a sentence', () => {
 
   test('that nothing is pending, or that it is over', () => {
     expect(headlineOf(dump({ pending: [listen] })).mood).toBe('idle');
-    expect(isHeldUp(dump({ pending: [listen] }))).toBe(false);
+    expect(isBlocked(dump({ pending: [listen] }))).toBe(false);
     expect(headlineOf(dump({ state: 'stopping' })).mood).toBe('ended');
     expect(headlineOf(dump({ state: 'ended' })).sentence).toBe('The connection is closed.');
   });

@@ -54,9 +54,9 @@ const moving = new Set(Object.values(messages));
 const asking = new Set(Object.values(answers));
 
 /** Method of the request behind each event of a task's machine. */
-const ofTasks: { readonly [event: string]: string } = { 'task.cancel': 'tasks/cancel' };
+const taskMethods: { readonly [event: string]: string } = { 'task.cancel': 'tasks/cancel' };
 
-const movingTasks = new Set(Object.values(ofTasks));
+const movingTasks = new Set(Object.values(taskMethods));
 
 /**
  * Bound on remembered requests, whose task ids the peer chooses. The oldest can be dropped because
@@ -81,11 +81,11 @@ export class Causes {
   }
 
   /** Records a new request, so that an earlier response is not taken for the cause. */
-  asked(method: string): void {
+  requestSent(method: string): void {
     this.#answers.delete(method);
   }
 
-  answered(method: string, seq: number | undefined): void {
+  responseReceived(method: string, seq: number | undefined): void {
     if (asking.has(method)) this.#answers.set(method, seq);
   }
 
@@ -94,8 +94,8 @@ export class Causes {
    * as a timer.
    * @param task id of the task that owns the machine
    */
-  of(machine: string, eventType: string, task?: string): number | undefined {
-    if (task !== undefined) return this.#tasks.get(`${ofTasks[eventType]} ${task}`);
+  find(machine: string, eventType: string, task?: string): number | undefined {
+    if (task !== undefined) return this.#tasks.get(`${taskMethods[eventType]} ${task}`);
     const key = `${machine} ${eventType}`;
     const cause = this.#find(key);
     // A connection may have any number of streams: remember only machines listed in `followers`.

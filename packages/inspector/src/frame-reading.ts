@@ -29,7 +29,7 @@ export function readInbound(frame: InboundFrame): ReadFrame {
   switch (frame.kind) {
     case 'request':
     case 'notification': {
-      const method = shortened(frame.method);
+      const method = truncateMethod(frame.method);
       const message = () => ({ ...messageOf(frame), method });
       return { what: frame.kind, method, ...id, ...taskOf(frame), message };
     }
@@ -70,18 +70,18 @@ function isBatch(frame: OutboundFrame): frame is Extract<OutboundFrame, readonly
 }
 
 /** Truncates a method name for display. */
-export function shortened(method: string): string {
+export function truncateMethod(method: string): string {
   return method.length > maxMethod ? `${method.slice(0, maxMethod)}…` : method;
 }
 
 /** Characters shown of a subject or an error in a row. */
-export const maxWords = 200;
+export const maxSummaryLength = 200;
 
 /** The subject of a message with params: its tool, prompt, resource or task. */
 export function subjectIn(message: unknown): Pick<FrameEvent, 'subject'> {
   const { name, uri, taskId } = recordIn(message, 'params');
   const subject = [name, uri, taskId].find((each) => typeof each === 'string');
-  return typeof subject === 'string' ? { subject: redactText(subject, maxWords) } : {};
+  return typeof subject === 'string' ? { subject: redactText(subject, maxSummaryLength) } : {};
 }
 
 /** Explains an error message: the JSON-RPC error, or the text of a tool result with `isError`. */
@@ -95,7 +95,7 @@ export function problemIn(message: unknown): Pick<FrameEvent, 'problem'> {
       : isError === true
         ? textIn(content)
         : malformed;
-  return typeof said === 'string' ? { problem: redactText(said, maxWords) } : {};
+  return typeof said === 'string' ? { problem: redactText(said, maxSummaryLength) } : {};
 }
 
 /** The first text block of a tool's content. */

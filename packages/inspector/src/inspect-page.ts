@@ -4,7 +4,7 @@
  */
 import { PageSessions } from './page-sessions.ts';
 import type { Watched } from './page-sessions.ts';
-import { answerPage } from './page-answers.ts';
+import { pageHandler } from './page-answers.ts';
 import { serveLoopback } from './loopback-server.ts';
 
 /** Options of the inspector's page. */
@@ -26,7 +26,7 @@ export interface InspectedPage extends AsyncDisposable {
    * Adds a URL at which the server accepts clients. The page shows it until the first session
    * starts.
    */
-  serves(place: string): void;
+  addEndpoint(place: string): void;
   /** Stops serving and closes all open pages. Sessions and connections stay open. */
   close(): Promise<void>;
 }
@@ -39,11 +39,17 @@ export interface InspectedPage extends AsyncDisposable {
  */
 export async function inspectPage({ port = 0 }: InspectPageOptions = {}): Promise<InspectedPage> {
   const sessions = new PageSessions();
-  const server = await serveLoopback(port, answerPage(sessions));
+  const server = await serveLoopback(port, pageHandler(sessions));
   const close = async () => {
     sessions.close();
     await server.close();
   };
-  const serves = (place: string) => sessions.serves(place);
-  return { url: server.url, watcher: sessions.watch, serves, close, [Symbol.asyncDispose]: close };
+  const serves = (place: string) => sessions.addEndpoint(place);
+  return {
+    url: server.url,
+    watcher: sessions.watch,
+    addEndpoint: serves,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }

@@ -12,7 +12,7 @@ import { listenOn } from 'mcp-actors/internal';
 /**
  * Handles an authenticated request. `path` is the part after the token, without a leading slash.
  */
-type Answer = (path: string, request: IncomingMessage, response: ServerResponse) => void;
+type Handler = (path: string, request: IncomingMessage, response: ServerResponse) => void;
 
 export interface LoopbackServer {
   /** Base URL including the token. */
@@ -27,17 +27,21 @@ export interface LoopbackLimits {
    * Connections that have not presented the token. One more evicts the oldest, so that strangers
    * cannot lock the owner out.
    */
-  readonly maxStrangers: number;
+  readonly maxUnauthenticated: number;
   /** Connections that have presented the token. One more is refused. */
-  readonly maxGuests: number;
+  readonly maxAuthenticated: number;
   /** Timeout for a request's headers, counted from the start of the connection, ms. */
   readonly headersTimeoutMs: number;
 }
 
 /** Grace period on close for sending responses that have already ended, ms. */
-const lastWordsMs = 250;
+const closeGraceMs = 250;
 
-const defaultLimits: LoopbackLimits = { maxStrangers: 32, maxGuests: 64, headersTimeoutMs: 5000 };
+const defaultLimits: LoopbackLimits = {
+  maxUnauthenticated: 32,
+  maxAuthenticated: 64,
+  headersTimeoutMs: 5000,
+};
 
 const address = '127.0.0.1';
 
@@ -75,7 +79,7 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
  */
 export async function serveLoopback(
   port: number,
-  answer: Answer,
+  answer: Handler,
   limits: LoopbackLimits = defaultLimits,
 ): Promise<LoopbackServer> {
   const token = randomBytes(24).toString('base64url');
@@ -101,11 +105,11 @@ export async function serveLoopback(
   };
   const connections = new Connections(limits);
   const server = createServer(times, (request, response) => {
-    if (!connections.take(request, response)) return;
+    if (!connections.accept(request, response)) return;
     const admitted = admit(request);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (typeof admitted === 'number') refuseRequest(response, admitted);
-    else if (connections.welcome(request)) answer(admitted, request, response);
+    else if (connections.authenticate(request)) answer(admitted, request, response);
     else refuseRequest(response, 503);
   });
   server.on('connection', (socket) => connections.open(socket));
@@ -115,12 +119,12 @@ export async function serveLoopback(
     url: `http://${address}:${chosen}/${token}/`,
     close: () =>
       new Promise((resolve) => {
-        const end = setTimeout(() => server.closeAllConnections(), lastWordsMs);
+        const end = setTimeout(() => server.closeAllConnections(), closeGraceMs);
         server.close(() => {
           clearTimeout(end);
           resolve();
         });
-        connections.closeStrangers();
+        connections.closeUnauthenticated();
       }),
   };
 }
@@ -129,8 +133,8 @@ export async function serveLoopback(
 class Connections {
   readonly #limits: LoopbackLimits;
   /** Oldest first. */
-  readonly #strangers = new Set<Socket>();
-  readonly #guests = new Set<Socket>();
+  readonly #unauthenticated = new Set<Socket>();
+  readonly #authenticated = new Set<Socket>();
   readonly #last = new WeakMap<Socket, ServerResponse>();
 
   constructor(limits: LoopbackLimits) {
@@ -138,18 +142,18 @@ class Connections {
   }
 
   open(socket: Socket): void {
-    this.#strangers.add(socket);
+    this.#unauthenticated.add(socket);
     socket.once('close', () => {
-      this.#strangers.delete(socket);
-      this.#guests.delete(socket);
+      this.#unauthenticated.delete(socket);
+      this.#authenticated.delete(socket);
     });
-    if (this.#strangers.size <= this.#limits.maxStrangers) return;
-    const [oldest] = this.#strangers;
+    if (this.#unauthenticated.size <= this.#limits.maxUnauthenticated) return;
+    const [oldest] = this.#unauthenticated;
     oldest?.destroy();
   }
 
-  closeStrangers(): void {
-    for (const socket of this.#strangers) socket.destroy();
+  closeUnauthenticated(): void {
+    for (const socket of this.#unauthenticated) socket.destroy();
   }
 
   /**
@@ -158,7 +162,7 @@ class Connections {
    *
    * @returns false if the connection was closed for pipelining
    */
-  take({ socket }: IncomingMessage, response: ServerResponse): boolean {
+  accept({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const last = this.#last.get(socket);
     if (last && !last.writableFinished) {
       socket.destroy();
@@ -173,11 +177,11 @@ class Connections {
    *
    * @returns false if too many connections are authenticated already
    */
-  welcome({ socket }: IncomingMessage): boolean {
-    if (this.#guests.has(socket)) return true;
-    if (this.#guests.size >= this.#limits.maxGuests) return false;
-    this.#strangers.delete(socket);
-    this.#guests.add(socket);
+  authenticate({ socket }: IncomingMessage): boolean {
+    if (this.#authenticated.has(socket)) return true;
+    if (this.#authenticated.size >= this.#limits.maxAuthenticated) return false;
+    this.#unauthenticated.delete(socket);
+    this.#authenticated.add(socket);
     return true;
   }
 }

@@ -12,7 +12,7 @@ const maxQueuedBytes = 4 * 1024 * 1024;
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="1.5" y="3.5" width="13" height="9" rx="3" fill="#ffd86b" stroke="#9a6700" stroke-width="2"/></svg>';
 
-export function answerPage(sessions: PageSessions) {
+export function pageHandler(sessions: PageSessions) {
   return (path: string, request: IncomingMessage, response: ServerResponse): void => {
     switch (path) {
       case '':

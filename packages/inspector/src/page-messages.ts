@@ -9,7 +9,7 @@ export interface PageUpdate {
   /** Number of open sessions and connections not shown. */
   readonly omitted: number;
   /** URLs at which clients that have no session yet can connect. */
-  readonly places: readonly string[];
+  readonly endpoints: readonly string[];
   /** Number of updates skipped because the page did not read. */
   readonly missed: number;
 }
@@ -47,14 +47,14 @@ export type Direction = 'in' | 'out';
 
 export type PageEvent = FrameEvent | TransitionEvent;
 
-interface Placed {
+interface Numbered {
   /** Sequence number among the session's sampled events. */
   readonly seq: number;
   /** Unix time, ms. */
   readonly at: number;
 }
 
-export interface FrameEvent extends Placed {
+export interface FrameEvent extends Numbered {
   readonly kind: 'frame';
   readonly direction: Direction;
   readonly what: 'request' | 'notification' | 'result' | 'error' | 'invalid' | 'batch';
@@ -73,7 +73,7 @@ export interface FrameEvent extends Placed {
   readonly frame: string;
 }
 
-export interface TransitionEvent extends Placed {
+export interface TransitionEvent extends Numbered {
   readonly kind: 'transition';
   /** Machine name; for lists, streams and subscriptions of a connection, the actor's id. */
   readonly machine: string;

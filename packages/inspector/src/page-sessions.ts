@@ -28,7 +28,7 @@ export interface Viewer {
 /** A server's session or a host's connection. */
 export type Watched = WatchedSession | WatchedConnection;
 
-interface Kept {
+interface TrackedSession {
   readonly session: Watched;
   readonly sampler: SessionSampler;
   closed: End | undefined;
@@ -40,40 +40,44 @@ type End = Required<Pick<SessionUpdate, 'closed' | 'isFailure'>>;
 /** Interval between updates, ms. */
 const intervalMs = 200;
 /** Without events, only every nth update is sent, to refresh the displayed ages. */
-const quietUpdates = 5;
+const idleUpdateInterval = 5;
 /**
  * Updates skipped after a burst unless a machine moves: counts lose nothing, and the traffic needs
  * the CPU time.
  */
-const restAfterFlood = 4;
+const updatesSkippedAfterBurst = 4;
 /** Number of ended sessions kept for display. */
 const maxEnded = 8;
 
 export class PageSessions {
-  readonly #kept = new Map<string, Kept>();
+  readonly #tracked = new Map<string, TrackedSession>();
   /** Sessions visible to the viewers. */
-  readonly #shown = new ShownSessions<Kept>();
+  readonly #shown = new ShownSessions<TrackedSession>();
   /** Viewers with the number of updates each has missed in a row. */
   readonly #viewers = new Map<Viewer, number>();
   #timer: NodeJS.Timeout | undefined;
-  readonly #places: string[] = [];
+  readonly #endpoints: string[] = [];
   #quiet = 0;
-  #rest = 0;
+  #skipsLeft = 0;
 
   /** Watcher of sessions and connections. */
   readonly watch = (session: Watched): void => {
-    const kept: Kept = { session, sampler: new SessionSampler(session), closed: undefined };
+    const kept: TrackedSession = {
+      session,
+      sampler: new SessionSampler(session),
+      closed: undefined,
+    };
     // A server listed before it had a connection may have one now: replace its entry.
-    const before = this.#kept.get(session.id);
+    const before = this.#tracked.get(session.id);
     if (before) this.#shown.remove(before);
-    this.#kept.set(session.id, kept);
-    if (this.#viewers.size > 0) this.#shown.admit(kept);
+    this.#tracked.set(session.id, kept);
+    if (this.#viewers.size > 0) this.#shown.show(kept);
     const end = (closed: End) => {
-      if (this.#kept.get(session.id) !== kept) return;
+      if (this.#tracked.get(session.id) !== kept) return;
       kept.closed = closed;
       // A viewer must see each end before its session is forgotten.
       if (this.#viewers.size === 0) this.#forgetOldest();
-      else if (!this.#shown.has(kept)) this.#kept.delete(session.id);
+      else if (!this.#shown.has(kept)) this.#tracked.delete(session.id);
     };
     if (session.side === 'server') void session.closed.then((cause) => end(endBy(cause)));
     else {
@@ -84,8 +88,8 @@ export class PageSessions {
   };
 
   /** See {@link InspectedPage.serves}. */
-  serves(place: string): void {
-    this.#places.push(place);
+  addEndpoint(place: string): void {
+    this.#endpoints.push(place);
     if (this.#viewers.size > 0) this.#send(this.#sample());
   }
 
@@ -107,13 +111,13 @@ export class PageSessions {
     for (const viewer of this.#viewers.keys()) viewer.end();
     this.#viewers.clear();
     this.#stop();
-    this.#kept.clear();
+    this.#tracked.clear();
   }
 
   #start(): void {
-    for (const kept of [...this.#kept.values()].reverse()) {
+    for (const kept of [...this.#tracked.values()].reverse()) {
       if (this.#shown.size >= maxShown) break;
-      this.#shown.admit(kept);
+      this.#shown.show(kept);
     }
     this.#quiet = 0;
     this.#timer = setInterval(() => this.#update(), intervalMs);
@@ -127,21 +131,21 @@ export class PageSessions {
   }
 
   #present(): PageUpdate {
-    const sessions = this.#seen.map((kept) => {
+    const sessions = this.#visible.map((kept) => {
       const dump = kept.session.dump();
       // Include unanswered requests, however old: they explain what a session waits for.
       const events = kept.closed ? [] : kept.sampler.unanswered(dump);
       return updateOf(kept, dump, { events, skipped: [] });
     });
-    return { sessions, omitted: this.#omitted, missed: 0, places: this.#places };
+    return { sessions, omitted: this.#omitted, missed: 0, endpoints: this.#endpoints };
   }
 
   #update(): void {
     if (this.#viewers.size === 0) return;
-    this.#shown.look([...this.#kept.values()]);
-    const hasMoved = this.#seen.some(({ sampler }) => sampler.hasMoved);
-    if (this.#rest > 0 && !hasMoved) {
-      this.#rest -= 1;
+    this.#shown.scan([...this.#tracked.values()]);
+    const hasMoved = this.#visible.some(({ sampler }) => sampler.hasMoved);
+    if (this.#skipsLeft > 0 && !hasMoved) {
+      this.#skipsLeft -= 1;
       return;
     }
     const samples = this.#sample();
@@ -149,18 +153,20 @@ export class PageSessions {
       ([, { events, skipped }]) => events.length + skipped.length === 0,
     );
     this.#quiet = isQuiet ? this.#quiet + 1 : 0;
-    if (isQuiet && this.#quiet % quietUpdates !== 0) return;
-    this.#rest = samples.some(([, { skipped }]) => skipped.length > 0) ? restAfterFlood : 0;
+    if (isQuiet && this.#quiet % idleUpdateInterval !== 0) return;
+    this.#skipsLeft = samples.some(([, { skipped }]) => skipped.length > 0)
+      ? updatesSkippedAfterBurst
+      : 0;
     this.#send(samples);
   }
 
-  #sample(): readonly (readonly [Kept, SessionSample])[] {
-    return this.#seen.map((kept) => [kept, kept.sampler.take()] as const);
+  #sample(): readonly (readonly [TrackedSession, SessionSample])[] {
+    return this.#visible.map((kept) => [kept, kept.sampler.take()] as const);
   }
 
-  #send(samples: readonly (readonly [Kept, SessionSample])[]): void {
+  #send(samples: readonly (readonly [TrackedSession, SessionSample])[]): void {
     const sessions = samples.map(([kept, sample]) => updateOf(kept, kept.session.dump(), sample));
-    const update = { sessions, omitted: this.#omitted, places: this.#places };
+    const update = { sessions, omitted: this.#omitted, endpoints: this.#endpoints };
     for (const [viewer, missed] of this.#viewers) {
       this.#viewers.set(viewer, viewer.send({ ...update, missed }) ? 0 : missed + 1);
     }
@@ -168,25 +174,25 @@ export class PageSessions {
   }
 
   #forgetOldest(): void {
-    const ended = [...this.#kept.values()].filter(({ closed }) => closed !== undefined);
+    const ended = [...this.#tracked.values()].filter(({ closed }) => closed !== undefined);
     for (const kept of ended.slice(0, -maxEnded)) {
-      this.#kept.delete(kept.session.id);
+      this.#tracked.delete(kept.session.id);
       this.#shown.remove(kept);
     }
   }
 
-  get #seen(): readonly Kept[] {
-    return [...this.#kept.values()].filter((kept) => this.#shown.has(kept));
+  get #visible(): readonly TrackedSession[] {
+    return [...this.#tracked.values()].filter((kept) => this.#shown.has(kept));
   }
 
   /** Number of sessions hidden from the viewers. */
   get #omitted(): number {
-    return this.#kept.size - this.#shown.size;
+    return this.#tracked.size - this.#shown.size;
   }
 }
 
 function updateOf(
-  { session, closed }: Kept,
+  { session, closed }: TrackedSession,
   dump: SessionDump | ConnectionDump,
   sample: SessionSample,
 ): SessionUpdate {

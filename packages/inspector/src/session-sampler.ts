@@ -14,15 +14,15 @@ import type { ConnectionDump } from 'mcp-actors/client';
 import { BoundedMap, redactText } from 'mcp-actors/internal';
 import { readableEvent } from './charts/readable-event.ts';
 import { Causes } from './causes.ts';
-import { watchTransitions } from './gate.ts';
-import type { Transition } from './gate.ts';
+import { watchTransitions } from './state-changes.ts';
+import type { Transition } from './state-changes.ts';
 import {
   boundedJson,
-  maxWords,
+  maxSummaryLength,
   problemIn,
   readInbound,
   readOutbound,
-  shortened,
+  truncateMethod,
   subjectIn,
 } from './frame-reading.ts';
 import type { ReadFrame } from './frame-reading.ts';
@@ -35,7 +35,7 @@ const maxTransitions = 40;
  * Token bucket per kind of event: its capacity, and the tokens added with each update. Bursts pass
  * whole; floods pass as a trickle.
  */
-const allowance = 24;
+const bucketSize = 24;
 const refill = 2;
 /** Number of distinct kinds. */
 const maxKinds = 60;
@@ -70,7 +70,7 @@ interface Kind {
   skipped: number;
 }
 
-interface AskedBefore {
+interface TrackedRequest {
   readonly method: string;
   /** Undefined if the request was only counted. */
   readonly kept: KeptRequest | undefined;
@@ -89,7 +89,7 @@ interface Sampled {
 /** Machines as numerous as messages, and therefore sampled like them. */
 const numerous: ReadonlySet<string> = new Set(['task', 'stream']);
 /** Machines with several instances per connection, named by actor id. */
-const several: ReadonlySet<string> = new Set(['catalog', 'listening', 'stream']);
+const multipleInstances: ReadonlySet<string> = new Set(['catalog', 'listening', 'stream']);
 
 export class SessionSampler {
   readonly #session: Sampled;
@@ -100,9 +100,9 @@ export class SessionSampler {
   #transitions = 0;
   #seq = 0;
   /** Unanswered requests of each direction, by id. */
-  readonly #asked = {
-    in: new BoundedMap<RequestId, AskedBefore>(maxRequests),
-    out: new BoundedMap<RequestId, AskedBefore>(maxRequests),
+  readonly #requests = {
+    in: new BoundedMap<RequestId, TrackedRequest>(maxRequests),
+    out: new BoundedMap<RequestId, TrackedRequest>(maxRequests),
   };
   readonly #causes = new Causes();
 
@@ -115,10 +115,10 @@ export class SessionSampler {
     const { traffic, transitions } = this.#session;
     const ends = [
       traffic.listen({
-        received: (frames) => this.#all('in', frames, readInbound),
-        sent: (frames) => this.#all('out', frames, readOutbound),
+        received: (frames) => this.#addFrames('in', frames, readInbound),
+        sent: (frames) => this.#addFrames('out', frames, readOutbound),
       }),
-      watchTransitions(transitions, (transition) => this.#moved(transition)),
+      watchTransitions(transitions, (transition) => this.#addTransition(transition)),
     ];
     this.#stop = () => ends.forEach((end) => end());
   }
@@ -130,7 +130,7 @@ export class SessionSampler {
     this.take();
     for (const direction of ['in', 'out'] as const) {
       this.#kinds[direction].clear();
-      this.#asked[direction].clear();
+      this.#requests[direction].clear();
     }
     this.#causes.clear();
   }
@@ -156,11 +156,11 @@ export class SessionSampler {
     direction: Direction,
     { id, method: whole, ageMs, subject }: Pick<PageCall, 'id' | 'method' | 'ageMs' | 'subject'>,
   ): FrameEvent {
-    const method = shortened(whole);
-    const about = subject === undefined ? {} : { subject: redactText(subject, maxWords) };
-    const known = this.#asked[direction].get(id)?.kept;
+    const method = truncateMethod(whole);
+    const about = subject === undefined ? {} : { subject: redactText(subject, maxSummaryLength) };
+    const known = this.#requests[direction].get(id)?.kept;
     const kept = known ?? { seq: ++this.#seq, at: Date.now() - ageMs, about };
-    if (!known) this.#asked[direction].set(id, { method, kept });
+    if (!known) this.#requests[direction].set(id, { method, kept });
     const { seq, at } = kept;
     const row = { kind: 'frame', seq, at, direction, what: 'request', method, id } as const;
     return { ...row, ...kept.about, frame: '' };
@@ -181,7 +181,7 @@ export class SessionSampler {
         kind.left += refill;
         kind.skipped = 0;
         // A full bucket equals a new one.
-        if (kind.left >= allowance) kinds.delete(key);
+        if (kind.left >= bucketSize) kinds.delete(key);
       }
     }
     const events = this.#events;
@@ -191,23 +191,23 @@ export class SessionSampler {
     return { events, skipped };
   }
 
-  #all<T extends InboundFrame | OutboundFrame>(
+  #addFrames<T extends InboundFrame | OutboundFrame>(
     direction: Direction,
     frames: readonly T[],
     read: (frame: T) => ReadFrame,
   ): void {
-    for (const frame of frames) this.#frame(direction, read(frame));
+    for (const frame of frames) this.#addFrame(direction, read(frame));
   }
 
-  #frame(direction: Direction, read: ReadFrame): void {
+  #addFrame(direction: Direction, read: ReadFrame): void {
     const { what, id } = read;
     const isAnswer = what === 'result' || what === 'error';
-    const asked = isAnswer ? this.#answered(direction, id) : undefined;
+    const asked = isAnswer ? this.#takeRequest(direction, id) : undefined;
     const method = asked?.method ?? read.method;
     const label = isAnswer ? answerLabel(method) : (method ?? what);
     // Always keep the response to a kept request.
     const request = asked?.kept;
-    const seq = this.#place(direction, label, request !== undefined);
+    const seq = this.#number(direction, label, request !== undefined);
     if (seq === undefined) {
       if (method !== undefined) this.#remember(direction, read, method, undefined);
       return;
@@ -232,7 +232,7 @@ export class SessionSampler {
   }
 
   /** Assigns a number to an event to keep; undefined if it is only counted. */
-  #place(direction: Direction, label: string, isWanted: boolean): number | undefined {
+  #number(direction: Direction, label: string, isWanted: boolean): number | undefined {
     const kind = this.#kind(direction, label);
     const room = this.#events.length < (isWanted ? 2 * maxEvents : maxEvents);
     if (room && (isWanted || kind.left > 0)) {
@@ -250,7 +250,7 @@ export class SessionSampler {
     if (known) return known;
     // The peer can choose any method names: kinds beyond the bound share one counter.
     if (kinds.size >= maxKinds && label !== others) return this.#kind(direction, others);
-    const kind = { direction, label, left: allowance, skipped: 0 };
+    const kind = { direction, label, left: bucketSize, skipped: 0 };
     kinds.set(label, kind);
     return kind;
   }
@@ -262,28 +262,28 @@ export class SessionSampler {
     kept: KeptRequest | undefined,
   ): void {
     if (what === 'request' && id !== undefined) {
-      this.#asked[direction].set(id, { method, kept });
-      if (direction === 'out') this.#causes.asked(method);
+      this.#requests[direction].set(id, { method, kept });
+      if (direction === 'out') this.#causes.requestSent(method);
     }
     if (direction === 'out') return;
-    if (what === 'result' || what === 'error') this.#causes.answered(method, kept?.seq);
+    if (what === 'result' || what === 'error') this.#causes.responseReceived(method, kept?.seq);
     else this.#causes.received(method, kept?.seq, task);
   }
 
-  #answered(direction: Direction, id: RequestId | undefined): AskedBefore | undefined {
+  #takeRequest(direction: Direction, id: RequestId | undefined): TrackedRequest | undefined {
     if (id === undefined) return undefined;
-    const asked = this.#asked[direction === 'in' ? 'out' : 'in'];
+    const asked = this.#requests[direction === 'in' ? 'out' : 'in'];
     const request = asked.get(id);
     asked.delete(id);
     return request;
   }
 
-  #moved({ machine, actor, from, to, cause, event }: Transition): void {
-    const seq = this.#placeOfMove(machine);
+  #addTransition({ machine, actor, from, to, cause, event }: Transition): void {
+    const seq = this.#numberTransition(machine);
     if (seq === undefined) return;
     const task = machine === 'task' ? { task: actor.id } : {};
-    const name = several.has(machine) ? actor.id : machine;
-    const causedBy = this.#causes.of(name, cause, task.task);
+    const name = multipleInstances.has(machine) ? actor.id : machine;
+    const causedBy = this.#causes.find(name, cause, task.task);
     this.#events.push({
       kind: 'transition',
       seq,
@@ -298,9 +298,9 @@ export class SessionSampler {
     });
   }
 
-  #placeOfMove(machine: string): number | undefined {
+  #numberTransition(machine: string): number | undefined {
     const label = `transitions of ${machine}`;
-    if (numerous.has(machine)) return this.#place('in', label, false);
+    if (numerous.has(machine)) return this.#number('in', label, false);
     this.#transitions += 1;
     if (this.#transitions > maxTransitions) {
       this.#kind('in', label).skipped += 1;

@@ -8,7 +8,7 @@ import type { SessionDump } from 'mcp-actors';
 import type { ConnectionDump } from 'mcp-actors/client';
 
 /** True if something blocks the session or connection. */
-export function isHeldUp(dump: SessionDump | ConnectionDump): boolean {
+export function isBlocked(dump: SessionDump | ConnectionDump): boolean {
   return dump.side === 'host' ? headlineOf(dump).mood !== 'idle' : causesOf(dump).length > 0;
 }
 
@@ -20,7 +20,7 @@ interface Watched {
 /** Maximum number of open sessions shown. */
 export const maxShown = 100;
 /** Hidden sessions examined per scan. */
-const looks = 20;
+const scanSize = 20;
 
 export class ShownSessions<T extends Watched> {
   readonly #shown = new Set<T>();
@@ -36,7 +36,7 @@ export class ShownSessions<T extends Watched> {
   }
 
   /** Shows a session if there is room or another can be evicted. */
-  admit(watched: T): void {
+  show(watched: T): void {
     if (this.#shown.has(watched)) return;
     if (this.#shown.size >= maxShown) {
       const quietest = this.#quietest();
@@ -48,14 +48,14 @@ export class ShownSessions<T extends Watched> {
   }
 
   /** Examines the next few hidden sessions, round-robin, and shows the blocked ones. */
-  look(all: readonly T[]): void {
+  scan(all: readonly T[]): void {
     const hidden = all.filter((watched) => !this.#shown.has(watched));
     const from = this.#next < hidden.length ? this.#next : 0;
-    const seen = hidden.slice(from, from + looks);
+    const seen = hidden.slice(from, from + scanSize);
     this.#next = from + seen.length;
     for (const watched of seen) {
-      const isWanted = this.#shown.size < maxShown || isHeldUp(watched.session.dump());
-      if (isWanted) this.admit(watched);
+      const isWanted = this.#shown.size < maxShown || isBlocked(watched.session.dump());
+      if (isWanted) this.show(watched);
     }
   }
 
@@ -70,7 +70,7 @@ export class ShownSessions<T extends Watched> {
   /** The unblocked session with the longest silence of its peer. */
   #quietest(): T | undefined {
     const dumps = [...this.#shown].map((watched) => ({ watched, dump: watched.session.dump() }));
-    const resting = dumps.filter(({ dump }) => !isHeldUp(dump));
+    const resting = dumps.filter(({ dump }) => !isBlocked(dump));
     return resting.reduce<(typeof resting)[number] | undefined>(
       (quietest, each) =>
         quietest && quietest.dump.quietMs >= each.dump.quietMs ? quietest : each,

@@ -44,7 +44,7 @@ describe('a call shows that it waits', () => {
     const dump = session.dump();
     expect(wait(dump, 7)).toEqual({
       on: 'roots',
-      words: 'waits for the roots: roots/list, asked 3.0 s ago, given up in 2.0 s',
+      words: 'waiting for the roots: roots/list, sent 3.0 s ago, times out in 2.0 s',
     });
     expect(followedChart(dump)).toBe('roots');
   });
@@ -60,10 +60,10 @@ describe('a call shows that it waits', () => {
     await door.arrived();
     await flush();
     const dump = session.dump();
-    expect(wait(dump, 1)).toEqual({ on: 'nothing', words: 'its handler runs' });
+    expect(wait(dump, 1)).toEqual({ on: 'nothing', words: 'handler running' });
     expect(wait(dump, 3)).toEqual({
-      on: 'place',
-      words: 'waits for a place: number 2 in line, 1 of 1 run',
+      on: 'slot',
+      words: 'queued: position 2, 1 of 1 slots in use',
     });
     door.release();
     await peer.response(3);
@@ -82,7 +82,7 @@ describe('a call shows that it waits', () => {
       {
         on: 'client',
         words: expect.stringMatching(
-          /^suspended: waits for the retry with 1 answer to elicitation\/create "Who are you\?", asked .* ago, given up in /,
+          /^suspended: waiting for the retry with 1 answer to elicitation\/create "Who are you\?", sent .* ago, times out in /,
         ) as string,
       },
     ]);
@@ -97,7 +97,7 @@ describe('a call shows that it waits', () => {
     peer.send(request(9, 'tasks/result', { taskId }));
     await flush();
     const dump = session.dump();
-    expect(wait(dump, 9)).toEqual({ on: 'task', words: 'waits until its task ends' });
+    expect(wait(dump, 9)).toEqual({ on: 'task', words: 'waiting for its task to end' });
     expect(followedChart(dump)).toBe('task');
     door.release();
     await peer.response(9);

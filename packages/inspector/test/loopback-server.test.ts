@@ -119,7 +119,7 @@ describe('the server of a page', () => {
       onTestFinished(() => void socket.destroy());
       return { socket, closed };
     };
-    const small = { maxStrangers: 3, maxGuests: 2, headersTimeoutMs: 60_000 };
+    const small = { maxUnauthenticated: 3, maxAuthenticated: 2, headersTimeoutMs: 60_000 };
     const listen = async (answer: Parameters<typeof serveLoopback>[1], limits = small) => {
       const limited = await serveLoopback(0, answer, limits);
       onTestFinished(() => limited.close());
@@ -162,7 +162,7 @@ describe('the server of a page', () => {
       const refused = await fetch(url);
       expect([refused.status, await refused.text()]).toEqual([
         503,
-        'Too many connections look already: close a page\n',
+        'Too many open pages: close one and reload\n',
       ]);
       looks[0]?.socket.destroy();
       let status = 503;

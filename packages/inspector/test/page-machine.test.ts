@@ -10,7 +10,7 @@ type Snapshot = SnapshotFrom<typeof pageMachine>;
 const update = (missed: number): PageUpdate => ({
   sessions: [],
   omitted: 0,
-  places: [],
+  endpoints: [],
   missed,
 });
 const received = (missed: number): PageMachineEvent => ({
@@ -160,7 +160,7 @@ describe('the page', () => {
     expect(play(toggleIn).snapshot.context.kinds).toEqual(['out', 'transition']);
     expect(play(toggleIn, toggleIn).snapshot.context.kinds).toEqual(['in', 'out', 'transition']);
     expect(play({ type: 'filter.change', text: 'ping' }).snapshot.context.filter).toBe('ping');
-    const turn: PageMachineEvent = { type: 'timeline.turn' };
+    const turn: PageMachineEvent = { type: 'timeline.toggle' };
     expect(play(turn).snapshot.hasTag('asList')).toBe(false);
     expect(play(turn, turn).snapshot.hasTag('asList')).toBe(true);
   });

@@ -19,7 +19,7 @@ test('the roots are not spoken of before the client is asked, then as asked for,
   expect(note()).toBeUndefined();
   peer.send(initialized);
   const query = await peer.request('roots/list');
-  expect(note()).toBe('Asked for, not answered yet.');
+  expect(note()).toBe('Requested; no answer yet.');
   peer.answer(query, list());
   await peer.quiet();
   expect(note()).toBe('From the client; the list is empty. Generation 1.');
@@ -53,5 +53,5 @@ test('work without a request of the client’s says that it waits for a call tha
   await peer.quiet();
   const dump = session.dump();
   const [call] = dump.calls;
-  expect(call && waitOf(call, dump, 0).words).toBe(`waits for the roots: ${asked}`);
+  expect(call && waitOf(call, dump, 0).words).toBe(`waiting for the roots: ${asked}`);
 });

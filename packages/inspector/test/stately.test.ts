@@ -266,7 +266,7 @@ describe('a receiver of another user', () => {
       expect((await lines.next()).value).toBe('closed after 0');
     }
     expect(warnings).toEqual([
-      `Nothing is sent to the inspector at ${url}: another user of this machine (uid ${nobody}) listens there`,
+      `Inspector at ${url} belongs to another user of this machine (uid ${nobody}): nothing is sent to it`,
     ]);
     session.shutdown('done');
     await session.closed;

@@ -61,7 +61,7 @@ export interface Box {
 }
 
 /** A state with the box that represents it: its own, or that of the folded ancestor. */
-interface Place {
+interface PlacedState {
   readonly state: StateDefinition;
   readonly path: string;
   readonly box: Box;
@@ -77,7 +77,7 @@ function activePaths(definition: MachineDefinition, state: string | undefined): 
   const all = pathsIn(definition, []);
   return (state?.split(',') ?? []).flatMap((name) => {
     const called = name.split('.');
-    const path = all.find((each) => isCalled(each, called)) ?? called;
+    const path = all.find((each) => matchesName(each, called)) ?? called;
     return path.map((_, at) => classPath(path.slice(0, path.length - at)));
   });
 }
@@ -94,7 +94,7 @@ export function unfoldedPaths(definition: MachineDefinition, state: string | und
   return active.filter((path) => areInside(path, active) || !areInside(path, all));
 }
 
-function isCalled(path: readonly string[], called: readonly string[]): boolean {
+function matchesName(path: readonly string[], called: readonly string[]): boolean {
   if (path.at(-1) !== called.at(-1)) return false;
   let found = 0;
   for (const key of path) if (key === called[found]) found++;
@@ -118,7 +118,7 @@ export function boxesOf(
   { state: now, isOpen, marked: mark }: ShownStates,
 ): { readonly root: Box; readonly marked: BoxRow | undefined } {
   const active = new Set(activePaths(machine, now));
-  const byId = new Map<string, Place>();
+  const byId = new Map<string, PlacedState>();
   const add = (
     state: StateDefinition,
     path: readonly string[],
@@ -155,7 +155,7 @@ export function boxesOf(
   );
   const marked =
     mark &&
-    markedOf(
+    findMarked(
       machine,
       mark,
       all.map(({ row }) => row),
@@ -171,7 +171,7 @@ function rowOf(
   from: string,
   cause: string,
   { target = [], guard, actions = [] }: TransitionDefinition,
-  byId: ReadonlyMap<string, Place>,
+  byId: ReadonlyMap<string, PlacedState>,
 ): BoxRow {
   const targets = target.flatMap((id) => byId.get(id.slice(1)) ?? []);
   const when = guard === undefined ? '' : ` [${guard}]`;
@@ -179,8 +179,8 @@ function rowOf(
   const then = actions.length > 0 ? ` / ${actions.join(', ')}` : '';
   // A transition back to its own state gets no arrow.
   const stays = targets.every(({ path }) => path === from);
-  const text = cut(`${cause}${when}${stays ? ' ↺' : ''}`);
-  const hint = cut(`${cause}${when}${stays ? '' : ` → ${names}`}${then}`);
+  const text = truncate(`${cause}${when}${stays ? ' ↺' : ''}`);
+  const hint = truncate(`${cause}${when}${stays ? '' : ` → ${names}`}${then}`);
   return { from, cause, text, hint, targets: stays ? [] : targets, lines: [], y: 0 };
 }
 
@@ -189,7 +189,7 @@ function rowOf(
  * left and entered, so the closest pair wins. If an eventless transition moved the machine on from
  * the target, the event name decides.
  */
-function markedOf(
+function findMarked(
   machine: MachineDefinition,
   { from, to, cause }: MarkedTransition,
   rows: readonly BoxRow[],
@@ -210,8 +210,8 @@ function markedOf(
   );
 }
 
-export function withInner(box: Box): Box[] {
-  return [box, ...box.inside.flatMap(withInner)];
+export function flattenBoxes(box: Box): Box[] {
+  return [box, ...box.inside.flatMap(flattenBoxes)];
 }
 
 type CausedTransition = readonly [cause: string, transition: TransitionDefinition];
@@ -238,6 +238,6 @@ function transitionsOf(state: StateDefinition): readonly CausedTransition[] {
   ];
 }
 
-export function cut(text: string, characters = maxCharacters): string {
+export function truncate(text: string, characters = maxCharacters): string {
   return text.length > characters ? `${text.slice(0, Math.max(0, characters - 1))}…` : text;
 }

@@ -82,7 +82,7 @@ function definitionOf(node: AnyStateNode): StateDefinition {
     const definitions = transitions.map(transitionOf);
     const delay = delayIn(event, node);
     if (delay !== undefined) after[delay] = definitions;
-    else if (endsOf(node).includes(event)) ends.set(event, definitions);
+    else if (completionEvents(node).includes(event)) ends.set(event, definitions);
     else on[event] = definitions;
   }
   const invoke = node.invoke.map(({ id, src }): InvokeDefinition => {
@@ -96,7 +96,7 @@ function definitionOf(node: AnyStateNode): StateDefinition {
   });
   const ownId = node.id === [node.machine.id, ...node.path].join('.') ? undefined : node.id;
   const inner = Object.entries(states).map(([key, state]) => [key, definitionOf(state)]);
-  return withoutEmpty({
+  return omitEmpty({
     id: ownId,
     type,
     description,
@@ -126,7 +126,7 @@ const failedActor = (id: string) => `xstate.error.actor.${id}`;
 const doneState = ({ id }: AnyStateNode) => `xstate.done.state.${id}`;
 
 /** Completion events of a state and its invoked actors, listed as `onDone` and `onError`. */
-function endsOf(node: AnyStateNode): readonly string[] {
+function completionEvents(node: AnyStateNode): readonly string[] {
   return [doneState(node), ...node.invoke.flatMap(({ id }) => [doneActor(id), failedActor(id)])];
 }
 
@@ -154,7 +154,7 @@ function nameOf(named: unknown): string {
   return [type, name].find((text) => typeof text === 'string' && text !== '') ?? 'inline';
 }
 
-function withoutEmpty(definition: { readonly [key: string]: unknown }): StateDefinition {
+function omitEmpty(definition: { readonly [key: string]: unknown }): StateDefinition {
   const kept = Object.entries(definition).filter(
     ([, value]) =>
       value !== undefined && (typeof value !== 'object' || Object.keys(value as object).length > 0),

@@ -3,7 +3,7 @@
  * arrow from each row to its target. Rows wrap to the available width, so text keeps its size and
  * nothing overlaps.
  */
-import { boxesOf, cut, withInner } from './chart-boxes.ts';
+import { boxesOf, truncate, flattenBoxes } from './chart-boxes.ts';
 import type { Box, BoxRow, ShownStates } from './chart-boxes.ts';
 import type { MachineDefinition } from './machine-definition.ts';
 
@@ -44,7 +44,7 @@ interface Lane {
  */
 export function drawMachine(definition: MachineDefinition, view: DrawnView = picture): SvgElement {
   const { root, marked } = boxesOf(definition, view);
-  const boxes = withInner(root);
+  const boxes = flattenBoxes(root);
   const lanes = lanesOf(boxes);
   const arrowRoom = (Math.max(-1, ...lanes.map(({ at }) => at)) + 2) * size.lane;
   const room = Math.max(minWidth, view.width - arrowRoom - 2 * size.margin);
@@ -78,9 +78,11 @@ export function drawMachine(definition: MachineDefinition, view: DrawnView = pic
 
 /** Serializes an element. */
 export function svgText({ tag, attributes, children }: SvgElement): string {
-  const written = Object.entries(attributes).map(([name, value]) => ` ${name}="${escaped(value)}"`);
+  const written = Object.entries(attributes).map(
+    ([name, value]) => ` ${name}="${escapeXml(value)}"`,
+  );
   const inside = children.map((child) =>
-    typeof child === 'string' ? escaped(child) : svgText(child),
+    typeof child === 'string' ? escapeXml(child) : svgText(child),
   );
   return `<${tag}${written.join('')}>${inside.join('')}</${tag}>`;
 }
@@ -165,7 +167,7 @@ function drawBox(box: Box, inner: number, isFoldable: boolean): SvgElement {
   ];
   const isButton = isFoldable && hasMore;
   const mark = isButton ? (isOpen ? '▾ ' : '▸ ') : '';
-  const title = cut(`${mark}${box.title}`, charactersIn(box, inner));
+  const title = truncate(`${mark}${box.title}`, charactersIn(box, inner));
   const heading = [label(title, left + size.inset, top + 15)];
   const area = { x: left, y: top, width: right - left, height: size.header };
   return element('g', { class: names.join(' ') }, [
@@ -256,6 +258,6 @@ const entities: { readonly [character: string]: string } = {
   '"': '&quot;',
 };
 
-function escaped(value: string | number): string {
+function escapeXml(value: string | number): string {
   return String(value).replaceAll(/[&<>"]/g, (each) => entities[each] ?? each);
 }

@@ -25,7 +25,7 @@ export function App(view: View) {
     <>
       <Bar {...view} />
       <Sessions {...view} />
-      {!shown && <Nobody {...view} />}
+      {!shown && <EmptyPage {...view} />}
       {shown && (
         <>
           <Headline {...shown} />
@@ -55,17 +55,17 @@ export function pageTitleOf(view: View): string {
 }
 
 /** Placeholder before the first session. */
-function Nobody({ page, model: { places } }: View) {
+function EmptyPage({ page, model: { endpoints } }: View) {
   if (page.value.connection !== 'live') return null;
   return (
-    <main id="nobody" class="panel">
+    <main id="empty" class="panel">
       <h2>No session yet</h2>
       <p>
-        {places.length === 0
+        {endpoints.length === 0
           ? 'A session appears here as soon as a client or server connects.'
           : 'A session appears here as soon as a client connects. Clients can connect at '}
-        {places.map((place) => (
-          <code key={place}>{place} </code>
+        {endpoints.map((url) => (
+          <code key={url}>{url} </code>
         ))}
       </p>
     </main>
@@ -151,10 +151,10 @@ function Sessions(view: View) {
           const isOver = session.closed !== undefined;
           const age = durationText(ageMs + elapsedOf(session, now));
           const doing = {
-            waiting: `${awayOf(session.dump) ?? 'waiting'} ${age}`,
+            waiting: `${unusableState(session.dump) ?? 'waiting'} ${age}`,
             failed: 'failed',
             working: `working ${age}`,
-            idle: awayOf(session.dump) ?? 'idle',
+            idle: unusableState(session.dump) ?? 'idle',
             ended: 'ending',
           };
           return (
@@ -181,7 +181,7 @@ function Sessions(view: View) {
 const maxWithoutSearch = 12;
 
 /** State of a connection that cannot be used now; undefined if usable. */
-function awayOf(dump: PageDump): string | undefined {
+function unusableState(dump: PageDump): string | undefined {
   if (dump.side === 'server' || dump.state.startsWith('ready')) return undefined;
   return dump.state.split('.')[0];
 }
@@ -197,7 +197,7 @@ function kindsIn({ sessions }: View['model']): string {
  */
 function isFound({ id, number, dump, closed }: ShownSession, search: string): boolean {
   const http = dump.side === 'server' ? dump.http : undefined;
-  const over = http?.kind === 'session' ? [http.id, http.state] : [awayOf(dump) ?? ''];
+  const over = http?.kind === 'session' ? [http.id, http.state] : [unusableState(dump) ?? ''];
   const mood = closed === undefined ? headlineOf(dump).mood : 'closed';
   const text = [number, peerNameOf(dump), id, mood, ...over].join(' ').toLowerCase();
   const words = search.toLowerCase().split(/\s+/);

@@ -117,7 +117,7 @@ export function isSubscription({ method }: { readonly method: string }): boolean
 
 /** What a call waits for, or that its handler is running. */
 export interface Wait {
-  readonly on: 'client' | 'roots' | 'place' | 'task' | 'nothing';
+  readonly on: 'client' | 'roots' | 'slot' | 'task' | 'nothing';
   readonly words: string;
 }
 
@@ -139,7 +139,7 @@ export function waitOf(
       words: `suspended: waiting for the retry with ${asked}${what}, ${since}`,
     };
   }
-  if (call.state === 'waiting') return { on: 'place', words: placeOf(call, dump) };
+  if (call.state === 'waiting') return { on: 'slot', words: queuePosition(call, dump) };
   const asked = causesOf(dump).flatMap((cause) =>
     cause.kind === 'question' && cause.askedBy === call ? [cause.subject] : [],
   );
@@ -156,10 +156,10 @@ export function waitOf(
 /** A person or the host's model answers a server's requests. */
 function waitOnHost({ state }: PageCall, { queues: { running } }: ConnectionDump): Wait {
   if (state !== 'waiting') return { on: 'nothing', words: 'the host is answering' };
-  return { on: 'place', words: `queued: ${running.count} of ${running.max} slots in use` };
+  return { on: 'slot', words: `queued: ${running.count} of ${running.max} slots in use` };
 }
 
-function placeOf(call: PageCall, { calls, queues, tags }: SessionDump): string {
+function queuePosition(call: PageCall, { calls, queues, tags }: SessionDump): string {
   const { holds, running } = queues;
   if (holds.includes('output')) return 'waiting for the client to read pending output';
   if (tags.includes('awaitsInitialized')) return 'waiting for notifications/initialized';

@@ -11,8 +11,8 @@ import { drawMachine } from '../charts/machine-drawing.ts';
 import type { SvgElement } from '../charts/machine-drawing.ts';
 import type { PageConnectionDump, PageSessionDump, TransitionEvent } from '../page-messages.ts';
 import { followedChart } from './attention.ts';
-import { movedBy, ownerOfEntry } from './model.ts';
-import { shortState } from './rows.ts';
+import { transitionOf, transitionKey } from './model.ts';
+import { shortenState } from './rows.ts';
 import { useWidth } from './view.ts';
 import type { ShownSessionView } from './view.ts';
 
@@ -62,7 +62,7 @@ export function chartOfKey(view: ShownSessionView, key: number): string | undefi
 
 export function Charts(view: ShownSessionView) {
   const { page, send, session } = view;
-  const chosen = movedBy(session, page.context.event);
+  const chosen = transitionOf(session, page.context.event);
   const charts = chartsOf(view, chosen);
   const followed = followedChart(session.dump);
   const isPinned = page.hasTag('chartIsPinned');
@@ -98,7 +98,8 @@ export function Charts(view: ShownSessionView) {
               tabIndex={name === shown.name ? 0 : -1}
               onClick={() => choose(name)}
             >
-              {title} <code title={state}>{state === undefined ? 'none' : shortState(state)}</code>
+              {title}{' '}
+              <code title={state}>{state === undefined ? 'none' : shortenState(state)}</code>
             </button>
           ))}
         </div>
@@ -227,8 +228,8 @@ function chartsOfSession(
   const task = taskOf(view, chosen);
   const own = sessionCharts.map((name, at): ShownChart => {
     const owner =
-      name === 'task' ? ownerOfEntry({ machine: name, task: task?.taskId ?? '' }) : name;
-    const isHere = chosen?.machine === name && (!task || ownerOfEntry(chosen) === owner);
+      name === 'task' ? transitionKey({ machine: name, task: task?.taskId ?? '' }) : name;
+    const isHere = chosen?.machine === name && (!task || transitionKey(chosen) === owner);
     const last = isHere ? chosen : session.lastTransitions.get(owner);
     const state = stateOf(dump, name, task);
     return { name, title: name, number: at + 1, machine: machines.get(name), state, last };
@@ -258,7 +259,7 @@ export function callOf({ page, session }: ShownSessionView): Call | undefined {
 /** The selected task, else the selected event's task, else the newest. */
 export function taskOf(
   { page, session }: ShownSessionView,
-  chosen = movedBy(session, page.context.event),
+  chosen = transitionOf(session, page.context.event),
 ): Task | undefined {
   const tasks = session.dump.side === 'server' ? session.dump.tasks : [];
   const task = tasks.find(({ taskId }) => taskId === page.context.task);

@@ -20,9 +20,9 @@ export function Detail(view: ShownSessionView) {
         </button>
       </header>
       {event.kind === 'frame' ? (
-        <Frame view={view} event={event} />
+        <FrameDetail view={view} event={event} />
       ) : (
-        <Moved view={view} event={event} />
+        <TransitionDetail view={view} event={event} />
       )}
     </section>
   );
@@ -33,7 +33,7 @@ interface DetailProps<T extends PageEvent> {
   readonly event: T;
 }
 
-function Frame({ view, event }: DetailProps<FrameEvent>) {
+function FrameDetail({ view, event }: DetailProps<FrameEvent>) {
   const { session } = view;
   const { direction, what, id, at, seq, problem, frame } = event;
   const request = eventOf(session, event.answers);
@@ -67,7 +67,7 @@ function Frame({ view, event }: DetailProps<FrameEvent>) {
   );
 }
 
-function Moved({ view, event }: DetailProps<TransitionEvent>) {
+function TransitionDetail({ view, event }: DetailProps<TransitionEvent>) {
   const { task, cause, at, causedBy: seq } = event;
   const frame = eventOf(view.session, seq);
   const own =

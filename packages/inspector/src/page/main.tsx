@@ -26,7 +26,7 @@ const page = createActor(
   }),
 ).start();
 const send = (event: PageMachineEvent) => page.send(event);
-const place = document.querySelector('#page') as HTMLElement;
+const container = document.querySelector('#page') as HTMLElement;
 
 /** Reference time of displayed ages; frozen while the page is paused. */
 let now = performance.now();
@@ -36,7 +36,7 @@ const view = (): View => ({ page: page.getSnapshot(), model, send, now });
 
 function draw(): void {
   drawing = undefined;
-  render(<App {...view()} />, place);
+  render(<App {...view()} />, container);
   const title = pageTitleOf(view());
   if (document.title !== title) document.title = title;
 }
@@ -46,7 +46,7 @@ function drawSoon(): void {
   drawing ??= requestAnimationFrame(draw);
 }
 
-function grow(): void {
+function refreshAges(): void {
   const { connection, view: follows } = page.getSnapshot().value;
   if (connection !== 'live' || follows !== 'following') return;
   now = performance.now();
@@ -63,13 +63,13 @@ connectPage({
     const idsOf = (some: typeof open) => some.map(({ id }) => id);
     const urgent = mostUrgent(sessions)?.id;
     send({ type: 'sessions.seen', urgent, open: idsOf(open), calm: idsOf(calm) });
-    grow();
+    refreshAges();
   },
   opened: () => send({ type: 'updates.opened' }),
   lost: () => send({ type: 'updates.lost' }),
   ended: () => send({ type: 'updates.ended' }),
 });
-setInterval(grow, ageIntervalMs);
+setInterval(refreshAges, ageIntervalMs);
 
 document.addEventListener('keydown', (event) => {
   const shown = shownSessionView(view());

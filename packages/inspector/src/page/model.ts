@@ -44,12 +44,15 @@ export interface ShownSession {
   readonly machines: Map<string, MachineDefinition>;
   /** Number of old rows dropped. */
   dropped: number;
-  /** Keyed by {@link ownerOfEntry}. */
+  /** Keyed by {@link transitionKey}. */
   readonly lastTransitions: Map<string, TransitionEvent>;
 }
 
 /** Key that identifies the machine of a transition, as labelled in the timeline. */
-export function ownerOfEntry({ machine, task }: Pick<TransitionEvent, 'machine' | 'task'>): string {
+export function transitionKey({
+  machine,
+  task,
+}: Pick<TransitionEvent, 'machine' | 'task'>): string {
   return task === undefined ? machine : `${machine} ${task}`;
 }
 
@@ -77,14 +80,14 @@ export class Model {
   /** Open sessions that the server does not send. */
   omitted = 0;
   /** URLs at which clients can connect. */
-  places: readonly string[] = [];
+  endpoints: readonly string[] = [];
   #skips = 0;
   #arrived = 0;
 
-  apply({ sessions, omitted, missed, places }: PageUpdate): void {
+  apply({ sessions, omitted, missed, endpoints: endpoints }: PageUpdate): void {
     this.missed += missed;
     this.omitted = omitted;
-    this.places = places;
+    this.endpoints = endpoints;
     const present = new Set(sessions.map(({ id }) => id));
     for (const { id, closed } of this.sessions.values()) {
       if (closed === undefined && !present.has(id)) this.sessions.delete(id);
@@ -104,7 +107,7 @@ export class Model {
     session.isFailure = isFailure;
     for (const [tool, machine] of Object.entries(machines)) session.machines.set(tool, machine);
     for (const event of events) {
-      if (event.kind === 'transition') session.lastTransitions.set(ownerOfEntry(event), event);
+      if (event.kind === 'transition') session.lastTransitions.set(transitionKey(event), event);
     }
     const isGone = dump.side === 'server' ? goneTasks(dump) : goneActors(dump);
     for (const [owner, transition] of session.lastTransitions) {
@@ -158,7 +161,7 @@ export function causedBy({ rows }: ShownSession, seq: number): readonly Transiti
 }
 
 /** The event itself if it is a transition, otherwise the first transition it caused. */
-export function movedBy(
+export function transitionOf(
   session: ShownSession,
   event: PageEvent | undefined,
 ): TransitionEvent | undefined {

@@ -48,7 +48,7 @@ export type PageMachineEvent =
   | { readonly type: 'chart.unfold' }
   /** Folds or unfolds one state; `path` includes the chart's name. */
   | { readonly type: 'chart.fold'; readonly path: string; readonly isOpen: boolean }
-  | { readonly type: 'timeline.turn' }
+  | { readonly type: 'timeline.toggle' }
   | { readonly type: 'filter.change'; readonly text: string }
   | { readonly type: 'kind.toggle'; readonly kind: RowKind };
 
@@ -85,15 +85,15 @@ export const pageMachine = setup({
      * True if nothing is selected, the selected session ended while another is open, or it is calm
      * while another is urgent. A selected event keeps its session on screen.
      */
-    isBetter: ({ context: { session, event: looked }, event }) => {
+    isMoreUrgent: ({ context: { session, event: looked }, event }) => {
       if (event.type !== 'sessions.seen' || event.urgent === undefined) return false;
       if (session === undefined) return true;
       const { urgent, open, calm } = event;
       if (!open.includes(session)) return open.includes(urgent);
       return looked === undefined && calm.includes(session) && !calm.includes(urgent);
     },
-    hasMoved: ({ event }) => event.type === 'event.choose' && event.moved !== undefined,
-    isFull: ({ context }) => context.held.length >= maxHeld,
+    hasTransition: ({ event }) => event.type === 'event.choose' && event.moved !== undefined,
+    queueIsFull: ({ context }) => context.held.length >= maxHeld,
   },
   actions: {
     /** Provided by the page: passes updates to the model in order. */
@@ -169,7 +169,7 @@ export const pageMachine = setup({
           on: {
             'update.received': [
               {
-                guard: 'isFull',
+                guard: 'queueIsFull',
                 actions: [
                   { type: 'hold', params: ({ event }) => ({ updates: [event.update] }) },
                   'countMissed',
@@ -202,7 +202,7 @@ export const pageMachine = setup({
             'The page selects the most urgent session, and switches when that session is calm and another is urgent.',
           on: {
             'sessions.seen': {
-              guard: 'isBetter',
+              guard: 'isMoreUrgent',
               actions: assign({ session: ({ event }) => event.urgent, event: undefined }),
             },
           },
@@ -235,7 +235,7 @@ export const pageMachine = setup({
           tags: 'chartIsPinned',
           on: {
             'chart.follow': 'following',
-            'event.choose': { guard: 'hasMoved', target: 'following', actions: 'chooseEvent' },
+            'event.choose': { guard: 'hasTransition', target: 'following', actions: 'chooseEvent' },
           },
         },
       },
@@ -263,8 +263,8 @@ export const pageMachine = setup({
     timeline: {
       initial: 'list',
       states: {
-        list: { tags: 'asList', on: { 'timeline.turn': 'sequence' } },
-        sequence: { on: { 'timeline.turn': 'list' } },
+        list: { tags: 'asList', on: { 'timeline.toggle': 'sequence' } },
+        sequence: { on: { 'timeline.toggle': 'list' } },
       },
     },
   },

@@ -6,7 +6,7 @@ import { isSubscription, waitOf } from './attention.ts';
 import { callOf, taskOf } from './charts.tsx';
 import { durationText } from './durations.ts';
 import { rootsNote } from './roots-note.ts';
-import { peerLine, shortId, shortState } from './rows.ts';
+import { peerLine, shortenId, shortenState } from './rows.ts';
 import type { ShownSessionView } from './view.ts';
 
 export function Panels(view: ShownSessionView) {
@@ -108,10 +108,10 @@ function Pending({ dump, elapsedMs }: Timed) {
   const pending = dump.pending.filter((request) => !isSubscription(request));
   if (pending.length === 0) return null;
   const oldestFirst = [...pending].sort((a, b) => b.ageMs - a.ageMs);
-  const whose = ({ relatedTo, taskId }: PageDump['pending'][number]) => {
+  const relatedCall = ({ relatedTo, taskId }: PageDump['pending'][number]) => {
     if (relatedTo === undefined) return dump.side === 'host' ? '' : 'for the session';
     const call = calls.find((each) => each.id === relatedTo && each.taskId === taskId);
-    return `for ${call?.subject ?? ''} ${shortId(relatedTo)}`;
+    return `for ${call?.subject ?? ''} ${shortenId(relatedTo)}`;
   };
   return (
     <Panel id="pending" title={`Waiting for the ${peerLine(dump)}`} omitted={omitted['pending']}>
@@ -121,7 +121,7 @@ function Pending({ dump, elapsedMs }: Timed) {
         return (
           <li key={`${typeof request.id} ${request.id}`}>
             <Name of={request.method} id={request.id} />
-            <span>{whose(request)}</span>
+            <span>{relatedCall(request)}</span>
             <span class="ages">
               {`${request.state === 'held' ? 'held for' : 'for'} ${durationText(gone)}`}
             </span>
@@ -148,7 +148,7 @@ function Calls({ dump, elapsedMs, view }: Timed & { readonly view: ShownSessionV
           <li key={`${typeof id} ${id} ${taskId}`} data-waits-for={on}>
             <Name of={`${method} ${subject}`} id={id} />
             {client && <span>{`from ${client.name} ${client.version}`}</span>}
-            {taskId !== undefined && <span>{`as task ${shortId(taskId)}`}</span>}
+            {taskId !== undefined && <span>{`as task ${shortenId(taskId)}`}</span>}
             {machine && (
               <button
                 type="button"
@@ -159,7 +159,7 @@ function Calls({ dump, elapsedMs, view }: Timed & { readonly view: ShownSessionV
                 <code>{machine.state}</code>
               </button>
             )}
-            <span class="ages">{`since ${durationText(ageMs + elapsedMs)}`}</span>
+            <span class="ages">{`for ${durationText(ageMs + elapsedMs)}`}</span>
             <span class="why ages">{words}</span>
           </li>
         );
@@ -179,7 +179,7 @@ function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
     <Panel id="streams" title="HTTP" omitted={omitted['streams']} note={note}>
       {http.streams.map(({ kind, name, answers, state, ageMs, unreadBytes, keptEvents }) => (
         <li key={`${name} ${answers.join()}`}>
-          <span class="name">{[kind.toUpperCase(), ...answers.map(shortId)].join(' ')}</span>
+          <span class="name">{[kind.toUpperCase(), ...answers.map(shortenId)].join(' ')}</span>
           <code>{state}</code>
           <span class="ages">{`for ${durationText(ageMs + elapsedMs)}`}</span>
           {keptEvents > 0 && (
@@ -221,10 +221,10 @@ function Tasks({ view, dump, elapsedMs }: TasksProps) {
             aria-pressed={taskId === chosen?.taskId}
             onClick={() => view.send({ type: 'task.choose', id: taskId })}
           >
-            {shortId(taskId)}
+            {shortenId(taskId)}
           </button>
           <code>{status}</code>
-          <span class="ages">{`since ${durationText(ageMs + elapsedMs)}`}</span>
+          <span class="ages">{`for ${durationText(ageMs + elapsedMs)}`}</span>
           {lastStep !== undefined && <span>{`last step ${lastStep}`}</span>}
           <TaskWait {...task} elapsedMs={elapsedMs} />
           {waiters > 0 && <span>{`${waiters} waiting for its result`}</span>}
@@ -310,7 +310,7 @@ function Actors({ dump: { actors } }: { readonly dump: PageDump }) {
     <Panel id="actors" title="Actors">
       {actors.map(({ id, kind, status, state }) => (
         <li key={id} data-kind={kind}>
-          {id} <code title={state}>{state === undefined ? status : shortState(state)}</code>
+          {id} <code title={state}>{state === undefined ? status : shortenState(state)}</code>
         </li>
       ))}
     </Panel>
@@ -320,7 +320,7 @@ function Actors({ dump: { actors } }: { readonly dump: PageDump }) {
 function Name({ of: name, id }: { readonly of: string; readonly id: string | number }) {
   return (
     <span class="name" title={`${name} ${id}`}>
-      {name} <span class="id">{shortId(id)}</span>
+      {name} <span class="id">{shortenId(id)}</span>
     </span>
   );
 }

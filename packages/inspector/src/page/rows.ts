@@ -9,7 +9,7 @@ import type { RowKind } from './page.machine.ts';
 const uuid = /(?<=.-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Shortens a request or task id: `#7`, `#s-1`, `#4f0c1d2e…`. */
-export function shortId(id: string | number): string {
+export function shortenId(id: string | number): string {
   const text = String(id)
     .replace(uuid, '')
     .replace(/(?<=\d)-$/, '');
@@ -17,7 +17,7 @@ export function shortId(id: string | number): string {
 }
 
 /** Shortens a state name to fit a button; several parallel states become `running + kept`. */
-export function shortState(state: string): string {
+export function shortenState(state: string): string {
   const parts = state.split(',');
   return parts.length === 1 ? state : parts.map((each) => each.split('.').at(-1)).join(' + ');
 }
@@ -62,7 +62,7 @@ export function peerLine({ side }: Pick<PageDump, 'side'>): 'client' | 'server' 
 }
 
 /** Accessible label of an event. */
-export function spoken(event: PageEvent, peer: 'client' | 'server'): string {
+export function accessibleLabel(event: PageEvent, peer: 'client' | 'server'): string {
   if (event.kind === 'transition') return `transition of ${formatTransition(event)}`;
   const way = `${event.direction === 'in' ? 'from' : 'to'} the ${peer}`;
   const problem = event.problem === undefined ? '' : `: ${event.problem}`;

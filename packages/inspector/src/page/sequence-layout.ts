@@ -1,7 +1,7 @@
 /** Layout of a sequence diagram: lanes, arrows, states and open requests. */
 import type { FrameEvent, PageEvent, TransitionEvent } from '../page-messages.ts';
 import type { Row } from './model.ts';
-import { formatCounts, isFault, nameOf, outcomeOf, shortId } from './rows.ts';
+import { formatCounts, isFault, nameOf, outcomeOf, shortenId } from './rows.ts';
 import { timeOfDay } from './durations.ts';
 
 /** Lanes from left to right: the peer first, then the parts of our side that talk to it. */
@@ -151,7 +151,7 @@ function itemOf(
   }
   const x = xOf(laneFor(row));
   if (row.kind === 'transition') {
-    const label = fitting(`${whoseState(row)}${row.to}`, left + 16);
+    const label = fitting(`${statePrefix(row)}${row.to}`, left + 16);
     const boxWidth = label.length * characterWidth + 16;
     const start = Math.max(left + 2, Math.min(x - boxWidth / 2, width - boxWidth - 2));
     return { kind: 'state', event: row, y, label, labelX: start + 8, width: boxWidth };
@@ -168,14 +168,14 @@ export function labelBox({ label, labelX, y }: Placed) {
 }
 
 /** Name prefix of a state label; empty for the main machine of a lane. */
-function whoseState({ machine, task = '' }: TransitionEvent): string {
-  if (machine === 'task') return `task ${shortId(task)}: `;
+function statePrefix({ machine, task = '' }: TransitionEvent): string {
+  if (machine === 'task') return `task ${shortenId(task)}: `;
   return ['session', 'roots', 'connection'].includes(machine) ? '' : `${machine}: `;
 }
 
 function labelOf(event: FrameEvent): string {
   const { what, id, problem } = event;
-  const called = `${nameOf(event)}${id === undefined ? '' : ` ${shortId(id)}`}`;
+  const called = `${nameOf(event)}${id === undefined ? '' : ` ${shortenId(id)}`}`;
   if (what === 'request' || what === 'notification') return called;
   const outcome = outcomeOf(event);
   return isFault(event) ? `${outcome}: ${problem ?? called}` : `${outcome} · ${called}`;

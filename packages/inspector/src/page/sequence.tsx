@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import { timeOfDay } from './durations.ts';
 import type { Row, ShownSession } from './model.ts';
-import { isFault, peerLine, spoken } from './rows.ts';
+import { isFault, peerLine, accessibleLabel } from './rows.ts';
 import { labelBox, sequenceLayout } from './sequence-layout.ts';
 import type { SequenceItem, SequenceLayout } from './sequence-layout.ts';
 import { useWidth } from './view.ts';
@@ -142,7 +142,7 @@ function Body({ layout: { lanes, height, spans, times, items }, chosen, peer }: 
             key={item.event.seq}
             item={item}
             isChosen={item.event.seq === chosen}
-            words={spoken(item.event, peer)}
+            words={accessibleLabel(item.event, peer)}
           />
         ),
       )}

@@ -52,7 +52,7 @@ export const shortcuts: readonly Shortcut[] = [
     },
     what: 'go to its cause or response',
   },
-  { keys: { V: ({ send }) => send({ type: 'timeline.turn' }) }, what: 'sequence diagram' },
+  { keys: { V: ({ send }) => send({ type: 'timeline.toggle' }) }, what: 'sequence diagram' },
   {
     keys: Object.fromEntries(
       chartKeys.map((key) => [

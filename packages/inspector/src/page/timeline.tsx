@@ -2,7 +2,7 @@
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { PageEvent } from '../page-messages.ts';
 import { timeOfDay } from './durations.ts';
-import { eventOf, movedBy } from './model.ts';
+import { eventOf, transitionOf } from './model.ts';
 import type { Row } from './model.ts';
 import { rowKinds } from './page.machine.ts';
 import type { RowKind } from './page.machine.ts';
@@ -12,8 +12,8 @@ import {
   nameOf,
   outcomeOf,
   peerLine,
-  shortId,
-  spoken,
+  shortenId,
+  accessibleLabel,
   wantedRows,
 } from './rows.ts';
 import { Sequence, saveSequence } from './sequence.tsx';
@@ -107,7 +107,7 @@ export function TimelinePanel(view: ShownSessionView) {
             type="button"
             aria-pressed={!isList}
             aria-keyshortcuts="v"
-            onClick={() => send({ type: 'timeline.turn' })}
+            onClick={() => send({ type: 'timeline.toggle' })}
           >
             Sequence
           </button>
@@ -142,7 +142,7 @@ export function TimelinePanel(view: ShownSessionView) {
 export function choose({ send, session }: ShownSessionView, seq: number | undefined): void {
   const event = eventOf(session, seq);
   if (event || seq === undefined) {
-    send({ type: 'event.choose', event, moved: movedBy(session, event) });
+    send({ type: 'event.choose', event, moved: transitionOf(session, event) });
   }
 }
 
@@ -186,7 +186,7 @@ function TimelineRow({ row, isChosen, peer }: TimelineRowProps) {
       id={`row-${row.seq}`}
       data-seq={row.seq}
       aria-selected={isChosen}
-      aria-label={`${time} ${spoken(row, peer)}`}
+      aria-label={`${time} ${accessibleLabel(row, peer)}`}
     >
       <time>{time}</time>
       <span class="way">
@@ -197,7 +197,7 @@ function TimelineRow({ row, isChosen, peer }: TimelineRowProps) {
       </span>
       {id !== undefined && (
         <span class="id" title={String(id)}>
-          {shortId(id)}
+          {shortenId(id)}
         </span>
       )}
       <span class="what">{row.kind === 'transition' ? row.cause : outcomeOf(row)}</span>

@@ -6,7 +6,7 @@ import { systemClock } from 'mcp-actors/internal';
 import { receiverMachine } from './receiver.machine.ts';
 import { socketActor } from './socket.actor.ts';
 import { loadStatelyPackage } from './stately-package.ts';
-import { tellStately } from './stately-session.ts';
+import { sendToStately } from './stately-session.ts';
 
 /** Options of the connection to the official inspector. */
 export interface InspectStatelyOptions {
@@ -62,7 +62,7 @@ export async function inspectStately({
   const sessions = new Map<WatchedSession | WatchedConnection, (() => void) | undefined>();
   const isThere = () => receiver.getSnapshot().matches({ linked: 'open' });
   const tell = (session: WatchedSession | WatchedConnection) =>
-    tellStately(createInspector, session, (text) => {
+    sendToStately(createInspector, session, (text) => {
       receiver.send({ type: 'message.send', text });
     });
 

@@ -6,7 +6,7 @@ import type { AnyActorRef, StateValue } from 'xstate';
 import type { WatchedSession } from 'mcp-actors';
 import type { WatchedConnection } from 'mcp-actors/client';
 import { redact, redactText } from 'mcp-actors/internal';
-import { watchTransitions } from '../gate.ts';
+import { watchTransitions } from '../state-changes.ts';
 import type { StatelyPackage } from './stately-package.ts';
 
 type Inspector = ReturnType<StatelyPackage['createInspector']>;
@@ -23,14 +23,14 @@ type Watched = WatchedSession | WatchedConnection;
  * @param send receives each message as JSON text
  * @returns unsubscribe function
  */
-export function tellStately(
+export function sendToStately(
   createInspector: StatelyPackage['createInspector'],
   session: Watched,
   send: (text: string) => void,
 ): () => void {
   const root: AnyActorRef = session.actor;
   // The package names every root "anonymous", and the receiver groups by that name.
-  const rootId = idIn(session, root);
+  const rootId = actorId(session, root);
   const inspector = createInspector({
     send: (event) => send(JSON.stringify({ ...event, ...nameOf(event, session), rootId })),
   });
@@ -46,7 +46,7 @@ export function tellStately(
     // Shape the package reads of an actor, with an id unique across all processes that send to one
     // receiver.
     const parent = actor === root ? undefined : { sessionId: rootId };
-    return { sessionId: idIn(session, actor), logic, _parent: parent } as never;
+    return { sessionId: actorId(session, actor), logic, _parent: parent } as never;
   };
   for (const actor of [root, ...childrenOf(root)]) announce(actor, actor.getSnapshot());
   return watchTransitions(session.transitions, ({ actor, before, after, event }) => {
@@ -60,7 +60,7 @@ export function tellStately(
 }
 
 /** XState's session ids are unique only within a process. */
-function idIn(session: Watched, { sessionId }: AnyActorRef): string {
+function actorId(session: Watched, { sessionId }: AnyActorRef): string {
   return `${session.id}/${sessionId}`;
 }
 

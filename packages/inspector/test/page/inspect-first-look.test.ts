@@ -34,8 +34,8 @@ describe('the page', () => {
     needsChromium(context);
     const { url } = await inspected([...command, 'serve', '--http', '0', '--inspect']);
     const { page, faults } = await open(url);
-    const text = await page.locator('#nobody').textContent();
-    expect(text).toMatch(/No session yet.*Clients are served at http:\/\/127\.0\.0\.1:\d+\/mcp/s);
+    const text = await page.locator('#empty').textContent();
+    expect(text).toMatch(/No session yet.*Clients can connect at http:\/\/127\.0\.0\.1:\d+\/mcp/s);
     expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);
   });
@@ -63,7 +63,7 @@ describe('the page', () => {
     const answer = row(page, 'custom/question').filter({ hasText: 'result' });
     await answer.filter({ hasText: /result · \d/ }).click();
     await page.locator('#event .link', { hasText: 'custom/question' }).click();
-    await page.locator('#event', { hasText: 'before this page was opened' }).waitFor();
+    await page.locator('#event', { hasText: 'the event predates this page' }).waitFor();
     await page.locator('#why', { hasText: 'Nothing is pending' }).waitFor();
     expect(await page.title()).toBe('idle: editor · mcp-actors');
     await second.locator('#filter').fill('nothing of all this');
@@ -93,7 +93,7 @@ describe('the page', () => {
     expect(await page.locator('#sessions .client').allTextContents()).toEqual([
       ...['2: second', '1: first'],
     ]);
-    await page.locator('#found', { hasText: '2 of 2 sessions, 1 waits' }).waitFor();
+    await page.locator('#found', { hasText: '2 of 2 sessions, 1 waiting' }).waitFor();
     // An ordinary end is none to be alarmed at.
     first.session.shutdown('it leaves');
     const ended = page.locator('#sessions button', { hasText: '1: first closed' });
@@ -127,7 +127,7 @@ describe('the page', () => {
     const { page, faults } = await open(shown.url);
     await page.locator('#calls li').waitFor();
     expect(await page.locator('#calls li').textContent()).toMatch(
-      /tools\/call book.*of \S+ \S+.*with 1 answer to elicitation\/create "For how many\?", asked/,
+      /tools\/call book.*from \S+ \S+.*with 1 answer to elicitation\/create "For how many\?", sent/,
     );
     expect(await why(page)).toMatch(
       /^Waiting for \S+ to answer what tools\/call book has asked, in a retry: elicitation\/create "For how many\?"\.$/,
@@ -141,7 +141,7 @@ describe('the page', () => {
     const shown = await inspectPage();
     onTestFinished(() => shown.close());
     const { page } = await open(shown.url);
-    await page.locator('#nobody').waitFor();
+    await page.locator('#empty').waitFor();
     const config = {
       mcpServers: {
         small: { command: process.execPath, args: [oddServer, 'plain'] },

@@ -139,7 +139,7 @@ describe('the page', () => {
     const { page } = await live(inspected.url);
     await page.keyboard.press('p');
     await client.callTool('echo', { text: 'meanwhile' });
-    await page.locator('#connection', { hasText: /paused, [1-9]\d* updates wait/ }).waitFor();
+    await page.locator('#connection', { hasText: /paused, [1-9]\d* updates queued/ }).waitFor();
     expect(await rows(page).count()).toBe(0);
     expect(await page.locator('#pause').getAttribute('aria-pressed')).toBe('true');
     await page.locator('#pause').click();
@@ -275,9 +275,9 @@ describe('the page', () => {
     peer.send(enveloped(1, 'tools/call', { name: 'remind' }, { capabilities: { extensions } }));
     await peer.response(1);
     const { page, faults } = await live(inspected.url);
-    const task = page.locator('#tasks li', { hasText: 'last sleep:1' });
-    await task.filter({ hasText: /since .*waits for a timer, due in \d+ s/ }).waitFor();
-    const lease = `Their store knows this process as ${durable.owner.slice(0, 8)}.`;
+    const task = page.locator('#tasks li', { hasText: 'last step sleep:1' });
+    await task.filter({ hasText: /for .*waiting for a timer, due in \d+ s/ }).waitFor();
+    const lease = `Process id in the task store: ${durable.owner.slice(0, 8)}.`;
     await page.getByText(lease).waitFor();
     expect(faults).toEqual([]);
   });

@@ -49,7 +49,7 @@ describe('the page', () => {
     const question = await waits.peer.request('custom/question');
     const { page, faults } = await open(url);
     await page.locator('#pending li', { hasText: 'custom/question' }).waitFor();
-    expect(await shown(page)).toMatch(/^2: second waits \d/);
+    expect(await shown(page)).toMatch(/^2: second waiting \d/);
     expect(await entry(page, 'third').textContent()).toBe('3: third idle');
     expect(await entry(page, 'second').getAttribute('data-mood')).toBe('waiting');
     expect(await entry(page, 'first').getAttribute('data-mood')).toBe('idle');
@@ -151,15 +151,15 @@ describe('the page', () => {
     await server.exit;
     await page.locator('#connection[data-connection=ended]').waitFor();
     expect(await page.locator('#connection').textContent()).toBe(
-      'the server has ended; this is what was last seen',
+      'server stopped; showing the last known state',
     );
     expect(await page.locator('#state').textContent()).toBe('closed');
     expect(await page.locator('#why').textContent()).toBe(
-      'The session is closed: the client has closed the input.',
+      'The session is closed: the client closed the input.',
     );
     expect(await page.locator('#facts').textContent()).toMatch(/was rootsKnown, open for /);
     await page.locator('#chart-session .s-closed.active').waitFor();
-    expect(await page.locator('#panels > .note').textContent()).toBe('As it was before it ended:');
+    expect(await page.locator('#panels > .note').textContent()).toBe('State before the end:');
     expect(await page.locator('#pending li').textContent()).toContain('elicitation/create');
     expect(await page.locator('#calls li').textContent()).toContain('book_tables #7');
     const last = await page.locator('#rows .row').last().textContent();
@@ -179,7 +179,7 @@ describe('the page', () => {
     server.child.kill('SIGKILL');
     await page.locator('#connection[data-connection=lost]').waitFor();
     expect(await page.locator('#connection').textContent()).toBe(
-      'the server does not answer; this is what was last seen',
+      'server unreachable; showing the last known state',
     );
     expect(await page.locator('#state').textContent()).toBe('rootsKnown');
   });

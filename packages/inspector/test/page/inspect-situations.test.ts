@@ -78,7 +78,7 @@ describe('the page shows at a glance', () => {
       'Waiting for raw to answer 10 requests: elicitation/create.',
     );
     expect(await page.locator('#calls li').textContent()).toMatch(
-      /^tools\/call book_tables #7since .*waits for the client: 10 × elicitation\/create, asked .*, given up in 9 min/,
+      /^tools\/call book_tables #7for .*waiting for the client: 10 × elicitation\/create, sent .*, times out in 9 min/,
     );
     await page.locator('#rows .out.request').first().click();
     await page.locator('#event pre', { hasText: 'A table for May 1' }).waitFor();

@@ -83,7 +83,7 @@ describe('the timeline', () => {
     const { page, peer, answerRoots, faults } = await start();
     peer.send(toolCall(7, 'where'));
     const waiting = page.locator('#calls li', { hasText: 'tools/call where #7' });
-    await waiting.filter({ hasText: 'waits for the roots: roots/list, asked' }).waitFor();
+    await waiting.filter({ hasText: 'waiting for the roots: roots/list, sent' }).waitFor();
     expect(await waiting.getAttribute('data-waits-for')).toBe('roots');
     await page.locator('#chart-roots .s-querying_fresh.active').waitFor();
     // A chart that was chosen stays, until the page may follow again.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createActor, createMachine } from 'xstate';
-import { watchTransitions } from '../src/gate.ts';
-import type { Transition } from '../src/gate.ts';
+import { watchTransitions } from '../src/state-changes.ts';
+import type { Transition } from '../src/state-changes.ts';
 import { Transitions } from '../../../src/actors/transitions.ts';
 
 const door = createMachine({
