@@ -1,4 +1,4 @@
-/** What the page makes a person look at, of real sessions. */
+/** Attention rules of the page, tested with real sessions. */
 import { gate, notification, request, rootsChanged, toolCall, flush } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { followedChart, mostUrgent, waitOf } from '../src/page/attention.ts';
@@ -19,8 +19,8 @@ const wait = (dump: SessionDump, id: unknown, elapsedMs = 0) =>
 
 const where = tool('where', async (_, context) => `${(await context.roots()).roots.length}`);
 
-describe('a call shows that it waits', () => {
-  test('for the client: for which answer, since when and until when', async () => {
+describe('waitOf', () => {
+  test('describes a call waiting for the client: method, age and timeout', async () => {
     const { ask } = asking();
     const { session, peer, clock } = await operateWarm({ tools: [ask] });
     peer.send(toolCall(7, 'ask', { method: 'custom/question' }));
@@ -32,7 +32,7 @@ describe('a call shows that it waits', () => {
     });
   });
 
-  test('for the roots, and how their query stands', async () => {
+  test('describes a call waiting for the roots with the state of their query', async () => {
     const { session, peer, clock } = await operateWarm(
       { tools: [where] },
       { capabilities: { roots: {} } },
@@ -49,7 +49,7 @@ describe('a call shows that it waits', () => {
     expect(followedChart(dump)).toBe('roots');
   });
 
-  test('for a place: its own in the line, and how many run', async () => {
+  test('describes a queued call with its position and the slots in use', async () => {
     const door = gate();
     const slow = tool('slow', async (_, { signal }) => {
       await door.pass(signal);
@@ -69,7 +69,7 @@ describe('a call shows that it waits', () => {
     await peer.response(3);
   });
 
-  test('for the retry, of a client that asks again with the answers', async () => {
+  test("describes a suspended call waiting for the client's retry", async () => {
     const greet = tool('greet', async (_, context) => {
       const schema = { type: 'object', properties: { name: { type: 'string' } } } as const;
       return (await context.elicit({ message: 'Who are you?', schema })).action;
@@ -88,7 +88,7 @@ describe('a call shows that it waits', () => {
     ]);
   });
 
-  test('for its task, and for what a handler needs', async () => {
+  test('describes calls waiting for a task or for their handler', async () => {
     const { door, hold } = held();
     const { peer, session } = await operate({ tools: [hold] });
     const began = begin(peer, 'hold');
@@ -104,8 +104,8 @@ describe('a call shows that it waits', () => {
   });
 });
 
-describe('the chart that is shown follows what the session waits for', () => {
-  test('the session’s own before the handshake, while nothing is pending, and at the end', async () => {
+describe('followedChart', () => {
+  test('is session before the handshake, while nothing is pending, and at the end', async () => {
     const { session, peer } = serve({});
     expect(followedChart(session.dump())).toBe('session');
     await peer.handshake();
@@ -115,7 +115,7 @@ describe('the chart that is shown follows what the session waits for', () => {
     await session.closed;
   });
 
-  test('that of the roots while they are asked for, also behind older questions', async () => {
+  test('is roots while the roots are queried, even behind older questions', async () => {
     const { ask } = asking();
     const { session, peer } = await operateWarm(
       { tools: [ask] },
@@ -130,7 +130,7 @@ describe('the chart that is shown follows what the session waits for', () => {
     expect(followedChart(session.dump())).toBe('roots');
   });
 
-  test('that of the keepalive while it waits for a pong, not for a ping of another', async () => {
+  test('is keepalive while its own ping is unanswered, but not for another ping', async () => {
     const limits = { keepaliveIntervalMs: 10_000 };
     const { session, peer, clock } = await operate({}, { limits });
     clock.increment(10_000);
@@ -145,7 +145,7 @@ describe('the chart that is shown follows what the session waits for', () => {
   });
 });
 
-test('of several sessions, the one that waits longest matters most, and an ended one least', async () => {
+test('mostUrgent picks the longest wait first and ended sessions last', async () => {
   const ended = await operate({});
   ended.session.shutdown('a test');
   await ended.session.closed;

@@ -12,7 +12,10 @@ const names = Object.keys(charts) as ChartName[];
 const pathsIn = (node: AnyStateNode): string[] =>
   Object.values(node.states).flatMap((child) => [child.path.join('_'), ...pathsIn(child)]);
 
-/** Each pair of states that a transition of the code connects, with `always` if no event is needed: `a --> b: always`. */
+/**
+ * Pairs of states that the code's transitions connect, with `always` for eventless ones: `a --> b:
+ * always`.
+ */
 function connectionsIn(node: AnyStateNode): string[] {
   const by = (
     cause: string,
@@ -21,14 +24,14 @@ function connectionsIn(node: AnyStateNode): string[] {
     transitions.flatMap(({ target = [] }) =>
       target.map((to) => `${node.path.join('_')} --> ${to.path.join('_')}${cause}`),
     );
-  // The root's are drawn from each state.
+  // Diagrams draw the root's transitions from each state.
   const own = node.parent
     ? [...by('', [...node.transitions.values()].flat()), ...by(': always', node.always ?? [])]
     : [];
   return [...own, ...Object.values(node.states).flatMap(connectionsIn)];
 }
 
-/** How many transitions a definition has. */
+/** Number of transitions in a definition. */
 function countIn({ on, after, always, onDone, invoke, states }: StateDefinition): number {
   const own = [on, after].flatMap((each) => Object.values(each ?? {})).flat();
   const ends = (invoke ?? []).flatMap((each) => [...(each.onDone ?? []), ...(each.onError ?? [])]);
@@ -44,8 +47,8 @@ const transitionsIn = (node: AnyStateNode): number =>
   (node.always ?? []).length +
   Object.values(node.states).reduce((sum, each) => sum + transitionsIn(each), 0);
 
-describe('the drawn charts', () => {
-  test.each(names)('have every state of %s once, by its path', (name) => {
+describe('drawn charts', () => {
+  test.each(names)('contain every state of %s once, by its path', (name) => {
     const paths = pathsIn(charts[name].root);
     const drawn = [...svgDiagram(charts[name]).matchAll(/class="[^"]*\bs-(\w+)/g)].map(
       ([, id = '']) => id,
@@ -54,7 +57,7 @@ describe('the drawn charts', () => {
   });
 
   test.each(names)(
-    'have every transition of %s, with or without an event, in each format',
+    'contain every transition of %s, with or without an event, in each format',
     (name) => {
       const connections = [...new Set(connectionsIn(charts[name].root))];
       const arrows = mermaidDiagram(charts[name])
@@ -75,14 +78,14 @@ describe('the drawn charts', () => {
       );
       const pairs = connections
         .map((each) => each.replace(/: always$/, ''))
-        // A row without an arrow.
+        // A transition to its own state is a row without an arrow.
         .filter((each) => !/^(\w+) --> \1$/.test(each));
       expect(pairs.filter((each) => !pictured.includes(each))).toEqual([]);
       expect(countIn(machineDefinition(charts[name]))).toBe(transitionsIn(charts[name].root));
     },
   );
 
-  test.each(names)('stand alone with a style for light and dark: %s', (name) => {
+  test.each(names)('carry their own styles for light and dark mode: %s', (name) => {
     const svg = svgDiagram(charts[name]);
     expect(svg).toMatch(/^<svg [^>]*xmlns="[^"]*"[^>]*>\n<style>/);
     expect(svg).toContain('prefers-color-scheme: dark');

@@ -2,8 +2,8 @@ import { and, createMachine, not, or } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { mermaidDiagram } from '../src/charts/diagram.ts';
 
-describe('a diagram', () => {
-  test('tells guards that are put together', () => {
+describe('mermaidDiagram', () => {
+  test('names combined guards with and, or and not', () => {
     const machine = createMachine({
       initial: 'here',
       states: {
@@ -22,7 +22,7 @@ describe('a diagram', () => {
     );
   });
 
-  test('shows states, nesting, ends, and one arrow for all that leads from one state to another', () => {
+  test('draws states, nesting and final states, with one arrow per pair of states', () => {
     const machine = createMachine({
       initial: 'idle',
       on: { stop: '.done' },

@@ -1,4 +1,4 @@
-/** The official inspector's own server and receiver, in a process that may come and go. */
+/** The official inspector's own server and receiver in a child process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -10,13 +10,13 @@ import { repository } from '../../../test/e2e/server-process.ts';
 
 export interface Receiver {
   readonly events: LineStream<StatelyInspectionEvent>;
-  /** Goes away without a word. */
+  /** Terminates abruptly, without closing its connections. */
   kill(): Promise<void>;
-  /** Hangs: it keeps its connections and reads nothing. */
+  /** Suspends the process: connections stay open, and nothing is read. */
   stop(): void;
 }
 
-/** Starts the package's server, and its receiver as a page would. */
+/** Starts the package's server, and a receiver as its page would. */
 export async function receive(port: number): Promise<Receiver> {
   const script = `import('@statelyai/inspect/server').then(({ createInspectorServer }) =>
     createInspectorServer({ port: ${port}, autoOpen: false }))`;
@@ -35,7 +35,7 @@ export async function receive(port: number): Promise<Receiver> {
   return { events, kill, stop: () => child.kill('SIGSTOP') };
 }
 
-/** Its server does not say when it listens. */
+/** The package's server does not report when it listens: keep trying to connect. */
 async function listening(port: number): Promise<void> {
   for (;;) {
     const socket = connect(port, '127.0.0.1');

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { serveLoopback } from '../src/loopback-server.ts';
 import type { LoopbackServer } from '../src/loopback-server.ts';
 
-describe('the server of a page', () => {
+describe('serveLoopback', () => {
   let server: LoopbackServer;
   let url: URL;
   beforeEach(async () => {
@@ -20,7 +20,7 @@ describe('the server of a page', () => {
     readonly headers: NodeJS.Dict<string | string[]>;
   }
 
-  /** `fetch` would not send another Host. */
+  /** `fetch` cannot send a foreign Host header. */
   const ask = (
     path: string,
     headers: { readonly [name: string]: string } = {},
@@ -35,7 +35,7 @@ describe('the server of a page', () => {
       sent.on('error', reject).end();
     });
 
-  test('answers who has the whole address', async () => {
+  test('serves a request with the complete URL', async () => {
     const { status, text, headers } = await ask(`${url.pathname}page.js?x=1`);
     expect([status, text]).toEqual([200, 'path:page.js']);
     expect(headers['cache-control']).toBe('no-store');
@@ -48,7 +48,7 @@ describe('the server of a page', () => {
     expect(headers['content-security-policy']).not.toContain('unsafe');
   });
 
-  test('answers to localhost too, and to its own origin', async () => {
+  test('accepts localhost as host name and its own origin', async () => {
     const host = `localhost:${url.port}`;
     expect((await ask(url.pathname, { host, origin: `http://${host}` })).status).toBe(200);
   });
@@ -61,14 +61,14 @@ describe('the server of a page', () => {
     ['another origin', { origin: 'https://attacker.example' }, 403],
     ['an origin that is none', { origin: 'null' }, 403],
     ['the same name under https', { origin: 'https://127.0.0.1' }, 403],
-  ])('refuses %s, whatever token it has', async (_, headers, expected) => {
+  ])('refuses %s, even with the token', async (_, headers, expected) => {
     const { status, text } = await ask(url.pathname, headers);
     expect(status).toBe(expected);
     expect(text).not.toContain('path:');
   });
 
   test.each(['/', '/wrong/', '/page.js', '//', '/?token'])(
-    'refuses %s, without its token',
+    'refuses %s without the token',
     async (path) => {
       const { status, text } = await ask(path);
       expect(status).toBe(403);
@@ -76,23 +76,27 @@ describe('the server of a page', () => {
     },
   );
 
-  test('refuses a part of the token, and more than it', async () => {
+  test('refuses a truncated and an extended token', async () => {
     const token = url.pathname.slice(1, -1);
     expect((await ask(`/${token.slice(0, -1)}/`)).status).toBe(403);
     expect((await ask(`/${token}a/`)).status).toBe(403);
     expect(token).toMatch(/^[\w-]{32}$/);
   });
 
-  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('does nothing on %s', async (method) => {
-    expect((await ask(url.pathname, {}, method)).status).toBe(405);
-  });
+  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])(
+    'answers %s with 405 and has no effect',
+    async (method) => {
+      expect((await ask(url.pathname, {}, method)).status).toBe(405);
+    },
+  );
 
-  test('has another token each time, and listens on this machine alone', async () => {
+  test('creates a new token each time and listens on 127.0.0.1 only', async () => {
     const other = await serveLoopback(0, () => {});
     expect(new URL(other.url).pathname).not.toBe(url.pathname);
     const { hostname, port } = new URL(other.url);
     expect(hostname).toBe('127.0.0.1');
-    // On Linux 127.0.0.2 is this machine, too, and answers if the server listens everywhere.
+    // On Linux 127.0.0.2 is local as well, and would answer if the server listened on all
+    // addresses.
     for (const elsewhere of ['::1', ...(process.platform === 'linux' ? ['127.0.0.2'] : [])]) {
       const socket = connect(Number(port), elsewhere);
       await expect(once(socket, 'connect')).rejects.toThrow(/ECONNREFUSED|EADDRNOTAVAIL/);
@@ -100,18 +104,18 @@ describe('the server of a page', () => {
     await other.close();
   });
 
-  test('says that a port is taken', async () => {
+  test('reports a port in use', async () => {
     await expect(serveLoopback(Number(url.port), () => {})).rejects.toMatchObject({
       code: 'EADDRINUSE',
       message: expect.stringContaining(`Port ${url.port} of 127.0.0.1 is taken`) as string,
     });
   });
 
-  describe('bounds what it takes:', () => {
-    /** A connection that says this and no more, once it is open. */
+  describe('connection limits', () => {
+    /** Opens a connection and sends this text, nothing else. */
     const visit = async (port: string, text = '') => {
       const socket = connect(Number(port), '127.0.0.1');
-      // A reset is an end as well.
+      // A reset counts as closed, too.
       const closed = new Promise((resolve) => socket.once('close', resolve));
       socket.on('error', () => {}).resume();
       await once(socket, 'connect');
@@ -127,7 +131,7 @@ describe('the server of a page', () => {
     };
     const get = ({ pathname, host }: URL) => `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 
-    test('keeps so many connections: one more closes the oldest, and who has the token gets in', async () => {
+    test('evicts the oldest unauthenticated connection, so that a client with the token gets in', async () => {
       const { port, pathname } = await listen((_path, _request, response) => response.end('in'));
       const visits = [];
       for (let count = 0; count < 20; count++) visits.push(await visit(port, 'GET /'));
@@ -138,21 +142,21 @@ describe('the server of a page', () => {
       expect(newest?.socket.destroyed).toBe(false);
     });
 
-    test('closes a connection whose headers do not come', async () => {
+    test('closes a connection that does not send its headers in time', async () => {
       const { port } = await listen(() => {}, { ...small, headersTimeoutMs: 20 });
       const silent = await visit(port);
       const slow = await visit(port, 'GET / HTTP/1.1\r\nHost:');
       await Promise.all([silent.closed, slow.closed]);
     });
 
-    test('keeps no connection for the next request after one that it refuses', async () => {
+    test('closes the connection after refusing a request', async () => {
       const { port, host } = await listen(() => {});
       const { socket } = await visit(port, get(new URL(`http://${host}/wrong/`)));
       const [answer] = (await once(socket, 'data')) as [Buffer];
       expect(String(answer)).toMatch(/^HTTP\/1\.1 403 [^]*\r\nconnection: close\r\n/);
     });
 
-    test('refuses one more connection than may look, and takes it once another has gone', async () => {
+    test('refuses a connection beyond maxAuthenticated and accepts it after another closes', async () => {
       const url = await listen((_path, _request, response) => response.write('in'));
       const looks = [await visit(url.port), await visit(url.port)];
       for (const { socket } of looks) {
@@ -174,7 +178,7 @@ describe('the server of a page', () => {
       expect(status).toBe(200);
     });
 
-    test('refuses streams that are pipelined on one connection', async () => {
+    test('closes a connection that pipelines streams', async () => {
       let streams = 0;
       const url = await listen((_path, _request, response) => {
         streams++;
@@ -187,7 +191,7 @@ describe('the server of a page', () => {
     });
   });
 
-  test('ends the connections of those who look when it is closed', async () => {
+  test('closes the connections of open pages on close', async () => {
     const socket = connect(Number(url.port), '127.0.0.1');
     const ended = new Promise((resolve) => socket.once('close', resolve));
     await new Promise((resolve) => socket.once('connect', resolve));

@@ -17,8 +17,8 @@ import { everyMachine } from '../../../test/machines/every-machine.ts';
 const roundTrip = (machine: AnyStateMachine) =>
   createMachine(JSON.parse(JSON.stringify(machineDefinition(machine))) as never);
 
-describe('the definition of a machine', () => {
-  test('has everything in one form', () => {
+describe('machineDefinition', () => {
+  test('normalizes every part of a machine', () => {
     const machine = setup({
       actors: { work: fromPromise(() => Promise.resolve(1)) },
       actions: { note: () => {}, tidy: () => {} },
@@ -103,19 +103,19 @@ describe('the definition of a machine', () => {
     });
   });
 
-  test.each(Object.entries(charts))('of %s is a machine again, and the same one', (_, machine) => {
+  test.each(Object.entries(charts))('of %s recreates an identical machine', (_, machine) => {
     const again = roundTrip(machine);
     expect(machineDefinition(again)).toEqual(machineDefinition(machine));
     expect(mermaidDiagram(again)).toBe(mermaidDiagram(machine));
   });
 
-  test('exists for every machine that there is', async () => {
+  test('covers every machine of the library', async () => {
     const machines = [...(await everyMachine()).values()];
     expect(Object.values(charts)).toEqual(expect.arrayContaining(machines));
   });
 });
 
-test('a state with an id of its own keeps it, so that what targets it still does', () => {
+test('machineDefinition keeps custom state ids, so that transitions still reach them', () => {
   const machine = createMachine({
     initial: 'a',
     states: { a: { on: { go: '#far' } }, b: { initial: 'c', states: { c: { id: 'far' } } } },

@@ -1,4 +1,4 @@
-/** Machines of servers are drawn as boxes one below the other, with a row and an arrow for each transition. */
+/** Machines drawn as stacked boxes with a row and an arrow per transition. */
 import { createMachine } from 'xstate';
 import type { AnyStateMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ interface Found {
   readonly lines: readonly string[];
 }
 
-/** The groups of a drawing that have this class. */
+/** Groups of a drawing with a class name. */
 function groups({ children }: SvgElement, name: string): readonly Found[] {
   return children.flatMap((child) => {
     if (typeof child === 'string') return [];
@@ -39,8 +39,8 @@ function groups({ children }: SvgElement, name: string): readonly Found[] {
 const sides = ({ lines }: Found) =>
   (lines[0]?.match(/[\d.]+/g) ?? []).slice(0, 4).map(Number) as [number, number, number, number];
 
-describe('a drawing', () => {
-  test('has a box for each state, the first and the last ones marked', () => {
+describe('drawMachine', () => {
+  test('draws a box per state and marks initial and final ones', () => {
     const boxes = groups(draw(bookingMachine), 'state');
     expect(boxes.map(({ text }) => text)).toEqual([
       ...['booking', '● people', 'seating', 'confirming', 'booked ◉', 'abandoned ◉'],
@@ -49,18 +49,18 @@ describe('a drawing', () => {
     expect(boxes[0]?.names).toBe('cluster state s-');
   });
 
-  test('has a row for each transition, and an arrow to the state that it leads to', () => {
+  test('draws a row per transition with an arrow to its target', () => {
     const rows = groups(draw(bookingMachine), 'transition');
     const back = rows.find(({ names }) => names.endsWith('t-seating--people'));
     expect(back?.text).toBe('answer.accepted [goesBack]');
     const boxes = new Map(groups(draw(bookingMachine), 'state').map((box) => [box.text, box]));
     const [, top, right] = sides(boxes.get('● people') as Found);
-    // It ends at the box of the state that it leads to.
+    // The arrow ends at the box of the target state.
     expect(back?.lines[0]).toMatch(new RegExp(`V${top + 11}H${right + 7}$`));
     expect(rows.map(({ names }) => names)).toContain('transition t---abandoned');
   });
 
-  test('keeps each box inside the one around it, and apart from those beside it', () => {
+  test('nests each box in its parent without overlapping siblings', () => {
     const nested = createMachine({
       initial: 'a',
       states: {
@@ -85,12 +85,12 @@ describe('a drawing', () => {
     }
     expect(c[1]).toBeGreaterThan(b[3]);
     expect(d[1]).toBeGreaterThan(a[3]);
-    // A target may be named by an id of its own.
+    // Targets may refer to a custom state id.
     const [toDeep] = groups(drawing, 'transition');
     expect(toDeep?.names).toBe('transition t-a--a_c');
   });
 
-  test('draws arrows that meet in one lane only if they lead to one state', async () => {
+  test('shares an arrow lane only between transitions to the same state', async () => {
     for (const machine of (await everyMachine()).values()) {
       const lanes = new Map<string, { from: number; to: number }[]>();
       for (const { lines } of groups(draw(machine), 'transition')) {
@@ -114,7 +114,7 @@ describe('a drawing', () => {
     }
   });
 
-  test('wraps what is too long for its width, between words', () => {
+  test('wraps long labels between words', () => {
     const guards = 'isFirst and isSecond and isThird and isFourth and isFifth';
     const drawn = drawMachine(
       {
@@ -137,7 +137,7 @@ describe('a drawing', () => {
     ]);
   });
 
-  test('shows of a folded state its name, and the transition that was taken last', () => {
+  test('reduces a folded state to its name and the last transition', () => {
     const definition = machineDefinition(rootsMachine);
     const drawn = drawMachine(definition, {
       ...{ width: 600, state: 'known', isOpen: (path) => path === 'known' },
@@ -156,7 +156,7 @@ describe('a drawing', () => {
       ['transition t-known--due', 'roots.invalidate'],
       ['transition t-querying--known last', 'ask done'],
     ]);
-    // What has nothing more to show is no button.
+    // A state with nothing to unfold is not a button.
     expect(svgText(drawn).match(/data-state="\w+"/g)).toEqual(
       ['unasked', 'due', 'deferred', 'querying', 'known', 'retrying'].map(
         (name) => `data-state="${name}"`,
@@ -164,7 +164,7 @@ describe('a drawing', () => {
     );
   });
 
-  test('is text without markup of the author’s, and bounded in width', () => {
+  test('escapes markup in names and bounds its width', () => {
     const event = `<script>"&${'x'.repeat(500)}`;
     const hostile = createMachine({ initial: 'a', states: { a: { on: { [event]: 'a' } } } });
     const text = svgText(draw(hostile));

@@ -27,7 +27,7 @@ const chosen: PageEvent = {
   frame: '{}',
 };
 
-/** The snapshot after these events, and what the page was told to do. */
+/** Snapshot after a sequence of events, with the updates the page was asked to apply. */
 function play(...events: readonly PageMachineEvent[]) {
   let [snapshot]: [Snapshot, unknown] = initialTransition(pageMachine);
   const applied: number[] = [];
@@ -45,7 +45,7 @@ function play(...events: readonly PageMachineEvent[]) {
   return { snapshot, applied, missed, held: snapshot.context.held.map((each) => each.missed) };
 }
 
-describe('the page', () => {
+describe('pageMachine', () => {
   test.each([
     ['connecting', []],
     ['live', [{ type: 'updates.opened' }]],
@@ -57,25 +57,25 @@ describe('the page', () => {
     expect(play(toggle, ...events).snapshot.value).toMatchObject({ connection, view: 'paused' });
   });
 
-  test('takes updates as they come', () => {
+  test('applies updates as they arrive', () => {
     expect(play(received(1), received(2))).toMatchObject({ applied: [1, 2], held: [], missed: 0 });
   });
 
-  test('holds what comes while it is paused, and takes all of it in order afterwards', () => {
+  test('queues updates while paused and applies them in order on resume', () => {
     const events = [received(1), toggle, received(2), received(3)];
     expect(play(...events)).toMatchObject({ applied: [1], held: [2, 3] });
     expect(play(...events, toggle)).toMatchObject({ applied: [1, 2, 3], held: [], missed: 0 });
     expect(play(...events, toggle, received(4)).applied).toEqual([1, 2, 3, 4]);
   });
 
-  test('holds a bounded number, the latest, and counts the others', () => {
+  test('queues a bounded number of updates, the latest, and counts the rest', () => {
     const many = Array.from({ length: 700 }, (_, at) => received(at));
     const { held, missed, applied } = play(toggle, ...many, toggle, toggle);
     expect([held, missed]).toEqual([[], 100]);
     expect([applied.length, applied[0], applied.at(-1)]).toEqual([600, 100, 699]);
   });
 
-  test('moves with time while it is connected and not paused', () => {
+  test('advances ages only while connected and not paused', () => {
     const moves = ({ snapshot }: ReturnType<typeof play>) =>
       snapshot.hasTag('live') && snapshot.hasTag('moving');
     const open: PageMachineEvent = { type: 'updates.opened' };
@@ -99,7 +99,7 @@ describe('the page', () => {
     transition?: TransitionEvent,
   ): PageMachineEvent => ({ type: 'event.choose', event, moved: transition });
 
-  test('remembers what was chosen; an event of no task leaves the chosen task', () => {
+  test('keeps the selected task when an event without a task is selected', () => {
     const { context } = play(
       { type: 'session.choose', id: 's' },
       { type: 'task.choose', id: 't' },
@@ -110,7 +110,7 @@ describe('the page', () => {
     expect(play(choose(chosen)).snapshot.context).toMatchObject({ event: chosen, task: undefined });
   });
 
-  test('stays with a chart that was chosen, until another is asked for', () => {
+  test('keeps a selected chart until another is requested', () => {
     const pin: PageMachineEvent = { type: 'chart.choose', name: 'roots' };
     const isPinned = (...events: readonly PageMachineEvent[]) =>
       play(...events).snapshot.hasTag('chartIsPinned');
@@ -132,7 +132,7 @@ describe('the page', () => {
     calm: open,
   });
 
-  test('leaves a session that rests for one that waits, unless a person has chosen it or looks at an event', () => {
+  test('switches from a calm session to a waiting one unless a session or event was selected by hand', () => {
     const both = { type: 'sessions.seen', urgent: 'b', open: ['a', 'b'] } as const;
     const waits: PageMachineEvent = { ...both, calm: ['a'] };
     const shown = (...events: readonly PageMachineEvent[]) =>
@@ -143,7 +143,7 @@ describe('the page', () => {
     expect(shown({ type: 'session.choose', id: 'a' }, waits)).toBe('a');
   });
 
-  test('opens the session that matters, and leaves it only once it has ended and another is open', () => {
+  test('selects the most urgent session and leaves it only after it ends while another is open', () => {
     const shown = (...events: readonly PageMachineEvent[]) =>
       play(...events).snapshot.context.session;
     expect(shown(seen(undefined))).toBeUndefined();
@@ -155,7 +155,7 @@ describe('the page', () => {
     expect(shown(seen('b', 'a', 'b'), chooseA, seen('b', 'b'))).toBe('a');
   });
 
-  test('filters, leaves out kinds of rows, and turns the timeline', () => {
+  test('filters rows, hides kinds of rows, and toggles the timeline', () => {
     const toggleIn: PageMachineEvent = { type: 'kind.toggle', kind: 'in' };
     expect(play(toggleIn).snapshot.context.kinds).toEqual(['out', 'transition']);
     expect(play(toggleIn, toggleIn).snapshot.context.kinds).toEqual(['in', 'out', 'transition']);

@@ -1,4 +1,4 @@
-/** The stream of updates of a page, as a browser reads it. */
+/** A page's stream of updates, read as a browser would. */
 import { createMcpServer } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
 import { scriptedConversation } from 'mcp-actors/testing';
@@ -28,7 +28,7 @@ async function watched() {
   return { page, join, read };
 }
 
-test('the stream ends with what happened last, and says that it ends', async () => {
+test('update stream delivers the last events before it ends', async () => {
   const { page, join, read } = await watched();
   const session = await join();
   const rest = await read();
@@ -47,7 +47,7 @@ test('the stream ends with what happened last, and says that it ends', async () 
   expect(states.at(-1)).toBe('closed');
 });
 
-test('a viewer is told of each end, though fewer are remembered for the next one', async () => {
+test('update stream reports every end, even of sessions no longer kept for new viewers', async () => {
   const { page, join, read } = await watched();
   const sessions = [];
   for (let count = 0; count < 12; count++) sessions.push(await join());

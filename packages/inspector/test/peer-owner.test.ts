@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ownerIn, ownerOfPeer } from '../src/stately/peer-owner.ts';
 
-/** A row of such a table: the ports are 8080 (1F90) and 40000 (9C40). */
+/** A row of `/proc/net/tcp`: ports are 8080 (1F90) and 40000 (9C40). */
 const row = (local: string, remote: string, state: string, uid: number) =>
   `   1: ${local} ${remote} ${state} 00000000:00000000 00:00000000 00000000  ${uid}        0 12345 1 0 20 4 30 10 -1`;
 const head =
@@ -12,7 +12,7 @@ const head =
 const [receiver, here] = ['0100007F:1F90', '0100007F:9C40'];
 const ports = { localPort: 40_000, remotePort: 8080 };
 
-describe('the owner of the other end', () => {
+describe('owner of a peer', () => {
   test.each([
     ['of this user', [row(receiver, here, '01', 1000)], { kind: 'same-user' }],
     ['of another', [row(receiver, here, '01', 1001)], { kind: 'other-user', uid: 1001 }],
@@ -36,12 +36,12 @@ describe('the owner of the other end', () => {
     ['that is over', [row(receiver, here, '06', 0)], { kind: 'unknown' }],
     ['that only listens', [row(receiver, '00000000:0000', '0A', 1000)], { kind: 'unknown' }],
     ['that is in no table', [], { kind: 'unknown' }],
-  ])('is read in the table: a socket %s', (_, rows, owner) => {
+  ])('is found in the table for a socket %s', (_, rows, owner) => {
     expect(ownerIn([head, ...rows, ''].join('\n'), ports, 1000)).toEqual(owner);
   });
 
   test.each(['127.0.0.1', '::1', '::'])(
-    'of a connection to %s in this process is this user',
+    'is the current user for a connection to %s within this process',
     async (address) => {
       const server = createServer((socket) => socket.write('accepted')).listen(0, address);
       onTestFinished(() => void server.close());
@@ -55,7 +55,7 @@ describe('the owner of the other end', () => {
     },
   );
 
-  test('is not known without a connection', async () => {
+  test('is unknown without a connection', async () => {
     expect(await ownerOfPeer({})).toEqual({ kind: 'unknown' });
   });
 });

@@ -4,7 +4,7 @@ import { receiverMachine } from '../src/stately/receiver.machine.ts';
 import type { ReceiverEvent, SocketCommand } from '../src/stately/receiver.machine.ts';
 import { TestClock } from '../../../test/contract/test-clock.ts';
 
-/** A way to a receiver whose sockets the test plays. */
+/** A receiver machine whose sockets are played by the test. */
 function start() {
   const commands: (SocketCommand | 'gone')[] = [];
   const clock = new TestClock();
@@ -33,7 +33,7 @@ function start() {
 
 const hello = { type: 'message.send', text: 'hello' } as const;
 
-test('what is sent while nobody is there is dropped, later sent', () => {
+test('receiverMachine drops messages while disconnected and sends later ones', () => {
   const { actor, commands, emitted, socket } = start();
   actor.send(hello);
   expect(commands).toEqual([]);
@@ -43,7 +43,7 @@ test('what is sent while nobody is there is dropped, later sent', () => {
   expect(emitted).toEqual(['receiver.opened']);
 });
 
-test('a receiver that is lost is tried again after a second', () => {
+test('receiverMachine reconnects a second after a disconnect', () => {
   const { at, clock, emitted, socket } = start();
   socket({ type: 'socket.opened' });
   socket({ type: 'socket.lost' });
@@ -57,7 +57,7 @@ test('a receiver that is lost is tried again after a second', () => {
   expect(emitted).toEqual(['receiver.opened', 'receiver.lost']);
 });
 
-test('closing waits until everything is sent', () => {
+test('receiverMachine closes after everything is sent', () => {
   const { actor, at, commands, emitted, socket } = start();
   socket({ type: 'socket.opened' });
   actor.send(hello);
@@ -71,7 +71,7 @@ test('closing waits until everything is sent', () => {
   expect(emitted).toEqual(['receiver.opened', 'receiver.lost']);
 });
 
-test('closing does not wait for ever, and leaves no timer', () => {
+test('receiverMachine closes after closeTimeout at the latest and leaves no timer', () => {
   const { actor, at, clock, commands, socket } = start();
   socket({ type: 'socket.opened' });
   actor.send({ type: 'receiver.close' });
@@ -81,15 +81,18 @@ test('closing does not wait for ever, and leaves no timer', () => {
   expect(clock.liveTimers).toBe(0);
 });
 
-test.each(['connecting', 'waiting'] as const)('closing while %s is immediate', (state) => {
-  const { actor, at, clock, socket } = start();
-  if (state === 'waiting') socket({ type: 'socket.lost' });
-  actor.send({ type: 'receiver.close' });
-  expect(at()).toBe('closed');
-  expect(clock.liveTimers).toBe(0);
-});
+test.each(['connecting', 'waiting'] as const)(
+  'receiverMachine closes immediately while %s',
+  (state) => {
+    const { actor, at, clock, socket } = start();
+    if (state === 'waiting') socket({ type: 'socket.lost' });
+    actor.send({ type: 'receiver.close' });
+    expect(at()).toBe('closed');
+    expect(clock.liveTimers).toBe(0);
+  },
+);
 
-test('another user’s receiver is sent nothing, and tried again', () => {
+test('receiverMachine sends nothing to another user’s receiver and keeps retrying', () => {
   const { actor, at, clock, commands, emitted, socket } = start();
   socket({ type: 'socket.refused', uid: 1001 });
   expect(at()).toBe('waiting');
@@ -100,7 +103,7 @@ test('another user’s receiver is sent nothing, and tried again', () => {
   expect(at()).toEqual({ linked: 'connecting' });
 });
 
-test('a receiver of which nobody can tell whose it is is sent to, and warned of first', () => {
+test('receiverMachine warns before sending to a receiver of unknown owner', () => {
   const { actor, commands, emitted, socket } = start();
   socket({ type: 'socket.openedUnproven' });
   actor.send(hello);

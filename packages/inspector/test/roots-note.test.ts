@@ -1,4 +1,4 @@
-/** What the page says of the roots of real sessions. */
+/** The page's note on the roots of real sessions. */
 import { initialized, rootsChanged, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { waitOf } from '../src/page/attention.ts';
@@ -10,7 +10,7 @@ import { begin, taskTool } from '../../../test/contract/task-serving.ts';
 
 const asked = 'asked for with the next call that needs them: the client has no stream of its own';
 
-test('the roots are not spoken of before the client is asked, then as asked for, then as known', async () => {
+test('rootsNote is absent before the query, then reports it as pending, then as answered', async () => {
   const { session, peer } = serve({});
   const note = () => rootsNote(session.dump().roots);
   expect(note()).toBeUndefined();
@@ -25,12 +25,12 @@ test('the roots are not spoken of before the client is asked, then as asked for,
   expect(note()).toBe('From the client; the list is empty. Generation 1.');
 });
 
-test('the roots of a client that has none are not spoken of', async () => {
+test('rootsNote is absent for a client without roots', async () => {
   const { session } = await operate({});
   expect(rootsNote(session.dump().roots)).toBeUndefined();
 });
 
-test('roots that a client without a stream of its own is not asked for are said to wait for a call', async () => {
+test('rootsNote reports a deferred query for a client without a stream', async () => {
   const { session, peer } = await operateRoots({ connection: withoutChannel() });
   const note = () => rootsNote(session.dump().roots);
   expect(note()).toBe(`Not known; ${asked}.`);
@@ -43,7 +43,7 @@ test('roots that a client without a stream of its own is not asked for are said 
   expect(note()).toBe(`From the client; a newer list is ${asked}. Generation 1.`);
 });
 
-test('work without a request of the client’s says that it waits for a call that can ask', async () => {
+test('waitOf reports that background work waits for a call able to query the roots', async () => {
   const work = taskTool('work', (_, context) => context.roots().then(() => ''));
   const { session, peer } = await operate(
     { tools: [work] },

@@ -17,7 +17,7 @@ const moved = (seq: number, machine: string, to: string): TransitionEvent => ({
 });
 const width = 800;
 
-/** The items, with the lanes that they begin and end on. */
+/** Items with the lanes at their ends. */
 function drawn(rows: readonly Row[], answered: readonly number[] = []) {
   const layout = sequenceLayout(rows, new Set(answered), width);
   const laneAt = (x: number) => layout.lanes.find((lane) => lane.x === x)?.name;
@@ -28,8 +28,8 @@ function drawn(rows: readonly Row[], answered: readonly number[] = []) {
   return { ...layout, items };
 }
 
-describe('a sequence diagram', () => {
-  test('has an arrow from who speaks to whom, and states on their machines’ lanes', () => {
+describe('sequenceLayout', () => {
+  test('draws arrows from sender to receiver, and states on their machine’s lane', () => {
     const { items, lanes } = drawn([
       frame(1, { method: 'initialize', id: 0 }),
       moved(2, 'session', 'negotiated'),
@@ -53,7 +53,7 @@ describe('a sequence diagram', () => {
     ]);
   });
 
-  test('says why an answer is an error, and what was only counted', () => {
+  test('labels errors with their reason and counts skipped messages', () => {
     const counted = { direction: 'in', label: 'ping', count: 400 } as const;
     const { items } = drawn([
       frame(1, { direction: 'out', what: 'result', method: 'tools/call', problem: 'no such file' }),
@@ -65,7 +65,7 @@ describe('a sequence diagram', () => {
     ]);
   });
 
-  test('draws how long a request is under way, side by side, and to the end if it still is', () => {
+  test('draws overlapping requests side by side, and open ones to the end', () => {
     const rows = [
       frame(1, { method: 'tools/call', id: 1 }),
       frame(2, { method: 'tools/call', id: 2 }),
@@ -73,7 +73,7 @@ describe('a sequence diagram', () => {
       frame(4, { method: 'tools/call', id: 3 }),
     ];
     const { spans, height } = sequenceLayout(rows, new Set([1, 4]), width);
-    // The answer to the last one has come, and is filtered out.
+    // The last request was answered, but its response is filtered out.
     expect(spans.map(({ seq, isOpen }) => [seq, isOpen])).toEqual([
       [1, false],
       [2, true],
@@ -83,7 +83,7 @@ describe('a sequence diagram', () => {
     expect(spans[0]?.bottom).toBeLessThan(height);
   });
 
-  test('stays within its width, however narrow it is and however long the texts are', () => {
+  test('fits its width, however narrow it is and however long the labels are', () => {
     const long = 'x'.repeat(500);
     const rows = [
       frame(1, { method: 'tools/call', subject: long }),

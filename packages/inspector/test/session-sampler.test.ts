@@ -1,4 +1,4 @@
-/** What the page's sample keeps of a session whose machines move often. */
+/** Sampling of a session whose machines move often. */
 import { createMcpServer, memory } from 'mcp-actors';
 import type { WatchedSession } from 'mcp-actors';
 import { ScriptedPeer, TestClock } from 'mcp-actors/testing';
@@ -37,7 +37,7 @@ async function sampled() {
 const movesOf = ({ events }: SessionSample) =>
   events.filter((event): event is TransitionEvent => event.kind === 'transition');
 
-test('a flood of tasks is counted past its burst, and hides nothing of the session’s own', async () => {
+test('SessionSampler counts a flood of tasks beyond its burst and keeps the session’s own transitions', async () => {
   const { peer, session, sampler, create } = await sampled();
   sampler.start();
   for (let count = 0; count < 100; count++) await create('work');
@@ -62,7 +62,7 @@ test('a flood of tasks is counted past its burst, and hides nothing of the sessi
   sampler.stop();
 });
 
-test('each task’s cancellation is due to the request that names it', async () => {
+test('SessionSampler attributes a task’s cancellation to the request that names the task', async () => {
   const { peer, session, sampler, create } = await sampled();
   const [one, two, three] = [
     await create('endless'),
@@ -88,7 +88,7 @@ test('each task’s cancellation is due to the request that names it', async () 
   session.actor.stop();
 });
 
-test('a row names the tool, and an answer says whether it is an error and why', async () => {
+test('SessionSampler rows name the tool and the reason of an error', async () => {
   const { peer, session, sampler } = await sampled();
   sampler.start();
   const secret = `ghp_${'a1'.repeat(18)}`;

@@ -14,7 +14,7 @@ const door = createMachine({
   },
 });
 
-describe('the gate', () => {
+describe('watchTransitions', () => {
   const start = () => {
     const transitions = new Transitions(() => {});
     const actor = createActor(door).start();
@@ -24,7 +24,7 @@ describe('the gate', () => {
     return { actor, told, stop };
   };
 
-  test('lets changes of state through, with what caused them and where they come from', () => {
+  test('reports state changes with their cause and actor', () => {
     const { actor, told } = start();
     actor.send({ type: 'open' });
     actor.send({ type: 'push' });
@@ -36,13 +36,13 @@ describe('the gate', () => {
     expect(told.map(({ after }) => after.value)).toEqual([{ wide: 'still' }, { wide: 'swinging' }]);
   });
 
-  test('lets no event through that changes no state', () => {
+  test('omits events that change no state', () => {
     const { actor, told } = start();
     actor.send({ type: 'knock' });
     expect(told).toEqual([]);
   });
 
-  test('replaces secrets, bounds what is large, and names actors instead of showing them', () => {
+  test('redacts secrets, truncates large values, and replaces actors by their names', () => {
     const { actor, told } = start();
     const list = Array.from({ length: 1000 }, () => 'x'.repeat(1000));
     actor.send({ type: 'open', token: 'hunter2', list, actor } as never);
@@ -51,7 +51,7 @@ describe('the gate', () => {
     expect(JSON.stringify(event).length).toBeLessThan(30_000);
   });
 
-  test('tells nothing more once it is stopped', () => {
+  test('reports nothing after it is stopped', () => {
     const { actor, told, stop } = start();
     stop();
     actor.send({ type: 'open' });

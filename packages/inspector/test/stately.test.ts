@@ -1,4 +1,4 @@
-/** `--inspect=stately`, with the official inspector's own server and receiver. */
+/** `--inspect=stately` with the official inspector's own server and receiver. */
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,23 +25,23 @@ type Told = StatelyInspectionEvent & {
   readonly name?: string;
 };
 
-/** True for a state, and for those around it. */
+/** True for a state and its ancestors. */
 const isIn = (value: unknown, state: string): boolean =>
   typeof value === 'object' && value !== null
     ? Object.entries(value).some(([name, inner]) => name === state || isIn(inner, state))
     : value === state;
 
-/** The session machine is told of as being in this state. */
+/** Matches a message that shows the session machine in this state. */
 const sessionAt = (state: string) => (event: StatelyInspectionEvent) => {
   const { type, name, snapshot } = event as Told;
   return type === '@xstate.actor' && name === 'session' && isIn(snapshot?.value, state);
 };
-/** A machine has come into this state. */
+/** Matches a message that shows any machine entering this state. */
 const reached = (state: string) => (event: StatelyInspectionEvent) =>
   event.type === '@xstate.snapshot' && isIn((event as Told).snapshot?.value, state);
 
-describe('the official inspector', () => {
-  test('is told of the machines, their states and events, and of no secret', async () => {
+describe('official inspector', () => {
+  test('receives the machines with their states and events, without secrets', async () => {
     const port = await freePort();
     const { events } = await receive(port);
     const server = launch(inspected(port));
@@ -82,7 +82,7 @@ describe('the official inspector', () => {
     );
   });
 
-  test('may come later, go away and come back: the session goes on and tells of its present', async () => {
+  test('may start late, disappear and return, and then receives the current state', async () => {
     const port = await freePort();
     const server = launch(inspected(port));
     await server.initialize();
@@ -97,7 +97,7 @@ describe('the official inspector', () => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('that never comes does no harm', async () => {
+  test('may never start without affecting the session', async () => {
     const server = launch(inspected(await freePort()));
     await server.initialize();
     await server.request('ping', 'ping');
@@ -105,7 +105,7 @@ describe('the official inspector', () => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('that hangs holds up neither the session nor its end', async () => {
+  test('may hang without delaying the session or its end', async () => {
     const port = await freePort();
     const { events, stop } = await receive(port);
     const server = launch(inspected(port));
@@ -117,7 +117,7 @@ describe('the official inspector', () => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('tells several sessions of one process apart, and is left when it is closed', async () => {
+  test('receives several sessions of one process separately, and nothing after close', async () => {
     const port = await freePort();
     const { events } = await receive(port);
     const stately = await inspectStately({ url: `ws://127.0.0.1:${port}` });
@@ -137,8 +137,8 @@ describe('the official inspector', () => {
   });
 });
 
-describe('a connection of a host', () => {
-  test('is told of with its process and its lists, by the name of its server, and without contexts', async () => {
+describe("a host's connection in the official inspector", () => {
+  test('appears with its process and lists under its server’s name, without contexts', async () => {
     const port = await freePort();
     const { events } = await receive(port);
     await using stately = await inspectStately({ url: `ws://127.0.0.1:${port}` });
@@ -176,7 +176,7 @@ describe('a connection of a host', () => {
     const { events } = await receive(port);
     const line = ['shell', `--inspect=stately:${port}`, '--', ...smallServer, 'one'];
     const { child, ended } = startCommand(line, temporaryFolder());
-    // It may be ready before it is told of.
+    // The connection may be ready before its first message is sent.
     await events.find((event) => isIn((event as Told).snapshot?.value, 'ready'));
     child.stdin.end();
     expect(await ended).toMatchObject({
@@ -186,8 +186,8 @@ describe('a connection of a host', () => {
   });
 });
 
-describe('a task', () => {
-  test('is told of before its first transition, as the session’s', async () => {
+describe('a task in the official inspector', () => {
+  test('appears in its session before its first transition', async () => {
     const port = await freePort();
     const { events } = await receive(port);
     await using stately = await inspectStately({ url: `ws://127.0.0.1:${port}` });
@@ -230,7 +230,7 @@ describe('a task', () => {
 });
 
 describe('a receiver of another user', () => {
-  // Takes the handshake of a WebSocket, and says on stdout what comes after it.
+  // Accepts a WebSocket handshake and prints what follows it.
   const receiver = `
     const { createHash } = require('node:crypto');
     const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -250,7 +250,7 @@ describe('a receiver of another user', () => {
     process.platform === 'linux' &&
     spawnSync(process.execPath, ['--version'], { uid: nobody, cwd: '/' }).status === 0;
 
-  test('is sent nothing, and it is said once', async (context) => {
+  test('receives nothing and is reported once', async (context) => {
     context.skip(!canStart(), 'It takes root on Linux, and a Node that another user can start');
     const child = spawn(process.execPath, ['-e', receiver], { uid: nobody, cwd: '/' });
     onTestFinished(() => void child.kill('SIGKILL'));
@@ -261,7 +261,7 @@ describe('a receiver of another user', () => {
     await using stately = await inspectStately({ url, warn: (text) => warnings.push(text) });
     const server = createMcpServer({ name: 'embedded', version: '1' });
     const session = server.listen(memory().transport, { watchers: [stately.watcher] });
-    // Tried again, refused again.
+    // Refused again on the second attempt.
     for (let tries = 0; tries < 2; tries++) {
       expect((await lines.next()).value).toBe('closed after 0');
     }
@@ -274,11 +274,11 @@ describe('a receiver of another user', () => {
 });
 
 describe('--inspect=stately', () => {
-  test('says what to install where the package is missing', () => {
+  test('explains how to install the missing package', () => {
     const alone = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
     onTestFinished(() => rmSync(alone, { recursive: true }));
     cpSync(join(repository, 'packages/cli/dist'), alone, { recursive: true });
-    // An empty folder ends the search: one further up may have the package.
+    // The empty folder stops module resolution: a parent folder may contain the package.
     mkdirSync(join(alone, 'node_modules/@statelyai/inspect'), { recursive: true });
     const args = ['--no-warnings', join(alone, 'cli.js'), '--inspect=stately'];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, {
@@ -299,7 +299,7 @@ describe('--inspect=stately', () => {
     'ws://192.168.0.1:8080',
     'wss://127.0.0.1:8080',
     'http://127.0.0.1:8080',
-  ])('sends nothing to %s', async (url) => {
+  ])('refuses to send to %s', async (url) => {
     await expect(inspectStately({ url })).rejects.toThrow(
       `${JSON.stringify(url)} is not a ws:// URL`,
     );

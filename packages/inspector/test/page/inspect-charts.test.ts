@@ -1,4 +1,7 @@
-/** Every chart can be read: at three widths, in each state, folded and whole, by the boxes that a real browser gives its texts. */
+/**
+ * Readability of every chart at three widths, in each state, folded and whole, measured by text
+ * boxes in a real browser.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
@@ -14,7 +17,7 @@ import { drawnCharts, readingFaults } from './layout.ts';
 const widths = [1440, 1024, 390];
 const names = Object.keys(charts) as (keyof typeof charts)[];
 
-/** The names of the states that a machine may be in. */
+/** Names of the states a machine may be in. */
 const statesOf = (machine: AnyStateMachine) => {
   const nodes = nodesOf(machine.root);
   const isNameless = (path: readonly string[]) =>
@@ -25,10 +28,10 @@ const statesOf = (machine: AnyStateMachine) => {
     .map(({ path }) => path.filter((_, at) => !isNameless(path.slice(0, at + 1))).join('.'));
 };
 
-/** The actor that a machine has in the page, in one of its states. */
+/** Actor id that represents a machine in one of its states. */
 const idOf = (name: string, state: string) => `${name} in ${state}`;
 
-/** Shows a connection with one actor for each state that these machines may be in. */
+/** Shows a connection with an actor for each state of these machines. */
 function show(shown: readonly (keyof typeof charts)[], { watcher }: InspectedPage): void {
   const level = { count: 0, max: 1 };
   const dump = {
@@ -55,7 +58,7 @@ function show(shown: readonly (keyof typeof charts)[], { watcher }: InspectedPag
   watcher(watched as unknown as Parameters<typeof watcher>[0]);
 }
 
-/** The page with one actor for each state that these machines may be in. */
+/** Opens a page with an actor for each state of these machines. */
 async function shownPage(shown: readonly (keyof typeof charts)[]) {
   const inspected = await inspectPage();
   onTestFinished(() => inspected.close());
@@ -63,13 +66,16 @@ async function shownPage(shown: readonly (keyof typeof charts)[]) {
   return await open(inspected.url);
 }
 
-/** Several charts in one page, since a page costs more than what it draws. It shows a hundred machines at the most. */
+/**
+ * Several charts per page, because opening a page costs more than drawing. A page shows at most a
+ * hundred machines.
+ */
 const size = Math.ceil(names.length / 3);
 const parts = [0, 1, 2].map((part) => names.slice(part * size, (part + 1) * size));
 
-describe('the charts', () => {
+describe('charts on the page', () => {
   test.for(parts)(
-    'can be read in each state, folded and whole, at each width: %s',
+    'are readable in each state, folded and whole, at each width: %s',
     async (shown, context) => {
       needsChromium(context);
       const { page, faults } = await shownPage(shown);
@@ -99,7 +105,7 @@ describe('the charts', () => {
     },
   );
 
-  test('unfold by hand what is not active, with the keyboard too, and stay so', async (context) => {
+  test('keep states unfolded by hand, with mouse or keyboard', async (context) => {
     needsChromium(context);
     const { page } = await shownPage(['session']);
     const tab = (state: string) => page.locator(`#tab-session-in-${state}`);
@@ -112,14 +118,14 @@ describe('the charts', () => {
     await draining.focus();
     await page.keyboard.press('Enter');
     await page.locator('.drawing .s-draining_prompt').waitFor({ state: 'detached' });
-    // The active state too can be folded: the one around it is lit then.
+    // An active state can be folded as well; its parent is highlighted instead.
     await page.locator('.drawing [data-state=open]').click();
     await page.locator('.drawing .node.s-open.active').waitFor();
     await page.keyboard.press('w');
     await page.locator('.drawing .s-draining_prompt_settling').waitFor();
   });
 
-  test('can be read in the docs', async (context) => {
+  test('are readable in the docs', async (context) => {
     needsChromium(context);
     const page = await newPage();
     const pictures = names.map((name) => {
@@ -130,7 +136,7 @@ describe('the charts', () => {
       );
       return `<div id="${name}">${svg}</div>`;
     });
-    // A forge leaves a page so much of a phone.
+    // Width that a code forge leaves for content on a phone.
     await page.setContent(`<body style="margin: 16px">${pictures.join('')}</body>`);
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });

@@ -1,4 +1,7 @@
-/** A host's connections on the page: a row for each server, its machines, what is pending, why it is lost. */
+/**
+ * A host's connections on the page: a row per server, its machines, pending requests, and the
+ * reason of a disconnect.
+ */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { openServers } from 'mcp-actors/client';
 import { inspectPage } from '@mcp-actors/inspector';
@@ -17,8 +20,8 @@ import { open } from './inspected.ts';
 const secrets = ['sk-of-the-environment', 'token-of-a-header', 'word-of-a-dead-process'] as const;
 const [inEnvironment, inHeader, inStderr] = secrets;
 
-describe('the page', () => {
-  /** A server over HTTP, one that is launched, and one that always dies. */
+describe('inspector page', () => {
+  /** Three servers: one over HTTP, one launched, and one that always exits. */
   async function host() {
     const held = gate();
     const wait = defineTool({
@@ -61,7 +64,7 @@ describe('the page', () => {
   const tabs = async (page: Page) =>
     (await page.locator('#charts [role=tab]').allTextContents()).map((text) => text.trim());
 
-  test('has a row for each server of a host, with its machines and what is pending', async (context) => {
+  test('shows a row per server with its machines and pending requests', async (context) => {
     needsChromium(context);
     const { address, servers, held } = await host();
     const { page, faults } = await open(address);
@@ -89,7 +92,7 @@ describe('the page', () => {
     held.release();
     await call;
     await page.locator('#pending').waitFor({ state: 'detached' });
-    // It was sent before the page was opened, or after: the answer alone is sure to be there.
+    // The request may predate the page; only its response is certain to appear.
     await page.locator('#rows .row.in', { hasText: 'tools/call' }).waitFor();
     await page.locator('[role=tab]', { hasText: 'server-push' }).click();
     await page.locator('#chart-server-push .s-served.active').waitFor();
@@ -101,7 +104,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('shows why a connection is lost, as it happens, and no secrets', async (context) => {
+  test('shows why a connection was lost, without secrets', async (context) => {
     needsChromium(context);
     const { address, servers } = await host();
     const { page, faults } = await open(address);
@@ -127,7 +130,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('has a row for servers that are not started, with why, which their connections go on in', async (context) => {
+  test('shows a row with the reason for each server not started, and reuses it for the connection', async (context) => {
     needsChromium(context);
     const shown = await inspectPage();
     onTestFinished(() => shown.close());
@@ -181,7 +184,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('of mcp-actors bridge --inspect has a row for each session, and for each server behind it', async (context) => {
+  test('shows a row per session and per upstream server of mcp-actors bridge --inspect', async (context) => {
     needsChromium(context);
     const line = ['bridge', '--inspect', '--', ...smallServer, 'one'];
     const { child, ended, shows, errors } = startCommand(line, temporaryFolder());

@@ -1,4 +1,6 @@
-/** What one sees who opens the page before anything happens, or in the middle of a hang; and what the colours say. */
+/**
+ * First impression of the page: before any session, in the middle of a hang, and by its colours.
+ */
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
@@ -16,7 +18,7 @@ import { inspected, open } from './inspected.ts';
 
 const oddServer = fileURLToPath(new URL('../../../client/test/odd-server.mjs', import.meta.url));
 
-/** What axe finds wrong with a page. */
+/** Violations that axe finds on a page. */
 async function violations(page: Page): Promise<readonly string[]> {
   await page.evaluate(`${axe.source}; void 0`);
   return page.evaluate(
@@ -24,13 +26,13 @@ async function violations(page: Page): Promise<readonly string[]> {
   );
 }
 
-describe('the page', () => {
+describe('inspector page', () => {
   afterEach(reapServers);
 
   const row = (page: Page, text: string) => page.locator('#rows .row', { hasText: text });
   const why = (page: Page) => page.locator('#why').textContent();
 
-  test('says before the first session where clients are served', async (context) => {
+  test('shows where clients can connect before the first session', async (context) => {
     needsChromium(context);
     const { url } = await inspected([...command, 'serve', '--http', '0', '--inspect']);
     const { page, faults } = await open(url);
@@ -40,7 +42,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('opened in the middle of a hang has rows for what is not answered, and their answers', async (context) => {
+  test('opened during a hang, shows unanswered requests and their later responses', async (context) => {
     needsChromium(context);
     const shown = await inspectPage();
     onTestFinished(() => shown.close());
@@ -55,7 +57,7 @@ describe('the page', () => {
     await row(page, 'tools/call ask').filter({ hasText: 'request' }).waitFor();
     await row(page, 'custom/question').waitFor();
     expect(await page.title()).toBe('waiting: editor · mcp-actors');
-    // Who looks second sees the same.
+    // A second viewer sees the same.
     const { page: second } = await open(shown.url);
     await row(second, 'custom/question').waitFor();
     expect(await violations(page)).toEqual([]);
@@ -72,7 +74,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('leaves a session that rests for one that waits, and lists those that wait first', async (context) => {
+  test('switches from a calm session to a waiting one, and lists waiting ones first', async (context) => {
     needsChromium(context);
     const shown = await inspectPage();
     onTestFinished(() => shown.close());
@@ -94,14 +96,14 @@ describe('the page', () => {
       ...['2: second', '1: first'],
     ]);
     await page.locator('#found', { hasText: '2 of 2 sessions, 1 waiting' }).waitFor();
-    // An ordinary end is none to be alarmed at.
+    // A regular end is not shown as a failure.
     first.session.shutdown('it leaves');
     const ended = page.locator('#sessions button', { hasText: '1: first closed' });
     await ended.waitFor();
     expect(await ended.getAttribute('data-mood')).toBe('ended');
   });
 
-  test('names the client of a request without a session, and what it is asked', async (context) => {
+  test('names the client and the method of a request without a session', async (context) => {
     needsChromium(context);
     const shown = await inspectPage();
     onTestFinished(() => shown.close());
@@ -136,7 +138,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('shows a failed server as a failure, and the refusal of its own probe as none', async (context) => {
+  test('marks a failed server as failed, but not a server that refuses the era probe', async (context) => {
     needsChromium(context);
     const shown = await inspectPage();
     onTestFinished(() => shown.close());
@@ -162,7 +164,7 @@ describe('the page', () => {
     expect(await page.locator('#rows .fault').count()).toBe(0);
   });
 
-  test('explains no keys where there are none', async (context) => {
+  test('hides keyboard shortcuts on touch screens', async (context) => {
     needsChromium(context);
     const { url } = await inspected([...command, '--inspect']);
     const { page } = await open(url, {

@@ -1,4 +1,4 @@
-/** Sessions over HTTP on the page: their state, their streams, and many of them. */
+/** HTTP sessions on the page: state, streams, and large numbers of them. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
 import { serveHttp } from 'mcp-actors/serve';
@@ -9,7 +9,7 @@ import { begin } from '../../../http/test/raw-client.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { inspected, open } from './inspected.ts';
 
-describe('the page', () => {
+describe('inspector page', () => {
   async function served() {
     const held = gate();
     const wait = defineTool({
@@ -30,7 +30,7 @@ describe('the page', () => {
     return { page: shown.url, url: serving.url, held };
   }
 
-  test('shows how a session over HTTP stands, and its streams', async (context) => {
+  test('shows the state of an HTTP session and its streams', async (context) => {
     needsChromium(context);
     const { page: address, url, held } = await served();
     const session = await begin(url);
@@ -53,7 +53,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('shows the newest of many sessions and those that wait, and finds them', async (context) => {
+  test('shows the newest and the waiting ones of many sessions, and finds them by search', async (context) => {
     needsChromium(context);
     const { page: address, url, held } = await served();
     const oldest = await begin(url);
@@ -70,7 +70,7 @@ describe('the page', () => {
     await answer.text();
   });
 
-  test('of the command lists the sessions that it serves over HTTP, and what one does', async (context) => {
+  test('lists the HTTP sessions of mcp-actors serve --inspect with their activity', async (context) => {
     needsChromium(context);
     onTestFinished(reapServers);
     const { server, url: address } = await inspected([

@@ -1,4 +1,4 @@
-/** Where the page puts things, at three widths, by the boxes that a real browser gives them. */
+/** Layout of the page at three widths, measured by element boxes in a real browser. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { reapServers } from '../../../../test/e2e/server-process.ts';
@@ -11,10 +11,10 @@ const tablet = { width: 900, height: 900 };
 const phone = { width: 390, height: 844 };
 const sizes = [wide, tablet, phone];
 
-describe('the page', () => {
+describe('inspector page layout', () => {
   afterEach(reapServers);
 
-  /** A session whose call waits for ten answers, whose roots are known, and one of whose calls failed. */
+  /** A session with a call waiting for ten answers, known roots, and one failed call. */
   async function busy() {
     const { url, server } = await inspected(inspectedExample);
     const { page, faults } = await open(url, { viewport: wide });
@@ -35,7 +35,7 @@ describe('the page', () => {
   const ids = (page: Page) =>
     page.locator('.panel [id], .panel').evaluateAll((all) => all.map(({ id }) => id));
 
-  test('has the timeline above the fold at 1440 × 900, beside the chart', async (context) => {
+  test('puts the timeline above the fold at 1440 × 900, beside the chart', async (context) => {
     needsChromium(context);
     const { page, faults } = await busy();
     const [rows, chart] = [await boxOf(page, '#rows'), await boxOf(page, '.drawing svg')];
@@ -45,9 +45,9 @@ describe('the page', () => {
     expect(chart.top).toBeLessThan(rows.bottom);
     expect(chart.bottom).toBeLessThanOrEqual(wide.height);
     expect(await page.evaluate('document.documentElement.scrollHeight')).toBe(wide.height);
-    // What it waits for stands there as well.
+    // Pending requests are above the fold, too.
     expect((await boxOf(page, '#pending li:first-child')).bottom).toBeLessThan(wide.height);
-    // The event that is looked at comes below the rows, which stay.
+    // The selected event opens below the rows, which stay in place.
     await page.locator('#rows .fault').click();
     const event = await boxOf(page, '#event');
     expect(event.top).toBeGreaterThanOrEqual((await boxOf(page, '#rows')).bottom);
@@ -55,7 +55,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('gives panels without content no room', async (context) => {
+  test('hides empty panels', async (context) => {
     needsChromium(context);
     const { url, server } = await inspected(inspectedExample);
     const { page } = await open(url, { viewport: wide });
@@ -76,7 +76,7 @@ describe('the page', () => {
     expect((await boxOf(page, '#panels .panel')).top - chart.bottom).toBeLessThan(20);
   });
 
-  test('has one column below 800 pixels, in the order of importance', async (context) => {
+  test('has one column below 800 pixels, ordered by importance', async (context) => {
     needsChromium(context);
     const { page } = await busy();
     const order = ['#headline', '#timeline', '#charts', '#pending', '#calls', '#roots'];
@@ -88,7 +88,7 @@ describe('the page', () => {
         expect(box.left).toBeLessThan(40);
         expect(box.right).toBeGreaterThan(width - 40);
       }
-      // Above the fold: why it waits, and the first rows.
+      // Above the fold: the reason for waiting, and the first rows.
       expect(boxes[1]?.top).toBeLessThan(400);
     }
     await page.setViewportSize({ width: 800, height: 844 });
@@ -96,7 +96,7 @@ describe('the page', () => {
     expect(chart.left).toBeGreaterThanOrEqual(rows.right);
   });
 
-  test('is used at 390 pixels as it is elsewhere', async (context) => {
+  test('is fully usable at 390 pixels', async (context) => {
     needsChromium(context);
     const { page } = await busy();
     await page.setViewportSize(phone);
@@ -113,7 +113,7 @@ describe('the page', () => {
     }
   });
 
-  test.for(sizes)('lets nothing overflow at $width × $height', async (viewport, context) => {
+  test.for(sizes)('has no overflow at $width × $height', async (viewport, context) => {
     needsChromium(context);
     const { page } = await busy();
     await page.setViewportSize(viewport);
@@ -127,7 +127,7 @@ describe('the page', () => {
   });
 
   test.for(['light', 'dark'] as const)(
-    'has texts that can be read, in %s',
+    'has readable text contrast in %s',
     async (colorScheme, context) => {
       needsChromium(context);
       const { page } = await busy();

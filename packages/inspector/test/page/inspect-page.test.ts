@@ -1,4 +1,7 @@
-/** What one does on the page, in a real browser. The sessions run in this process, so that what listens to them can be counted. */
+/**
+ * Using the page in a real browser. Sessions run in this process, so that their subscribers can be
+ * counted.
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { createMcpServer, defineTool } from 'mcp-actors';
@@ -21,13 +24,13 @@ const echo = defineTool({
   handler: ({ text = '' }) => text,
 });
 
-describe('the page', () => {
+describe('inspector page', () => {
   const held: AsyncDisposable[] = [];
   afterEach(async () => {
     for (const each of held.splice(0).reverse()) await each[Symbol.asyncDispose]();
   });
 
-  /** What listens to each session, counted. */
+  /** Number of subscribers of each session. */
   const listening = { traffic: 0, machines: 0 };
 
   const counted = (page: InspectedPage) => (session: WatchedSession) => {
@@ -63,7 +66,7 @@ describe('the page', () => {
   const rows = (page: Page) => page.locator('#rows .row');
   const live = async (url: string) => open(url);
 
-  test('costs nothing before it is opened, and nothing after it is closed', async (context) => {
+  test('subscribes to nothing before it is opened and after it is closed', async (context) => {
     needsChromium(context);
     const { inspected, client } = await start();
     await client.callTool('echo', { text: 'unheard' });
@@ -80,7 +83,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('filters, and shows the frame and what answers it', async (context) => {
+  test('filters rows and shows a frame with its response', async (context) => {
     needsChromium(context);
     const { inspected, client } = await start();
     const { page, faults } = await live(inspected.url);
@@ -93,7 +96,7 @@ describe('the page', () => {
     await frame.filter({ hasText: hostile }).waitFor();
     expect(await frame.textContent()).toContain('"password": "[redacted]"');
     expect(await page.locator('img').count()).toBe(0);
-    // To the answer, and back to what it answers.
+    // `C` jumps to the response and back to the request.
     await page.keyboard.press('c');
     await page.locator('#event dd', { hasText: 'to the client' }).waitFor();
     await page.locator('#event .link').click();
@@ -115,7 +118,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('shows the transition that a message caused, lit on its chart', async (context) => {
+  test('highlights the transition that a message caused on its chart', async (context) => {
     needsChromium(context);
     const { inspected, client } = await start();
     const { page, faults } = await live(inspected.url);
@@ -126,14 +129,14 @@ describe('the page', () => {
     const chosen = page.locator('#chart-roots .transition.chosen');
     expect(await chosen.getAttribute('class')).toContain('t-known--due');
     expect(await page.locator('#tab-roots').getAttribute('aria-selected')).toBe('true');
-    // The answer, some turns later, is what brought it back.
+    // The machine returned to `known` because of a response that came several turns later.
     await rows(page).filter({ hasText: 'querying.fresh → known' }).click();
     await page.locator('#event .link', { hasText: 'result of roots/list' }).click();
     await page.locator('#event pre', { hasText: 'file:///home/ada/other' }).waitFor();
     expect(faults).toEqual([]);
   });
 
-  test('stands still while it is paused, and catches up', async (context) => {
+  test('freezes while paused and catches up on resume', async (context) => {
     needsChromium(context);
     const { inspected, client } = await start();
     const { page } = await live(inspected.url);
@@ -147,7 +150,7 @@ describe('the page', () => {
     await page.locator('#connection', { hasText: 'live' }).waitFor();
   });
 
-  test('is used with the keyboard alone', async (context) => {
+  test('is fully usable with the keyboard', async (context) => {
     needsChromium(context);
     const { inspected, client } = await start();
     const { page } = await live(inspected.url);
@@ -162,7 +165,7 @@ describe('the page', () => {
         ),
       );
     }
-    // As it is read: the bar, the timeline, the charts, and what there is.
+    // Reading order: bar, timeline, charts, current state.
     expect(focus.slice(0, 12)).toEqual([
       ...['pause', 'filter', 'in', 'out', 'transition', 'sequence', 'rows'],
       ...['present', 'tab-session', 'follow', 'whole', 'chart-session'],
@@ -175,7 +178,7 @@ describe('the page', () => {
     await page.locator('#chart-task').waitFor();
     const tabs = () => page.locator('[role=tab]').evaluateAll((all) => all.map(({ id }) => id));
     expect(await tabs()).toEqual(['tab-session', 'tab-roots', 'tab-task']);
-    // The chart of a machine that is not there takes no room, unless it was asked for.
+    // The tab of a machine that is not running is hidden unless it was selected.
     await page.keyboard.press('f');
     await expect.poll(tabs).toEqual(['tab-session', 'tab-roots']);
     await page.keyboard.press('Escape');
@@ -222,7 +225,7 @@ describe('the page', () => {
     door.release();
     await page.locator('#chart-task .s-kept_completed.active').waitFor();
 
-    // Each task's transitions are its own, and so is its chart.
+    // Each task has its own transitions and chart.
     const moved = rows(page).filter({ hasText: 'task: kept.open.working →' });
     await moved.filter({ hasText: 'kept.completed' }).click();
     await page.locator('#event dd', { hasText: completed }).waitFor();
@@ -238,7 +241,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('shows the last step of a task that can go on elsewhere, and what it waits for', async (context) => {
+  test('shows the last step of a resumable task and what it waits for', async (context) => {
     needsChromium(context);
     const remind = defineTool({
       name: 'remind',
@@ -282,7 +285,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('counts of a flood what it does not show, and nothing is missing', async (context) => {
+  test('shows or counts every message of a flood', async (context) => {
     needsChromium(context);
     const { inspected, client } = await start();
     const { page } = await live(inspected.url);

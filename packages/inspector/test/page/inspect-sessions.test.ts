@@ -1,4 +1,4 @@
-/** Several sessions on one page, and what is left of one that has ended. */
+/** Several sessions on one page, and the display of ended ones. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { createMcpServer } from 'mcp-actors';
@@ -10,7 +10,7 @@ import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { boxOf, overflowing } from './layout.ts';
 import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
 
-describe('the page', () => {
+describe('inspector page', () => {
   afterEach(reapServers);
 
   const held: AsyncDisposable[] = [];
@@ -39,7 +39,7 @@ describe('the page', () => {
   const entry = (page: Page, name: string) => page.locator('#sessions button', { hasText: name });
   const shown = (page: Page) => page.locator('#sessions [aria-current=true]').textContent();
 
-  test('opens the session that waits, marks those that do, and shows each', async (context) => {
+  test('selects the waiting session, marks waiting ones, and shows each on click', async (context) => {
     needsChromium(context);
     const { url, join } = await serving();
     await join('first');
@@ -54,7 +54,7 @@ describe('the page', () => {
     expect(await entry(page, 'second').getAttribute('data-mood')).toBe('waiting');
     expect(await entry(page, 'first').getAttribute('data-mood')).toBe('idle');
     await page.keyboard.press('s');
-    // Those that wait come first, whenever they came.
+    // Waiting sessions come first, regardless of age.
     expect(await page.locator('#sessions .client').allTextContents()).toEqual([
       ...['2: second', '1: first', '3: third'],
     ]);
@@ -67,7 +67,7 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  test('keeps ended sessions, more than the server does, and stays with one that was chosen', async (context) => {
+  test('keeps more ended sessions than the server does, and the one selected by hand', async (context) => {
     needsChromium(context);
     const { url, join } = await serving();
     const first = await join('first');
@@ -77,7 +77,7 @@ describe('the page', () => {
       const short = [];
       for (let count = 0; count < 10; count++) short.push(await join(`short-${round}-${count}.`));
       await entry(page, `short-${round}-9.`).waitFor();
-      // All at once: each end is told, though the server remembers fewer.
+      // All at once: every end is delivered, although the server remembers fewer.
       for (const each of short) await each.close();
       await expect
         .poll(() => page.locator('#sessions button', { hasText: 'closed' }).count())
@@ -91,42 +91,39 @@ describe('the page', () => {
     await join('last');
     await entry(page, 'last').waitFor();
     await first.close();
-    // A person has chosen: what they look at stays.
+    // A session selected by hand stays selected.
     await entry(page, 'first').filter({ hasText: 'closed' }).waitFor();
     expect(await shown(page)).toMatch(/short-1-0\./);
     expect(faults).toEqual([]);
   });
 
-  test.for([1440, 900, 390])(
-    'has room for many clients with long names at %i',
-    async (width, context) => {
-      needsChromium(context);
-      const { url, join } = await serving();
-      const long = 'a-client-with-a-name-that-does-not-end-'.repeat(8);
-      for (let count = 0; count < 20; count++) await join(`client-${count}`);
-      const ended = await join('ended');
-      await join(long);
-      await ended.close();
-      const { page, faults } = await open(url, {
-        viewport: { width, height: 900 },
-      });
-      await entry(page, 'a-client').click();
-      await page.locator('#why', { hasText: 'a-client' }).waitFor();
-      expect(await overflowing(page)).toEqual([]);
-      // Those that have ended come last; the chosen one is in sight.
-      expect(await page.locator('#sessions button').last().textContent()).toBe('21: ended closed');
-      const [list, chosen] = [
-        await boxOf(page, '#sessions'),
-        await boxOf(page, '#sessions [aria-current=true]'),
-      ];
-      expect(chosen.top).toBeGreaterThanOrEqual(list.top);
-      expect(chosen.bottom).toBeLessThanOrEqual(list.bottom);
-      expect((await boxOf(page, '#timeline')).top).toBeLessThan(450);
-      expect(faults).toEqual([]);
-    },
-  );
+  test.for([1440, 900, 390])('fits many clients with long names at %i', async (width, context) => {
+    needsChromium(context);
+    const { url, join } = await serving();
+    const long = 'a-client-with-a-name-that-does-not-end-'.repeat(8);
+    for (let count = 0; count < 20; count++) await join(`client-${count}`);
+    const ended = await join('ended');
+    await join(long);
+    await ended.close();
+    const { page, faults } = await open(url, {
+      viewport: { width, height: 900 },
+    });
+    await entry(page, 'a-client').click();
+    await page.locator('#why', { hasText: 'a-client' }).waitFor();
+    expect(await overflowing(page)).toEqual([]);
+    // Ended sessions come last; the selected one is scrolled into view.
+    expect(await page.locator('#sessions button').last().textContent()).toBe('21: ended closed');
+    const [list, chosen] = [
+      await boxOf(page, '#sessions'),
+      await boxOf(page, '#sessions [aria-current=true]'),
+    ];
+    expect(chosen.top).toBeGreaterThanOrEqual(list.top);
+    expect(chosen.bottom).toBeLessThanOrEqual(list.bottom);
+    expect((await boxOf(page, '#timeline')).top).toBeLessThan(450);
+    expect(faults).toEqual([]);
+  });
 
-  test('leaves a session that has ended for one that is open, unless it was chosen', async (context) => {
+  test('switches from an ended session to an open one unless the session was selected by hand', async (context) => {
     needsChromium(context);
     const { url, join } = await serving();
     const first = await join('first');
@@ -139,7 +136,7 @@ describe('the page', () => {
     expect(await entry(page, 'first').textContent()).toMatch(/closed$/);
   });
 
-  test('says that a session is closed and why, and what it last held, once its server has ended', async (context) => {
+  test('shows why a session closed and its last state after its server stopped', async (context) => {
     needsChromium(context);
     const { url, server } = await inspected(inspectedExample);
     const { page, faults } = await open(url);
@@ -164,13 +161,13 @@ describe('the page', () => {
     expect(await page.locator('#calls li').textContent()).toContain('book_tables #7');
     const last = await page.locator('#rows .row').last().textContent();
     expect(last).toMatch(/session: .* → closed/);
-    // It does not ask for a server that said goodbye, and what was seen can still be looked at.
+    // After a goodbye the page does not reconnect, and everything seen so far stays available.
     await page.locator('#rows .fault', { hasText: 'book_tables' }).click();
     await page.locator('#event pre', { hasText: 'TRANSPORT_CLOSED' }).waitFor();
     expect(faults).toEqual([]);
   });
 
-  test('says that a server does not answer if it goes without a word', async (context) => {
+  test('reports a server that disappeared without a goodbye as unreachable', async (context) => {
     needsChromium(context);
     const { url, server } = await inspected(inspectedCommand);
     const { page } = await open(url);

@@ -1,5 +1,6 @@
 /**
- * Three situations, each with a real server and a real browser. `npm run lab -- screenshots` takes the pictures of the docs from here.
+ * Three situations with a real server and a real browser. `npm run lab -- screenshots` takes the
+ * docs' pictures from here.
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
@@ -23,7 +24,7 @@ async function picture(page: Page, name: string): Promise<void> {
   );
 }
 
-describe('the page shows at a glance', () => {
+describe('inspector page shows at a glance', () => {
   afterEach(reapServers);
   const shown = (page: Page, id: string) => page.locator(`#${id}`);
 
@@ -37,14 +38,14 @@ describe('the page shows at a glance', () => {
     expect(faults).toEqual([]);
   });
 
-  test('a query for roots whose answer is out of date before it comes', async (context) => {
+  test('a roots query whose answer is outdated before it arrives', async (context) => {
     needsChromium(context);
     const { url, server } = await inspected(inspectedCommand);
     const { page, faults } = await open(url, viewport);
     await server.initialize({ roots: { listChanged: true } });
     const query = await server.heard('roots/list');
     server.send({ method: 'notifications/roots/list_changed' });
-    // The chart follows what the session waits for.
+    // The chart follows the current wait.
     await page.locator('#chart-roots .s-querying_stale.active').waitFor();
     expect(await shown(page, 'why').textContent()).toBe(
       'Waiting for raw to answer roots/list. Its list has changed since it was asked, so it will be asked again.',
@@ -55,13 +56,13 @@ describe('the page shows at a glance', () => {
     await page.locator('#rows .transition', { hasText: 'querying.fresh → querying.stale' }).click();
     await page.locator('#event .link', { hasText: 'notifications/roots/list_changed' }).waitFor();
     await picture(page, 'inspect-stale-roots');
-    // The answer to the first question does not count any more: it is asked once more.
+    // The outdated answer is discarded and the query repeated.
     server.send({ id: query['id'], result: { roots: [] } });
     await page.locator('#chart-roots .s-querying_fresh.active').waitFor();
     expect(faults).toEqual([]);
   });
 
-  test('ten elicitations that nobody answers, in light and in dark', async (context) => {
+  test('ten unanswered elicitations, in light and dark mode', async (context) => {
     needsChromium(context);
     const { url, server } = await inspected(inspectedExample);
     const { page, faults } = await open(url, {

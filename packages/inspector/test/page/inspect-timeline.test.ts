@@ -1,4 +1,4 @@
-/** The timeline of a real session: its rows, its sequence diagram, and the chart that follows it. */
+/** Timeline of a real session: rows, sequence diagram, and the chart that follows it. */
 import { readFile } from 'node:fs/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
@@ -25,13 +25,13 @@ const tools = [
   }),
 ];
 
-describe('the timeline', () => {
+describe('timeline', () => {
   const held: AsyncDisposable[] = [];
   afterEach(async () => {
     for (const each of held.splice(0).reverse()) await each[Symbol.asyncDispose]();
   });
 
-  /** A session that the page has seen from its start. */
+  /** A session observed by the page from its start. */
   async function start() {
     const inspected = await inspectPage();
     held.push(inspected);
@@ -52,7 +52,7 @@ describe('the timeline', () => {
   const texts = async (page: Page, selector: string) =>
     (await page.locator(selector).allTextContents()).map((text) => text.trim());
 
-  test('names the tools, and says which results are errors and why', async (context) => {
+  test('names tools, and marks error results with their reason', async (context) => {
     needsChromium(context);
     const { page, call, answerRoots, faults } = await start();
     answerRoots();
@@ -72,13 +72,13 @@ describe('the timeline', () => {
     expect(await faulty.nth(1).locator('.what').textContent()).toMatch(/^error · \d+ ms$/);
     expect(await faulty.nth(1).locator('.problem').textContent()).toMatch(/^-32602 .*"unknown"/);
     expect(await faulty.nth(0).getAttribute('aria-label')).toContain('no such file');
-    // The filter finds a row by its tool and by its error.
+    // The filter matches rows by tool and by error text.
     await page.locator('#filter').fill('fails no such file');
     await expect.poll(() => rows.count()).toBe(1);
     expect(faults).toEqual([]);
   });
 
-  test('shows why a call waits, and the chart follows', async (context) => {
+  test('shows why a call waits, with the matching chart', async (context) => {
     needsChromium(context);
     const { page, peer, answerRoots, faults } = await start();
     peer.send(toolCall(7, 'where'));
@@ -86,7 +86,7 @@ describe('the timeline', () => {
     await waiting.filter({ hasText: 'waiting for the roots: roots/list, sent' }).waitFor();
     expect(await waiting.getAttribute('data-waits-for')).toBe('roots');
     await page.locator('#chart-roots .s-querying_fresh.active').waitFor();
-    // A chart that was chosen stays, until the page may follow again.
+    // A selected chart stays until Follow is pressed.
     await page.keyboard.press('1');
     await page.locator('#chart-session').waitFor();
     expect(await page.locator('#follow').getAttribute('aria-pressed')).toBe('false');
@@ -98,7 +98,7 @@ describe('the timeline', () => {
     expect(faults).toEqual([]);
   });
 
-  test('is a sequence diagram with a lane for each part, used as the rows are', async (context) => {
+  test('draws a sequence diagram with a lane per part, usable like the rows', async (context) => {
     needsChromium(context);
     const { page, call, answerRoots, faults } = await start();
     answerRoots();
@@ -135,7 +135,7 @@ describe('the timeline', () => {
     expect(await texts(page, '#rows .item.state > text')).toEqual([
       ...['negotiated', 'initialized', 'querying.fresh', 'known', 'rootsKnown'],
     ]);
-    // Chosen by a click and by keys, as a row is.
+    // Items are selected by click and by keyboard, like rows.
     await page.locator('#rows .item', { hasText: 'initialize' }).first().click();
     await page.locator('#event pre', { hasText: 'protocolVersion' }).waitFor();
     const chosen = () => page.locator('#rows').getAttribute('aria-activedescendant');
@@ -150,7 +150,7 @@ describe('the timeline', () => {
     expect(faults).toEqual([]);
   });
 
-  test('is saved as an SVG file that stands alone, and runs nothing', async (context) => {
+  test('saves a self-contained SVG file that runs no script', async (context) => {
     needsChromium(context);
     const { page, call, answerRoots, faults } = await start();
     answerRoots();

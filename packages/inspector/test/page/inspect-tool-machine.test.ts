@@ -1,4 +1,4 @@
-/** The page shows the chart of a tool that is a machine, in the state of the call that one looks at. */
+/** Chart of a tool that is a machine, in the state of the selected call. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { createMcpServer, defineTool } from 'mcp-actors';
@@ -31,7 +31,7 @@ const answer = (day: string, asked: JsonObject, content: JsonObject) => {
   return { ...call(day), requestState, inputResponses };
 };
 
-describe('the chart of a tool', () => {
+describe('tool chart', () => {
   const held: AsyncDisposable[] = [];
   afterEach(async () => {
     for (const each of held.splice(0).reverse()) await each[Symbol.asyncDispose]();
@@ -52,7 +52,7 @@ describe('the chart of a tool', () => {
   const active = (page: Page, state: string) =>
     page.locator(`#chart-tool .node.s-${state}.active`).waitFor();
 
-  test('follows the call as it goes on, and says its state to who cannot see it', async (context) => {
+  test('follows its call and announces the state to screen readers', async (context) => {
     needsChromium(context);
     const { ask, page, faults } = await start();
     const asked = await ask('tools/call', call('Monday'));
@@ -72,7 +72,7 @@ describe('the chart of a tool', () => {
     expect(faults).toEqual([]);
   });
 
-  test('is that of the call which is chosen, and stays with it from request to request', async (context) => {
+  test('stays with the selected call from request to request', async (context) => {
     needsChromium(context);
     const { ask, page, faults } = await start();
     const monday = await ask('tools/call', call('Monday'));
@@ -94,7 +94,7 @@ describe('the chart of a tool', () => {
     expect(faults).toEqual([]);
   });
 
-  test('is drawn without a state once no call is left', async (context) => {
+  test('has no active state once no call is left', async (context) => {
     needsChromium(context);
     const { ask, page, faults } = await start();
     const asked = await ask('tools/call', call('Monday'));

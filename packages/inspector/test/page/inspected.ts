@@ -1,13 +1,13 @@
-/** A server in a process of its own, and its page in a real browser that reaches nothing but that page. */
+/** A server in its own process, and its page in a real browser restricted to that page. */
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { command, launch } from '../../../../test/e2e/server-process.ts';
 import type { ServerProcess } from '../../../../test/e2e/server-process.ts';
 import { program } from '../../../../test/tooling/programs.ts';
 import { newContext } from '../../../../test/browser/chromium.ts';
 
-/** The built command with its page. */
+/** Command line of the built command with its page. */
 export const inspectedCommand = [...command, '--inspect'];
-/** A server of the user's own with the page: tables in a restaurant. */
+/** An example server with the page: tables in a restaurant. */
 export const inspectedExample = program('examples/inspecting/server.ts');
 
 export interface Inspected {
@@ -15,7 +15,7 @@ export interface Inspected {
   readonly url: string;
 }
 
-/** Starts it, and waits for the address on its stderr. */
+/** Starts a server and waits for the page address on its stderr. */
 export async function inspected(args: readonly string[]): Promise<Inspected> {
   const server = launch(args);
   const address = /http:\/\/127\.0\.0\.1:\d+\/\S+\//;
@@ -32,11 +32,11 @@ export async function inspected(args: readonly string[]): Promise<Inspected> {
 
 export interface OpenPage {
   readonly page: Page;
-  /** What the page asked of others, and what it complained of. */
+  /** Requests to other origins, and errors on the console. */
   readonly faults: readonly string[];
 }
 
-/** Opens the page until the test has ended, and waits until it is live. */
+/** Opens the page for the duration of the test and waits until it is live. */
 export async function open(url: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
   const context = await newContext(options);
   const { origin } = new URL(url);

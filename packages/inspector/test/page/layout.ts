@@ -1,4 +1,4 @@
-/** Where things stand on a page, for tests of its layout. */
+/** Measurements of page layout for tests. */
 import type { Page } from 'playwright-core';
 
 export interface Box {
@@ -8,7 +8,7 @@ export interface Box {
   readonly bottom: number;
 }
 
-/** An element's box in the window, pixels. */
+/** Bounding box of an element in the window, pixels. */
 export async function boxOf(page: Page, selector: string): Promise<Box> {
   const box = await page.locator(selector).boundingBox();
   if (!box) throw new Error(`${selector} is not visible`);
@@ -17,8 +17,8 @@ export async function boxOf(page: Page, selector: string): Promise<Box> {
 }
 
 /**
- * What is wider than the window, or than the box that it is in without scrolling: none of it can be
- * read.
+ * Elements that overflow the window or a non-scrolling container, so that part of them is
+ * unreadable.
  */
 export function overflowing(page: Page): Promise<readonly string[]> {
   return page.evaluate(`(() => {
@@ -44,7 +44,7 @@ export function overflowing(page: Page): Promise<readonly string[]> {
 }
 
 /**
- * Texts whose contrast with what is behind them is below 4.5.
+ * Texts whose contrast with their background is below 4.5.
  * @see WCAG 2.2, 1.4.3
  */
 export function paleTexts(page: Page): Promise<readonly string[]> {
@@ -85,7 +85,7 @@ export function paleTexts(page: Page): Promise<readonly string[]> {
   })()`);
 }
 
-/** Of the page: `readingFaults` of what these selectors find. */
+/** In-page implementation of `readingFaults`, for elements found by these selectors. */
 const faultsInPage = `(drawing, holder) => {
     const svg = document.querySelector(drawing);
     const scale = svg.getScreenCTM().a;
@@ -120,8 +120,8 @@ const faultsInPage = `(drawing, holder) => {
   }`;
 
 /**
- * What cannot be read of a drawing: texts of less than 11 pixels, texts over each other, under a line or outside of their
- * drawing, and a drawing that is wider than what holds it.
+ * Reasons why a drawing is unreadable: texts below 11 pixels, overlapping or crossed by lines,
+ * texts outside the drawing, and drawings wider than their container.
  */
 export function readingFaults(
   page: Page,
@@ -132,18 +132,19 @@ export function readingFaults(
 }
 
 export interface DrawnChart {
-  /** Its tab's in the page, without `tab-`. */
+  /** Id of the chart's tab without `tab-`. */
   readonly id: string;
-  /** How many of its states are marked as active. */
+  /** Number of states marked active. */
   readonly active: number;
-  /** How many of its states are drawn. */
+  /** Number of states drawn. */
   readonly states: number;
   /** @see readingFaults */
   readonly faults: readonly string[];
 }
 
 /**
- * Shows charts of the inspector's page in turn, all within the page: a round trip for each would cost more than the drawing.
+ * Shows charts of the inspector's page in turn, all within one evaluation: a round trip per chart
+ * would cost more than the drawing.
  * @param ids default: all
  */
 export function drawnCharts(page: Page, ids?: readonly string[]): Promise<readonly DrawnChart[]> {

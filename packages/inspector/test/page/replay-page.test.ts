@@ -1,4 +1,4 @@
-/** A recording that is walked with the page open. */
+/** Stepping through a recording with the page open. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

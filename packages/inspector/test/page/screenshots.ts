@@ -1,4 +1,4 @@
-/** The screenshots of the docs, and a record of what they were taken of: the built page and the charts that they show. */
+/** The docs' screenshots, and a record of the built page and charts they were taken from. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,35 +8,35 @@ import { machineDefinition } from '../../src/charts/machine-definition.ts';
 const images = new URL('../../../../docs/images/', import.meta.url);
 const recordFile = new URL('screenshots.json', images);
 
-/** The pictures of the page that the docs have, by name. */
+/** Names of the page's pictures in the docs. */
 export const screenshots = readdirSync(images)
   .filter((file) => /^inspect-.+\.png$/.test(file))
   .map((file) => file.replace(/\.png$/, ''))
   .sort();
 
 export interface ScreenshotRecord {
-  /** The names of the charts that it shows. */
+  /** Names of the charts shown. */
   readonly charts: readonly string[];
-  /** Digest of the page as built: its scripts, without comments, and its style. */
+  /** Digest of the built page: its scripts without comments, and its style. */
   readonly page: string;
   /** Digest of the charts' states and events. */
   readonly definitions: string;
 }
 
-/** What a screenshot of these charts would show today. */
+/** The record that a new screenshot of these charts would get. */
 export function recordOf(shown: readonly string[]): ScreenshotRecord {
   const definitions = shown.map((name) => machineDefinition(charts[name as keyof typeof charts]));
   return { charts: shown, page: pageDigest(), definitions: digestOf(JSON.stringify(definitions)) };
 }
 
-/** The records by screenshot. */
+/** Stored records by screenshot. */
 export function recorded(): { readonly [name: string]: ScreenshotRecord } {
   return existsSync(recordFile)
     ? (JSON.parse(readFileSync(recordFile, 'utf8')) as { [name: string]: ScreenshotRecord })
     : {};
 }
 
-/** Records a screenshot that has been taken. */
+/** Stores the record of a new screenshot. */
 export function keepRecord(name: string, shown: readonly string[]): void {
   const all = { ...recorded(), [name]: recordOf(shown) };
   const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
