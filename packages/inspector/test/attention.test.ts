@@ -28,7 +28,7 @@ describe('waitOf', () => {
     clock.increment(12_000);
     expect(wait(session.dump(), 7, 1000)).toEqual({
       on: 'client',
-      words: 'waits for the client: custom/question, asked 13.0 s ago, given up in 47.0 s',
+      words: 'waiting for the client: custom/question, sent 13.0 s ago, times out in 47.0 s',
     });
   });
 

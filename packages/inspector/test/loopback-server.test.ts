@@ -57,9 +57,9 @@ describe('serveLoopback', () => {
     ['another host', { host: 'attacker.example' }, 421],
     ['another port', { host: '127.0.0.1:1' }, 421],
     ['a host without a port', { host: '127.0.0.1' }, 421],
-    ['a host that only begins so', { host: '127.0.0.1.attacker.example' }, 421],
+    ['a longer host name', { host: '127.0.0.1.attacker.example' }, 421],
     ['another origin', { origin: 'https://attacker.example' }, 403],
-    ['an origin that is none', { origin: 'null' }, 403],
+    ['the opaque origin null', { origin: 'null' }, 403],
     ['the same name under https', { origin: 'https://127.0.0.1' }, 403],
   ])('refuses %s, even with the token', async (_, headers, expected) => {
     const { status, text } = await ask(url.pathname, headers);
@@ -72,7 +72,7 @@ describe('serveLoopback', () => {
     async (path) => {
       const { status, text } = await ask(path);
       expect(status).toBe(403);
-      expect(text).toContain('with its token');
+      expect(text).toContain('including the token');
     },
   );
 

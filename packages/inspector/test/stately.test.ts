@@ -288,7 +288,7 @@ describe('--inspect=stately', () => {
     });
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(
-      /^mcp-actors: --inspect=stately: The official inspector needs the package @statelyai\/inspect, which is not installed .*: npm install @statelyai\/inspect@\^0\.7\.0\n$/,
+      /^mcp-actors: --inspect=stately: Package @statelyai\/inspect is not installed .*: npm install @statelyai\/inspect@\^0\.7\.0\n$/,
     );
   });
 
@@ -301,7 +301,7 @@ describe('--inspect=stately', () => {
     'http://127.0.0.1:8080',
   ])('refuses to send to %s', async (url) => {
     await expect(inspectStately({ url })).rejects.toThrow(
-      `${JSON.stringify(url)} is not a ws:// URL`,
+      `must be a ws:// URL of 127.0.0.1, [::1] or localhost, got ${JSON.stringify(url)}`,
     );
   });
 });

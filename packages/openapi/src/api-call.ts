@@ -1,4 +1,4 @@
-/** Calls of an API: credentials, redirects, limits, and responses as results of tools. */
+/** Calls to an API: credentials, redirects, limits, and mapping of responses to tool results. */
 import { ToolError } from 'mcp-actors';
 import type { ContentBlock, HandlerContext, ToolResult } from 'mcp-actors';
 import { parseExactly, timeoutSignal } from 'mcp-actors/internal';
@@ -7,53 +7,57 @@ import { decodeText, isJsonType, isXmlType } from './media.ts';
 import type { Operation } from './operations.ts';
 import { isWithin } from './requests.ts';
 import type { BuiltRequest } from './requests.ts';
-import type { DocumentedAnswer } from './schemas.ts';
-import { callOf } from './tool-texts.ts';
+import type { ToolOutput } from './schemas.ts';
+import { formatOperation } from './tool-texts.ts';
 
-/** Headers, or parameters of the query, by name. */
+/** Header or query values by name. */
 export type ApiValues = { readonly [name: string]: string };
 
-/** Credentials: always the same, or made for each call. */
+/** Credentials: fixed values, or a function called for each request. */
 export type ApiCredentials =
   | ApiValues
   | ((context: HandlerContext, operation: Operation) => ApiValues | Promise<ApiValues>);
 
-/** Options of calls. */
+/** Options of API calls. */
 export interface CallOptions {
   /**
-   * Headers that authorize a request: always the same, or made for each call, such as from a token of the caller's
-   * own for this API. The token that the caller sent to this server is never forwarded: it is not for the API.
+   * Headers that authorize requests: fixed, or computed per call, for example from the caller's own
+   * token for this API. The access token the caller sent to this MCP server is never forwarded,
+   * because it is not meant for the API.
    */
   readonly auth?: ApiCredentials;
-  /** Parameters of the query that authorize a request, such as an API key. No tool has them as arguments. */
+  /**
+   * Query parameters that authorize requests, such as an API key. Tools do not expose them as
+   * arguments.
+   */
   readonly authQuery?: ApiCredentials;
-  /** Time limit of a call with its redirects and its response, milliseconds; by default 30,000. */
+  /** Time limit of a call including redirects and response, ms. Default: 30,000. */
   readonly timeoutMs?: number;
-  /** Size limit of a response, bytes; by default 1 MiB. */
+  /** Size limit of a response, bytes. Default: 1 MiB. */
   readonly maxResponseBytes?: number;
-  /** Sends requests; by default the platform's `fetch`. */
+  /** Sends requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
-/** Length limit of an API's error, characters. */
+/** Characters kept of an API's error response. */
 const maxErrorCharacters = 4000;
 
 const maxRedirects = 5;
 
-/** A call that may be made. */
+/** A call ready to be sent. */
 export interface ApiCall {
   readonly operation: Operation;
   readonly server: URL;
   readonly request: BuiltRequest;
-  readonly answer: DocumentedAnswer | undefined;
-  /** True if JSON objects are structured results without a schema. */
+  readonly answer: ToolOutput | undefined;
+  /** True if JSON objects become structured results without schema validation. */
   readonly isUnchecked: boolean;
 }
 
 /**
- * Makes a call and reads its response.
+ * Sends a call and converts its response.
  *
- * @throws {ToolError} it was not answered
+ * @throws {ToolError} if no usable response arrives
  */
 export async function callApi(
   call: ApiCall,
@@ -71,7 +75,7 @@ export async function callApi(
     const read = await readBounded(response, maxResponseBytes, signal);
     if (!read.isWhole && response.ok) {
       return failed(
-        `The response to ${callOf(operation)} has more than ${maxResponseBytes} bytes: ask for less`,
+        `Response to ${formatOperation(operation)} exceeds ${maxResponseBytes} bytes: request less data`,
       );
     }
     return resultOf(call, response, read.bytes, url);
@@ -80,7 +84,7 @@ export async function callApi(
     const why = signal.aborted
       ? `not answered within ${timeoutMs} ms`
       : `not answered: ${reasonOf(error)}`;
-    throw new ToolError(`${callOf(operation)} was ${why}`);
+    throw new ToolError(`${formatOperation(operation)} was ${why}`);
   }
 }
 
@@ -93,38 +97,42 @@ async function valuesOf(
 }
 
 /**
- * Checks headers, whose values an error must not show: it may reach a model.
+ * Validates header names and values. Errors omit the values, because they may reach a model.
  *
- * @throws {TypeError} a value cannot be sent
+ * @throws {TypeError} if a header cannot be sent
  */
 export function checkHeaders(headers: ApiValues): ApiValues {
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) {
-      throw new TypeError('The name of a header for the API must be a token');
+      throw new TypeError('Name of an API header must be a valid HTTP token');
     }
     if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
       const actual = typeof value === 'string' ? `${value.length} characters` : typeof value;
       throw new TypeError(
-        `The header "${name}" for the API must be a string of Latin-1 without line feeds, got ${actual}`,
+        `Header "${name}" for the API must be a Latin-1 string without line breaks, got ${actual}`,
       );
     }
   }
   return headers;
 }
 
-interface Sent {
+interface ApiResponse {
   readonly response: Response;
-  /** Without credentials. */
+  /** Final URL, without credentials. */
   readonly url: URL;
 }
 
-/** Sends a request, and follows redirects within the API. @throws {ToolError} a redirect cannot be followed */
+/**
+ * Sends a request and follows redirects within the API.
+ *
+ * @throws {ToolError} if a redirect cannot be followed
+ */
 async function send(
   { request, operation, server }: ApiCall,
   query: ApiValues,
   signal: AbortSignal,
   fetch: typeof globalThis.fetch,
-): Promise<Sent> {
+): Promise<ApiResponse> {
   const { headers } = request;
   let { url, body = null } = request;
   let { method } = operation;
@@ -140,20 +148,21 @@ async function send(
     const location = response.headers.get('location');
     if (![301, 302, 303, 307, 308].includes(status) || location === null) return { response, url };
     await response.body?.cancel();
-    const redirected = `${callOf(operation)} was redirected (${status})`;
+    const redirected = `${formatOperation(operation)} was redirected (${status})`;
     if (!URL.canParse(location, url.href)) {
       throw new ToolError(`${redirected}, but its Location header is not a URL`);
     }
     const next = new URL(location, url);
     if (!isWithin(next, server)) {
       const where = next.origin === server.origin ? next.pathname : next.origin;
-      throw new ToolError(`${redirected} to ${where}, which is outside of the API`);
+      throw new ToolError(`${redirected} to ${where}, which is outside the API`);
     }
     if (hops >= maxRedirects) throw new ToolError(`${redirected} too often`);
     if (method === 'POST' && status === 302) {
-      // It means "see other" to some APIs, and "moved" to others.
+      // APIs use 302 both as "see other" and as "moved", so repeating the POST may duplicate its
+      // effect.
       throw new ToolError(
-        `${redirected} to ${next.pathname}. It may have been carried out: check before you repeat it`,
+        `${redirected} to ${next.pathname}. The request may have succeeded: check before repeating it`,
       );
     }
     if (status === 303 && method !== 'HEAD') {
@@ -161,14 +170,14 @@ async function send(
       body = null;
       headers.delete('content-type');
     }
-    // A password in it would make `fetch` fail, with the URL in the error.
+    // `fetch` rejects URLs with a password, and its error would contain the URL.
     next.username = '';
     next.password = '';
     url = next;
   }
 }
 
-/** The URL with credentials in its query, in place of an argument or a redirect's parameter of that name. */
+/** Returns the URL with credentials in its query, replacing parameters of the same name. */
 function withQuery(url: URL, query: ApiValues): URL {
   const names = Object.keys(query);
   if (names.length === 0) return url;
@@ -203,7 +212,7 @@ function resultOf(
     const text = decodeText(bytes, type);
     const said = text.length > maxErrorCharacters ? `${text.slice(0, maxErrorCharacters)}…` : text;
     return failed(
-      `${callOf(operation)} was answered with ${status}${said === '' ? '' : `:\n${said}`}`,
+      `${formatOperation(operation)} was answered with ${status}${said === '' ? '' : `:\n${said}`}`,
     );
   }
   if (!answer) {
@@ -217,15 +226,17 @@ function resultOf(
   const text = decodeText(bytes, type);
   const { value, fault } = jsonIn(text);
   if (fault !== undefined) {
-    // A tool with a schema for its results has no other form for a success.
+    // A tool with an output schema cannot return anything but matching JSON as a success.
     return failed(
-      `${callOf(operation)} succeeded with ${status}, but its response is ${type || 'empty'} where the document promises JSON (${fault}). Do not repeat it for this reason. ${text.slice(0, 200)}`.trim(),
+      `${formatOperation(operation)} succeeded with ${status}, but its response is ${type || 'empty'} where the document declares JSON (${fault}). Do not repeat the call for this reason. ${text.slice(0, 200)}`
+        .trim()
+        .trim(),
     );
   }
   return { structured: answer.isWrapped ? { result: value } : (value as object) };
 }
 
-/** The value of a text, or the reason why it has none. */
+/** Parses JSON, or returns the reason it is invalid. */
 function jsonIn(text: string): { readonly value?: unknown; readonly fault?: string } {
   try {
     return { value: parseExactly(text) };

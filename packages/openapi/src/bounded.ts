@@ -1,16 +1,16 @@
-/** Bounded reading of response bodies. */
+/** Size-limited reading of response bodies. */
 
-/** The beginning of a response body. */
+/** A response body, possibly truncated. */
 export interface ReadBody {
   readonly bytes: Uint8Array;
-  /** False if there is more. */
+  /** False if the body was truncated. */
   readonly isWhole: boolean;
 }
 
 /**
- * Reads a response body up to a number of bytes, and cancels the rest.
+ * Reads a response body up to a number of bytes and cancels the rest.
  *
- * @param signal stops the reading, even if the request behind the response no longer listens to it
+ * @param signal aborts reading, even if the request ignores it
  * @throws the signal's reason
  */
 export async function readBounded(
@@ -42,7 +42,7 @@ export async function readBounded(
     }
   } finally {
     signal.removeEventListener('abort', stop);
-    // Rejects if the connection failed, which the caller already knows.
+    // Rejects if the connection failed, which `reader.read()` has already reported.
     void reader?.cancel().catch(() => {});
   }
   const bytes = new Uint8Array(length);

@@ -1,4 +1,4 @@
-/** Reads OpenAPI documents from a value, a file or a URL, in JSON or YAML, within bounds. */
+/** Loads OpenAPI documents from a value, a file or a URL, in JSON or YAML, within size limits. */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -7,44 +7,44 @@ import { CORE_SCHEMA, Type, load } from 'js-yaml';
 import { contains, timeoutSignal } from 'mcp-actors/internal';
 import { readBounded } from './bounded.ts';
 
-/** A value of a document. */
+/** An object of the document. */
 export type JsonValue = { readonly [member: string]: unknown };
 
-/** A document that has been read. */
-export interface ReadDocument {
-  /** As written, with its parts in other files; references into itself stay. */
+/** A loaded document. */
+export interface LoadedDocument {
+  /** The document with external references bundled; internal references stay. */
   readonly document: JsonValue;
-  /** Base of the relative addresses in it; undefined for a value. */
+  /** Base URL of relative addresses; undefined for a document given as a value. */
   readonly base: URL | undefined;
 }
 
-/** Size limit of a document with all of its parts, bytes. */
+/** Size limit of a document including its parts, bytes. */
 const maxDocumentBytes = 64 * 1024 * 1024;
 
-/** Limit of the files a document consists of. */
+/** Limit on the number of files of a document. */
 const maxParts = 1000;
 
-/** Limit of the values in a document. An alias counts with all that it stands for. */
+/** Limit on the number of values in a document. A YAML alias counts as its full expansion. */
 const maxValues = 4_000_000;
 
 const maxDepth = 500;
 
-/** Time limit of each request for a document, milliseconds. */
+/** Time limit of each request for a document, ms. */
 const documentTimeoutMs = 30_000;
 
 /**
- * Reads a document. Its parts in other files are read from the document's folder or origin only.
+ * Loads a document. Parts in other files are only read from the document's folder or origin.
  *
- * @param source a document, the path of a file, or a URL
- * @throws {Error} unreadable, or no OpenAPI document
+ * @param source a document, a file path or a URL
+ * @throws {Error} if the document is unreadable or not OpenAPI
  */
-export async function readDocument(source: string | URL | JsonValue): Promise<ReadDocument> {
+export async function readDocument(source: string | URL | JsonValue): Promise<LoadedDocument> {
   const base = baseOf(source);
   const parser = new $RefParser();
   const reader = new PartReader(base);
-  // The parser reports only the part that failed, without the reason.
+  // The parser only reports which part failed, so the causes are collected here.
   const faults: unknown[] = [];
-  const noting =
+  const recording =
     <T, R>(run: (given: T) => R | Promise<R>) =>
     async (given: T): Promise<R> => {
       try {
@@ -58,13 +58,13 @@ export async function readDocument(source: string | URL | JsonValue): Promise<Re
   const resolver = {
     ...any,
     canRead: true,
-    read: noting(({ url }: { readonly url: string }) => reader.read(url)),
+    read: recording(({ url }: { readonly url: string }) => reader.read(url)),
   };
   const own = {
     ...any,
     canParse: true,
-    parse: noting(({ data, url }: { readonly data: unknown; readonly url: string }) =>
-      parsed(String(data), url),
+    parse: recording(({ data, url }: { readonly data: unknown; readonly url: string }) =>
+      parseDocument(String(data), url),
     ),
   };
   const options = {
@@ -73,11 +73,11 @@ export async function readDocument(source: string | URL | JsonValue): Promise<Re
   } as const;
   try {
     if (!base) measure(source);
-    // A given value is copied: bundling would change it.
+    // Copy the value, because bundling modifies it.
     const given = base ? base.href : (structuredClone(source) as object);
     const whole = (await parser.parse(given, options as never)) as unknown as JsonValue;
     checkVersion(whole);
-    const document = hasOutside(whole)
+    const document = hasExternalReference(whole)
       ? ((await parser.bundle(
           base?.href ?? 'memory:',
           whole,
@@ -109,12 +109,13 @@ class PartReader {
     this.#base = base;
   }
 
-  /** @throws {Error} not one of the document's files, or too large */
+  /** @throws {Error} if the address is outside the document's files, or the limits are exceeded */
   async read(address: string): Promise<string> {
     const base = this.#base;
-    if (!base) throw new Error(`a document given as a value has no other files, got ${address}`);
+    if (!base)
+      throw new Error(`a document given as a value cannot reference other files, got ${address}`);
     this.#parts++;
-    if (this.#parts > maxParts) throw new Error(`it has more than ${maxParts} files`);
+    if (this.#parts > maxParts) throw new Error(`more than ${maxParts} files`);
     const url = new URL(address, base);
     const bytes =
       base.protocol === 'file:'
@@ -135,17 +136,18 @@ class PartReader {
       throw new Error(`${what} does not exist`, { cause: error });
     });
     if (!contains(folder, path)) {
-      throw new Error(`${address} lies outside of the document's folder`);
+      throw new Error(`${address} is outside the document's folder`);
     }
     const stats = await stat(path);
-    // Opening a FIFO waits for its writer.
+    // Opening a FIFO would block until a writer appears.
     if (!stats.isFile()) throw new Error(`${address} must be a regular file`);
     if (stats.size > this.#bytesLeft) throw new Error(tooLarge);
     return await readFile(path);
   }
 
   async #fetch(url: URL, address: string, base: URL): Promise<Uint8Array> {
-    if (url.origin !== base.origin) throw new Error(`${address} is not at ${base.origin}`);
+    if (url.origin !== base.origin)
+      throw new Error(`${address} must be at ${base.origin}, like the document`);
     const signal = timeoutSignal(documentTimeoutMs);
     const response = await fetch(url, { redirect: 'error', signal });
     if (!response.ok) throw new Error(`${address} was answered with ${response.status}`);
@@ -155,27 +157,27 @@ class PartReader {
   }
 }
 
-const tooLarge = `it has more than ${maxDocumentBytes} bytes`;
+const tooLarge = `more than ${maxDocumentBytes} bytes`;
 
-/** YAML 1.2, with the merge keys (`<<`) of 1.1, which documents use. */
+/** YAML 1.2 plus the merge keys (`<<`) of YAML 1.1, which documents use. */
 const yamlSchema = CORE_SCHEMA.extend({
   implicit: [
     new Type('tag:yaml.org,2002:merge', { kind: 'scalar', resolve: (key) => key === '<<' }),
   ],
 });
 
-/** @throws {Error} neither JSON nor YAML, or too much of it */
-function parsed(text: string, filename: string): unknown {
-  const value = valueOf(text, filename);
+/** @throws {Error} if the text is neither JSON nor YAML, or too large */
+function parseDocument(text: string, filename: string): unknown {
+  const value = parseText(text, filename);
   measure(value);
   return value;
 }
 
-function valueOf(text: string, filename: string): unknown {
+function parseText(text: string, filename: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // YAML is a superset of JSON: its error covers both.
+    // YAML is a superset of JSON, so its error message covers both.
     return load(text, {
       filename,
       schema: yamlSchema,
@@ -185,26 +187,26 @@ function valueOf(text: string, filename: string): unknown {
   }
 }
 
-/** @throws {Error} more values than a document may have, or one that contains itself */
+/** @throws {Error} if there are too many values, or a value contains itself */
 function measure(root: unknown): void {
   const sizes = new Map<object, number>();
   const sizeOf = (value: unknown, depth: number): number => {
     if (typeof value !== 'object' || value === null) return 1;
     const known = sizes.get(value);
-    if (known === Infinity) throw new Error('it has a value that contains itself');
+    if (known === Infinity) throw new Error('a value contains itself');
     if (known !== undefined) return known;
-    if (depth > maxDepth) throw new Error(`it is nested more than ${maxDepth} levels deep`);
+    if (depth > maxDepth) throw new Error(`nesting exceeds ${maxDepth} levels`);
     sizes.set(value, Infinity);
     let size = 1;
     for (const each of Object.values(value)) size += sizeOf(each, depth + 1);
-    if (size > maxValues) throw new Error(`it has more than ${maxValues} values`);
+    if (size > maxValues) throw new Error(`more than ${maxValues} values`);
     sizes.set(value, size);
     return size;
   };
   sizeOf(root, 0);
 }
 
-/** A version may be a number: YAML reads an unquoted `2.0` so. */
+/** The version may be a number, because YAML parses an unquoted `2.0` as one. */
 function versionIn(document: unknown): string {
   const { openapi, swagger } = (document ?? {}) as JsonValue;
   const version = openapi ?? swagger;
@@ -215,13 +217,13 @@ function checkVersion(document: unknown): void {
   const { openapi } = (document ?? {}) as JsonValue;
   const version = versionIn(document);
   if (openapi === undefined ? version === '2.0' : /^3\.[012]\b/.test(version)) return;
-  throw new Error('it has neither "openapi": "3.0" or "3.1" nor "swagger": "2.0"');
+  throw new Error('version must be "openapi": "3.0" or "3.1", or "swagger": "2.0"');
 }
 
-/** True if a part lies in another file. */
-function hasOutside(value: unknown): boolean {
+/** True if the document references another file. */
+function hasExternalReference(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { $ref } = value as JsonValue;
   if (typeof $ref === 'string' && !$ref.startsWith('#')) return true;
-  return Object.values(value).some(hasOutside);
+  return Object.values(value).some(hasExternalReference);
 }

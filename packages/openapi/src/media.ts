@@ -1,16 +1,19 @@
-/** Media types, and text as UTF-8 holds it. */
+/** Media types and text encoding. */
 
-/** True for `application/json` and the types that end in `+json`. */
+/** True for `application/json` and types with the suffix `+json`. */
 export function isJsonType(mediaType: string): boolean {
   return /^application\/json\b|[/+]json\s*(;|$)/i.test(mediaType);
 }
 
-/** True for `application/xml`, `text/xml` and the types that end in `+xml`. */
+/** True for `application/xml`, `text/xml` and types with the suffix `+xml`. */
 export function isXmlType(mediaType: string): boolean {
   return /[/+]xml\s*(;|$)/i.test(mediaType);
 }
 
-/** Text in the charset its media type names; UTF-8 without one, or if the platform does not know it. */
+/**
+ * Decodes text in the charset of its media type. Falls back to UTF-8 for a missing or unknown
+ * charset.
+ */
 export function decodeText(bytes: Uint8Array, mediaType: string): string {
   const [, quoted, plain] = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;]+))/i.exec(mediaType) ?? [];
   try {
@@ -23,7 +26,7 @@ export function decodeText(bytes: Uint8Array, mediaType: string): string {
 
 const loneSurrogates = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 
-/** Replaces lone surrogates, which UTF-8 cannot hold. */
+/** Replaces lone surrogates, which UTF-8 cannot encode. */
 export function wellFormed(text: string): string {
   return text.replaceAll(loneSurrogates, '\uFFFD');
 }

@@ -1,6 +1,6 @@
 /**
- * `multipart/form-data` as bytes. The platform's `FormData` gives each part that has a media type a file name, so that
- * servers take JSON for an upload.
+ * Serialization of `multipart/form-data`. Servers mistake JSON parts of the platform's `FormData`
+ * for uploads, because it adds a file name to every part with a media type.
  *
  * @see RFC 7578
  */
@@ -13,15 +13,15 @@ export interface FormPart {
   readonly content: string | Uint8Array;
   /** Undefined for plain text. */
   readonly type?: string | undefined;
-  /** Undefined unless the part is a file. */
+  /** Undefined for parts that are not files. */
   readonly filename?: string | undefined;
 }
 
 /**
- * Writes a form.
+ * Serializes a form.
  *
- * @param mediaType the type of the whole, to which the boundary is added
- * @throws {ToolError} a part's media type is malformed
+ * @param mediaType media type of the form, without a boundary
+ * @throws {ToolError} if a part's media type is malformed
  */
 export function writeForm(
   parts: readonly FormPart[],
@@ -32,7 +32,7 @@ export function writeForm(
     Buffer.from(
       [
         `--${boundary}`,
-        `Content-Disposition: form-data; name="${quotable(name)}"${filename === undefined ? '' : `; filename="${quotable(filename)}"`}`,
+        `Content-Disposition: form-data; name="${escapeName(name)}"${filename === undefined ? '' : `; filename="${escapeName(filename)}"`}`,
         ...(type === undefined ? [] : [`Content-Type: ${checkedType(type)}`]),
         '\r\n',
       ].join('\r\n'),
@@ -45,8 +45,8 @@ export function writeForm(
   return { type: `${plain.trim()}; boundary=${boundary}`, body };
 }
 
-/** As the HTML standard escapes names. */
-function quotable(name: string): string {
+/** Escapes names as the HTML standard does for form data. */
+function escapeName(name: string): string {
   return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 

@@ -1,38 +1,37 @@
 /** Operations of a document: parameters, bodies, responses and filters. */
 import type { JsonValue } from './document.ts';
 import { isJsonType, isXmlType } from './media.ts';
-import type { Pointers } from './pointers.ts';
+import type { References } from './references.ts';
 import { fromSwagger2, serversOfSwagger2 } from './swagger2.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
-/** An operation, as filters and callbacks see it. */
+/** An operation as passed to filters and callbacks. */
 export interface Operation {
-  /** In capitals, such as `GET`. */
+  /** In upper case, such as `GET`. */
   readonly method: string;
-  /** As the document has it, such as `/pets/{petId}`. */
+  /** Path template, such as `/pets/{petId}`. */
   readonly path: string;
-  /** Undefined if the document gives none. */
+  /** Undefined if the document has none. */
   readonly operationId: string | undefined;
-  /** The document's groups that it is in. */
   readonly tags: readonly string[];
-  /** Whether the document advises against it. */
+  /** True if marked `deprecated`. */
   readonly isDeprecated: boolean;
 }
 
-/** An operation with what the document says of it. */
+/** An operation with its descriptions and schemas. */
 export interface DocumentedOperation extends Operation {
   readonly summary: string;
   readonly description: string;
   readonly parameters: readonly Parameter[];
   readonly body: DocumentedBody | undefined;
-  /** Schemas of the successful responses; empty if one of them is not JSON or has no schema. */
-  readonly answers: readonly unknown[];
-  /** Its own servers, else those of its path, else the document's. */
+  /** Schemas of the success responses; empty if any of them is not JSON or has no schema. */
+  readonly responseSchemas: readonly unknown[];
+  /** Servers of the operation, else of its path, else of the document. */
   readonly servers: readonly JsonValue[];
 }
 
-/** A parameter in the path, the query, a header or a cookie. */
+/** A path, query, header or cookie parameter. */
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header' | 'cookie';
@@ -41,66 +40,66 @@ export interface Parameter {
   readonly schema: unknown;
   readonly style: string;
   readonly isExploded: boolean;
-  /** Whether reserved characters stay as they are in a query. */
+  /** True if reserved characters are not percent-encoded in a query. */
   readonly allowsReserved: boolean;
-  /** The media type of a parameter that has one in place of a style. */
+  /** Media type of a parameter defined by `content` instead of `style`. */
   readonly mediaType: string | undefined;
 }
 
-/** What a request sends. */
+/** The request body. */
 export interface DocumentedBody {
   readonly mediaType: string;
   readonly isRequired: boolean;
   readonly description: string | undefined;
   readonly schema: unknown;
-  /** Of a form: how its fields are written, by name. */
+  /** Serialization of form fields, by name. */
   readonly encoding: { readonly [field: string]: JsonValue };
 }
 
-/** An operation that cannot be used, and why. */
-export interface Unusable {
-  /** `GET /pets` */
+/** An operation that cannot be used, with the reason. */
+export interface UnusableOperation {
+  /** Method and path, such as `GET /pets`. */
   readonly operation: string;
   readonly reason: string;
 }
 
 /** The operations of a document. */
 export interface DocumentOperations {
-  /** All of them, also those that nobody wants. */
+  /** Every operation, including filtered-out ones. */
   readonly all: readonly Operation[];
-  /** Those that are wanted and usable. */
+  /** Selected operations that are usable. */
   readonly operations: readonly DocumentedOperation[];
-  readonly unusable: readonly Unusable[];
+  readonly unusable: readonly UnusableOperation[];
 }
 
 /**
- * Reads the operations of a document. Each is read by itself: a wrong one is reported and left out.
+ * Reads the operations of a document one by one: invalid ones are reported and skipped.
  *
  * @param base URL of the document
  */
 export function operationsOf(
-  pointers: Pointers,
+  refs: References,
   base: URL | undefined,
   isWanted: (operation: Operation) => boolean,
 ): DocumentOperations {
-  const { document } = pointers;
+  const { document } = refs;
   const isSwagger2 = document['openapi'] === undefined;
   const servers = isSwagger2 ? serversOfSwagger2(document, base) : document['servers'];
   const all: Operation[] = [];
   const operations: DocumentedOperation[] = [];
-  const unusable: Unusable[] = [];
+  const unusable: UnusableOperation[] = [];
   for (const [path, item] of Object.entries((document['paths'] ?? {}) as JsonValue)) {
     if (path.startsWith('x-')) continue;
     for (const method of methods) {
       try {
-        const shared = pointers.resolved(item);
+        const shared = refs.resolve(item);
         const written = shared[method];
         if (typeof written !== 'object' || written === null) continue;
-        const brief = briefly(method, path, written as JsonValue);
+        const brief = summarize(method, path, written as JsonValue);
         all.push(brief);
         if (!isWanted(brief)) continue;
         const given = isSwagger2
-          ? fromSwagger2(written as JsonValue, shared, pointers)
+          ? fromSwagger2(written as JsonValue, shared, refs)
           : (written as JsonValue);
         const around = {
           summary: shared['summary'],
@@ -108,7 +107,7 @@ export function operationsOf(
           servers: shared['servers'] ?? servers,
           ...(isSwagger2 ? {} : { parameters: shared['parameters'] }),
         };
-        operations.push(documented(brief, given, around, pointers));
+        operations.push(describeOperation(brief, given, around, refs));
       } catch (error) {
         unusable.push({
           operation: `${method.toUpperCase()} ${path}`,
@@ -120,7 +119,7 @@ export function operationsOf(
   return { all, operations, unusable };
 }
 
-function briefly(method: string, path: string, given: JsonValue): Operation {
+function summarize(method: string, path: string, given: JsonValue): Operation {
   const { operationId, tags, deprecated } = given;
   return {
     method: method.toUpperCase(),
@@ -131,25 +130,25 @@ function briefly(method: string, path: string, given: JsonValue): Operation {
   };
 }
 
-function documented(
+function describeOperation(
   brief: Operation,
   given: JsonValue,
   shared: JsonValue,
-  pointers: Pointers,
+  refs: References,
 ): DocumentedOperation {
   const { method } = brief;
-  if (method === 'TRACE') throw new Error('a TRACE request cannot be sent');
+  if (method === 'TRACE') throw new Error('TRACE requests cannot be sent');
   const byPlace = new Map<string, Parameter>();
   for (const each of [...listOf(shared['parameters']), ...listOf(given['parameters'])]) {
-    const parameter = parameterOf(pointers.resolved(each));
+    const parameter = parameterOf(refs.resolve(each));
     if (parameter) byPlace.set(`${parameter.in} ${parameter.name}`, parameter);
   }
   const missing = [...brief.path.matchAll(/\{([^}]+)\}/g)].find(
     ([, name]) => !byPlace.has(`path ${name}`),
   );
-  if (missing) throw new Error(`the path has ${missing[0]}, which no parameter describes`);
-  const body = given['requestBody'] ? bodyOf(pointers.resolved(given['requestBody'])) : undefined;
-  // HTTP gives such a body no meaning, and `fetch` cannot send it.
+  if (missing) throw new Error(`path variable ${missing[0]} has no parameter`);
+  const body = given['requestBody'] ? bodyOf(refs.resolve(given['requestBody'])) : undefined;
+  // HTTP gives a body of GET or HEAD no meaning, and `fetch` cannot send one.
   const isBodiless = method === 'GET' || method === 'HEAD';
   if (isBodiless && body?.isRequired) throw new Error(`a ${method} request cannot have a body`);
   return {
@@ -158,22 +157,24 @@ function documented(
     description: textOf(given['description'] ?? shared['description']),
     parameters: [...byPlace.values()],
     body: isBodiless ? undefined : body,
-    answers: method === 'HEAD' ? [] : answersOf(given['responses'], pointers),
+    responseSchemas: method === 'HEAD' ? [] : responseSchemasOf(given['responses'], refs),
     servers: listOf(given['servers'] ?? shared['servers']) as readonly JsonValue[],
   };
 }
 
-/** Headers that say how a message is written, or who sends it, do not count as parameters. */
-const notParameters = new Set(['accept', 'content-type', 'authorization']);
+/** Header parameters that OpenAPI says to ignore: they describe the message or its sender. */
+const ignoredHeaders = new Set(['accept', 'content-type', 'authorization']);
 
 function parameterOf(given: JsonValue): Parameter | undefined {
   const { name, in: place, content } = given;
   if (typeof name !== 'string') throw new Error('a parameter has no name');
   if (place !== 'path' && place !== 'query' && place !== 'header' && place !== 'cookie') {
-    throw new Error(`the parameter "${name}" is in ${JSON.stringify(place)}`);
+    throw new Error(
+      `location of parameter "${name}" must be path, query, header or cookie, got ${JSON.stringify(place)}`,
+    );
   }
-  if (place === 'header' && notParameters.has(name.toLowerCase())) return undefined;
-  const [mediaType, media] = preferred(content) ?? [];
+  if (place === 'header' && ignoredHeaders.has(name.toLowerCase())) return undefined;
+  const [mediaType, media] = preferredMediaType(content) ?? [];
   const { style = place === 'query' || place === 'cookie' ? 'form' : 'simple' } = given;
   return {
     name,
@@ -188,8 +189,8 @@ function parameterOf(given: JsonValue): Parameter | undefined {
   };
 }
 
-/** Forms of a content, those that are written most easily first. */
-const wanted: readonly ((mediaType: string) => boolean)[] = [
+/** Media types in order of preference, easiest to write first. */
+const mediaTypePreference: readonly ((mediaType: string) => boolean)[] = [
   (type) => /^application\/json\b/i.test(type),
   isJsonType,
   (type) => /^application\/x-www-form-urlencoded/i.test(type),
@@ -199,10 +200,10 @@ const wanted: readonly ((mediaType: string) => boolean)[] = [
   () => true,
 ];
 
-/** Of several forms of a content, the one that is written most easily. */
-function preferred(content: unknown): readonly [string, JsonValue] | undefined {
+/** Chooses the preferred media type of a content object. */
+function preferredMediaType(content: unknown): readonly [string, JsonValue] | undefined {
   const all = Object.entries((content ?? {}) as JsonValue);
-  for (const isSuch of wanted) {
+  for (const isSuch of mediaTypePreference) {
     const found = all.find(([type]) => isSuch(type));
     if (found) return [found[0], (found[1] ?? {}) as JsonValue];
   }
@@ -210,7 +211,7 @@ function preferred(content: unknown): readonly [string, JsonValue] | undefined {
 }
 
 function bodyOf(given: JsonValue): DocumentedBody | undefined {
-  const [mediaType, media] = preferred(given['content']) ?? [];
+  const [mediaType, media] = preferredMediaType(given['content']) ?? [];
   if (mediaType === undefined || !media) return undefined;
   return {
     mediaType,
@@ -221,13 +222,16 @@ function bodyOf(given: JsonValue): DocumentedBody | undefined {
   };
 }
 
-/** Schemas of the successful responses if all of them are JSON: a tool has one schema for all of its results. */
-function answersOf(responses: unknown, pointers: Pointers): readonly unknown[] {
+/**
+ * Schemas of the success responses, provided all are JSON, because a tool has a single output
+ * schema.
+ */
+function responseSchemasOf(responses: unknown, refs: References): readonly unknown[] {
   const all = Object.entries((responses ?? {}) as JsonValue);
   const schemas = all
     .filter(([status]) => /^2(\d\d|XX)$/i.test(status))
     .map(([, response]) => {
-      const [type = '', media] = preferred(pointers.resolved(response)['content']) ?? [];
+      const [type = '', media] = preferredMediaType(refs.resolve(response)['content']) ?? [];
       return isJsonType(type) ? media?.['schema'] : undefined;
     });
   return schemas.every((schema) => typeof schema === 'object' && schema !== null) ? schemas : [];
@@ -242,10 +246,10 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Whether an operation is named by any of these: its `operationId`, `METHOD`, its path, `METHOD path`, or
- * `tag:NAME`; `*` stands for any characters.
+ * True if any pattern matches the operation: its `operationId`, method, path, `METHOD path` or
+ * `tag:NAME`; `*` matches any characters.
  */
-export function isNamedBy(names: readonly string[], operation: Operation): boolean {
+export function matchesAnyPattern(names: readonly string[], operation: Operation): boolean {
   const { method, path, operationId, tags } = operation;
   const called = [method, path, `${method} ${path}`, ...(operationId ? [operationId] : [])];
   const all = [...called, ...tags.map((tag) => `tag:${tag}`)];

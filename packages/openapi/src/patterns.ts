@@ -1,13 +1,13 @@
-/** Regular expressions of documents: ECMA-262 5.1, in the syntax that the flag `u` demands. */
+/** Conversion of document patterns from ECMA-262 5.1 to the stricter syntax of the flag `u`. */
 
 /**
- * Rewrites a pattern for the flag `u`, which JSON Schema 2020-12 wants and hosts set.
+ * Rewrites a pattern for the flag `u`, which JSON Schema 2020-12 requires and hosts use.
  *
- * @returns undefined unless it is a regular expression of ECMA-262, such as `\A…\Z`
+ * @returns undefined if the pattern is not an ECMA-262 regular expression, such as `\A…\Z`
  */
 export function unicodePattern(source: string): string | undefined {
-  if (isExpression(source, 'u')) return source;
-  if (!isExpression(source, '')) return undefined;
+  if (isValidPattern(source, 'u')) return source;
+  if (!isValidPattern(source, '')) return undefined;
   let written = '';
   let isInClass = false;
   let before = '';
@@ -18,21 +18,21 @@ export function unicodePattern(source: string): string | undefined {
     const isRange = /^\\[dDsSwW]/;
     const isByClass = isRange.test(before) || isRange.test(source.slice(at, at + 2));
     if (token === '-' && isInClass && isByClass) written += '\\-';
-    else if (token.startsWith('\\')) written += unescaped(token, isInClass);
+    else if (token.startsWith('\\')) written += dropNeedlessEscape(token, isInClass);
     else if (/^[{}\]]$/.test(token) && !isInClass) written += `\\${token}`;
     else written += token;
     if (token === ']') isInClass = false;
     else if (token.startsWith('[')) isInClass = true;
     before = token;
   }
-  return isExpression(written, 'u') ? written : undefined;
+  return isValidPattern(written, 'u') ? written : undefined;
 }
 
-/** Drops a backslash that the flag `u` refuses. */
-function unescaped(escape: string, isInClass: boolean): string {
+/** Drops a backslash that the flag `u` rejects. */
+function dropNeedlessEscape(escape: string, isInClass: boolean): string {
   const character = escape.slice(1);
   if (character === '-' && isInClass) return escape;
-  // Other letters and digits have a meaning, or do not exist in ECMA-262.
+  // Escaped letters and digits have a meaning, or are invalid in ECMA-262 anyway.
   return /[a-z0-9^$\\.*+?()[\]{}|/]/i.test(character) ? escape : character;
 }
 
@@ -40,7 +40,7 @@ const outerToken = /^(?:\\[^]|\[\^?|\{\d+(?:,\d*)?\}|[^])/;
 
 const classToken = /^(?:\\[^]|[^])/;
 
-function isExpression(source: string, flags: string): boolean {
+function isValidPattern(source: string, flags: string): boolean {
   try {
     return new RegExp(source, flags) instanceof RegExp;
   } catch {

@@ -1,4 +1,6 @@
-/** Requests of calls: parameters and bodies as OpenAPI writes them. None leaves the API's server. */
+/**
+ * Builds requests: parameters and bodies in OpenAPI's serialization, confined to the API's server.
+ */
 import { ToolError } from 'mcp-actors';
 import { exactNumbers, jsonText } from 'mcp-actors/internal';
 import { parseTemplate } from 'url-template';
@@ -7,54 +9,54 @@ import { isJsonType, isXmlType, wellFormed } from './media.ts';
 import { writeForm } from './multipart.ts';
 import type { FormPart } from './multipart.ts';
 import type { DocumentedBody, DocumentedOperation, Parameter } from './operations.ts';
-import type { Pointers } from './pointers.ts';
+import type { References } from './references.ts';
 import type { Argument } from './schemas.ts';
 import { writeXml } from './xml.ts';
 
-/** A request that may be sent. */
+/** A request ready to be sent. */
 export interface BuiltRequest {
   readonly url: URL;
   readonly headers: Headers;
   readonly body: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** How a value is written in a query, a path, a cookie or a form field. */
+/** Serialization of a value in a query, path, cookie or form field. */
 type Serialization = Pick<Parameter, 'name' | 'style' | 'isExploded' | 'allowsReserved'>;
 
 /**
- * Makes the request of a call.
+ * Builds the request of a call.
  *
- * @param server base URL of the API: the request cannot leave it
- * @throws {ToolError} an argument cannot be written, or would lead elsewhere
+ * @param server base URL of the API, which the request cannot leave
+ * @throws {ToolError} if an argument cannot be serialized, or would change the target
  */
 export function buildRequest(
   { path, body }: DocumentedOperation,
   server: URL,
   given: readonly Argument[],
   args: JsonValue,
-  pointers: Pointers,
+  refs: References,
 ): BuiltRequest {
   const headers = new Headers({ accept: 'application/json, */*;q=0.5' });
-  // Some documents tell operations of one path apart by a query or a fragment in its template.
+  // Some documents distinguish operations on one path by a query or fragment in the template.
   const [template = '', ...fixed] = path.replace(/#.*$/s, '').split('?');
   const query: string[] = [server.search.slice(1), ...fixed].filter((part) => part !== '');
   const cookies: string[] = [];
   let target = template;
   let sent: BuiltRequest['body'];
   const exact = exactNumbers(args) as JsonValue;
-  for (const { name, to } of given) {
+  for (const { name, target: to } of given) {
     const plain = exact[name];
     if (plain === undefined) continue;
     const mediaType = to === 'body' ? body?.mediaType : to.mediaType;
     const isJson = mediaType !== undefined && isJsonType(mediaType);
     const isOmitted = plain === null && to !== 'body';
-    // A number that would be rounded is a string by now, and is no string in JSON.
+    // Numbers that would lose precision are strings by now, but must not be quoted in JSON.
     const json = () =>
       typeof args[name] === 'number' && typeof plain === 'string' ? plain : jsonText(plain);
     const value = isJson && !isOmitted ? json() : plain;
     if (to === 'body') {
       const isText = typeof args[name] === 'string';
-      sent = body && writeBody(body, { value, isText }, headers, pointers);
+      sent = body && writeBody(body, { value, isText }, headers, refs);
     } else if (to.in === 'path') {
       const segment = inPath(to, value);
       target = target.replaceAll(`{${to.name}}`, () => segment);
@@ -68,7 +70,7 @@ export function buildRequest(
   const url = new URL(`${server.origin}${folder}${target}${search}`);
   if (!isWithin(url, server)) {
     throw new ToolError(
-      `The arguments would lead to ${url.origin}${url.pathname}, outside of the API`,
+      `Arguments must stay within the API, got a request to ${url.origin}${url.pathname}`,
     );
   }
   return { url, headers, body: sent };
@@ -77,7 +79,7 @@ export function buildRequest(
 /** True for a URL at or below the API's base URL. */
 export function isWithin(url: URL, server: URL): boolean {
   const folder = server.pathname.replace(/\/$/, '');
-  // Servers may decode these after the check.
+  // Include encoded forms, because servers may decode the path after this check.
   const climbs = /(^|\/|%2f|%5c)(\.|%2e){2}(\/|%2f|%5c|$)/i.test(url.pathname);
   return (
     url.origin === server.origin &&
@@ -86,17 +88,17 @@ export function isWithin(url: URL, server: URL): boolean {
   );
 }
 
-/** Expands one variable of a URI template, as RFC 6570 and so OpenAPI define it. */
+/** Expands one variable of a URI template as defined by RFC 6570, which OpenAPI follows. */
 function expand(template: string, value: unknown): string {
-  return parseTemplate(template).expand({ v: flat(value) as never });
+  return parseTemplate(template).expand({ v: toTemplateValue(value) as never });
 }
 
 function inPath(parameter: Parameter, value: unknown): string {
   const { name, style, isExploded, mediaType } = parameter;
   const delimiter = delimiters[style];
   const segment = (() => {
-    if (mediaType !== undefined) return escaped(plainText(value));
-    if (delimiter && Array.isArray(value)) return joined(value, escaped(delimiter));
+    if (mediaType !== undefined) return encode(plainText(value));
+    if (delimiter && Array.isArray(value)) return joinEncoded(value, encode(delimiter));
     if (style === 'label') return expand(isExploded ? '{.v*}' : '{.v}', value);
     if (style === 'matrix') {
       return pairsOf({ ...parameter, style: 'form' }, value)
@@ -105,56 +107,59 @@ function inPath(parameter: Parameter, value: unknown): string {
     }
     return expand(isExploded ? '{v*}' : '{v}', value);
   })();
-  // A URL takes these for the folder itself and its parent, however they are written.
+  // URLs resolve these segments to the folder itself or its parent, even when percent-encoded.
   if (segment === '' || /^\.{1,2}$/.test(segment)) {
     throw new ToolError(
-      `The argument "${name}" is a part of the path, and may not be "${segment}"`,
+      `Argument "${name}" must be a non-empty path segment other than . and .., got "${segment}"`,
     );
   }
   return segment;
 }
 
-/** Delimiters of styles beyond RFC 6570. The last one is the `tsv` of Swagger 2.0. */
+/** Delimiters of styles beyond RFC 6570. `tabDelimited` stands for `tsv` of Swagger 2.0. */
 const delimiters: { readonly [style: string]: string } = {
   spaceDelimited: ' ',
   pipeDelimited: '|',
   tabDelimited: '\t',
 };
 
-/** `name=value` pairs of a query, a cookie or a form. */
+/** Builds the `name=value` pairs of a query, a cookie or a form. */
 function pairsOf(
   parameter: Serialization & { readonly mediaType?: string | undefined },
   value: unknown,
 ): readonly string[] {
   const { name, style, isExploded, allowsReserved, mediaType } = parameter;
   if (value === null) return [];
-  const key = escaped(name);
-  if (mediaType !== undefined) return [`${key}=${escaped(plainText(value))}`];
+  const key = encode(name);
+  if (mediaType !== undefined) return [`${key}=${encode(plainText(value))}`];
   const template = allowsReserved ? '{+v}' : '{v}';
-  // Reserved characters that would end the value.
+  // Encode reserved characters that would end the value.
   const write = (each: unknown) =>
     expand(template, each).replaceAll(/[#&+]/g, (character) => encodeURIComponent(character));
-  if (style === 'deepObject' && typeof value === 'object') return deep(key, value, write);
+  if (style === 'deepObject' && typeof value === 'object')
+    return deepObjectPairs(key, value, write);
   const isList = Array.isArray(value);
   if (typeof value === 'object' && Object.keys(value).length === 0) return [];
   const delimiter = delimiters[style];
-  if (isList && delimiter && !isExploded) return [`${key}=${joined(value, escaped(delimiter))}`];
+  if (isList && delimiter && !isExploded)
+    return [`${key}=${joinEncoded(value, encode(delimiter))}`];
   if (isList && isExploded) return value.map((each) => `${key}=${write(plainText(each))}`);
   if (isObject(value) && isExploded) {
     return Object.entries(value)
       .filter(([, each]) => each !== null)
-      .map(([member, each]) => `${escaped(member)}=${write(plainText(each))}`);
+      .map(([member, each]) => `${encode(member)}=${write(plainText(each))}`);
   }
   return [`${key}=${write(value)}`];
 }
 
-/** `filter[status][name]=x`, as many APIs read it. */
-function deep(key: string, value: unknown, write: (value: unknown) => string): string[] {
+/** Builds `filter[status][name]=x` pairs, the form many APIs expect. */
+function deepObjectPairs(key: string, value: unknown, write: (value: unknown) => string): string[] {
   if (value === null) return [];
-  if (Array.isArray(value)) return value.flatMap((each) => deep(`${key}[]`, each, write));
+  if (Array.isArray(value))
+    return value.flatMap((each) => deepObjectPairs(`${key}[]`, each, write));
   if (!isObject(value)) return [`${key}=${write(value)}`];
   return Object.entries(value).flatMap(([name, each]) =>
-    deep(`${key}[${escaped(name)}]`, each, write),
+    deepObjectPairs(`${key}[${encode(name)}]`, each, write),
   );
 }
 
@@ -169,11 +174,11 @@ function inHeader({ name, style, isExploded, mediaType }: Parameter, value: unkn
   })();
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return text;
   throw new ToolError(
-    `The argument "${name}" is a header, and may have no line feeds and no characters beyond Latin-1`,
+    `Argument "${name}" is sent as a header: it must be Latin-1 without line breaks`,
   );
 }
 
-/** Body of a call; its `value` is the JSON text if it is sent as JSON. */
+/** Body argument of a call; `value` is JSON text if the body is sent as JSON. */
 interface GivenBody {
   readonly value: unknown;
   /** True if the argument is a string. */
@@ -184,7 +189,7 @@ function writeBody(
   body: DocumentedBody,
   { value, isText }: GivenBody,
   headers: Headers,
-  pointers: Pointers,
+  refs: References,
 ): BuiltRequest['body'] {
   const { mediaType, encoding, schema } = body;
   if (/^multipart\//i.test(mediaType)) {
@@ -212,11 +217,11 @@ function writeBody(
     }
     return bytesOf(value);
   }
-  if (isXmlType(mediaType) && !isText) return writeXml(value, schema, pointers);
+  if (isXmlType(mediaType) && !isText) return writeXml(value, schema, refs);
   return plainText(value);
 }
 
-/** A style that `encoding` gives a field; undefined if it gives none. */
+/** Serialization that `encoding` gives a field; undefined if it sets none. */
 function styleOf(name: string, encoding: JsonValue | undefined): Serialization | undefined {
   const { style, explode, allowReserved } = encoding ?? {};
   if (style === undefined && explode === undefined && allowReserved === undefined) return undefined;
@@ -225,16 +230,16 @@ function styleOf(name: string, encoding: JsonValue | undefined): Serialization |
   return { name, style: written, isExploded, allowsReserved: allowReserved === true };
 }
 
-/** Fields of `application/x-www-form-urlencoded`. */
+/** Builds the fields of `application/x-www-form-urlencoded`. */
 function fieldsOf(name: string, value: unknown, encoding: JsonValue | undefined) {
   if (value === null) return [];
   const style = styleOf(name, encoding);
   if (style) return pairsOf(style, value);
   const values = Array.isArray(value) ? value : [value];
-  return values.map((each) => `${escaped(name)}=${escaped(plainText(each))}`);
+  return values.map((each) => `${encode(name)}=${encode(plainText(each))}`);
 }
 
-/** Parts of `multipart/form-data`. A value that is null has none. */
+/** Builds the parts of `multipart/form-data`. Null values are omitted. */
 function partsOf(name: string, value: unknown, encoding: JsonValue | undefined): FormPart[] {
   if (value === null) return [];
   const given = encoding?.['contentType'];
@@ -258,7 +263,7 @@ function partsOf(name: string, value: unknown, encoding: JsonValue | undefined):
   return [{ name, content: jsonText(value), type: type ?? 'application/json' }];
 }
 
-/** The form in which tools take files. */
+/** True for the object in which tools accept files. */
 function isFile(value: unknown): value is JsonValue {
   return (
     isObject(value) &&
@@ -270,21 +275,24 @@ function isFile(value: unknown): value is JsonValue {
 function bytesOf({ base64 }: JsonValue): Uint8Array<ArrayBuffer> {
   const text = String(base64);
   if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)) {
-    throw new ToolError(`base64 must be the content of a file in base64`);
+    throw new ToolError(`base64 must be base64-encoded file content`);
   }
   return new Uint8Array(Buffer.from(text, 'base64'));
 }
 
-const joined = (values: readonly unknown[], delimiter: string): string =>
-  values.map((each) => escaped(plainText(each))).join(delimiter);
+const joinEncoded = (values: readonly unknown[], delimiter: string): string =>
+  values.map((each) => encode(plainText(each))).join(delimiter);
 
-/** A scalar as it is, anything else as JSON. */
+/** Returns strings unchanged and other values as JSON. */
 function plainText(value: unknown): string {
   return typeof value === 'string' ? value : jsonText(value);
 }
 
-/** RFC 6570 knows texts, lists and maps of them. Anything deeper is JSON; null is left out. */
-function flat(value: unknown): unknown {
+/**
+ * Converts a value for RFC 6570, which supports strings, lists and maps. Deeper values become JSON,
+ * and null is omitted.
+ */
+function toTemplateValue(value: unknown): unknown {
   const scalar = (each: unknown) => (each === null ? null : wellFormed(plainText(each)));
   if (Array.isArray(value)) return value.map(scalar);
   if (!isObject(value)) return scalar(value);
@@ -297,6 +305,6 @@ function isObject(value: unknown): value is JsonValue {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function escaped(text: string): string {
+function encode(text: string): string {
   return expand('{v}', text);
 }

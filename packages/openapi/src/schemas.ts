@@ -1,128 +1,133 @@
 /**
- * Schemas of tools, made from those in a document. A schema's references become definitions in `$defs`, so that a type
- * that contains itself is finite. Each part of a document is rewritten once for all tools.
+ * Derives tool schemas from the document's schemas. References become `$defs`, so recursive types
+ * stay finite. Each part of the document is rewritten once and shared by all tools.
  */
 import { defineTool } from 'mcp-actors';
 import type { JsonValue } from './document.ts';
 import type { DocumentedOperation, Parameter } from './operations.ts';
 import { unicodePattern } from './patterns.ts';
-import type { Pointers } from './pointers.ts';
+import type { References } from './references.ts';
 
-/** A part of a document that schemas refer to. */
+/** A referenced part of the document. */
 interface Definition {
   readonly name: string;
   readonly schema: unknown;
-  /** Keys of the definitions it refers to. */
+  /** Keys of the definitions it references. */
   readonly references: ReadonlySet<string>;
   /** Length as JSON. */
   readonly characters: number;
 }
 
-/** The destination of a tool's argument. */
+/** A tool argument and its place in the request. */
 export interface Argument {
   readonly name: string;
-  readonly to: 'body' | Parameter;
+  readonly target: 'body' | Parameter;
 }
 
-/** An object's schema. */
-export type SchemaOfObject = JsonValue & { readonly type: 'object' };
+/** An object schema. */
+export type ObjectSchema = JsonValue & { readonly type: 'object' };
 
-/** The schema of a tool's arguments, and their destinations. */
+/** Input schema of a tool and the destinations of its arguments. */
 export interface ToolInput {
-  readonly schema: SchemaOfObject;
+  readonly schema: ObjectSchema;
   readonly arguments: readonly Argument[];
 }
 
-/** The schema of a tool's results. */
-export interface DocumentedAnswer {
-  readonly schema: SchemaOfObject;
-  /** True if the response is the member `result` of the tool's result: it is not an object. */
+/** Output schema of a tool. */
+export interface ToolOutput {
+  readonly schema: ObjectSchema;
+  /** True if the response is not an object and is therefore wrapped in the property `result`. */
   readonly isWrapped: boolean;
 }
 
-/** A keyword of a schema that is left out. */
+/** A schema keyword that was dropped. */
 export interface IgnoredKeyword {
-  /** Operation or part of the document. */
+  /** Operation, or part of the document. */
   readonly at: string;
   readonly keyword: string;
   readonly reason: string;
 }
 
-/** Use of a schema: arguments, forms (in which files may be), responses. */
+/** Where a schema is used: arguments, forms (which may contain files) or responses. */
 type Side = 'argument' | 'form' | 'response';
 
-/** State of rewriting one schema and those within it. */
+/** State of rewriting a schema and its subschemas. */
 interface Scope {
   readonly side: Side;
-  /** Operation or part of the document, for messages. */
+  /** Operation, or part of the document, for messages. */
   readonly at: string;
-  /** Keys of the definitions that are referred to; rewriting adds to it. */
+  /** Keys of referenced definitions; rewriting adds to this set. */
   readonly references: Set<string>;
-  /** Members that the other schemas of the same object hide on this side. */
+  /** Properties hidden on this side by other schemas of the same object. */
   readonly hidden: ReadonlySet<string>;
 }
 
-/** Keywords whose members are schemas by name. */
-const byName = new Set(['properties', 'patternProperties', 'dependentSchemas']);
+/** Keywords whose value maps names to schemas. */
+const mapKeywords = new Set(['properties', 'patternProperties', 'dependentSchemas']);
 
-/** Keywords with a list of schemas. */
-const listed = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
+/** Keywords whose value is a list of schemas. */
+const listKeywords = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 
 /** Keywords whose schemas apply to the same object. */
-const composing = new Set(['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'not']);
+const sameObjectKeywords = new Set(['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'not']);
 
-/** Keywords with one schema. */
-const single = new Set([
+/** Keywords whose value is a schema. */
+const schemaKeywords = new Set([
   ...['items', 'contains', 'additionalProperties', 'propertyNames', 'not', 'if', 'then', 'else'],
   ...['unevaluatedItems', 'unevaluatedProperties'],
 ]);
 
-/** Keywords that only documents need, or that references have replaced. */
-const dropped = new Set([
+/** Keywords without use for tools, or replaced by `$defs`. */
+const droppedKeywords = new Set([
   ...['discriminator', 'xml', 'externalDocs', 'example', 'examples', 'deprecated', 'nullable'],
   ...['$schema', '$id', '$anchor', '$comment', '$defs', 'definitions', '$dynamicAnchor'],
   ...['readOnly', 'writeOnly', 'contentSchema'],
 ]);
 
-/** Keywords without a form here. */
-const unknown = new Set(['$dynamicRef', '$recursiveRef', 'dependencies', 'additionalItems']);
+/** Keywords that cannot be translated. */
+const unsupportedKeywords = new Set([
+  '$dynamicRef',
+  '$recursiveRef',
+  'dependencies',
+  'additionalItems',
+]);
 
 const maxFieldDescription = 300;
 
-/** A file of a form: JSON can hold it as text alone. */
+/** A file in a form, as base64 because JSON cannot hold bytes. */
 const fileSchema = {
   type: 'object',
   description: 'A file',
   properties: {
     filename: { type: 'string' },
     mimeType: { type: 'string' },
-    base64: { type: 'string', description: 'The content in base64' },
+    base64: { type: 'string', description: 'Content in base64' },
   },
   required: ['base64'],
   additionalProperties: false,
 };
 
 export class ToolSchemas {
-  readonly #pointers: Pointers;
+  readonly #refs: References;
   readonly #cut: (text: string, max: number) => string;
   readonly #onIgnored: (ignored: IgnoredKeyword) => void;
   readonly #definitions = new Map<string, Definition>();
-  /** Keys of definitions, by the names they have in arguments and in responses. */
+  /** Keys of definitions by their names in input and output schemas. */
   readonly #names = { input: new Map<string, string>(), response: new Map<string, string>() };
-  /** Reasons against keywords with these values; undefined if there is none. */
+  /** Cached validation results of keyword values: the problem, or undefined if valid. */
   readonly #checked = new Map<string, string | undefined>();
 
   constructor(
-    pointers: Pointers,
+    refs: References,
     cut: (text: string, max: number) => string,
     onIgnored: (ignored: IgnoredKeyword) => void,
   ) {
-    this.#pointers = pointers;
+    this.#refs = refs;
     this.#cut = cut;
     this.#onIgnored = onIgnored;
   }
 
-  /** @throws {Error} a reference leads nowhere */
+  /** @throws {Error} if a reference has no target */
   input({ parameters, body, method, path }: DocumentedOperation): ToolInput {
     const at = `${method} ${path}`;
     const references = new Set<string>();
@@ -134,57 +139,53 @@ export class ToolSchemas {
     for (const [index, parameter] of parameters.entries()) {
       const { isRequired, description, schema } = parameter;
       const name = names[index] ?? parameter.name;
-      const written = this.#rewritten(schema ?? { type: 'string' }, scope);
-      properties[name] = withoutDefault(this.#described(written, description));
+      const written = this.#rewrite(schema ?? { type: 'string' }, scope);
+      properties[name] = describeDefault(this.#withDescription(written, description));
       if (isRequired) required.push(name);
-      all.push({ name, to: parameter });
+      all.push({ name, target: parameter });
     }
     if (body) {
       const side: Side = /json|xml|urlencoded|^text\//i.test(body.mediaType) ? 'argument' : 'form';
-      const isEmpty = Object.keys(this.#pointers.resolved(body.schema)).length === 0;
+      const isEmpty = Object.keys(this.#refs.resolve(body.schema)).length === 0;
       const written =
         side === 'form' && isEmpty && !body.mediaType.startsWith('multipart/')
           ? fileSchema
-          : this.#rewritten(body.schema, { ...scope, side });
-      properties['body'] = withoutDefault(this.#described(written, body.description));
+          : this.#rewrite(body.schema, { ...scope, side });
+      properties['body'] = describeDefault(this.#withDescription(written, body.description));
       if (body.isRequired) required.push('body');
-      all.push({ name: 'body', to: 'body' });
+      all.push({ name: 'body', target: 'body' });
     }
     const schema = {
       type: 'object' as const,
       properties,
       ...(required.length > 0 ? { required } : {}),
       additionalProperties: false,
-      ...this.#defined(references),
+      ...this.#definitionsFor(references),
     };
     return { schema, arguments: all };
   }
 
   /**
-   * The schema of a tool's structured results.
+   * Builds the output schema of a tool.
    *
-   * @param schemas those of all successful responses
+   * @param schemas schemas of all success responses
    * @param at the operation
-   * @returns undefined without a schema, or if it is longer than `maxCharacters`
-   * @throws {Error} a reference leads nowhere
+   * @returns undefined without a schema, or if it exceeds `maxCharacters`
+   * @throws {Error} if a reference has no target
    */
-  answer(
-    schemas: readonly unknown[],
-    at: string,
-    maxCharacters: number,
-  ): DocumentedAnswer | undefined {
-    const isBinary = (schema: unknown) => isFile(this.#pointers.resolved(schema));
+  output(schemas: readonly unknown[], at: string, maxCharacters: number): ToolOutput | undefined {
+    const isBinary = (schema: unknown) => isFile(this.#refs.resolve(schema));
     if (schemas.length === 0 || schemas.some(isBinary)) return undefined;
     const references = new Set<string>();
     const scope: Scope = { side: 'response', at, references, hidden: new Set() };
-    const all = schemas.map((schema) => this.#rewritten(schema, scope) as JsonValue);
+    const all = schemas.map((schema) => this.#rewrite(schema, scope) as JsonValue);
     const distinct = [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
-    const characters = this.#reached(references).reduce(
+    const characters = this.#reachable(references).reduce(
       (sum, each) => sum + each.characters,
       lengthOf(distinct),
     );
     if (characters > maxCharacters) return undefined;
-    const definitions = this.#defined(references);
+    const definitions = this.#definitionsFor(references);
     const [only = {}] = distinct;
     const written = distinct.length === 1 ? only : { anyOf: distinct };
     if (schemas.every((schema) => this.#isObject(schema))) {
@@ -195,10 +196,10 @@ export class ToolSchemas {
     return { schema: wrapped, isWrapped: true };
   }
 
-  /** True for a schema that takes objects alone. */
+  /** True for a schema that only accepts objects. */
   #isObject(schema: unknown, seen = new Set<unknown>()): boolean {
     const { nullable } = (schema ?? {}) as JsonValue;
-    const resolved = this.#pointers.resolved(schema);
+    const resolved = this.#refs.resolve(schema);
     if (nullable === true || resolved['nullable'] === true || seen.has(resolved)) return false;
     seen.add(resolved);
     const { type, allOf } = resolved;
@@ -206,19 +207,19 @@ export class ToolSchemas {
     return Array.isArray(allOf) && allOf.some((each) => this.#isObject(each, seen));
   }
 
-  #described(schema: unknown, description: string | undefined): unknown {
+  #withDescription(schema: unknown, description: string | undefined): unknown {
     if (description === undefined || typeof schema !== 'object') return schema;
     return { ...schema, description: this.#cut(description, maxFieldDescription) };
   }
 
-  #defined(references: ReadonlySet<string>): { readonly $defs?: JsonValue } {
-    const reached = this.#reached(references);
+  #definitionsFor(references: ReadonlySet<string>): { readonly $defs?: JsonValue } {
+    const reached = this.#reachable(references);
     if (reached.length === 0) return {};
     return { $defs: Object.fromEntries(reached.map(({ name, schema }) => [name, schema])) };
   }
 
-  /** The definitions that these keys lead to. */
-  #reached(references: ReadonlySet<string>): readonly Definition[] {
+  /** Definitions reachable from these keys. */
+  #reachable(references: ReadonlySet<string>): readonly Definition[] {
     const reached = new Map<string, Definition>();
     const waiting = [...references];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -236,14 +237,16 @@ export class ToolSchemas {
     const { side, reference, hidden } = JSON.parse(key) as DefinitionKey;
     const references = new Set<string>();
     const scope = { side, at: reference, references, hidden: new Set(hidden) };
-    const schema = this.#rewritten(this.#pointers.at(reference), scope);
+    const schema = this.#rewrite(this.#refs.target(reference), scope);
     const name = this.#nameOf(key);
     const definition = { name, schema, references, characters: lengthOf(schema) };
     this.#definitions.set(key, definition);
     return definition;
   }
 
-  /** `#/components/schemas/Pet` is `Pet`; any other reference keeps its path. */
+  /**
+   * Names a definition: `#/components/schemas/Pet` becomes `Pet`; other references keep their path.
+   */
   #nameOf(key: string): string {
     const { side, reference } = JSON.parse(key) as DefinitionKey;
     const [, component] =
@@ -256,10 +259,10 @@ export class ToolSchemas {
     return name;
   }
 
-  /** Members of an object that are not of this side: `readOnly` in arguments, `writeOnly` in responses. */
+  /** Properties hidden on one side: `readOnly` ones in arguments, `writeOnly` ones in responses. */
   #hidden(schema: unknown, side: Side, found = new Set<string>(), depth = 0): Set<string> {
     const mark = side === 'response' ? 'writeOnly' : 'readOnly';
-    const { properties, allOf } = this.#pointers.resolved(schema);
+    const { properties, allOf } = this.#refs.resolve(schema);
     for (const [name, each] of isObject(properties) ? Object.entries(properties) : []) {
       if (this.#isMarked(each, mark)) found.add(name);
     }
@@ -272,7 +275,7 @@ export class ToolSchemas {
   #isMarked(schema: unknown, mark: string, depth = 0): boolean {
     if (!isObject(schema)) return false;
     if (schema[mark] === true) return true;
-    const resolved = this.#pointers.resolved(schema);
+    const resolved = this.#refs.resolve(schema);
     const { allOf } = resolved;
     if (resolved[mark] === true) return true;
     return (
@@ -282,9 +285,9 @@ export class ToolSchemas {
     );
   }
 
-  /** Names that a schema, or one that it consists of, requires. */
+  /** Property names required by a schema or its subschemas. */
   #required(schema: unknown, found = new Set<string>(), depth = 0): Set<string> {
-    const resolved = this.#pointers.resolved(schema);
+    const resolved = this.#refs.resolve(schema);
     for (const name of namesIn(resolved['required'])) found.add(name);
     for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
       const parts = resolved[keyword];
@@ -295,8 +298,8 @@ export class ToolSchemas {
     return found;
   }
 
-  /** A schema for tools: its references lead to definitions, and are noted. */
-  #rewritten(schema: unknown, outer: Scope): unknown {
+  /** Rewrites a schema for tools and records its references. */
+  #rewrite(schema: unknown, outer: Scope): unknown {
     if (!isObject(schema)) return schema;
     const { side } = outer;
     if (side === 'form' && isFile(schema)) {
@@ -307,27 +310,27 @@ export class ToolSchemas {
     const scope = own.size === 0 ? outer : { ...outer, hidden: new Set([...outer.hidden, ...own]) };
     const written: { [keyword: string]: unknown } = {};
     for (const [keyword, value] of Object.entries(schema)) {
-      if (dropped.has(keyword) || keyword.startsWith('x-')) continue;
+      if (droppedKeywords.has(keyword) || keyword.startsWith('x-')) continue;
       const kept = this.#keyword(keyword, value, schema, scope);
       if (kept !== undefined) written[keyword] = kept;
     }
     const { exclusiveMinimum, exclusiveMaximum } = schema;
-    // OpenAPI 3.0 has a number and a boolean in place of one number.
-    if (exclusiveMinimum === true) exclusive(written, 'minimum', 'exclusiveMinimum');
-    if (exclusiveMaximum === true) exclusive(written, 'maximum', 'exclusiveMaximum');
+    // In OpenAPI 3.0, `exclusiveMinimum` is a boolean that modifies `minimum`.
+    if (exclusiveMinimum === true) makeExclusive(written, 'minimum', 'exclusiveMinimum');
+    if (exclusiveMaximum === true) makeExclusive(written, 'maximum', 'exclusiveMaximum');
     return schema['nullable'] === true ? orNull(written) : written;
   }
 
-  /** A keyword's value for tools; undefined leaves the keyword out. */
+  /** Rewrites a keyword's value; undefined drops the keyword. */
   #keyword(keyword: string, value: unknown, schema: JsonValue, scope: Scope): unknown {
     const ignore = (reason: string) => {
       this.#onIgnored({ at: scope.at, keyword, reason });
       return undefined;
     };
-    if (unknown.has(keyword)) return ignore('is not supported');
+    if (unsupportedKeywords.has(keyword)) return ignore('is not supported');
     if (keyword === '$ref') {
       if (typeof value !== 'string') return ignore('must be a string');
-      return `#/$defs/${pointerPart(this.#reference(value, scope))}`;
+      return `#/$defs/${escapePointer(this.#reference(value, scope))}`;
     }
     if (keyword === 'description' || keyword === 'title') {
       return typeof value === 'string' ? this.#cut(value, maxFieldDescription) : undefined;
@@ -342,29 +345,32 @@ export class ToolSchemas {
     }
     if (keyword === 'pattern') {
       const pattern = typeof value === 'string' ? unicodePattern(value) : undefined;
-      if (pattern === undefined) return ignore('must be a regular expression of ECMA-262');
-      const reason = this.#reasonAgainst(keyword, pattern);
+      if (pattern === undefined) return ignore('must be an ECMA-262 regular expression');
+      const reason = this.#problemWith(keyword, pattern);
       return reason === undefined ? pattern : ignore(reason);
     }
-    if (byName.has(keyword)) {
+    if (mapKeywords.has(keyword)) {
       if (!isObject(value)) return ignore('must be an object');
       return this.#members(keyword, value, scope);
     }
-    const within = composing.has(keyword) ? scope : { ...scope, hidden: new Set<string>() };
-    if (listed.has(keyword)) {
+    const within = sameObjectKeywords.has(keyword)
+      ? scope
+      : { ...scope, hidden: new Set<string>() };
+    if (listKeywords.has(keyword)) {
       const isList = Array.isArray(value) && value.length > 0 && value.every(isSchema);
       if (!isList) return ignore('must be a list of schemas');
-      return value.map((each) => this.#rewritten(each, within));
+      return value.map((each) => this.#rewrite(each, within));
     }
-    if (single.has(keyword)) {
+    if (schemaKeywords.has(keyword)) {
       if (!isSchema(value)) return ignore('must be a schema');
-      return this.#rewritten(value, within);
+      return this.#rewrite(value, within);
     }
-    // The API applies it; a tool would send it with each call, and so overwrite what is there.
+    // The API applies its own defaults. If a tool sent them with every call, updates would
+    // overwrite existing values.
     if (keyword === 'default' && scope.side !== 'response') return value;
     const isNullable = schema['nullable'] === true && keyword === 'enum' && Array.isArray(value);
     const checked = isNullable ? value.filter((each) => each !== null) : value;
-    const reason = this.#reasonAgainst(keyword, checked);
+    const reason = this.#problemWith(keyword, checked);
     return reason === undefined ? checked : ignore(reason);
   }
 
@@ -375,9 +381,8 @@ export class ToolSchemas {
         return [];
       const key = keyword === 'patternProperties' ? unicodePattern(name) : name;
       const reason =
-        key === undefined ||
-        (keyword === 'patternProperties' && this.#reasonAgainst('pattern', key))
-          ? 'must be a regular expression of ECMA-262'
+        key === undefined || (keyword === 'patternProperties' && this.#problemWith('pattern', key))
+          ? 'must be an ECMA-262 regular expression'
           : isSchema(each)
             ? undefined
             : 'must be a schema';
@@ -385,15 +390,15 @@ export class ToolSchemas {
         this.#onIgnored({ at: scope.at, keyword: `${keyword}/${name}`, reason: reason ?? '' });
         return [];
       }
-      const written = this.#rewritten(each, within);
-      return [[key, scope.side === 'response' ? written : withoutDefault(written)] as const];
+      const written = this.#rewrite(each, within);
+      return [[key, scope.side === 'response' ? written : describeDefault(written)] as const];
     });
     return Object.fromEntries(members);
   }
 
-  /** The name of a definition, which is noted. */
+  /** Returns the name of a referenced definition and records the reference. */
   #reference(reference: string, { side, references, hidden }: Scope): string {
-    const target = this.#pointers.at(reference);
+    const target = this.#refs.target(reference);
     const own = hidden.size === 0 ? hidden : this.#hidden(target, side);
     const required = hidden.size === 0 ? hidden : this.#required(target);
     const relevant = [...hidden].filter((name) => required.has(name) && !own.has(name)).toSorted();
@@ -402,8 +407,8 @@ export class ToolSchemas {
     return this.#nameOf(key);
   }
 
-  /** The reason why a schema may not have a keyword with this value. */
-  #reasonAgainst(keyword: string, value: unknown): string | undefined {
+  /** Returns the reason why a keyword value is invalid; undefined if valid. */
+  #problemWith(keyword: string, value: unknown): string | undefined {
     const key = `${keyword} ${JSON.stringify(value)}`;
     if (this.#checked.has(key)) return this.#checked.get(key);
     const inputSchema = { type: 'object', properties: { at: { [keyword]: value } } } as const;
@@ -419,15 +424,15 @@ export class ToolSchemas {
   }
 }
 
-/** Identity of a definition: a part of the document, as one side sees it. */
+/** Identity of a definition: a part of the document seen from one side. */
 interface DefinitionKey {
   readonly side: Side;
   readonly reference: string;
-  /** Members that are hidden by the schemas around it. */
+  /** Properties hidden by enclosing schemas. */
   readonly hidden: readonly string[];
 }
 
-/** Names of arguments. A parameter whose name is taken has its place before it: `query_id`. */
+/** Names the arguments. On a collision, a parameter gets its location as prefix: `query_id`. */
 function argumentNames(parameters: readonly Parameter[], hasBody: boolean): readonly string[] {
   const given = new Set(parameters.map(({ name }) => name));
   const taken = new Set(hasBody ? ['body'] : []);
@@ -441,8 +446,11 @@ function argumentNames(parameters: readonly Parameter[], hasBody: boolean): read
   });
 }
 
-/** A default is told in words: a schema's would be sent with each call that does not give the member. */
-function withoutDefault(schema: unknown): unknown {
+/**
+ * Moves a default into the description: as a keyword it would be sent with every call that omits
+ * the property.
+ */
+function describeDefault(schema: unknown): unknown {
   if (!isObject(schema) || schema['default'] === undefined) return schema;
   const { default: value, description, ...rest } = schema;
   const text = JSON.stringify(value);
@@ -451,7 +459,7 @@ function withoutDefault(schema: unknown): unknown {
   return { ...rest, description: `${before}Default: ${text}` };
 }
 
-function exclusive(
+function makeExclusive(
   written: { [keyword: string]: unknown },
   bound: 'minimum' | 'maximum',
   keyword: string,
@@ -461,10 +469,12 @@ function exclusive(
   delete written[bound];
 }
 
-/** A schema that accepts null, too. */
+/** Extends a schema to accept null. */
 function orNull(schema: { readonly [keyword: string]: unknown }): unknown {
   const { type, description, title, default: value, ...rest } = schema;
-  const isPlain = !['enum', 'const', '$ref', ...composing].some((keyword) => keyword in rest);
+  const isPlain = !['enum', 'const', '$ref', ...sameObjectKeywords].some(
+    (keyword) => keyword in rest,
+  );
   if (isPlain && (type === undefined || typeof type === 'string')) {
     return type === undefined ? schema : { ...schema, type: [type, 'null'] };
   }
@@ -493,7 +503,7 @@ function isObject(value: unknown): value is JsonValue {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function pointerPart(name: string): string {
+function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 

@@ -1,21 +1,21 @@
 /**
- * Operations of Swagger 2.0 in the form of OpenAPI 3. Schemas stay where they are, so that references lead to what the
- * author has written.
+ * Converts operations of Swagger 2.0 to OpenAPI 3. Schemas stay in place, so that references remain
+ * valid.
  */
 import type { JsonValue } from './document.ts';
-import type { Pointers } from './pointers.ts';
+import type { References } from './references.ts';
 
-/** Members of a parameter that belong into its schema. */
-const ofSchema = [
+/** Members of a parameter that belong in its schema. */
+const schemaMembers = [
   ...['type', 'format', 'items', 'default', 'enum', 'pattern', 'multipleOf', 'uniqueItems'],
   ...['maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'],
   ...['maxLength', 'minLength', 'maxItems', 'minItems', 'title', 'x-nullable'],
 ];
 
 /**
- * The address of the API.
+ * Base URLs of the API.
  *
- * @param base origin of the document, whose scheme and host are the defaults
+ * @param base URL of the document, which supplies the default scheme
  */
 export function serversOfSwagger2(document: JsonValue, base: URL | undefined): JsonValue[] {
   const { host, basePath = '', schemes } = document;
@@ -25,19 +25,19 @@ export function serversOfSwagger2(document: JsonValue, base: URL | undefined): J
   return all.map((scheme) => ({ url: `${String(scheme)}://${host}${String(basePath)}` }));
 }
 
-/** An operation with the parameters of its path. */
-export function fromSwagger2(given: JsonValue, shared: JsonValue, pointers: Pointers): JsonValue {
-  const { document } = pointers;
-  const parameters = mergedParameters(shared['parameters'], given['parameters'], pointers);
+/** Converts an operation together with the parameters of its path. */
+export function fromSwagger2(given: JsonValue, shared: JsonValue, refs: References): JsonValue {
+  const { document } = refs;
+  const parameters = mergedParameters(shared['parameters'], given['parameters'], refs);
   const consumes = typesIn(given['consumes'], document['consumes']);
   const produces = typesIn(given['produces'], document['produces']);
   const bodies = parameters.filter((each) => each['in'] === 'body');
   const fields = parameters.filter((each) => each['in'] === 'formData');
-  if (bodies.length + (fields.length > 0 ? 1 : 0) > 1) throw new Error('it has more than one body');
+  if (bodies.length + (fields.length > 0 ? 1 : 0) > 1) throw new Error('more than one body');
   const [body] = bodies;
   const requestBody = body ? bodyOf(body, consumes) : formOf(fields, consumes);
   const responses = Object.entries((given['responses'] ?? {}) as JsonValue).map(
-    ([status, each]) => [status, responseOf(pointers.resolved(each), produces, pointers)] as const,
+    ([status, each]) => [status, responseOf(refs.resolve(each), produces, refs)] as const,
   );
   return {
     ...given,
@@ -49,10 +49,10 @@ export function fromSwagger2(given: JsonValue, shared: JsonValue, pointers: Poin
   };
 }
 
-/** An operation's own parameter replaces that of its path. */
-function mergedParameters(shared: unknown, own: unknown, pointers: Pointers): readonly JsonValue[] {
+/** Merges parameters; an operation's own parameter replaces that of its path. */
+function mergedParameters(shared: unknown, own: unknown, refs: References): readonly JsonValue[] {
   const read = (given: unknown) =>
-    (Array.isArray(given) ? given : []).map((each) => pointers.resolved(each));
+    (Array.isArray(given) ? given : []).map((each) => refs.resolve(each));
   const key = ({ in: place, name }: JsonValue) => `${String(place)} ${String(name)}`;
   const all = read(own);
   const keys = new Set(all.map(key));
@@ -106,13 +106,13 @@ function parameterOf(given: JsonValue): JsonValue {
 }
 
 function schemaOf(given: JsonValue, isDescribed = true): JsonValue {
-  const members = [...ofSchema, ...(isDescribed ? ['description'] : [])];
+  const members = [...schemaMembers, ...(isDescribed ? ['description'] : [])];
   return Object.fromEntries(
     members.flatMap((member) => (given[member] === undefined ? [] : [[member, given[member]]])),
   );
 }
 
-/** `collectionFormat` as a style. */
+/** Converts `collectionFormat` to a style. */
 function styleOf({ collectionFormat = 'csv' }: JsonValue, plain: 'form' | 'simple'): JsonValue {
   const styles: { readonly [format: string]: string } = {
     ssv: 'spaceDelimited',
@@ -126,10 +126,10 @@ function styleOf({ collectionFormat = 'csv' }: JsonValue, plain: 'form' | 'simpl
 function responseOf(
   { schema, description }: JsonValue,
   produces: readonly string[],
-  pointers: Pointers,
+  refs: References,
 ): JsonValue {
   if (schema === undefined) return { description };
-  const isFile = pointers.resolved(schema)['type'] === 'file';
+  const isFile = refs.resolve(schema)['type'] === 'file';
   const types = isFile ? ['application/octet-stream'] : produces;
   return { description, content: Object.fromEntries(types.map((type) => [type, { schema }])) };
 }

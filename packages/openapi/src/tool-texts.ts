@@ -1,27 +1,27 @@
-/** Names and texts of tools, made from what a document says. */
+/** Tool names and descriptions derived from a document. */
 import { createHash } from 'node:crypto';
 import type { Operation } from './operations.ts';
 
-/** Length that all hosts take for a tool's name. */
+/** Maximum length of tool names that all hosts accept. */
 const maxName = 64;
 
-/** `GET /pets`, in one line. */
-export function callOf({ method, path }: Operation): string {
-  return plainLine(`${method} ${path}`);
+/** Formats an operation as one line, such as `GET /pets`. */
+export function formatOperation({ method, path }: Operation): string {
+  return cleanLine(`${method} ${path}`);
 }
 
-/** The names of a document's tools. */
+/** Tool names of a document. */
 export interface ToolNames {
   readonly of: (operation: Operation) => string;
-  /** Operations whose names collide, by that name. */
+  /** Operations with the same plain name, by that name. */
   readonly collisions: ReadonlyMap<string, readonly Operation[]>;
 }
 
 /**
- * Names the tool of each operation, in letters, digits, `_` and `-`. Each of the operations whose names collide has a
- * digest of its method and path, so that their order does not matter.
+ * Assigns tool names of letters, digits, `_` and `-`. Colliding names get a digest of method and
+ * path, so that names do not depend on the order of operations.
  *
- * @param all every operation of the document: filters rename nothing
+ * @param all every operation of the document, because filters must not affect names
  */
 export function nameTools(all: readonly Operation[]): ToolNames {
   const byName = new Map<string, Operation[]>();
@@ -50,13 +50,15 @@ function plainName({ operationId, method, path }: Operation): string {
   return plain.slice(0, maxName) || 'operation';
 }
 
-/** Elements that descriptions use within a line. Other text in angle brackets is text: `<id>`, `< 100`. */
+/**
+ * Inline HTML elements used in descriptions. Other text in angle brackets stays: `<id>`, `< 100`.
+ */
 const inline = [
   ...['a', 'abbr', 'b', 'big', 'code', 'del', 'em', 'font', 'i', 'img', 'ins', 'kbd', 'mark', 's'],
   ...['samp', 'small', 'span', 'strike', 'strong', 'sub', 'sup', 'tt', 'u'],
 ].join('|');
 
-/** Elements that end a line. */
+/** Block-level HTML elements, which separate lines. */
 const block = [
   ...[
     'blockquote',
@@ -103,9 +105,12 @@ const blockTags = tagsOf(block);
 const links =
   /!?\[([^\]]{0,200})\]\((?:https?:|mailto:|[/#.])[^()\s]{0,500}(?:\s+"[^"]{0,200}")?\)/gi;
 
-/** A text for a model: one line, without markup for people, at most `max` characters. */
-export function cutForModels(text: string, max: number): string {
-  const plain = plainLine(
+/**
+ * Converts a text for models: one line without markup, at most `max` characters, cut between
+ * sentences if possible.
+ */
+export function textForModels(text: string, max: number): string {
+  const plain = cleanLine(
     text
       .replaceAll(/<!--[^<>]*-->/g, ' ')
       .replaceAll(blockTags, ' ')
@@ -118,8 +123,10 @@ export function cutForModels(text: string, max: number): string {
   return `${plain.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-/** Without line feeds, escape sequences, and what is invisible or turns the writing direction. */
-function plainLine(text: string): string {
+/**
+ * Removes line breaks, control characters, and invisible or bidirectional formatting characters.
+ */
+function cleanLine(text: string): string {
   return text
     .replaceAll(/(?![\t\n\r\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}]/gu, '')
     .replaceAll(/\s+/g, ' ')

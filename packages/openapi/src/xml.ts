@@ -1,39 +1,39 @@
-/** Request bodies in XML, by the `xml` members of their schemas. */
+/** XML request bodies, controlled by the `xml` objects of schemas. */
 import { ToolError } from 'mcp-actors';
 import type { JsonValue } from './document.ts';
 import { wellFormed } from './media.ts';
-import type { Pointers } from './pointers.ts';
+import type { References } from './references.ts';
 
-/** A schema with the members of all the schemas it consists of. */
-interface Flat {
+/** A schema merged with its `allOf` parts. */
+interface MergedSchema {
   readonly xml: JsonValue;
   readonly properties: JsonValue;
   readonly items: unknown;
 }
 
 /**
- * Writes a value as XML.
+ * Serializes a value as XML.
  *
- * @throws {ToolError} a member's name cannot be an element's
+ * @throws {ToolError} if a member's name is not a valid element name
  */
-export function writeXml(value: unknown, schema: unknown, pointers: Pointers): string {
+export function writeXml(value: unknown, schema: unknown, refs: References): string {
   const { $ref = '' } = (schema ?? {}) as { readonly $ref?: unknown };
   const [, component = 'root'] = /\/([\w.-]+)$/.exec(String($ref)) ?? [];
-  const body = new XmlWriter(pointers).elements(component, value, schema);
+  const body = new XmlWriter(refs).elements(component, value, schema);
   return `<?xml version="1.0" encoding="UTF-8"?>${body}`;
 }
 
 class XmlWriter {
-  readonly #pointers: Pointers;
+  readonly #refs: References;
 
-  constructor(pointers: Pointers) {
-    this.#pointers = pointers;
+  constructor(refs: References) {
+    this.#refs = refs;
   }
 
-  /** One element; for a list that is not wrapped, one for each item; none for null. */
+  /** Serializes one element; one per item for an unwrapped list; none for null. */
   elements(name: string, value: unknown, schema: unknown): string {
     if (value === null || value === undefined) return '';
-    const { xml, properties, items } = this.#flat(schema);
+    const { xml, properties, items } = this.#merge(schema);
     if (Array.isArray(value)) {
       const wrapper = tagOf(name, xml);
       const isWrapped = xml['wrapped'] === true;
@@ -47,7 +47,7 @@ class XmlWriter {
     let content = '';
     for (const [member, each] of Object.entries(value)) {
       const own = properties[member];
-      const { xml: memberXml } = this.#flat(own);
+      const { xml: memberXml } = this.#merge(own);
       if (memberXml['attribute'] !== true) content += this.elements(member, each, own);
       else if (each !== null) {
         attributes += ` ${tagOf(member, memberXml)}="${escapeXml(textOf(each))}"`;
@@ -56,13 +56,13 @@ class XmlWriter {
     return element(tag, attributes, content);
   }
 
-  #flat(schema: unknown, depth = 0): Flat {
-    const found = this.#pointers.resolved(schema);
+  #merge(schema: unknown, depth = 0): MergedSchema {
+    const found = this.#refs.resolve(schema);
     const { allOf, properties, items } = found;
     const parts =
-      Array.isArray(allOf) && depth < 16 ? allOf.map((each) => this.#flat(each, depth + 1)) : [];
+      Array.isArray(allOf) && depth < 16 ? allOf.map((each) => this.#merge(each, depth + 1)) : [];
     return {
-      // The name of a part is not the name of the whole.
+      // One part's name applies to the whole only if it is the only part.
       xml: (found['xml'] ?? (parts.length === 1 ? parts[0]?.xml : undefined) ?? {}) as JsonValue,
       properties: Object.fromEntries(
         [...parts.map((part) => part.properties), properties ?? {}].flatMap(Object.entries),
@@ -81,7 +81,7 @@ function tagOf(member: string, { name, prefix }: JsonValue): string {
   const tag = typeof prefix === 'string' && prefix !== '' ? `${prefix}:${plain}` : plain;
   if (/^[\p{L}_][\p{L}\p{N}\p{M}._-]*(:[\p{L}_][\p{L}\p{N}\p{M}._-]*)?$/u.test(tag)) return tag;
   throw new ToolError(
-    `A member's name must be a valid XML name, got ${JSON.stringify(tag.slice(0, 100))}`,
+    `Member name must be a valid XML name, got ${JSON.stringify(tag.slice(0, 100))}`,
   );
 }
 
@@ -103,7 +103,7 @@ const entities: { readonly [character: string]: string } = {
   '\r': '&#13;',
 };
 
-/** XML 1.0 has no form for other control characters and for lone surrogates. */
+/** XML 1.0 cannot represent other control characters or lone surrogates. */
 function escapeXml(text: string): string {
   return wellFormed(text)
     .replaceAll(/(?![\t\n\r\u0080-\u009f])\p{Cc}|[\ufffe\uffff]/gu, '\ufffd')

@@ -1,4 +1,4 @@
-/** Calls of an API: redirects, servers, responses, credentials and time limits. */
+/** API calls: redirects, servers, responses, credentials and time limits. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
@@ -9,7 +9,7 @@ import { createMcpServer } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { testClient } from 'mcp-actors/testing';
 import { documentOf, serveTools } from './shop.ts';
-import type { Said } from './shop.ts';
+import type { ApiResponse } from './shop.ts';
 
 const pet = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
 const json = (schema: object) => ({
@@ -52,7 +52,7 @@ const bodies: { readonly [name: string]: JsonObject } = {
   update: { body: { name: 'a' } },
 };
 
-describe('a redirect', () => {
+describe('redirects', () => {
   const calls = [
     ['replace', 'PUT'],
     ['update', 'PATCH'],
@@ -64,34 +64,31 @@ describe('a redirect', () => {
     calls.flatMap(([name, method]) =>
       [301, 302, 307, 308].map((status) => ({ name, method, status })),
     ),
-  )(
-    'of $method with $status is repeated with method and body',
-    async ({ name, method, status }) => {
-      const { asked, client } = await serveTools(pets, ({ url }) =>
-        url.endsWith('/') ? {} : { status, headers: { location: `${url}/` } },
-      );
-      const result = await client.callTool(name, argumentsOf(name));
-      expect(result.isError).toBe(false);
-      const body = bodies[name] ? '{"name":"a"}' : '';
-      expect(asked.map(({ method, url, body }) => [method, url, body])).toEqual([
-        [method, '/v1/pets/1', body],
-        [method, '/v1/pets/1/', body],
-      ]);
-    },
-  );
+  )('repeat $method with its body on $status', async ({ name, method, status }) => {
+    const { asked, client } = await serveTools(pets, ({ url }) =>
+      url.endsWith('/') ? {} : { status, headers: { location: `${url}/` } },
+    );
+    const result = await client.callTool(name, argumentsOf(name));
+    expect(result.isError).toBe(false);
+    const body = bodies[name] ? '{"name":"a"}' : '';
+    expect(asked.map(({ method, url, body }) => [method, url, body])).toEqual([
+      [method, '/v1/pets/1', body],
+      [method, '/v1/pets/1/', body],
+    ]);
+  });
 
-  test('of POST with 302, whose meaning differs, fails without a second request', async () => {
+  test('fail for POST with 302, which is ambiguous, without a second request', async () => {
     const { asked, client } = await serveTools(pets, () => ({
       status: 302,
       headers: { location: '/v1/pets/' },
     }));
     const result = await client.callTool('create', argumentsOf('create'));
     expect(result.isError).toBe(true);
-    expect(result.text).toContain('It may have been carried out');
+    expect(result.text).toContain('The request may have succeeded');
     expect(asked).toHaveLength(1);
   });
 
-  test('of POST with 301 is repeated, and with 303 leads to a GET', async () => {
+  test('repeat POST on 301 and send GET on 303', async () => {
     for (const [status, method] of [
       [301, 'POST'],
       [303, 'GET'],
@@ -108,7 +105,7 @@ describe('a redirect', () => {
   });
 
   test.each(['/admin', '/v1evil', '/v1/../admin', '/v1/%2e%2e/admin', '/v1/a%2f..%2f..%2fadmin'])(
-    'outside of the base path is refused: %s',
+    'outside the base path are refused: %s',
     async (location) => {
       const { asked, client } = await serveTools(
         pets,
@@ -117,13 +114,13 @@ describe('a redirect', () => {
       );
       const result = await client.callTool('read', { id: '1' });
       expect(result.isError).toBe(true);
-      expect(result.text).toContain('outside of the API');
+      expect(result.text).toContain('outside the API');
       expect(asked).toHaveLength(1);
     },
   );
 
   test.each(['http://', 'https://[', 'http://a:b:c/'])(
-    'with the malformed Location %j is an error of the tool',
+    'with the malformed Location %j fail as a tool error',
     async (location) => {
       const { client } = await serveTools(pets, () => ({ status: 301, headers: { location } }));
       const result = await client.callTool('read', { id: '1' });
@@ -132,7 +129,7 @@ describe('a redirect', () => {
     },
   );
 
-  test('without end is given up', async () => {
+  test('stop after maxRedirects', async () => {
     const { asked, client } = await serveTools(pets, ({ url }) => ({
       status: 308,
       headers: { location: `${url}/1` },
@@ -142,8 +139,8 @@ describe('a redirect', () => {
   });
 });
 
-describe('the address of the API', () => {
-  /** The URL of a call, with the server of this description. */
+describe('API base URL', () => {
+  /** Resolves the URL of a call for a server object. */
   async function urlWith(description: object): Promise<string> {
     const operation = { get: { operationId: 'a', responses: {} } };
     const urls: string[] = [];
@@ -169,7 +166,7 @@ describe('the address of the API', () => {
       'https://h.example/true/a',
     ],
     ['https://h.example/{v}', { v: { default: '' } }, 'https://h.example/a'],
-  ])('%s takes scalar defaults', async (url, variables, expected) => {
+  ])('%s resolves variables with scalar defaults', async (url, variables, expected) => {
     expect(await urlWith({ url, variables })).toBe(expected);
   });
 
@@ -179,23 +176,23 @@ describe('the address of the API', () => {
     ['https://{host}/intranet/v1', undefined],
     ['https://{host}/intranet/v1', { host: { default: ['a'] } }],
     ['https://{host}/intranet/v1', { host: { default: null, enum: ['a'] } }],
-  ])('%s with the variables %j is refused by the name of the variable', async (url, variables) => {
-    await expect(urlWith({ url, variables })).rejects.toThrow('The variable "host"');
+  ])('%s with the variables %j is refused, naming the variable', async (url, variables) => {
+    await expect(urlWith({ url, variables })).rejects.toThrow('Variable "host"');
   });
 
-  test('with a password is refused without showing it', async () => {
+  test('with a password is refused without revealing it', async () => {
     const refused = toolsFromOpenApi(pets as JsonObject, {
       server: 'https://ann:hunter2@h.example',
     });
     const message = await refused.catch((error: Error) => error.message);
-    expect(message).toContain('must have no user name and password');
+    expect(message).toContain('must not contain a user name or password');
     expect(message).not.toContain('hunter2');
     const wrong = toolsFromOpenApi(pets as JsonObject, { server: 'ftp://ann:hunter2@h.example' });
     expect(await wrong.catch((error: Error) => error.message)).not.toContain('hunter2');
   });
 });
 
-describe('a success', () => {
+describe('success responses', () => {
   const operation = (responses: object, method = 'post') =>
     documentOf({ '/a': { [method]: { operationId: 'a', responses } } });
 
@@ -215,7 +212,7 @@ describe('a success', () => {
     ],
     [200, { '2XX': json({ type: 'array', items: { type: 'string' } }) }, '["x"]'],
     [200, { 200: json({ type: 'array', items: { type: 'string' } }), 201: json(pet) }, '["x"]'],
-  ])('with %i and its own schema is structured', async (status, responses, body) => {
+  ])('with %i and its own schema are structured', async (status, responses, body) => {
     const { client } = await serveTools(operation(responses), () => ({ status, body }));
     const { isError, structured } = await client.callTool('a');
     expect(isError).toBe(false);
@@ -233,7 +230,7 @@ describe('a success', () => {
       { status: 202 },
     ],
     ['HEAD', 'head', { 200: json(pet) }, { status: 200 }],
-  ])('of %s does not fail', async (_, method, responses, said: Said) => {
+  ])('accept %s', async (_, method, responses, said: ApiResponse) => {
     const { client } = await serveTools(operation(responses, method), () => said);
     const { isError, text } = await client.callTool('a');
     expect([isError, text.slice(0, 3)]).toEqual([false, String(said.status)]);
@@ -243,37 +240,34 @@ describe('a success', () => {
     [{ produces: ['text/plain'], schema: { type: 'string' } }, 'text/plain', 'plain text'],
     [{ produces: ['text/csv'], schema: { type: 'file' } }, 'text/csv', 'a,b'],
     [{ schema: { type: 'file' } }, 'text/plain', 'content'],
-  ])(
-    'of Swagger 2.0 that gives text or a file is that: %j',
-    async ({ schema, ...own }, type, body) => {
-      const document = {
-        swagger: '2.0',
-        info: { title: 't', version: '1' },
-        produces: ['application/json'],
-        paths: {
-          '/a': {
-            get: { operationId: 'a', ...own, responses: { 200: { description: 'ok', schema } } },
-          },
+  ])('of Swagger 2.0 return text and files: %j', async ({ schema, ...own }, type, body) => {
+    const document = {
+      swagger: '2.0',
+      info: { title: 't', version: '1' },
+      produces: ['application/json'],
+      paths: {
+        '/a': {
+          get: { operationId: 'a', ...own, responses: { 200: { description: 'ok', schema } } },
         },
-      };
-      const { client, toolOf } = await serveTools(document, () => ({
-        headers: { 'content-type': type },
-        body,
-      }));
-      expect(toolOf('a')?.outputSchema).toBeUndefined();
-      const { isError, text } = await client.callTool('a');
-      expect([isError, text]).toEqual([false, body]);
-    },
-  );
+      },
+    };
+    const { client, toolOf } = await serveTools(document, () => ({
+      headers: { 'content-type': type },
+      body,
+    }));
+    expect(toolOf('a')?.outputSchema).toBeUndefined();
+    const { isError, text } = await client.callTool('a');
+    expect([isError, text]).toEqual([false, body]);
+  });
 
-  test('without the JSON that the document promises says that it was one', async () => {
+  test('without the declared JSON report that the call itself succeeded', async () => {
     const { client } = await serveTools(operation({ 200: json(pet) }), () => ({ status: 202 }));
     const { isError, text } = await client.callTool('a');
     expect(isError).toBe(true);
-    expect(text).toMatch(/succeeded with 202 Accepted.*Do not repeat it/);
+    expect(text).toMatch(/succeeded with 202 Accepted.*Do not repeat the call/);
   });
 
-  test('that breaks its schema fails, unless responses are not checked', async () => {
+  test('that violate their schema fail unless checkResponses is false', async () => {
     const say = () => ({ body: '{"name":1}' });
     const checked = await serveTools(operation({ 200: json(pet) }), say);
     expect((await checked.client.callTool('a')).isError).toBe(true);
@@ -287,9 +281,9 @@ describe('a success', () => {
     ['text/plain; charset=iso-8859-1', Buffer.from([0x63, 0x61, 0x66, 0xe9]), 'café'],
     ['text/plain; charset="utf-16le"', Buffer.from('café', 'utf16le'), 'café'],
     ['text/plain; charset=windows-1251', Buffer.from([0xcf, 0xf0]), 'Пр'],
-    ['text/plain; charset=unheard-of', Buffer.from('café'), 'café'],
+    ['text/plain; charset=unknown-charset', Buffer.from('café'), 'café'],
     ['application/xml;charset=ISO-8859-1', Buffer.from([0x3c, 0x61, 0x3e, 0xe9]), '<a>é'],
-  ])('is decoded by its charset: %s', async (type, body, expected) => {
+  ])('are decoded by their charset: %s', async (type, body, expected) => {
     const { client } = await serveTools(operation({ 200: {} }), () => ({
       headers: { 'content-type': type },
       body,
@@ -297,7 +291,7 @@ describe('a success', () => {
     expect((await client.callTool('a')).text).toBe(expected);
   });
 
-  test('in JSON, and an error, are decoded by their charset', async () => {
+  test('in JSON, and error responses, are decoded by their charset', async () => {
     const body = Buffer.from('{"name":"caf\u00e9"}', 'latin1');
     const headers = { 'content-type': 'application/json; charset=iso-8859-1' };
     const { client } = await serveTools(operation({ 200: json(pet) }), () => ({ headers, body }));
@@ -311,7 +305,7 @@ describe('a success', () => {
   });
 });
 
-describe('credentials', () => {
+describe('API credentials', () => {
   const keyed = documentOf({
     '/a': {
       get: {
@@ -326,7 +320,7 @@ describe('credentials', () => {
     },
   });
 
-  test('in the query are sent with each request, and hidden from the arguments', async () => {
+  test('in the query are sent with each request and hidden from the arguments', async () => {
     const { asked, client, toolOf } = await serveTools(
       keyed,
       ({ url }) =>
@@ -346,7 +340,7 @@ describe('credentials', () => {
     expect(JSON.stringify(result)).not.toContain('cret');
   });
 
-  test('of a callback replace an argument of that name', async () => {
+  test('from a callback replace an argument of the same name', async () => {
     const { asked, client } = await serveTools(keyed, () => ({}), {
       authQuery: (_, { operationId }) => ({ api_key: `of-${operationId}` }),
     });
@@ -354,7 +348,7 @@ describe('credentials', () => {
     expect(asked[0]?.url).toBe('/v1/a?q=1&api_key=of-a');
   });
 
-  test('with a line feed are refused without showing them', async () => {
+  test('with a line break are refused without revealing them', async () => {
     const auth = { authorization: 'Bearer abc\ndef-secret' };
     const refused = await toolsFromOpenApi(keyed as JsonObject, { server: 'http://h', auth }).catch(
       (error: Error) => error.message,
@@ -369,7 +363,7 @@ describe('credentials', () => {
   });
 });
 
-/** A server whose response never ends. */
+/** Serves a response that never ends. */
 async function drippingApi(onDrip: () => void): Promise<string> {
   const http = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/plain' });
@@ -387,11 +381,11 @@ async function drippingApi(onDrip: () => void): Promise<string> {
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
 }
 
-describe('the time limit', () => {
+describe('timeoutMs', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
 
-  test('ends responses that drip, while garbage is collected', async () => {
+  test('ends a never-ending response even while garbage is collected', async () => {
     const server = await drippingApi(collect);
     const { client } = await serveTools(pets, () => ({}), { server, timeoutMs: 500 });
     const results = await Promise.all(Array.from({ length: 8 }, () => client.callTool('list')));

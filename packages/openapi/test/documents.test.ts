@@ -1,4 +1,6 @@
-/** Reading of documents: files, YAML, bounds; and whole documents of other people, called operation by operation. */
+/**
+ * Loading documents (files, YAML, limits), and calling every operation of third-party documents.
+ */
 import { readFileSync, readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -15,7 +17,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { toolsFromOpenApi } from '@mcp-actors/openapi';
 import { makeNamedPipe } from '../../roots/test/named-pipe.ts';
 import { serveApi } from './shop.ts';
-import type { Asked, Said } from './shop.ts';
+import type { ReceivedRequest, ApiResponse } from './shop.ts';
 
 const server = 'https://shop.example/v1';
 
@@ -36,8 +38,8 @@ const part = 'name: n\nin: query\nschema: {type: integer}\n';
 const reasonAgainst = async (source: string) =>
   String(await toolsFromOpenApi(source, { server }).catch((error: unknown) => error));
 
-describe('a document in a file', () => {
-  test('of a ConfigMap mount is read with its parts', async () => {
+describe('document in a file', () => {
+  test('is loaded with its parts from a ConfigMap mount', async () => {
     const folder = await folderWith({
       '..2024_01_01/api.yaml': withParameter('./part.yaml'),
       '..2024_01_01/part.yaml': part,
@@ -50,19 +52,19 @@ describe('a document in a file', () => {
     expect(tool?.inputSchema).toMatchObject({ properties: { n: { type: 'integer' } } });
   });
 
-  test('may not leave its folder by a link', async () => {
+  test('cannot leave its folder by a symlink', async () => {
     const folder = await folderWith({
       'in/api.yaml': withParameter('./part.yaml'),
       'part.yaml': part,
     });
     await symlink('../part.yaml', join(folder, 'in', 'part.yaml'));
     expect(await reasonAgainst(join(folder, 'in', 'api.yaml'))).toContain(
-      'outside of the document',
+      "is outside the document's folder",
     );
   });
 
   test.runIf(process.platform !== 'win32')(
-    'refuses a part that is a FIFO, or a folder',
+    'rejects a part that is a FIFO or a folder',
     async () => {
       const folder = await folderWith({
         'api.yaml': withParameter('./pipe'),
@@ -86,7 +88,7 @@ describe('a document in a file', () => {
   });
 });
 
-describe('a document in YAML', () => {
+describe('document in YAML', () => {
   const operation = (more: string) =>
     `info: {title: t, version: '1'}\npaths:\n  /a:\n    get:\n      operationId: a\n      parameters: [{name: n, in: query, ${more}}]\n      responses: {200: {description: ok}}\n`;
 
@@ -96,20 +98,20 @@ describe('a document in YAML', () => {
     ['openapi: 3.0', 'schema: {type: integer}'],
     ['openapi: 3.1', 'schema: {type: integer}'],
     ['openapi: 3.0.3', 'schema: {type: integer}'],
-  ])('has its version with and without quotes: %s', async (version, more) => {
+  ])('has a version with or without quotes: %s', async (version, more) => {
     const folder = await folderWith({ 'api.yaml': `${version}\n${operation(more)}` });
     const [tool] = await toolsFromOpenApi(join(folder, 'api.yaml'), { server });
     expect(tool?.inputSchema).toMatchObject({ properties: { n: { type: 'integer' } } });
   });
 
-  test('has merge keys', async () => {
+  test('supports merge keys', async () => {
     const text = `openapi: 3.0.3\nx-common: &common\n  operationId: a\n  responses: {200: {description: ok}}\npaths:\n  /a:\n    get:\n      <<: *common\n      summary: Own\n`;
     const folder = await folderWith({ 'api.yaml': text });
     const tools = await toolsFromOpenApi(join(folder, 'api.yaml'), { server });
     expect(tools.map(({ name, title }) => [name, title])).toEqual([['a', 'Own']]);
   });
 
-  test('has dates as text', async () => {
+  test('keeps dates as strings', async () => {
     const more = 'schema: {type: string, enum: [2024-01-01]}';
     const folder = await folderWith({ 'api.yaml': `openapi: 3.0.3\n${operation(more)}` });
     const [tool] = await toolsFromOpenApi(join(folder, 'api.yaml'), { server });
@@ -127,15 +129,15 @@ describe('a document in YAML', () => {
     ],
     ['a value that contains itself', 'x: &x [*x]', 'contains itself'],
     ['nesting', `x: ${'['.repeat(5000)}${']'.repeat(5000)}`, 'maxDepth'],
-  ])('is refused if it grows by %s', async (_, more, reason) => {
+  ])('is rejected if inflated by %s', async (_, more, reason) => {
     const text = `openapi: 3.0.3\npaths: {}\n${more}\n`;
     const folder = await folderWith({ 'api.yaml': text });
     expect(await reasonAgainst(join(folder, 'api.yaml'))).toContain(reason);
   });
 });
 
-describe('a document as a value', () => {
-  test('is refused if it contains itself, and is not changed', async () => {
+describe('document as a value', () => {
+  test('is rejected if it contains itself, and is never modified', async () => {
     const circular: { [name: string]: unknown } = { openapi: '3.0.3', paths: {} };
     circular['x-self'] = circular;
     await expect(toolsFromOpenApi(circular as JsonObject, { server })).rejects.toThrow(
@@ -150,8 +152,8 @@ describe('a document as a value', () => {
   });
 });
 
-describe('a document at a URL', () => {
-  test('gives Swagger 2.0 the scheme of its address, and names no other origin', async () => {
+describe('document at a URL', () => {
+  test('gives Swagger 2.0 the scheme of its URL, and may not reference other origins', async () => {
     const document = {
       swagger: '2.0',
       paths: { '/a': { get: { operationId: 'a', responses: {} } } },
@@ -179,7 +181,7 @@ describe('a document at a URL', () => {
 
 const require = createRequire(import.meta.url);
 
-/** The path of a file of `@readme/oas-examples`. */
+/** Path of a file in `@readme/oas-examples`. */
 function examples(path: string): string {
   return join(dirname(require.resolve('@readme/oas-examples/package.json')), path);
 }
@@ -193,10 +195,14 @@ function documentsIn(folder: string): readonly string[] {
 
 type Value = { readonly [member: string]: unknown };
 
-/** The validator that many hosts have. */
+/** The JSON Schema validator used by many hosts. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
 
-/** A value that a schema accepts, found by trying; undefined if none is found. @throws {Error} the schema is invalid */
+/**
+ * Generates a value that a schema accepts by trial; undefined if none is found.
+ *
+ * @throws {Error} if the schema is invalid
+ */
 function sampleOf(schema: Value): unknown {
   const accepts = ajv.compile(schema);
   for (const isWhole of [true, false]) {
@@ -208,8 +214,8 @@ function sampleOf(schema: Value): unknown {
   return undefined;
 }
 
-/** Members of a file. */
-const ofFile: Value = { base64: 'AAEC', mimeType: 'image/png' };
+/** Sample file argument. */
+const sampleFile: Value = { base64: 'AAEC', mimeType: 'image/png' };
 
 class Sampler {
   readonly #definitions: Value;
@@ -217,8 +223,8 @@ class Sampler {
   readonly #isWhole: boolean;
 
   /**
-   * @param pick which of several alternatives
-   * @param isWhole false for required members alone
+   * @param pick index of the alternative to choose
+   * @param isWhole false for required members only
    */
   constructor({ $defs = {} }: Value, pick: number, isWhole: boolean) {
     this.#definitions = $defs as Value;
@@ -257,7 +263,7 @@ class Sampler {
       return Object.fromEntries(
         names.map((name) => [
           name,
-          ofFile[name] ?? this.of((properties as Value)[name], depth + 1),
+          sampleFile[name] ?? this.of((properties as Value)[name], depth + 1),
         ]),
       );
     }
@@ -297,7 +303,7 @@ class Sampler {
   }
 }
 
-/** An operation as its document describes it, read without the code under test. */
+/** An operation as described by its document, read independently of the code under test. */
 interface Described {
   readonly method: string;
   readonly path: string;
@@ -353,9 +359,9 @@ function describedIn(document: Value): ReadonlyMap<string, Described> {
 
 const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
 
-/** What is wrong with a request that has arrived for a call. */
+/** Mismatches between a call and the request that arrived for it. */
 function faultsOf(
-  asked: Asked,
+  asked: ReceivedRequest,
   { method, path, parameters, mediaTypes }: Described,
   args: Value,
 ): readonly string[] {
@@ -366,7 +372,7 @@ function faultsOf(
     .replaceAll(/[.*+?^$()[\]\\|]/g, '\\$&')
     .replaceAll(/\{[^}]+\}/g, '[^/]+');
   if (asked.method !== method) faults.push(`the method is ${asked.method}`);
-  // Only templates have characters that a URL writes otherwise.
+  // Compare decoded paths: only path templates contain characters that URLs encode.
   if (!new RegExp(`^/v1${pattern}$`).test(decodeURI(pathname)))
     faults.push(`the path is ${pathname}`);
   for (const { name, in: place, required, schema, type } of parameters) {
@@ -422,11 +428,11 @@ function faultsOf(
   return faults;
 }
 
-/** Calls each tool of a document with arguments of its schema, and gives what went wrong. */
+/** Calls each tool of a document with sample arguments and returns the mismatches. */
 async function faultsOfDocument(path: string) {
   const document = load(readFileSync(path, 'utf8')) as Value;
   const described = describedIn(document);
-  let said: Said = {};
+  let said: ApiResponse = {};
   const { asked, server: api } = await serveApi(() => said);
   const calls: string[] = [];
   const unusable: string[] = [];
@@ -464,9 +470,11 @@ async function faultsOfDocument(path: string) {
   return { faults, unusable, verified, operations: described.size };
 }
 
-describe('each operation of a whole document', () => {
+describe('every operation of a third-party document', () => {
   const figma = require.resolve('@figma/rest-api-spec/package.json');
-  /** More documents, separated as in PATH, such as GitHub's of `@octokit/openapi`, which has 385 MB. */
+  /**
+   * Additional documents, separated as in PATH, such as GitHub's in `@octokit/openapi` (385 MB).
+   */
   const more = (process.env['OPENAPI_DOCUMENTS'] ?? '').split(delimiter).filter(Boolean);
   const all = [
     ...['2.0/json', '3.0/json', '3.1/json'].flatMap((folder) => documentsIn(examples(folder))),
@@ -477,11 +485,11 @@ describe('each operation of a whole document', () => {
   ];
 
   test.each(all.map((path) => [path.split('/').slice(-3).join('/'), path] as const))(
-    'is called, and arrives as it is described: %s',
+    'arrives at the API as described: %s',
     async (_, path) => {
       const { faults, unusable, verified, operations } = await faultsOfDocument(path);
       expect({ faults, unusable }).toEqual({ faults: [], unusable: [] });
-      // For a few schemas no value is found by trying.
+      // For some schemas, no sample is found by trial.
       expect(verified).toBeGreaterThanOrEqual(operations * 0.6);
     },
   );

@@ -1,11 +1,14 @@
-/** Integers beyond 2^53 between a client, `mcp-actors serve --openapi` and an API, as bytes. */
+/**
+ * Integers beyond 2^53 between a client, `mcp-actors serve --openapi` and an API, compared as
+ * bytes.
+ */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { command, launch, reapServers } from '../../../test/e2e/server-process.ts';
 import { eachLine } from '../../../test/e2e/line-stream.ts';
 import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 import { documentOf, serveApi } from './shop.ts';
-import type { Asked, Said } from './shop.ts';
+import type { ReceivedRequest, ApiResponse } from './shop.ts';
 
 const great = '9007199254740993';
 const greater = '18446744073709551615';
@@ -66,8 +69,15 @@ const rows = documentOf({
   '/plain-xml': post('plainXml', 'application/xml', integer),
 });
 
-/** Calls tools of the built command with arguments as text. @returns each line that answers */
-async function serving(say: (asked: Asked) => Said = () => ({ body: '{}' }), ...options: string[]) {
+/**
+ * Calls tools of the built command with arguments as raw text.
+ *
+ * @returns the response lines
+ */
+async function serving(
+  say: (asked: ReceivedRequest) => ApiResponse = () => ({ body: '{}' }),
+  ...options: string[]
+) {
   const { asked, server } = await serveApi(say);
   const folder = await temporaryDirectory({ 'api.json': JSON.stringify(rows) });
   onTestFinished(reapServers);
@@ -90,7 +100,7 @@ async function serving(say: (asked: Asked) => Said = () => ({ body: '{}' }), ...
   return { asked, call };
 }
 
-test('integers beyond 2^53 in arguments reach the API as they are written', async () => {
+test('integers beyond 2^53 in arguments reach the API unchanged', async () => {
   const { asked, call } = await serving();
   const object = `{"id":${great},"ids":[${greater},1,${tiny}]}`;
   const places = `"filter":{"id":${great}},"where":${object},"x-trace":${great},"crumb":${great}`;
@@ -119,7 +129,7 @@ test('integers beyond 2^53 in arguments reach the API as they are written', asyn
   expect(parts?.body).toContain(`\r\n\r\n${object}\r\n`);
 });
 
-test('integers beyond 2^53 in a response reach the client as they are written', async () => {
+test('integers beyond 2^53 in a response reach the client unchanged', async () => {
   const object = `{"id":${great},"ids":[${greater},1,${tiny}]}`;
   const { call } = await serving(({ url }) => ({ body: url === '/v1/rows' ? list : object }));
   const list = `[${Array.from({ length: 2500 }, () => object).join(',')}]`;
@@ -129,12 +139,12 @@ test('integers beyond 2^53 in a response reach the client as they are written', 
   expect(await call('rows', '{}')).toContain(`"structuredContent":{"result":${list}}`);
 });
 
-test('integers beyond 2^53 in an unchecked response reach the client as they are written', async () => {
+test('integers beyond 2^53 in an unchecked response reach the client unchanged', async () => {
   const { call } = await serving(() => ({ body: `{"id":${great}}` }), '--openapi-unchecked');
   expect(await call('free', '{}')).toContain(`"structuredContent":{"id":${great}}`);
 });
 
-test('rejects a response that repeats a key beside an integer beyond 2^53', async () => {
+test('rejects a response with a duplicate key beside an integer beyond 2^53', async () => {
   const { call } = await serving(() => ({ body: `{"id":1,"id":${great}}` }));
   const row = await call('row', '{"id":1}');
   expect(JSON.parse(row)).toMatchObject({ result: { isError: true } });

@@ -1,4 +1,4 @@
-/** Operations of a document as tools: their schemas, what is sent for a call, and what comes back. */
+/** Document operations as tools: schemas, requests and results. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,12 +7,15 @@ import type { JsonObject, Tool } from 'mcp-actors';
 import { testClient } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { toolsFromOpenApi } from '@mcp-actors/openapi';
-import type { OpenApiOptions, Operation, Unusable } from '@mcp-actors/openapi';
+import type { OpenApiOptions, Operation, UnusableOperation } from '@mcp-actors/openapi';
 import { serveApi, shop } from './shop.ts';
-import type { Said } from './shop.ts';
+import type { ApiResponse } from './shop.ts';
 
-/** A client of the document's tools, and what the API hears. */
-async function client(say: () => Said | Promise<Said> = () => ({}), options: OpenApiOptions = {}) {
+/** A client of the document's tools, and the requests the API receives. */
+async function client(
+  say: () => ApiResponse | Promise<ApiResponse> = () => ({}),
+  options: OpenApiOptions = {},
+) {
   const { asked, server } = await serveApi(say);
   const tools = await toolsFromOpenApi(shop, { server, ...options });
   const made = await testClient(createMcpServer({ name: 'shop', version: '1', tools }));
@@ -23,8 +26,8 @@ async function client(say: () => Said | Promise<Said> = () => ({}), options: Ope
 const named = (tools: readonly Tool[]) => new Map(tools.map((tool) => [tool.name, tool]));
 const server = 'https://shop.example/v1';
 
-describe('the tools of a document', () => {
-  test('of Swagger 2.0 have the bodies that operations share', async () => {
+describe('tools of a document', () => {
+  test('resolve bodies shared by Swagger 2.0 operations', async () => {
     const shared = { name: 'note', in: 'body', required: true, schema: { type: 'object' } };
     const operation = (...parameters: object[]) => ({
       parameters,
@@ -43,17 +46,17 @@ describe('the tools of a document', () => {
         },
       },
     };
-    const unusable: Unusable[] = [];
+    const unusable: UnusableOperation[] = [];
     const [only] = await toolsFromOpenApi(document, { onUnusable: (one) => unusable.push(one) });
     expect(only?.inputSchema).toMatchObject({
       properties: { body: { type: 'object' }, page: { type: 'integer' } },
       required: ['body'],
     });
-    expect(unusable).toEqual([{ operation: 'PUT /notes', reason: 'it has more than one body' }]);
+    expect(unusable).toEqual([{ operation: 'PUT /notes', reason: 'more than one body' }]);
   });
 
-  test('have names that depend on their own operation, and the hints of their method', async () => {
-    const unusable: Unusable[] = [];
+  test('have names independent of other operations, and the hints of their method', async () => {
+    const unusable: UnusableOperation[] = [];
     const tools = await toolsFromOpenApi(shop, { server, onUnusable: (one) => unusable.push(one) });
     expect(tools.map(({ name, annotations }) => [name, annotations])).toEqual(
       [
@@ -75,11 +78,11 @@ describe('the tools of a document', () => {
       ]),
     );
     expect(unusable).toEqual([
-      { operation: 'GET /broken/{id}', reason: 'the path has {id}, which no parameter describes' },
+      { operation: 'GET /broken/{id}', reason: 'path variable {id} has no parameter' },
     ]);
   });
 
-  test('have schemas of 2020-12, in which a type that contains itself is a reference', async () => {
+  test('have schemas of 2020-12 with references for recursive types', async () => {
     const tools = named(await toolsFromOpenApi(shop, { server }));
     const item = {
       type: 'object',
@@ -109,7 +112,7 @@ describe('the tools of a document', () => {
     expect(description.length).toBeLessThanOrEqual(1024);
   });
 
-  test('have results that are objects as they are, also if that is said by parts of their schema', async () => {
+  test('return objects unwrapped, even if only a subschema declares an object', async () => {
     const known = { $ref: '#/components/schemas/Known' };
     const wrapped = async (schema: object) => {
       const content = { 'application/json': { schema } };
@@ -130,7 +133,7 @@ describe('the tools of a document', () => {
     expect(await wrapped({ anyOf: [known] })).toEqual(['object', ['result']]);
   });
 
-  test('are those that are chosen, under the names that are given', async () => {
+  test('are selected by include and exclude, and named by rename', async () => {
     const names = async (options: OpenApiOptions) =>
       (await toolsFromOpenApi(shop, { server, ...options })).map(({ name }) => name);
     expect(await names({ include: ['tag:items'], exclude: ['DELETE'] })).toEqual(['getItem']);
@@ -138,16 +141,18 @@ describe('the tools of a document', () => {
     const rename = ({ operationId }: Operation) => operationId?.replace('/', '.');
     expect(await names({ include: ['PUT'], rename })).toEqual(['items.put']);
     await expect(names({ include: ['GET'], rename: () => 'same' })).rejects.toThrow(
-      'Two operations would be the tool "same"',
+      'Tool name "same" must be unique',
     );
   });
 
-  test('are refused if nothing says where the API is, or the document is none', async () => {
-    await expect(toolsFromOpenApi(shop)).rejects.toThrow(`give the API's address as "server"`);
-    await expect(toolsFromOpenApi({ hello: 1 })).rejects.toThrow('it has neither "openapi"');
+  test("are refused if the API's base URL is unknown, or the document is invalid", async () => {
+    await expect(toolsFromOpenApi(shop)).rejects.toThrow(`pass the API's base URL as "server"`);
+    await expect(toolsFromOpenApi({ hello: 1 })).rejects.toThrow(
+      'version must be "openapi": "3.0"',
+    );
   });
 
-  test('come from a file, in YAML, with parts in its folder and not outside of it', async () => {
+  test('load from a YAML file with parts in its folder, but not outside it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'openapi-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const document = (reference: string) =>
@@ -158,7 +163,7 @@ describe('the tools of a document', () => {
     const [tool] = await toolsFromOpenApi(join(folder, 'good.yaml'), { server });
     expect(tool?.inputSchema).toMatchObject({ properties: { n: { type: 'integer' } } });
     const bad = toolsFromOpenApi(join(folder, 'bad.yaml'), { server });
-    await expect(bad).rejects.toThrow('/etc/hostname lies outside of the document');
+    await expect(bad).rejects.toThrow('/etc/hostname is outside the document');
     await writeFile(join(folder, 'lost.yaml'), document('./no-part.yaml'));
     const whyNot = async (name: string) =>
       String(
@@ -173,8 +178,8 @@ describe('the tools of a document', () => {
   });
 });
 
-describe('a call', () => {
-  test('sends each parameter as the document writes it', async () => {
+describe('call of an OpenAPI tool', () => {
+  test('serializes each parameter as the document specifies', async () => {
     const { asked, client: made } = await client(() => ({ body: '["found"]' }));
     const found = await made.callTool('search', {
       words: ['a b', 'c&d'],
@@ -195,7 +200,7 @@ describe('a call', () => {
     expect(styles?.url).toBe('/v1/pages.a.b/;matrix=1,2');
   });
 
-  test('sends bodies of each kind', async () => {
+  test('sends bodies of each media type', async () => {
     const { asked, client: made } = await client();
     await made.callTool('items_put', { id: 'a/b', body: { name: null } });
     await made.callTool('postForm', { body: { a: '1 2', b: 'é' } });
@@ -211,14 +216,14 @@ describe('a call', () => {
     expect(asked[2]?.body).toMatch(/filename="f\.txt"[\s\S]*content/);
   });
 
-  test.each(['..', '.', ''])('does not leave its path with %j', async (id) => {
+  test.each(['..', '.', ''])('cannot leave its path with %j', async (id) => {
     const { asked, client: made } = await client();
     const result = await made.callTool('getItem', { id });
     expect([result.isError, asked.length]).toEqual([true, 0]);
-    expect(result.text).toContain('is a part of the path');
+    expect(result.text).toContain('must be a non-empty path segment');
   });
 
-  test('does not follow a redirection to another server, and does to its own', async () => {
+  test('follows redirects on its own server only', async () => {
     const elsewhere = await serveApi(() => ({ body: '{"name":"stolen"}' }));
     let location = elsewhere.server;
     let asked = 0;
@@ -226,14 +231,14 @@ describe('a call', () => {
       ++asked === 2 ? { body: '{"name":"here"}' } : { status: 302, headers: { location } },
     );
     const refused = await made.callTool('getItem', { id: '1' });
-    expect(refused.text).toContain('which is outside of the API');
+    expect(refused.text).toContain('which is outside the API');
     expect(elsewhere.asked).toEqual([]);
     asked = 0;
     location = '/v1/moved';
     expect((await made.callTool('getItem', { id: '1' })).structured).toEqual({ name: 'here' });
   });
 
-  test('is authorized by its own headers', async () => {
+  test('sends its authorization headers', async () => {
     const { asked, client: made } = await client(() => ({ body: '{"name":"x"}' }), {
       auth: async ({ client: { info } }, { operationId }) => ({
         authorization: `Bearer ${info.name} ${operationId}`,
@@ -243,7 +248,7 @@ describe('a call', () => {
     expect(asked[0]?.headers.authorization).toBe('Bearer scripted-peer getItem');
   });
 
-  test("gives the API's error with its body, cut", async () => {
+  test("returns the API's error with its body, truncated", async () => {
     const { client: made } = await client(() => ({ status: 422, body: `no ${'x'.repeat(9000)}` }));
     const { isError, text } = await made.callTool('getItem', { id: '1' });
     expect(isError).toBe(true);
@@ -253,18 +258,18 @@ describe('a call', () => {
     expect(text.length).toBeLessThan(4200);
   });
 
-  test('is bounded in size and in time', async () => {
+  test('is limited in size and time', async () => {
     const large = await client(() => ({ body: `{"name":"${'x'.repeat(5000)}"}` }), {
       maxResponseBytes: 1000,
     });
     const { text } = await large.client.callTool('getItem', { id: '1' });
-    expect(text).toContain('has more than 1000 bytes: ask for less');
-    const silent = await client(() => new Promise<Said>(() => {}), { timeoutMs: 50 });
+    expect(text).toContain('exceeds 1000 bytes: request less data');
+    const silent = await client(() => new Promise<ApiResponse>(() => {}), { timeoutMs: 50 });
     const late = await silent.client.callTool('getItem', { id: '1' });
     expect(late.text).toContain('was not answered within 50 ms');
   });
 
-  test('gives what is no JSON as it is', async () => {
+  test('returns a non-JSON response unchanged', async () => {
     const { client: made } = await client(() => ({
       headers: { 'content-type': 'image/png' },
       body: 'png',

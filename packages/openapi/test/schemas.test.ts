@@ -1,11 +1,14 @@
-/** Schemas and texts of tools: directions, dialects, and documents with mistakes. */
+/**
+ * Schemas and texts of tools: request and response sides, OpenAPI dialects, and documents with
+ * mistakes.
+ */
 import { describe, expect, test } from 'vitest';
 import { documentOf, serveTools } from './shop.ts';
 
 const json = (schema: object) => ({ content: { 'application/json': { schema } } });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** One operation whose request and response have the same schema. */
+/** An operation with one schema for its request and response. */
 function mirror(schema: object, schemas: object = {}, more: object = {}): object {
   const post = {
     operationId: 'mirror',
@@ -15,7 +18,7 @@ function mirror(schema: object, schemas: object = {}, more: object = {}): object
   return documentOf({ '/a': { post } }, { components: { schemas }, ...more });
 }
 
-describe('one schema for both directions', () => {
+describe('schema shared by request and response', () => {
   const properties = {
     id: { type: 'integer', readOnly: true },
     name: { type: 'string' },
@@ -53,7 +56,7 @@ describe('one schema for both directions', () => {
       { Base: { type: 'object', properties }, All: { required: ['id', 'name', 'secret'] } },
     ],
   ])(
-    'demands readOnly of the response and writeOnly of the model alone: %s',
+    'requires readOnly members in responses only and writeOnly ones in arguments only: %s',
     async (_, schema, schemas) => {
       const { asked, client } = await serveTools(mirror(schema, schemas), () => ({
         body: '{"id":1,"name":"a"}',
@@ -69,7 +72,7 @@ describe('one schema for both directions', () => {
     },
   );
 
-  test('hides readOnly members from the model, also in lists', async () => {
+  test('hides readOnly members in arguments, including those in lists', async () => {
     const { toolOf } = await serveTools(mirror({ type: 'array', items: ref('Pet') }, { Pet: pet }));
     const { $defs } = toolOf('mirror')!.inputSchema as unknown as { $defs: object };
     expect($defs).toEqual({
@@ -81,7 +84,7 @@ describe('one schema for both directions', () => {
     });
   });
 
-  test('keeps what an API has by default: no call sends a default that the model did not give', async () => {
+  test('leaves defaults to the API: calls do not send defaults the model did not set', async () => {
     const schema = {
       type: 'object',
       properties: { status: { type: 'string', default: 'new', description: 'A status.' } },
@@ -95,8 +98,8 @@ describe('one schema for both directions', () => {
   });
 });
 
-describe('a schema with a mistake', () => {
-  /** Calls an operation with a value, and gives what arrived and what was reported. */
+describe('schema with a mistake', () => {
+  /** Calls an operation with a value; returns the value that arrived and the warnings. */
   async function sent(schema: object, value: unknown) {
     const { asked, client, warnings } = await serveTools(
       mirror({ type: 'object', properties: { value: schema } }),
@@ -114,7 +117,7 @@ describe('a schema with a mistake', () => {
     ['^{id}$', '{id}', 'id'],
     [String.raw`^\"x\"$`, '"x"', 'x'],
     [String.raw`^a\_b$`, 'a_b', 'ab'],
-  ])('has the pattern %s of ECMA-262 5.1, which works', async (pattern, good, bad) => {
+  ])('supports the ECMA-262 5.1 pattern %s', async (pattern, good, bad) => {
     const accepted = await sent({ type: 'string', pattern }, good);
     expect([accepted.isError, accepted.warnings]).toEqual([false, []]);
     const refused = await sent({ type: 'string', pattern }, bad);
@@ -149,16 +152,16 @@ describe('a schema with a mistake', () => {
     ['multipleOf', { type: 'number', multipleOf: '2' }, 3],
     ['$dynamicRef', { $dynamicRef: '#node' }, 7],
     ['dependencies', { dependencies: { a: 7 } }, { a: 1 }],
-  ])('loses the keyword %s, which is reported: %j', async (keyword, schema, value) => {
+  ])('drops and reports the keyword %s: %j', async (keyword, schema, value) => {
     const { isError, text, asked, warnings } = await sent(schema, value);
     expect([isError, text]).toEqual([false, JSON.stringify({ value })]);
     expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ value });
-    // In the request and in the response.
+    // Once for the request and once for the response.
     expect(warnings).toHaveLength(2);
     for (const message of warnings) expect(message).toContain(JSON.stringify(keyword));
   });
 
-  test('of a response costs the output schema only, and of a request the operation', async () => {
+  test('costs the output schema if in a response, and the operation if in a request', async () => {
     const lost = { $ref: '#/components/schemas/Lost' };
     const { tools, unusable, warnings } = await serveTools(
       documentOf({
@@ -173,7 +176,7 @@ describe('a schema with a mistake', () => {
     ]);
     expect(warnings.map(({ name }) => name)).toEqual(['schema.keywordIgnored']);
     expect(unusable).toEqual([
-      { operation: 'POST /a', reason: 'the reference "#/components/schemas/Lost" leads nowhere' },
+      { operation: 'POST /a', reason: 'reference "#/components/schemas/Lost" has no target' },
     ]);
   });
 });
@@ -190,7 +193,7 @@ describe('null', () => {
     ['beside oneOf', { nullable: true, oneOf: [ref('Pet'), { type: 'string' }] }],
     ['beside a reference', { $ref: '#/components/schemas/Pet', nullable: true }],
     ['in a referenced schema', ref('Nullable')],
-  ])('is accepted by nullable %s, in both directions', async (_, schema) => {
+  ])('is accepted by nullable %s, in requests and responses', async (_, schema) => {
     const schemas = { Pet: pet, Nullable: { ...pet, nullable: true } };
     const whole = { type: 'object', required: ['value'], properties: { value: schema } };
     const { asked, client } = await serveTools(mirror(whole, schemas), () => ({
@@ -202,7 +205,7 @@ describe('null', () => {
     expect((await client.callTool('mirror', { body: { value: 7 } })).isError).toBe(true);
   });
 
-  test('is a response of an object that is nullable', async () => {
+  test('is a valid response for a nullable object', async () => {
     const { client } = await serveTools(mirror({ ...pet, nullable: true }), () => ({
       body: 'null',
     }));
@@ -211,8 +214,8 @@ describe('null', () => {
   });
 });
 
-describe('a reference', () => {
-  test('to an anchor leads to its schema', async () => {
+describe('reference', () => {
+  test('to an anchor resolves to its schema', async () => {
     const { asked, client } = await serveTools(
       mirror(
         { $ref: '#Pet' },
@@ -226,7 +229,7 @@ describe('a reference', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('to parts with similar names keeps them apart', async () => {
+  test('to parts with similar names gets distinct definitions', async () => {
     const properties = { a: ref('A%20B'), b: ref('A_20B') };
     const { client } = await serveTools(
       mirror(
@@ -239,7 +242,7 @@ describe('a reference', () => {
     expect((await client.callTool('mirror', { body: { a: 1 } })).isError).toBe(true);
   });
 
-  test('keeps a property with the name of a keyword', async () => {
+  test('keeps a property named like a keyword', async () => {
     const properties = Object.fromEntries(
       ['example', 'nullable', 'type', 'readOnly', 'required', '$ref2', 'xml', 'pattern'].map(
         (name) => [name, { type: 'string' }],
@@ -251,7 +254,7 @@ describe('a reference', () => {
   });
 });
 
-describe('a text', () => {
+describe('description text', () => {
   async function textsOf(description: string, summary = '') {
     const { toolOf } = await serveTools(
       documentOf({ '/a': { get: { operationId: 'a', summary, description, responses: {} } } }),
@@ -271,11 +274,11 @@ describe('a text', () => {
     ['<p>One <b>bold</b>.</p><br/>Two.<!-- no -->', 'One bold. Two.'],
     ['See <a href="https://h.example/x?a=1" target=_blank>the page</a>.', 'See the page.'],
     ['[The docs](https://h.example/x "t") and array[0](x).', 'The docs and array[0](x).'],
-  ])('keeps all but markup: %s', async (description, expected) => {
+  ])('loses only its markup: %s', async (description, expected) => {
     expect((await textsOf(description)).text).toBe(expected);
   });
 
-  test('has no control, bidirectional and invisible characters', async () => {
+  test('loses control, bidirectional and invisible characters', async () => {
     const foul = 'Del\u001b[2Jete\u202e it\u0007\u2066\u{e0041}\u009b';
     expect(await textsOf(foul, foul)).toEqual({ title: 'Del[2Jete it', text: 'Del[2Jete it.' });
     const { toolOf } = await serveTools(
@@ -290,13 +293,13 @@ describe('a text', () => {
   });
 });
 
-describe('the name of a tool', () => {
+describe('tool name', () => {
   const operation = (operationId?: string) => ({
     ...(operationId === undefined ? {} : { operationId }),
     responses: {},
   });
 
-  test('has a digest only if it collides, which is reported', async () => {
+  test('gets a digest only on a collision, with a warning', async () => {
     const paths = {
       '/a': {
         get: operation('issues/list-for-repo'),
@@ -310,15 +313,18 @@ describe('the name of a tool', () => {
     expect(names).toEqual(['issues_list-for-repo', 'x_y_#', 'same_#', 'same_#', 'put_b', 'x_y_#']);
     expect(new Set(tools.map(({ name }) => name)).size).toBe(6);
     expect(warnings.map(({ name, message }) => [name, message])).toEqual([
-      ['tool.nameCollision', '"x_y" is the name of PUT /a, POST /b: each has a digest in its name'],
       [
         'tool.nameCollision',
-        '"same" is the name of POST /a, GET /b: each has a digest in its name',
+        '"x_y" would name several operations, so each name gets a digest: PUT /a, POST /b',
+      ],
+      [
+        'tool.nameCollision',
+        '"same" would name several operations, so each name gets a digest: POST /a, GET /b',
       ],
     ]);
   });
 
-  test('depends neither on the order of operations nor on filters', async () => {
+  test('depends on neither the order of operations nor filters', async () => {
     const document = (paths: object) => documentOf(paths);
     const a = { '/a': { get: operation('same') } };
     const b = { '/b': { get: operation('same') } };
@@ -331,7 +337,7 @@ describe('the name of a tool', () => {
     expect(await namesOf({ ...a, ...b }, ['/a'])).toEqual(both.slice(0, 1));
   });
 
-  test('that is too long is cut', async () => {
+  test('is truncated if too long', async () => {
     const { tools } = await serveTools(
       documentOf({
         '/a': { get: operation('a'.repeat(70)), put: operation('b'.repeat(70)) },

@@ -1,4 +1,4 @@
-/** Requests as they arrive: parameters of each style and place, and bodies of each media type. */
+/** Requests as received: parameters of each style and location, and bodies of each media type. */
 import type { JsonObject } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
 import { documentOf, serveTools } from './shop.ts';
@@ -7,7 +7,7 @@ const text = { type: 'string' };
 const list = { type: 'array', items: text };
 const map = { type: 'object', additionalProperties: text };
 
-/** An operation with one parameter, whose value is sent. */
+/** Sends a value through an operation with one parameter. */
 async function sentParameter(parameter: object, value: unknown, path = '/a') {
   const document = documentOf({
     [path]: { get: { operationId: 'a', parameters: [parameter], responses: {} } },
@@ -18,7 +18,7 @@ async function sentParameter(parameter: object, value: unknown, path = '/a') {
   return { result, request: asked[0], url: asked[0]?.url.replace('/v1', '') };
 }
 
-/** An operation with a body, whose value is sent. */
+/** Sends a value as the body of an operation. */
 async function sentBody(
   mediaType: string,
   schema: object,
@@ -36,7 +36,7 @@ async function sentBody(
   return { result, request: asked[0], body: asked[0]?.body };
 }
 
-describe('a parameter of the query', () => {
+describe('query parameter', () => {
   const query = (schema: object, more: object = {}) => ({
     name: 'q',
     in: 'query',
@@ -73,7 +73,7 @@ describe('a parameter of the query', () => {
     [query(list, { allowReserved: true, explode: false }), ['a/b', 'c:d'], '?q=a/b,c:d'],
     [query(list, { allowReserved: true }), ['a/b', 'c:d'], '?q=a/b&q=c:d'],
     [query(text, { name: 'filter[a,b]' }), 'x', '?filter%5Ba%2Cb%5D=x'],
-  ])('%j is written as OpenAPI has it: %j', async (parameter, value, expected) => {
+  ])('%j is serialized as OpenAPI specifies: %j', async (parameter, value, expected) => {
     expect((await sentParameter(parameter, value)).url).toBe(`/a${expected}`);
   });
 
@@ -82,24 +82,24 @@ describe('a parameter of the query', () => {
     ['application/json', text, 'a b', '?q=%22a%20b%22'],
     ['application/json', map, { a: 'b' }, '?q=%7B%22a%22%3A%22b%22%7D'],
     ['application/problem+json', list, ['a'], '?q=%5B%22a%22%5D'],
-  ])('in %s is that', async (type, schema, value, expected) => {
+  ])('in %s is sent in that media type', async (type, schema, value, expected) => {
     const parameter = { name: 'q', in: 'query', content: { [type]: { schema } } };
     expect((await sentParameter(parameter, value)).url).toBe(`/a${expected}`);
   });
 });
 
-describe('a path with a query or a fragment of its own', () => {
+describe('path with its own query or fragment', () => {
   test.each([
     ['/a?Action=List', '/a?Action=List&q=x'],
     ['/a#list', '/a?q=x'],
     ['/a?b=1#c', '/a?b=1&q=x'],
-  ])('%s keeps the parameters', async (path, expected) => {
+  ])('%s keeps its query beside the parameters', async (path, expected) => {
     const parameter = { name: 'q', in: 'query', schema: text };
     expect((await sentParameter(parameter, 'x', path)).url).toBe(expected);
   });
 });
 
-describe('a parameter of the path', () => {
+describe('path parameter', () => {
   const path = (schema: object, more: object = {}) => ({
     ...{ name: 'p', in: 'path', required: true, schema },
     ...more,
@@ -127,18 +127,21 @@ describe('a parameter of the path', () => {
       'x y',
       '/a/x%20y',
     ],
-  ])('%j is written as OpenAPI has it: %j', async (parameter, value, expected) => {
+  ])('%j is serialized as OpenAPI specifies: %j', async (parameter, value, expected) => {
     expect((await sentParameter(parameter, value, '/a/{p}')).url).toBe(expected);
   });
 
-  test.each(['x/../../admin', '..\\x', '..%2f..%2fadmin'])('does not climb: %j', async (value) => {
-    const { request } = await sentParameter(path(text), value, '/a/{p}');
-    // Either refused, or one segment however often it is decoded.
-    expect(request?.url ?? '/v1/a/').toMatch(/^\/v1\/a\/[^/]*$/);
-  });
+  test.each(['x/../../admin', '..\\x', '..%2f..%2fadmin'])(
+    'cannot climb out of its path: %j',
+    async (value) => {
+      const { request } = await sentParameter(path(text), value, '/a/{p}');
+      // Either refused, or a single segment however often it is decoded.
+      expect(request?.url ?? '/v1/a/').toMatch(/^\/v1\/a\/[^/]*$/);
+    },
+  );
 });
 
-describe('a parameter of a header or a cookie', () => {
+describe('header or cookie parameter', () => {
   test.each([
     ['header', list, {}, ['t', 'u'], 't,u'],
     ['header', map, {}, { a: 'b', c: 'd e' }, 'a,b,c,d e'],
@@ -155,12 +158,15 @@ describe('a parameter of a header or a cookie', () => {
     ['cookie', text, {}, 'c;d', 'X-P=c%3Bd'],
     ['cookie', list, { explode: false }, ['1', '2'], 'X-P=1,2'],
     ['cookie', list, {}, ['1', '2'], 'X-P=1; X-P=2'],
-  ])('is written as OpenAPI has it: %s %j %j', async (place, schema, more, value, expected) => {
-    const { request } = await sentParameter({ name: 'X-P', in: place, schema, ...more }, value);
-    expect(request?.headers[place === 'cookie' ? 'cookie' : 'x-p']).toBe(expected);
-  });
+  ])(
+    'is serialized as OpenAPI specifies: %s %j %j',
+    async (place, schema, more, value, expected) => {
+      const { request } = await sentParameter({ name: 'X-P', in: place, schema, ...more }, value);
+      expect(request?.headers[place === 'cookie' ? 'cookie' : 'x-p']).toBe(expected);
+    },
+  );
 
-  test('of a header has no line feed', async () => {
+  test('rejects line breaks in a header', async () => {
     const { result, request } = await sentParameter(
       { name: 'X-P', in: 'header', schema: text },
       'a\nb: c',
@@ -170,7 +176,7 @@ describe('a parameter of a header or a cookie', () => {
 });
 
 describe('parameters of the same name', () => {
-  test('have a value each', async () => {
+  test('get separate arguments', async () => {
     const parameter = (name: string, place: string) => ({
       name,
       in: place,
@@ -224,7 +230,7 @@ describe('collectionFormat of Swagger 2.0', () => {
     ['formData', 'tsv', 'p=x%20y%09z'],
     ['formData', 'pipes', 'p=x%20y%7Cz'],
     ['formData', 'multi', 'p=x%20y&p=z'],
-  ])('in %s is %s', async (place, collectionFormat, expected) => {
+  ])('in %s is serialized: %s', async (place, collectionFormat, expected) => {
     const parameter = {
       ...{ name: 'p', in: place, required: true, type: 'array', items: { type: 'string' } },
       collectionFormat,
@@ -247,7 +253,7 @@ describe('collectionFormat of Swagger 2.0', () => {
   });
 });
 
-describe('a form', () => {
+describe('urlencoded form', () => {
   const type = 'application/x-www-form-urlencoded';
 
   test.each([
@@ -261,19 +267,19 @@ describe('a form', () => {
     [map, { f: { a: 'b', c: 'd' } }, { f: { explode: false } }, 'f=a,b,c,d'],
     [text, { f: 'a/b' }, { f: { allowReserved: true } }, 'f=a/b'],
     [{ type: 'string', nullable: true }, { f: null, g: '1' }, {}, 'g=1'],
-  ])('is written by its encoding: %j %j %j', async (schema, value, encoding, expected) => {
+  ])('is serialized by its encoding: %j %j %j', async (schema, value, encoding, expected) => {
     const whole = { type: 'object', properties: { f: schema, g: text } };
     const { body, request } = await sentBody(type, whole, value, encoding);
     expect([body, request?.headers['content-type']]).toEqual([expected, type]);
   });
 });
 
-describe('a multipart form', () => {
+describe('multipart form', () => {
   const type = 'multipart/form-data';
   const file = { type: 'string', format: 'binary' };
   const base64 = Buffer.from([0, 255, 13, 10]).toString('base64');
 
-  /** The parts as they arrived: header lines and content. */
+  /** Parts as received: header lines and content. */
   async function parts(schema: object, value: unknown, encoding: object = {}, more: object = {}) {
     const { request, result } = await sentBody(type, schema, value, encoding, more);
     expect(result.isError).toBe(false);
@@ -293,7 +299,7 @@ describe('a multipart form', () => {
     `Content-Disposition: form-data; name="${name}"${rest}`;
   const object = (properties: object) => ({ type: 'object', properties });
 
-  test('has JSON parts without a file name, and no part for null', async () => {
+  test('sends JSON parts without a file name, and no part for null', async () => {
     const schema = object({
       meta: { type: 'object' },
       note: { type: 'string', nullable: true },
@@ -337,7 +343,7 @@ describe('a multipart form', () => {
     ]);
   });
 
-  test('has the media types and styles of its encoding', async () => {
+  test('applies the media types and styles of its encoding', async () => {
     const schema = object({ note: text, ids: list, all: list, meta: { type: 'object' }, f: file });
     const encoding = {
       note: { contentType: 'text/markdown' },
@@ -356,7 +362,7 @@ describe('a multipart form', () => {
     ]);
   });
 
-  test('has no line feeds in names and media types', async () => {
+  test('escapes line breaks in names and rejects them in media types', async () => {
     const schema = { type: 'object', additionalProperties: file };
     const injected = await parts(schema, { 'a"\r\nX: y': { base64, filename: 'b\r\nX: y' } });
     expect(injected[0]?.[0]).toBe(named('a%22%0D%0AX: y', '; filename="b%0D%0AX: y"'));
@@ -367,9 +373,9 @@ describe('a multipart form', () => {
   });
 });
 
-describe('a body', () => {
+describe('request body', () => {
   test.each(['get', 'head'] as const)(
-    'of %s is left out, as OpenAPI 3.0 demands',
+    'of %s is omitted, as OpenAPI 3.0 requires',
     async (method) => {
       const requestBody = { content: { 'application/json': { schema: map } } };
       const { asked, client, toolOf } = await serveTools(
@@ -385,14 +391,14 @@ describe('a body', () => {
     },
   );
 
-  test('that a GET requires, and TRACE, leave the operation out', async () => {
+  test('required for GET, and any TRACE operation, make the operation unusable', async () => {
     const requestBody = { required: true, content: { 'application/json': { schema: map } } };
     const { unusable } = await serveTools(
       documentOf({ '/a': { get: { requestBody, responses: {} }, trace: { responses: {} } } }),
     );
     expect(unusable).toEqual([
       { operation: 'GET /a', reason: 'a GET request cannot have a body' },
-      { operation: 'TRACE /a', reason: 'a TRACE request cannot be sent' },
+      { operation: 'TRACE /a', reason: 'TRACE requests cannot be sent' },
     ]);
   });
 
@@ -420,7 +426,7 @@ describe('a body', () => {
     expect(request?.headers['content-type']).toBe(expected);
   });
 
-  test('of text is that', async () => {
+  test('of text is sent verbatim', async () => {
     const { request, body } = await sentBody('text/plain', text, 'a "b" é');
     expect([body, request?.headers['content-type']]).toEqual(['a "b" é', 'text/plain']);
   });
@@ -432,7 +438,7 @@ describe('a body', () => {
   });
 });
 
-describe('a body in XML', () => {
+describe('XML body', () => {
   const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
   const pet = {
     type: 'object',
@@ -481,12 +487,12 @@ describe('a body in XML', () => {
     expect(body).toBe(declaration + expected);
   });
 
-  test('is sent as it is if it is a text', async () => {
+  test('given as text is sent verbatim', async () => {
     const { body } = await sentBody('application/xml', text, '<a/>');
     expect(body).toBe('<a/>');
   });
 
-  test('has no names that are not those of elements', async () => {
+  test('rejects names that are not valid element names', async () => {
     const { result, request } = await sentBody(
       'application/xml',
       { type: 'object' },

@@ -1,4 +1,4 @@
-/** A document with what documents have, and an API that says what it was asked. */
+/** A sample document with typical content, and an API that records the requests it receives. */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import type { JsonObject } from 'mcp-actors';
 import { testClient } from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
 import { toolsFromOpenApi } from '@mcp-actors/openapi';
-import type { DocumentWarning, OpenApiOptions, Unusable } from '@mcp-actors/openapi';
+import type { DocumentWarning, OpenApiOptions, UnusableOperation } from '@mcp-actors/openapi';
 
 const json = (schema: object) => ({ 'application/json': { schema } });
 const answer = (schema: object) => ({
@@ -115,29 +115,31 @@ export const shop = {
   },
 };
 
-/** A request that an API has received. */
-export interface Asked {
+/** A request received by the API. */
+export interface ReceivedRequest {
   readonly method: string;
   /** As in the request line. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values as they arrived. */
+  /** Names and values as received. */
   readonly rawHeaders: readonly string[];
   readonly body: string;
   readonly bytes: Buffer;
 }
 
-/** A response of an API. */
-export interface Said {
+/** A response of the API. */
+export interface ApiResponse {
   readonly status?: number;
-  /** An undefined header is not sent. */
+  /** Undefined headers are omitted. */
   readonly headers?: { readonly [name: string]: string | undefined };
   readonly body?: string | Uint8Array;
 }
 
-/** Serves an API until the test is over. */
-export async function serveApi(say: (asked: Asked) => Said | Promise<Said>) {
-  const asked: Asked[] = [];
+/** Serves an API for the duration of the test. */
+export async function serveApi(
+  say: (asked: ReceivedRequest) => ApiResponse | Promise<ApiResponse>,
+) {
+  const asked: ReceivedRequest[] = [];
   const http = createServer((request, response) => {
     void (async () => {
       const { method = '', url = '', headers, rawHeaders } = request;
@@ -160,14 +162,14 @@ export async function serveApi(say: (asked: Asked) => Said | Promise<Said>) {
   return { asked, server: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1` };
 }
 
-/** The tools of a document, called by a client, and an API that answers. */
+/** Connects a client to the tools of a document and an API that answers. */
 export async function serveTools(
   document: object,
-  say: (asked: Asked) => Said | Promise<Said> = () => ({}),
+  say: (asked: ReceivedRequest) => ApiResponse | Promise<ApiResponse> = () => ({}),
   options: OpenApiOptions = {},
 ) {
   const { asked, server } = await serveApi(say);
-  const unusable: Unusable[] = [];
+  const unusable: UnusableOperation[] = [];
   const warnings: DocumentWarning[] = [];
   const tools = await toolsFromOpenApi(document as JsonObject, {
     server,
@@ -181,7 +183,7 @@ export async function serveTools(
   return { asked, server, client, tools, toolOf, unusable, warnings };
 }
 
-/** A document of these paths. */
+/** Builds a document with these paths. */
 export function documentOf(paths: object, more: object = {}): object {
   return { openapi: '3.0.3', info: { title: 'Test', version: '1' }, paths, ...more };
 }

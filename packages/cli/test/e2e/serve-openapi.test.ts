@@ -105,7 +105,7 @@ test('a file that is not OpenAPI ends the command with its name and the reason',
   const { status, stdout, stderr } = refused(await serving({ hello: 'there' }));
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   expect(stderr).toMatch(
-    /^mcp-actors: --openapi: \S+[\\/]api\.json cannot be used as an OpenAPI document: it has neither .+\n$/,
+    /^mcp-actors: --openapi: \S+[\\/]api\.json cannot be used as an OpenAPI document: version must be .+\n$/,
   );
 });
 

@@ -1,8 +1,7 @@
-/** References within a document. */
 import type { JsonValue } from './document.ts';
 
-/** Follows references within a document. */
-export class Pointers {
+/** Resolves references within a document. */
+export class References {
   readonly document: JsonValue;
   #anchors: Map<string, unknown> | undefined;
 
@@ -10,49 +9,53 @@ export class Pointers {
     this.document = document;
   }
 
-  /** @throws {Error} the reference leads nowhere */
-  at(reference: string): unknown {
-    const lost = () => new Error(`the reference "${reference}" leads nowhere`);
-    if (!reference.startsWith('#')) throw lost();
-    const fragment = decoded(reference.slice(1));
+  /** @throws {Error} if the target does not exist */
+  target(reference: string): unknown {
+    const noTarget = () => new Error(`reference "${reference}" has no target`);
+    if (!reference.startsWith('#')) throw noTarget();
+    const fragment = decodeFragment(reference.slice(1));
     if (fragment !== '' && !fragment.startsWith('/')) {
       this.#anchors ??= anchorsIn(this.document);
-      if (!this.#anchors.has(fragment)) throw lost();
+      if (!this.#anchors.has(fragment)) throw noTarget();
       return this.#anchors.get(fragment);
     }
     let value: unknown = this.document;
     for (const part of fragment.split('/').slice(1)) {
       const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
       const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
-      if (!isThere) throw lost();
+      if (!isThere) throw noTarget();
       value = (value as JsonValue)[name];
     }
     return value;
   }
 
-  /** The object behind a value that may be a reference; empty for any other value. @throws {Error} it leads nowhere, or in a circle */
-  resolved(value: unknown): JsonValue {
+  /**
+   * Resolves an object that may be a reference; returns an empty object for non-objects.
+   *
+   * @throws {Error} if a target does not exist, or references form a cycle
+   */
+  resolve(value: unknown): JsonValue {
     let found = value;
     for (let hops = 0; hops < 32; hops++) {
       if (typeof found !== 'object' || found === null) return {};
       const { $ref } = found as JsonValue;
       if (typeof $ref !== 'string') return found as JsonValue;
-      found = this.at($ref);
+      found = this.target($ref);
     }
-    throw new Error('a reference leads in a circle');
+    throw new Error('references form a cycle');
   }
 }
 
-function decoded(fragment: string): string {
+function decodeFragment(fragment: string): string {
   try {
     return decodeURIComponent(fragment);
   } catch {
-    // A percent sign that encodes nothing stands for itself.
+    // Accept a malformed percent encoding literally.
     return fragment;
   }
 }
 
-/** Schemas by their `$anchor`; the first of a name counts. */
+/** Schemas by `$anchor`; the first of each name wins. */
 function anchorsIn(document: JsonValue): Map<string, unknown> {
   const anchors = new Map<string, unknown>();
   const visit = (value: unknown) => {
