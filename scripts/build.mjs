@@ -229,8 +229,18 @@ const results = await Promise.all(builds).catch(failed);
  */
 const withoutNoise = ({ path, text, contents }) =>
   path.endsWith('.js')
-    ? Buffer.from(text.replace(/^(?:import "\.[^"\n]+\.js";|\/\/ (?:src|packages)\/.*)$/gm, ''))
+    ? Buffer.from(
+        text
+          .replace(/^(?:import "\.[^"\n]+\.js";|\/\/ (?:src|packages)\/.*)$/gm, '')
+          .replace(/\bimport\(("\.[^"\n]+\.js")\)/g, loadOnce),
+      )
     : contents;
+/**
+ * tsx loads the library through `require` if the project is not `"type": "module"`. An `import()` there would load a second copy of
+ * the library, with classes, brands and weak maps of its own.
+ */
+const loadOnce =
+  '(typeof require === "function" ? Promise.resolve().then(() => require($1)) : import($1))';
 // esbuild leaves a `require` in a bundled CommonJS module, and only the call that loads it would fail: "Dynamic require of … is not supported".
 for (const { metafile } of results) {
   for (const [path, { imports }] of Object.entries(metafile.outputs)) {

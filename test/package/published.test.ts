@@ -1,6 +1,6 @@
 /** The package as a user gets it: packed, installed in an empty folder with its peers, compiled against, run. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestContext } from 'vitest';
+import { connect } from 'mcp-actors/client';
 import { outOfReach } from '../../scripts/npm.ts';
 import { pruneDeclarations } from '../../scripts/prune-declarations.mjs';
 import { charts } from '../../src/charts.ts';
@@ -17,6 +18,7 @@ import { entries } from '../tooling/entries.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** One checker: each that it has by default checks most of the library anew. */
 const tsc = [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '--checkers', '1'];
+const tsx = join(root, 'node_modules', 'tsx', 'dist', 'cli.mjs');
 /** Published beside the library: each with the files that its declarations are made of. */
 const besides = [
   { name: 'inspector', sources: ['index.ts', 'diagrams.ts', 'page-assets.d.ts'], most: 150_000 },
@@ -348,6 +350,46 @@ describe('the published package', { timeout: 600_000 }, () => {
     const { structuredContent } = await client.callTool(dice);
     expect(structuredContent).toHaveProperty('rolls.length', 3);
     await client.close();
+  });
+
+  describe('in a project without modules', () => {
+    beforeAll(async () => {
+      if (unreachable !== undefined) return;
+      const link = join(app, 'node_modules', 'tsx');
+      await symlink(join(root, 'node_modules', 'tsx'), link, 'junction');
+    });
+
+    const commands = {
+      tsx: (state: string) => [tsx, 'required-server.ts', 'serve', state],
+      'the command': (state: string) => [
+        join(app, 'node_modules', '.bin', 'mcp-actors'),
+        ...['serve', 'required-server.ts', '--durable', state],
+      ],
+    };
+    const cases = (['legacy', 'modern'] as const).flatMap((era) =>
+      (['tsx', 'the command'] as const).map((by) => ({ era, by })),
+    );
+
+    it.for(cases)(
+      'serves durable calls, suspended calls and tasks by $by ($era)',
+      async ({ era, by }, context) => {
+        needsInstall(context);
+        const cwd = await mkdtemp(join(app, 'required-'));
+        await writeFile(join(cwd, 'package.json'), '{"private":true}');
+        const source = new URL('required-server.ts', import.meta.url);
+        await cp(source, join(cwd, 'required-server.ts'));
+        const elicit = () => ({ action: 'accept', content: { day: 'Monday' } }) as const;
+        const args = commands[by](join(cwd, 'state'));
+        await using host = await connect({ command: process.execPath, args, cwd }, { era, elicit });
+        const results = ['durable', 'suspended', 'machine', 'task'].map(async (name) => {
+          const { content } = await host.callTool(name, {});
+          return content[0]?.type === 'text' ? content[0].text : content;
+        });
+        expect(await Promise.all(results)).toEqual([
+          ...['durable 42 Monday', 'suspended accept', 'machine Monday', 'no stock'],
+        ]);
+      },
+    );
   });
 
   it('works without the optional peers, and says which one an entry needs', async (context) => {

@@ -23,8 +23,8 @@ export type DurableInvocation = ServeInvocation & { readonly durable: string };
 export async function serveModule(invocation: DurableInvocation): Promise<number> {
   const { durable, limits, logLevel, logFile, inspect, record } = invocation;
   const file = moduleAt(fileIn(invocation));
-  const { serve } = await libraryOf(file);
   const server = await loaded(file);
+  const { serve } = await libraryOf(file);
   const inspector = inspect && (await openInspector(inspect));
   const log =
     logFile === undefined ? undefined : processLog({ level: logLevel, sink: fileSink(logFile) });
@@ -64,14 +64,18 @@ function fileIn({ directories: [file, ...others], ...invocation }: ServeInvocati
 }
 
 /**
- * The library as the module finds it: a server and what serves it are of one copy.
+ * The module's own copy of the library: required if the module was, as tsx does in a project without `"type": "module"`.
  *
  * @throws {UsageError} it is not installed there
  */
 async function libraryOf(file: string): Promise<typeof serveEntry> {
+  const require = createRequire(file);
   try {
-    const { href } = pathToFileURL(createRequire(file).resolve('mcp-actors/serve'));
-    return (await import(href)) as typeof serveEntry;
+    const path = require.resolve('mcp-actors/serve');
+    const isRequired = require.cache[file] !== undefined;
+    return (
+      isRequired ? require(path) : await import(pathToFileURL(path).href)
+    ) as typeof serveEntry;
   } catch (error) {
     const message = `${file} cannot import mcp-actors/serve: ${textOfError(error)}`;
     throw new UsageError(message, { cause: error });

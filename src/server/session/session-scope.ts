@@ -107,17 +107,7 @@ const nobody: ServerDescription = { serverInfo: { name: '', version: '' }, capab
 const noHandlers: ReadonlyMap<string, RequestHandler> = new Map();
 const noEnds: SessionEnds = { reader: unprovided('reader'), writer: unprovided('writer') };
 
-/**
- * Marks scopes of every copy of the library. tsx loads a project without `"type": "module"` through `require`, and code that is
- * imported later as a second copy, whose `instanceof` would not know the first one's sessions.
- */
-const sessionBrand = Symbol.for('mcp-actors.session');
-
 export abstract class SessionScope implements SessionHandle {
-  get [sessionBrand](): true {
-    return true;
-  }
-
   /** Started when it is needed, if the session begins without. */
   abstract readonly actor: SessionActorRef;
   readonly environment: SessionEnvironment;
@@ -421,7 +411,7 @@ export abstract class SessionScope implements SessionHandle {
 
 /** The session in an actor's input. @throws {TypeError} there is none */
 export function sessionIn({ scope }: { readonly scope?: object | undefined }): SessionScope {
-  if (scope && sessionBrand in scope) return scope as SessionScope;
+  if (scope instanceof SessionScope) return scope;
   throw new TypeError(
     'The input of an actor of a session has no "scope": hand on what it was given',
   );
