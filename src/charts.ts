@@ -1,6 +1,6 @@
 /** The machines whose charts are shown: by the page, and as diagrams. */
 import type { AnyStateMachine } from 'xstate';
-import { admissionMachine } from '../packages/http/src/admission.machine.ts';
+import { tokenValidityMachine } from '../packages/http/src/token-validity.machine.ts';
 import { authorizationMachine } from '../packages/client/src/auth/authorization.machine.ts';
 import { catalogMachine } from '../packages/client/src/lists/catalog.machine.ts';
 import { supervisorMachine } from '../packages/serve/src/supervisor/supervisor.machine.ts';
@@ -55,7 +55,7 @@ export const charts = named({
   answer: postAnswerMachine,
   'session-stream': sessionStreamMachine,
   sink: sinkMachine,
-  admission: admissionMachine,
+  admission: tokenValidityMachine,
   ownership: ownershipMachine,
   forward: forwardMachine,
   redis: redisLinkMachine,

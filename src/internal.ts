@@ -64,4 +64,4 @@ export { listenOn } from './transports/listen-on.ts';
 export type { MachineName } from './actors/transitions.ts';
 export type { SkillFinder } from './server/define/skill.ts';
 export type { UpstreamWatch } from './server/define/upstream.ts';
-export type { Served, ServedFor } from '../packages/http/src/options.ts';
+export type { ServerWithOptions, ServerUse } from '../packages/http/src/options.ts';

@@ -18,7 +18,7 @@ import type { Connection } from '../../packages/client/src/index.ts';
 import { createMcpServer, defineTool, stdio } from '../../src/index.ts';
 import type { JsonObject } from '../../src/index.ts';
 import { nodeHandler } from '../../packages/http/src/node/index.ts';
-import { forwardHeader } from '../../packages/http/src/nodes/forwarding.ts';
+import { forwardHeader } from '../../packages/http/src/nodes/forwarding-protocol.ts';
 import { newNodeName } from '../../packages/http/src/nodes/stores.ts';
 import { MemoryNodes } from '../../packages/nodes/test/memory-stores.ts';
 import { freePort } from '../../test/tooling/free-port.ts';

@@ -40,7 +40,7 @@ export interface SharingActors extends TransportActors {
   /** Its client, if that is known already: it can be served without these actors. */
   readonly known?: ActorlessClient | undefined;
   /** Told once the session has ended, whether it had actors or not. */
-  readonly ended?: () => void;
+  readonly onEnded?: () => void;
 }
 
 /** Makes the two actors of one session. Called as the session begins. */

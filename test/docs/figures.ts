@@ -298,7 +298,7 @@ export const citations: {
     '64 MiB': [['packages/nodes/src/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024']],
     '30 s': [
       [http, 'unreadTimeoutMs: 30 * second'],
-      ['packages/http/src/nodes/forwarding.ts', 'maxSignatureAgeMs = 30_000'],
+      ['packages/http/src/nodes/forwarding-protocol.ts', 'maxSignatureAgeMs = 30_000'],
     ],
     'maxConnections 16384': [
       ['packages/serve/src/served-connection-limits.ts', 'maxConnections: 16_384'],

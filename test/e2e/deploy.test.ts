@@ -3,7 +3,7 @@ import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import type { JsonObject } from 'mcp-actors';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { ask } from '../../packages/http/test/modern/asking.ts';
+import { ask } from '../../packages/http/test/modern/modern-client.ts';
 import { connectTo } from '../../packages/http/test/serving.ts';
 import { RedisServer, hasRedis, needsRedis } from '../../packages/nodes/test/redis-server.ts';
 import { program } from '../tooling/programs.ts';

@@ -55,8 +55,8 @@ import type { SessionStreamEvent } from '../../packages/http/src/legacy/session-
 import { sessionStreamMachine } from '../../packages/http/src/legacy/session-stream.machine.ts';
 import type { SinkEvent } from '../../packages/http/src/sink.machine.ts';
 import { sinkMachine } from '../../packages/http/src/sink.machine.ts';
-import type { AdmissionEvent } from '../../packages/http/src/admission.machine.ts';
-import { admissionMachine } from '../../packages/http/src/admission.machine.ts';
+import type { TokenValidityEvent } from '../../packages/http/src/token-validity.machine.ts';
+import { tokenValidityMachine } from '../../packages/http/src/token-validity.machine.ts';
 import type { OwnershipEvent } from '../../packages/http/src/owner/ownership.machine.ts';
 import { ownershipMachine } from '../../packages/http/src/owner/ownership.machine.ts';
 import type { RedisLinkEvent } from '../../packages/nodes/src/redis-link.machine.ts';
@@ -280,7 +280,7 @@ const sink: Table<SinkEvent> = {
   'connection.cut': true,
 };
 
-const admission: Table<AdmissionEvent> = {
+const admission: Table<TokenValidityEvent> = {
   'token.recheck': true,
   'token.accepted': true,
   'token.refused': true,
@@ -405,7 +405,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [forwardMachine, forward],
   [redisLinkMachine, redisLink],
   [ownershipMachine, ownership],
-  [admissionMachine, admission],
+  [tokenValidityMachine, admission],
   [sinkMachine, sink],
   [sessionStreamMachine, sessionStream],
   [postAnswerMachine, postAnswer],

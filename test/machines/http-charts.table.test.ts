@@ -1,7 +1,10 @@
 /** The charts without context: every event in every state. */
 import { describe, expect, test } from 'vitest';
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
-import { admissionChart, admissionMachine } from '../../packages/http/src/admission.machine.ts';
+import {
+  tokenValidityChart,
+  tokenValidityMachine,
+} from '../../packages/http/src/token-validity.machine.ts';
 import { postAnswerChart, postAnswerMachine } from '../../packages/http/src/post-answer.machine.ts';
 import { postChart, postMachine } from '../../packages/client/src/http/post.machine.ts';
 import type { PureChart } from '../../src/machines/pure-chart.ts';
@@ -210,7 +213,7 @@ function stated<TSnapshot extends AnyMachineSnapshot, TEvent extends EventObject
 stated(sessionStreamMachine, sessionStreamChart, streams);
 stated(postAnswerMachine, postAnswerChart, answers);
 stated(sinkMachine, sinkChart, sinks);
-stated(admissionMachine, admissionChart, admissions);
+stated(tokenValidityMachine, tokenValidityChart, admissions);
 stated(postMachine, postChart, posts);
 stated(serverPushMachine, serverPushChart, served);
 stated(updatesMachine, updatesChart, heard);

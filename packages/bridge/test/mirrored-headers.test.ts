@@ -6,7 +6,7 @@ import { bridge, defineUpstream } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { connect } from 'mcp-actors/client';
 import { TestClock } from 'mcp-actors/testing';
-import { ask, callTool } from '../../http/test/modern/asking.ts';
+import { ask, callTool } from '../../http/test/modern/modern-client.ts';
 import { serveHttp } from '../../http/test/serving.ts';
 
 const silent = { report: () => {} };

@@ -7,7 +7,7 @@ import { testClient } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Grants } from '../../client/src/auth/grants.ts';
 import { startProtected } from '../../client/test/auth/protected-server.ts';
-import { ask } from '../../http/test/modern/asking.ts';
+import { ask } from '../../http/test/modern/modern-client.ts';
 import { serveEndpoint } from '../../http/test/serving.ts';
 
 /** A bridge that demands tokens, before a server that does so too. */

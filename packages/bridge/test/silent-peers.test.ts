@@ -10,7 +10,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import { TestClock, enveloped, toolCall } from 'mcp-actors/testing';
 import { expectEmpty } from '../../processes/test/process-table.ts';
-import { ask, headersOf } from '../../http/test/modern/asking.ts';
+import { ask, headersOf } from '../../http/test/modern/modern-client.ts';
 import { begin, post } from '../../http/test/raw-client.ts';
 import { serveHttp } from '../../http/test/serving.ts';
 import { blackHole } from './black-hole.ts';

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
 import { command, gone } from '../../../test/e2e/server-process.ts';
 import { posted } from '../../http/test/faults/wire.ts';
-import { headersOf } from '../../http/test/modern/asking.ts';
+import { headersOf } from '../../http/test/modern/modern-client.ts';
 import type { Message } from '../../http/test/raw-client.ts';
 import { networks } from './networks.ts';
 

@@ -2,8 +2,8 @@
  * The workspaces of a server over HTTP. Each session has its own. Clients without sessions share
  * one if they ask for the same project.
  */
-import type { Served } from 'mcp-actors/internal';
-import type { ServedFor } from 'mcp-actors/internal';
+import type { ServerWithOptions } from 'mcp-actors/internal';
+import type { ServerUse } from 'mcp-actors/internal';
 import { createMcpServer } from 'mcp-actors';
 import type { ServedHttpRequest } from 'mcp-actors';
 import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';
@@ -15,8 +15,8 @@ const maxKept = 64;
 /** Gives the workspace that a request is for. @param options of each of them */
 export function workspacesOf(
   options: WorkspaceOptions,
-): (request: ServedHttpRequest, use: ServedFor) => Served {
-  const kept = new Map<string | undefined, Served>();
+): (request: ServedHttpRequest, use: ServerUse) => ServerWithOptions {
+  const kept = new Map<string | undefined, ServerWithOptions>();
   return (request, use) => {
     const projectPath = projectPathIn(request.target);
     if (use === 'session') return workspaceFor(options, projectPath);
@@ -31,7 +31,10 @@ export function workspacesOf(
   };
 }
 
-function workspaceFor(options: WorkspaceOptions, projectPath: string | undefined): Served {
+function workspaceFor(
+  options: WorkspaceOptions,
+  projectPath: string | undefined,
+): ServerWithOptions {
   const workspace = workspaceServer({
     ...options,
     ...(projectPath === undefined ? {} : { projectPath }),

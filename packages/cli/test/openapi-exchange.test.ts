@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { AuthorizationServer } from '../../http/test/authorization-server.ts';
-import { ask } from '../../http/test/modern/asking.ts';
+import { ask } from '../../http/test/modern/modern-client.ts';
 import { serveEndpoint } from '../../http/test/serving.ts';
 import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 import { serveApi, shop } from '../../openapi/test/shop.ts';

@@ -1,7 +1,7 @@
 /**
- * How a POST is answered: with JSON if the response is all that there is to say, otherwise with a
- * stream that ends with it. An answer is the origin of its request. Those of a session outlive their
- * connection; those without one end with it.
+ * Answers to POST requests: JSON if the response is the only message, otherwise a stream that ends
+ * with the response. An answer is the origin of its request. A session's answer survives a dropped
+ * connection; a sessionless one does not.
  *
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  */
@@ -18,7 +18,7 @@ import type {
   ServedHttpCall,
   TokenExchange,
 } from '../../../src/protocol/request-origin.ts';
-import { servedRequest } from './http-exchange.ts';
+import { requestForHandlers } from './http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { WatchedSink, SinkOwner } from './watched-sink.ts';
 import { isJsonObject, isRequestId } from '../../../src/protocol/classify.ts';
@@ -28,14 +28,14 @@ import type { PostAnswerEvent } from './post-answer.machine.ts';
 import { errorAnswer } from './checks.ts';
 import type { SessionStream } from './legacy/session-stream.ts';
 import { notListed } from './maintenance.ts';
-import type { Maintained, RosterMember } from './maintenance.ts';
+import type { Maintained, IndexedItem } from './maintenance.ts';
 import type { HttpStreamView } from '../../../src/actors/writer/http-view.ts';
-import { describeEnd } from './admission.ts';
-import type { TokenValidity, TokenEnd } from './admission.ts';
+import { describeEnd } from './token-validity.ts';
+import type { TokenValidity, TokenEnd } from './token-validity.ts';
 import type { HttpLimits } from './options.ts';
 import { clientKeyOf } from './session-slots.ts';
 
-/** Headers of a stream: nothing on its way may hold it back, or keep it. */
+/** Headers of an event stream: proxies must neither buffer nor cache it. */
 export const streamHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
@@ -44,10 +44,9 @@ export const streamHeaders = {
 
 const jsonHeaders = { 'content-type': 'application/json' };
 
-/** For answers without headers of their own. */
 const noHeaders: { readonly [name: string]: string } = {};
 
-/** True for the answer to a request, or to a batch. */
+/** True for a response to a request or to a batch. */
 function isResponse(frame: OutboundFrame): boolean {
   return 'length' in frame || !('method' in frame);
 }
@@ -59,10 +58,10 @@ abstract class RequestAnswer implements RequestOrigin {
   readonly principal: Principal | undefined;
   readonly unaskable: string | undefined;
   readonly revision: string | undefined;
-  /** When its request came, the clock's milliseconds. */
+  /** Arrival time of the request, clock ms. */
   readonly receivedAt: number;
   #state = postAnswerChart.begun;
-  /** The connection, once it is a stream. */
+  /** The connection; undefined until the answer is a stream. */
   #sink: WatchedSink | undefined = undefined;
   readonly #exchange: HttpExchange;
   #http: ServedHttpCall | undefined = undefined;
@@ -82,35 +81,36 @@ abstract class RequestAnswer implements RequestOrigin {
 
   get http(): ServedHttpCall {
     return (this.#http ??= {
-      ...servedRequest(this.#exchange),
+      ...requestForHandlers(this.#exchange),
       closeConnection: () => this.closeConnection(),
     });
   }
 
-  /** Whether the client waits, and has heard nothing yet. */
-  get isUnbegun(): boolean {
+  /** True while the client is waiting and no headers were sent. */
+  get headersUnsent(): boolean {
     return this.#state === postAnswerChart.begun;
   }
 
-  /** Whether its client still waits for it. */
-  get isDue(): boolean {
+  /** True until the response was sent or abandoned. */
+  get isPending(): boolean {
     return this.#state.status === 'active';
   }
 
   /**
    * Sends one frame; a response ends the answer.
-   * @param text the frame as JSON, with a line feed at its end
-   * @returns false if it has no way to the client
+   *
+   * @param text the frame as JSON, ending with a line feed
+   * @returns false if the client cannot be reached
    */
   send(frame: OutboundFrame, text: string): boolean {
     const isLast = isResponse(frame);
-    if (!this.isUnbegun && !this.#sink) {
+    if (!this.headersUnsent && !this.#sink) {
       if (isLast) this.#end('answered');
       return false;
     }
-    if (!isLast && this.isUnbegun && !this.begin()) return false;
-    if (this.isUnbegun) {
-      // The response is all that there is to say.
+    if (!isLast && this.headersUnsent && !this.startStream()) return false;
+    if (this.headersUnsent) {
+      // Nothing preceded the response, so it can be plain JSON.
       const { headers: own } = this;
       const headers = own === noHeaders ? jsonHeaders : { ...jsonHeaders, ...own };
       const status = this.statusOf(frame);
@@ -124,95 +124,104 @@ abstract class RequestAnswer implements RequestOrigin {
   }
 
   /**
-   * There will be no response. If nothing was sent, an empty stream is: it has to be that or JSON,
-   * and JSON would be a response.
+   * Ends the answer without a response. If nothing was sent yet, the client gets an empty stream,
+   * because a JSON body would be a response.
    */
   drop(): void {
-    if (this.isUnbegun) {
-      if (this.streams) this.#exchange.stream(streamHeaders).end();
+    if (this.headersUnsent) {
+      if (this.canStream) this.#exchange.stream(streamHeaders).end();
       else this.accept();
     }
     this.#end('silenced');
   }
 
-  /** Answers it with a fault, if it has not become a stream. */
+  /** Answers with an error unless the stream has already started. */
   refuse(answer: HttpAnswer): void {
-    if (this.isUnbegun) this.#exchange.answer(answer);
+    if (this.headersUnsent) this.#exchange.answer(answer);
     this.#end('silenced');
   }
 
-  /** Answers what needs no response. */
+  /** Answers with 202: no response is due. */
   accept(): void {
-    if (this.isUnbegun) this.#exchange.answer({ status: 202 });
+    if (this.headersUnsent) this.#exchange.answer({ status: 202 });
     this.#end('silenced');
   }
 
   /**
-   * Makes it a stream.
-   * @returns false if it must not become one
+   * Turns the answer into a stream.
+   *
+   * @returns false if it must stay JSON or has already started
    */
-  begin(): boolean {
-    if (!this.streams || !this.isUnbegun) return false;
+  startStream(): boolean {
+    if (!this.canStream || !this.headersUnsent) return false;
     const sink = this.#exchange.stream({ ...streamHeaders, ...this.headers });
     this.#sink = sink;
     this.#move({ type: 'stream.begun' });
-    this.begun(sink);
+    this.onStreamStarted(sink);
     return true;
   }
 
-  /** What the unread part of it comes to, bytes. */
+  /** Bytes that the client has not read. */
   get unreadBytes(): number {
-    return this.#sink?.untakenBytes ?? 0;
+    return this.#sink?.unsentBytes ?? 0;
   }
 
-  /** The connection of its stream; undefined before it is one, and once all is said. */
+  /** The stream's connection; undefined before the stream starts and after the last message. */
   protected get sink(): WatchedSink | undefined {
     return this.#sink;
   }
 
-  /** Whether it may become a stream. */
-  protected abstract readonly streams: boolean;
+  /** True if the answer may become a stream. */
+  protected abstract readonly canStream: boolean;
 
-  /** Headers of its own. */
+  /** Headers of this answer, besides the common ones. */
   protected abstract readonly headers: { readonly [name: string]: string };
 
-  /** The status of an answer that is JSON. */
+  /** HTTP status of a JSON answer. */
   protected abstract statusOf(frame: OutboundFrame): number;
 
-  /** It has ended, whichever way. */
-  protected abstract ended(): void;
+  /** Called once the answer has ended for any reason. */
+  protected abstract onEnded(): void;
 
-  /** Closes the connection while the call goes on, if the client will come back for the rest. */
+  /** Closes the connection while the call keeps running, if the client can resume the stream. */
   protected closeConnection(): void {}
 
-  /** It has become a stream. */
-  protected abstract begun(sink: WatchedSink): void;
+  /** Called once the answer has become a stream. */
+  protected abstract onStreamStarted(sink: WatchedSink): void;
 
-  /** Sends a message on the stream. @param text with a line feed at its end */
+  /**
+   * Sends a message on the stream.
+   *
+   * @param text JSON, ending with a line feed
+   */
   protected emit(text: string): void {
     this.#sink?.write(`data: ${text}\n`);
   }
 
-  /** Nothing more comes on the stream. `silenced`: there is no response. */
+  /** Ends the stream. `silenced`: without a response. */
   protected finish(sink: WatchedSink, _how: 'answered' | 'silenced'): void {
     sink.end();
   }
 
   #end(how: 'answered' | 'silenced'): void {
     const sink = this.#sink;
-    if (!this.leave()) return;
+    if (!this.markEnded()) return;
     if (sink) this.finish(sink, how);
-    this.ended();
+    this.onEnded();
   }
 
   /** Its client has left before anything was sent, and its call goes on. */
-  protected lose(): void {
+  protected markLost(): void {
     this.#move({ type: 'client.left' });
   }
 
-  /** Nothing more is sent. @returns false if that was so before */
-  protected leave(): boolean {
-    if (!this.isDue) return false;
+  /**
+   * Marks the answer as ended.
+   *
+   * @returns false if it had already ended
+   */
+  protected markEnded(): boolean {
+    if (!this.isPending) return false;
     this.#sink = undefined;
     this.#state = endedPostAnswer;
     return true;
@@ -223,55 +232,61 @@ abstract class RequestAnswer implements RequestOrigin {
   }
 }
 
-/** Why the clients of an endpoint that answers with JSON alone cannot be asked. */
+/** Why clients of a JSON-only endpoint cannot be sent requests. */
 export const jsonOnly =
   'this server answers with JSON alone, and no request of its own can go with it';
 
-/** A message that is answered. */
+/** A message that gets an answer. */
 export type AnsweredFrame = InboundRequest | InboundBatch | InvalidFrame;
 
-/** What all answers of an endpoint's sessions have in common. */
-export interface AnsweringHome {
+/** Settings shared by all answers of an endpoint's sessions. */
+export interface AnswerContext {
   readonly limits: Pick<HttpLimits, 'streamAfterMs'>;
-  /** Whether an answer may become a stream. */
+  /** True if answers may become streams. */
   readonly streams: boolean;
-  /** Why no client can be asked anything; undefined if clients can. */
+  /** Why clients cannot be sent requests; undefined if they can. */
   readonly unaskable: string | undefined;
 }
 
-/** The session to whose requests the answers belong. */
-export interface AnsweringSession {
+/** The session that an answer belongs to, as the answer uses it. */
+export interface AnswerSession {
   readonly id: string;
-  readonly home: AnsweringHome;
-  /** When it was last used, the clock's milliseconds. */
+  readonly endpoint: AnswerContext;
+  /** Time of last use, clock ms. */
   readonly usedAt: number;
-  /** Whether its `initialize` was accepted. */
-  readonly isBegun: boolean;
-  /** How long the client should wait before it comes back, milliseconds; undefined if it would not. */
+  /** True once its `initialize` was accepted. */
+  readonly isInitialized: boolean;
+  /**
+   * Delay before the client should reconnect, milliseconds; undefined if its revision cannot
+   * resume.
+   */
   readonly pollAfterMs: number | undefined;
   openStream(answer: PostAnswer): SessionStream;
-  /** Its client has left before anything was sent, and has nothing to ask for it with. */
-  answerLost(answer: PostAnswer): void;
-  answerEnded(answer: PostAnswer): void;
+  /**
+   * Reports that the client disconnected before the response began, so it has no event id to resume
+   * from.
+   */
+  onAnswerLost(answer: PostAnswer): void;
+  onAnswerEnded(answer: PostAnswer): void;
 }
 
 export class PostAnswer extends RequestAnswer implements Maintained {
-  readonly #session: AnsweringSession;
+  readonly #session: AnswerSession;
   readonly frame: AnsweredFrame;
-  place = notListed;
-  /** True while the client holds its connection open for the first byte. The session clears it. */
+  listIndex = notListed;
+  /** True while the client's connection is open and no byte was sent. The session clears it. */
   isAwaited = true;
   #stream: SessionStream | undefined = undefined;
 
-  constructor(exchange: HttpExchange, session: AnsweringSession, frame: AnsweredFrame) {
-    super(exchange, { idScope: 'session', unaskable: session.home.unaskable }, session.usedAt);
+  constructor(exchange: HttpExchange, session: AnswerSession, frame: AnsweredFrame) {
+    super(exchange, { idScope: 'session', unaskable: session.endpoint.unaskable }, session.usedAt);
     this.#session = session;
     this.frame = frame;
-    exchange.onGone(() => this.#leave());
+    exchange.onDisconnected(() => this.#onDisconnected());
   }
 
-  /** The ids of the requests that it answers. */
-  get answers(): readonly InboundRequestId[] {
+  /** Ids of the requests it answers. */
+  get requestIds(): readonly InboundRequestId[] {
     const frame = this.frame;
     if (frame.kind !== 'batch') return frame.id === undefined ? [] : [frame.id];
     return frame.messages.flatMap((message) =>
@@ -281,29 +296,30 @@ export class PostAnswer extends RequestAnswer implements Maintained {
     );
   }
 
-  tend(now: number): void {
-    if (now - this.receivedAt >= this.#session.home.limits.streamAfterMs) this.begin();
+  tick(now: number): void {
+    if (now - this.receivedAt >= this.#session.endpoint.limits.streamAfterMs) this.startStream();
   }
 
   override drop(): void {
     const { frame } = this;
-    // It was meant as an answer to a request of the server, which has been told.
+    // A malformed response to a server request; the pending request has already been rejected.
     if (frame.kind === 'invalid') return this.refuse(errorAnswer(frame.error));
-    // A batch whose requests were all cancelled; 202 is for one without requests.
-    if (this.answers.length > 0) super.drop();
+    // An empty stream for a batch whose requests were all cancelled; 202 is for batches without
+    // requests.
+    if (this.requestIds.length > 0) super.drop();
     else this.accept();
   }
 
-  protected override get streams(): boolean {
-    return this.#session.home.streams && this.frame.kind !== 'invalid';
+  protected override get canStream(): boolean {
+    return this.#session.endpoint.streams && this.frame.kind !== 'invalid';
   }
 
-  /** The answer to `initialize` tells the session's id. */
+  /** The response to `initialize` carries the session id. */
   protected override get headers(): { readonly [name: string]: string } {
     const { frame } = this;
     if (frame.kind !== 'request' || frame.method !== Method.initialize) return noHeaders;
-    const { isBegun, id } = this.#session;
-    return isBegun ? { 'mcp-session-id': id } : noHeaders;
+    const { isInitialized, id } = this.#session;
+    return isInitialized ? { 'mcp-session-id': id } : noHeaders;
   }
 
   protected override statusOf(frame: OutboundFrame): number {
@@ -312,7 +328,7 @@ export class PostAnswer extends RequestAnswer implements Maintained {
     return isRefused ? 400 : 200;
   }
 
-  protected override begun(sink: WatchedSink): void {
+  protected override onStreamStarted(sink: WatchedSink): void {
     this.#stream = this.#session.openStream(this);
     this.#stream.begin(sink, undefined);
   }
@@ -325,75 +341,82 @@ export class PostAnswer extends RequestAnswer implements Maintained {
     this.#stream?.end(how);
   }
 
-  protected override ended(): void {
-    this.#session.answerEnded(this);
+  protected override onEnded(): void {
+    this.#session.onAnswerEnded(this);
   }
 
   protected override closeConnection(): void {
     const { pollAfterMs } = this.#session;
     if (pollAfterMs === undefined) return;
-    this.begin();
+    this.startStream();
     this.#stream?.pause(pollAfterMs);
   }
 
-  #leave(): void {
-    if (this.sink) return this.#stream?.left(this.sink);
-    if (!this.isUnbegun) return;
-    this.lose();
-    this.#session.answerLost(this);
+  #onDisconnected(): void {
+    if (this.sink) return this.#stream?.onConnectionClosed(this.sink);
+    if (!this.headersUnsent) return;
+    this.markLost();
+    this.#session.onAnswerLost(this);
   }
 }
 
-/** What serves requests without a session, as their answers see it. */
-export interface AnswerKeeper {
+/** The service that a sessionless answer belongs to, as the answer uses it. */
+export interface StatelessAnswerOwner {
   readonly limits: Pick<HttpLimits, 'streamAfterMs'>;
-  /** Whether an answer may become a stream. */
+  /** True if answers may become streams. */
   readonly streams: boolean;
   /** See {@link RequestOrigin.node}. */
   readonly node: string | undefined;
-  /** Its client has left, or was cut off, before its response was sent. */
-  answerLeft(answer: StatelessAnswer, reason: string): void;
-  /** Its response was sent. */
-  answerEnded(answer: StatelessAnswer): void;
-  /** Its client has to come back with another token. */
-  authorizationEnded(answer: StatelessAnswer, end: TokenEnd): void;
+  /** Reports that the client disconnected, or was cut off, before the response was sent. */
+  onAnswerAborted(answer: StatelessAnswer, reason: string): void;
+  /** Reports that the response was sent. */
+  onAnswerEnded(answer: StatelessAnswer): void;
+  /** Reports that the token ended first: the client must retry with another one. */
+  onTokenEnded(answer: StatelessAnswer, end: TokenEnd): void;
 }
 
 export type StatelessAnswerOptions = AnswerOptions & {
   readonly id?: InboundRequestId;
-  /** What ends it; undefined if it ends by itself. */
-  readonly admission?: TokenValidity | undefined;
+  /** Validity of the token; undefined if the answer outlives its token. */
+  readonly tokenValidity?: TokenValidity | undefined;
 };
 
-export abstract class StatelessAnswer extends RequestAnswer implements RosterMember, SinkOwner {
-  place = notListed;
+export abstract class StatelessAnswer extends RequestAnswer implements IndexedItem, SinkOwner {
+  listIndex = notListed;
   protected override readonly headers = noHeaders;
-  readonly #keeper: AnswerKeeper;
-  /** Of its request; undefined if it is the answer to a batch. */
+  readonly #owner: StatelessAnswerOwner;
+  /** Id of its request; undefined for a batch. */
   readonly id: InboundRequestId | undefined;
   /** See {@link RequestOrigin.party}. */
   readonly party: string;
-  readonly admission: TokenValidity | undefined;
-  /** How long it has been due, milliseconds. */
+  readonly tokenValidity: TokenValidity | undefined;
+  /** Time since the request arrived, milliseconds. */
   #ageMs = 0;
 
-  constructor(exchange: HttpExchange, options: StatelessAnswerOptions, keeper: AnswerKeeper) {
+  constructor(
+    exchange: HttpExchange,
+    options: StatelessAnswerOptions,
+    owner: StatelessAnswerOwner,
+  ) {
     super(exchange, options, 0);
-    this.#keeper = keeper;
-    this.admission = options.admission;
+    this.#owner = owner;
+    this.tokenValidity = options.tokenValidity;
     this.id = options.id;
     this.party = clientKeyOf(exchange);
-    exchange.onGone(() => this.cut('The client has closed the connection'));
+    exchange.onDisconnected(() => this.cut('The client has closed the connection'));
   }
 
   get node(): string | undefined {
-    return this.#keeper.node;
+    return this.#owner.node;
   }
 
-  /** Whether its request is cancelled if the client leaves. */
-  abstract readonly isCancelledByLeaving: boolean;
+  /** True if a disconnect cancels the request. */
+  abstract readonly cancelsOnDisconnect: boolean;
 
-  /** What a dump shows of it once it is a stream. Its times are as exact as {@link passed} is frequent. */
+  /**
+   * View for dumps; undefined until it is a stream. Its times are as precise as {@link advance} is
+   * frequent.
+   */
   get view(): HttpStreamView | undefined {
     const { sink, id, principal, unreadBytes } = this;
     if (!sink) return undefined;
@@ -409,42 +432,48 @@ export abstract class StatelessAnswer extends RequestAnswer implements RosterMem
     };
   }
 
-  /** Time has passed: a client that would give up gets a stream. */
-  passed(elapsedMs: number): void {
+  /**
+   * Advances the age. After `streamAfterMs` the answer becomes a stream, so that the client does
+   * not time out.
+   */
+  advance(elapsedMs: number): void {
     this.#ageMs += elapsedMs;
-    if (this.#ageMs >= this.#keeper.limits.streamAfterMs) this.begin();
+    if (this.#ageMs >= this.#owner.limits.streamAfterMs) this.startStream();
   }
 
-  /** Its token does not let it go on. There will be no result: its client is to ask again. */
-  expired(end: TokenEnd): void {
+  /**
+   * Ends the stream because its token ended. There is no result: the client must repeat its
+   * request.
+   */
+  onTokenEnded(end: TokenEnd): void {
     this.sink?.end();
-    this.#keeper.authorizationEnded(this, end);
-    this.#leave(`The token that it was asked for with ${describeEnd[end]}`);
+    this.#owner.onTokenEnded(this, end);
+    this.#abort(`The token that it was asked for with ${describeEnd[end]}`);
   }
 
-  unread(why: string): void {
+  onStalled(why: string): void {
     this.cut(`The client ${why}`);
   }
 
-  /** Closes the connection: there will be no response. */
+  /** Closes the connection without a response. */
   cut(reason: string): void {
     this.sink?.cut();
-    this.#leave(reason);
+    this.#abort(reason);
   }
 
-  protected override get streams(): boolean {
-    return this.#keeper.streams;
+  protected override get canStream(): boolean {
+    return this.#owner.streams;
   }
 
-  protected override begun(sink: WatchedSink): void {
-    sink.ownedBy(this);
+  protected override onStreamStarted(sink: WatchedSink): void {
+    sink.setOwner(this);
   }
 
-  protected override ended(): void {
-    this.#keeper.answerEnded(this);
+  protected override onEnded(): void {
+    this.#owner.onAnswerEnded(this);
   }
 
-  #leave(reason: string): void {
-    if (this.leave()) this.#keeper.answerLeft(this, reason);
+  #abort(reason: string): void {
+    if (this.markEnded()) this.#owner.onAnswerAborted(this, reason);
   }
 }

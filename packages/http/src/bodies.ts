@@ -1,6 +1,6 @@
 /**
- * Bodies that are being read. What has come of them is bounded, for each client and for all together,
- * and each has to come to its end in time.
+ * Request bodies in progress. Received bytes are limited per client and in total, and each body
+ * must finish in time.
  */
 import { maxClientsAtLimit } from '../../../src/actors/limits.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
@@ -8,7 +8,7 @@ import type { HttpLimits } from './options.ts';
 import { notListed } from './maintenance.ts';
 import type { Maintained, Maintenance } from './maintenance.ts';
 
-/** Why a body was not read: what its request is answered with. */
+/** The error response for a body that was not read. */
 export interface BodyRefusal {
   readonly ok: false;
   readonly status: number;
@@ -16,48 +16,49 @@ export interface BodyRefusal {
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** What the bodies of an endpoint have in common. */
-export interface BodiesHome {
+/** Settings shared by all bodies of an endpoint. */
+export interface BodiesContext {
   readonly clock: Clock;
   readonly limits: Pick<HttpLimits, 'maxBodyBytes' | 'maxUnfinishedBytes' | 'bodyTimeoutMs'>;
-  readonly upkeep: Maintenance;
+  readonly maintenance: Maintenance;
 }
 
-/** The unfinished bodies of one client. */
+/** Unfinished bodies of one client. */
 interface Sender {
   bytes: number;
   bodies: number;
 }
 
 export class Bodies {
-  readonly #home: BodiesHome;
+  readonly #endpoint: BodiesContext;
   readonly #unfinished = new Map<ReceivedBody, Sender>();
   readonly #senders = new Map<string, Sender>();
   #bytes = 0;
 
-  constructor(home: BodiesHome) {
-    this.#home = home;
+  constructor(endpoint: BodiesContext) {
+    this.#endpoint = endpoint;
   }
 
   /**
-   * Begins to read one.
-   * @param party whose share of the bounds it counts towards
-   * @param refused told once if it is not read to its end
+   * Starts reading a body.
+   *
+   * @param clientKey quota key that the bytes count towards
+   * @param refused called once if the body is rejected
    */
-  begin(party: string, refused: (refusal: BodyRefusal) => void): ReceivedBody {
-    return new ReceivedBody(party, refused, this, this.#home);
+  open(clientKey: string, refused: (refusal: BodyRefusal) => void): ReceivedBody {
+    return new ReceivedBody(clientKey, refused, this, this.#endpoint);
   }
 
-  /** More has come of one that is not at its end. */
-  grew(body: ReceivedBody, bytes: number): void {
-    const { party } = body;
-    const sender = this.#senders.get(party) ?? { bytes: 0, bodies: 0 };
-    this.#senders.set(party, sender);
+  /** Counts bytes of an unfinished body, and rejects a body if there are too many. */
+  addBytes(body: ReceivedBody, bytes: number): void {
+    const { clientKey } = body;
+    const sender = this.#senders.get(clientKey) ?? { bytes: 0, bodies: 0 };
+    this.#senders.set(clientKey, sender);
     if (!this.#unfinished.has(body)) sender.bodies++;
     this.#unfinished.set(body, sender);
     sender.bytes += bytes;
     this.#bytes += bytes;
-    const { maxUnfinishedBytes, maxBodyBytes } = this.#home.limits;
+    const { maxUnfinishedBytes, maxBodyBytes } = this.#endpoint.limits;
     if (sender.bytes > maxUnfinishedBytes && sender.bodies > 1) {
       const message = `This client has sent ${sender.bytes} bytes of bodies that are not at their end, and may send ${maxUnfinishedBytes}; try again later`;
       return body.refuse(busy(message));
@@ -67,17 +68,17 @@ export class Bodies {
     this.#largest()?.refuse(busy(message));
   }
 
-  /** It is at its end, or is no longer read. */
-  over(body: ReceivedBody, bytes: number): void {
+  /** Stops counting a body that is complete or was abandoned. */
+  remove(body: ReceivedBody, bytes: number): void {
     const sender = this.#unfinished.get(body);
     if (!sender) return;
     this.#unfinished.delete(body);
     this.#bytes -= bytes;
     sender.bytes -= bytes;
-    if (--sender.bodies === 0) this.#senders.delete(body.party);
+    if (--sender.bodies === 0) this.#senders.delete(body.clientKey);
   }
 
-  /** The longest body of the client that has sent the most: nobody else's gives way to it. */
+  /** The body to evict: the largest of the heaviest client. */
   #largest(): ReceivedBody | undefined {
     let largest: ReceivedBody | undefined;
     let most = 0;
@@ -90,82 +91,83 @@ export class Bodies {
 }
 
 export class ReceivedBody implements Maintained {
-  place = notListed;
-  readonly party: string;
-  readonly #refused: (refusal: BodyRefusal) => void;
+  listIndex = notListed;
+  readonly clientKey: string;
+  readonly #onRefused: (refusal: BodyRefusal) => void;
   readonly #bodies: Bodies;
-  readonly #home: BodiesHome;
-  readonly #since: number;
-  /** Twice as long as what has come, at most: a body may come byte by byte. */
+  readonly #endpoint: BodiesContext;
+  readonly #startedAt: number;
+  /** Grows by doubling, because a body may arrive byte by byte. */
   #bytes: Uint8Array = nothing;
   #length = 0;
 
   constructor(
-    party: string,
+    clientKey: string,
     refused: (refusal: BodyRefusal) => void,
     bodies: Bodies,
-    home: BodiesHome,
+    endpoint: BodiesContext,
   ) {
-    this.party = party;
-    this.#refused = refused;
+    this.clientKey = clientKey;
+    this.#onRefused = refused;
     this.#bodies = bodies;
-    this.#home = home;
-    this.#since = home.clock.now();
-    home.upkeep.add(this);
+    this.#endpoint = endpoint;
+    this.#startedAt = endpoint.clock.now();
+    endpoint.maintenance.add(this);
   }
 
-  /** What has come of it, bytes. */
+  /** Bytes received. */
   get length(): number {
     return this.#length;
   }
 
   /**
-   * Takes what has come. It may refuse the body, or that of another one.
-   * @param isAll true if nothing more can come
+   * Appends a chunk. May reject this body or another one.
+   *
+   * @param isAll true for the last chunk
    */
-  take(chunk: Uint8Array, isAll: boolean): void {
-    if (this.#isOver) return;
-    const { maxBodyBytes } = this.#home.limits;
+  append(chunk: Uint8Array, isAll: boolean): void {
+    if (this.#isClosed) return;
+    const { maxBodyBytes } = this.#endpoint.limits;
     const length = this.#length + chunk.length;
     if (length > maxBodyBytes) return this.refuse(bodyTooLong(maxBodyBytes));
     if (this.#length === 0) this.#bytes = chunk;
-    else this.#append(chunk, length);
+    else this.#copy(chunk, length);
     this.#length = length;
-    if (!isAll) this.#bodies.grew(this, chunk.length);
+    if (!isAll) this.#bodies.addBytes(this, chunk.length);
   }
 
-  /** It is tended for as long as it is read. */
-  get #isOver(): boolean {
-    return this.place === notListed;
+  /** A body stays on the maintenance list until it is closed. */
+  get #isClosed(): boolean {
+    return this.listIndex === notListed;
   }
 
-  /** All of it. */
+  /** Closes the body and returns its bytes. */
   finish(): Uint8Array {
     const bytes = this.#bytes.subarray(0, this.#length);
-    this.leave();
+    this.close();
     return bytes;
   }
 
-  /** It is no longer read. */
-  leave(): void {
-    this.#bodies.over(this, this.#length);
-    this.#home.upkeep.delete(this);
+  /** Stops reading and releases the bytes. */
+  close(): void {
+    this.#bodies.remove(this, this.#length);
+    this.#endpoint.maintenance.delete(this);
     this.#bytes = nothing;
   }
 
   refuse(refusal: BodyRefusal): void {
-    this.leave();
-    this.#refused(refusal);
+    this.close();
+    this.#onRefused(refusal);
   }
 
-  tend(now: number): void {
-    const { bodyTimeoutMs } = this.#home.limits;
-    if (now - this.#since < bodyTimeoutMs) return;
+  tick(now: number): void {
+    const { bodyTimeoutMs } = this.#endpoint.limits;
+    if (now - this.#startedAt < bodyTimeoutMs) return;
     const message = `The body was not at its end after ${bodyTimeoutMs} ms`;
     this.refuse({ ok: false, status: 408, message, headers: { connection: 'close' } });
   }
 
-  #append(chunk: Uint8Array, length: number): void {
+  #copy(chunk: Uint8Array, length: number): void {
     if (length > this.#bytes.length) {
       const longer = new Uint8Array(Math.max(length, 2 * this.#length));
       longer.set(this.#bytes.subarray(0, this.#length));
@@ -177,7 +179,6 @@ export class ReceivedBody implements Maintained {
 
 const nothing = new Uint8Array(0);
 
-/** A body may be no longer than this, bytes. */
 export function bodyTooLong(maxBytes: number): BodyRefusal {
   return { ok: false, status: 413, message: `The body is longer than ${maxBytes} bytes` };
 }

@@ -1,5 +1,5 @@
 /**
- * What is wrong with a request before anything of it is read.
+ * Checks on a request's headers, before its body is read.
  *
  * @see MCP 2025-11-25, basic/transports, "Security Warning"
  */
@@ -12,8 +12,9 @@ import type { HttpAnswer, HttpExchange, RequestHead } from './http-exchange.ts';
 import type { HttpOptions } from './options.ts';
 
 /**
- * An answer that is a JSON-RPC error.
- * @param id of the request that it answers; undefined if it answers none, or the id cannot be read
+ * A response whose body is a JSON-RPC error.
+ *
+ * @param id id of the request it answers; undefined if there is none or it cannot be read
  */
 export function errorAnswer(error: WireError, id?: InboundRequestId, status = 400): HttpAnswer {
   const headers = { 'content-type': 'application/json' };
@@ -21,8 +22,8 @@ export function errorAnswer(error: WireError, id?: InboundRequestId, status = 40
 }
 
 /**
- * An answer that says what was wrong, as a JSON-RPC error without an id: whatever the status, a
- * client of the protocol can read it.
+ * An error response with a JSON-RPC error as its body, so that an MCP client can read it whatever
+ * the status.
  *
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  */
@@ -37,12 +38,16 @@ export function httpError(
   return { ...answer, headers: { ...headers, ...answer.headers } };
 }
 
-/** The answer to a POST whose response cannot be read. @param why what is wrong with it */
+/**
+ * Response to a POST with a malformed JSON-RPC response.
+ *
+ * @param why what makes it malformed
+ */
 export function malformedResponse(why: string): HttpAnswer {
   return httpError(400, `The response is malformed: ${why}`);
 }
 
-/** Reports that the host's code failed to make a server, and answers the request that needed it. */
+/** Reports that the host's server factory threw, and answers the request with 500. */
 export function answerFailure(
   exchange: HttpExchange,
   {
@@ -60,14 +65,22 @@ export function answerFailure(
   exchange.answer(httpError(500, `No server could be made for this ${needed}`));
 }
 
-/** Another node may take the request, and so may this one after its restart. */
-export const closing = httpError(503, 'The server is closing; try again', { 'retry-after': '1' });
+/**
+ * Rejects a request during shutdown. The client may retry: another node, or this one after its
+ * restart, can serve it.
+ */
+export const closingAnswer = httpError(503, 'The server is closing; try again', {
+  'retry-after': '1',
+});
 
-/** Refuses what another site could try from a browser: a name rebound to this address. */
+/**
+ * Rejects requests with a foreign `Host` or `Origin`, such as those of a page that rebinds a DNS
+ * name to this address.
+ */
 export function rejectOrigin(exchange: HttpExchange, options: HttpOptions): HttpAnswer | undefined {
   const { allowedHosts = loopbackNames, allowedOrigins = [] } = options;
   const { host, origin } = exchange.head;
-  // No host has a comma: these are several.
+  // Several headers are joined with commas, and no host name contains one.
   if (host?.includes(',')) {
     return httpError(400, 'The header Host was sent more than once');
   }
@@ -87,13 +100,13 @@ export function rejectOrigin(exchange: HttpExchange, options: HttpOptions): Http
   return httpError(403, `The origin ${inspectValue(origin)} is not allowed here`);
 }
 
-/** Allowed with any port. */
+/** Accepted by default, with any port. */
 const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * Whether a page comes from this endpoint's own port under another name of loopback: to a browser
- * `http://localhost:3000` and `http://127.0.0.1:3000` are two origins. Only of an endpoint that serves
- * this machine: behind other names such a page would be the visitor's.
+ * True if a page was served from this endpoint's port under another loopback name: browsers treat
+ * `http://localhost:3000` and `http://127.0.0.1:3000` as two origins. Only for endpoints restricted
+ * to loopback; elsewhere the page could belong to the visitor's machine.
  */
 function isOwnLoopbackOrigin(
   exchange: HttpExchange,
@@ -111,14 +124,14 @@ function isOwnLoopbackOrigin(
   return own !== undefined && own === theirs && host !== authority;
 }
 
-/** The port of a host of loopback, empty for the scheme's own; undefined for any other host. */
+/** Port of a loopback host, empty for the scheme's default; undefined for any other host. */
 function loopbackPort(host: string): string | undefined {
   const port = /:\d+$/.exec(host)?.[0] ?? '';
   const name = host.slice(0, host.length - port.length).toLowerCase();
   return loopbackNames.includes(name) ? port : undefined;
 }
 
-/** The host that was allowed last: most requests name the same one. */
+/** The last accepted host. Most requests name the same one. */
 let lastAllowed: { readonly host: string; readonly by: readonly string[] } | undefined = undefined;
 
 function allowsHost(allowed: readonly string[], host: string): boolean {
@@ -129,7 +142,6 @@ function allowsHost(allowed: readonly string[], host: string): boolean {
   return isAllowed;
 }
 
-/** Whether a page of this origin may use the endpoint. */
 function allowsOrigin(
   allowed: NonNullable<HttpOptions['allowedOrigins']>,
   origin: string,
@@ -138,8 +150,8 @@ function allowsOrigin(
 }
 
 /**
- * True if an `Accept` header takes the type; without one everything is taken. Of its ranges the most
- * specific one counts.
+ * True if an `Accept` header includes the media type. A missing header accepts everything; the most
+ * specific range wins.
  *
  * @see RFC 9110, 12.5.1
  */
@@ -157,24 +169,29 @@ export function accepts(accept: string | undefined, type: string): boolean {
   return range !== undefined && ranges.get(range) === 'taken';
 }
 
-/** The headers that were fit last: a client sends the same ones with each of its messages. */
-let lastFit: {
+/** The last valid headers. A client sends the same ones with every message. */
+let lastValid: {
   readonly types: readonly string[];
   readonly contentType: string | undefined;
   readonly encoding: string | undefined;
   readonly accept: string | undefined;
 } = { types: [], contentType: undefined, encoding: undefined, accept: undefined };
 
-/** What is wrong with the headers of a POST. @param types what its client has to take */
+/**
+ * Validates the headers of a POST.
+ *
+ * @param types media types that the client must accept
+ * @returns an error response; undefined if the headers are valid
+ */
 export function checkHeaders(
   { contentType, contentEncoding: encoding, accept }: RequestHead,
   types: readonly string[],
 ): HttpAnswer | undefined {
   if (
-    types === lastFit.types &&
-    contentType === lastFit.contentType &&
-    encoding === lastFit.encoding &&
-    accept === lastFit.accept
+    types === lastValid.types &&
+    contentType === lastValid.contentType &&
+    encoding === lastValid.encoding &&
+    accept === lastValid.accept
   ) {
     return undefined;
   }
@@ -194,17 +211,17 @@ export function checkHeaders(
       `Accept must have ${types.join(' and ')}, this is ${inspectValue(accept)}`,
     );
   }
-  lastFit = { types, contentType, encoding, accept };
+  lastValid = { types, contentType, encoding, accept };
   return undefined;
 }
 
-/** What a page may read of an answer: a client needs them. */
-const exposed = 'Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate';
+/** Response headers that clients need and browsers must expose. */
+const exposedHeaders = 'Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate';
 
-/** How long a browser need not ask again, seconds; browsers take no more. */
+/** How long browsers cache a preflight response, seconds: the longest they allow. */
 const maxAgeSeconds = 7200;
 
-/** Headers of every answer; undefined if pages of other origins are not served. */
+/** CORS headers for every response; undefined if other origins are not served. */
 export function corsHeaders(
   exchange: HttpExchange,
   options: HttpOptions,
@@ -217,15 +234,15 @@ export function corsHeaders(
   return {
     vary: 'Origin',
     'access-control-allow-origin': origin,
-    'access-control-expose-headers': exposed,
+    'access-control-expose-headers': exposedHeaders,
   };
 }
 
-/** The answer to what a browser asks before it sends a request; undefined for other requests. */
+/** Response to a CORS preflight; undefined for other requests. */
 export function preflightAnswer(exchange: HttpExchange): HttpAnswer | undefined {
   const method = exchange.header('access-control-request-method');
   if (exchange.method !== 'OPTIONS' || method === undefined) return undefined;
-  // Any header: clients repeat parameters of tools in headers, under names that the tools choose.
+  // Any header name: clients mirror tool parameters in headers whose names the tools choose.
   const names = exchange.header('access-control-request-headers')?.split(',') ?? [];
   const known = names
     .map((name) => name.trim())

@@ -1,6 +1,6 @@
 /**
- * A session whose transport is the endpoint: requests bring what its client says, and their answers
- * and streams take what it says itself. Where each frame goes is decided by the kind of session.
+ * A session whose transport is the endpoint: requests deliver the client's messages, responses and
+ * streams carry the server's. Subclasses decide where each outgoing frame goes.
  */
 import type { ActorFactName, Report } from '../../../src/actors/facts.ts';
 import type { Quotas } from '../../../src/actors/room.ts';
@@ -33,29 +33,33 @@ import type { DeliveryAddress } from '../../../src/actors/writer/outbound-flow.t
 
 export abstract class EndpointSession {
   report: Report<HttpFactName | ActorFactName> = defaultReport;
-  /** Takes what requests bring, once its reader has started. */
-  protected router: Recipient<RouterEvent> = nobody;
-  /** The actor of the session, while its writer runs. */
-  #owner: Recipient<TransportFact> = nobody;
+  /** Receives incoming frames once the reader has started. */
+  protected router: Recipient<RouterEvent> = noRecipient;
+  /** The session actor, while the writer runs. */
+  #owner: Recipient<TransportFact> = noRecipient;
 
-  /** As a dump shows it; undefined if there is nothing to show. */
+  /** View for dumps; undefined if it would be empty. */
   abstract readonly view: HttpSessionView | HttpRequestsView | undefined;
 
-  /** Puts frames on the streams that they belong to. */
+  /** Sends frames on the streams they belong to. */
   abstract send(event: FramesToSend): void;
 
-  /** A request was cancelled: nothing more is sent for it. */
+  /** Ends the answer to a cancelled request. */
   drop(_request: AnsweredInput): void {}
 
-  /** The two actors of its transport. @param client if it may be served without them */
+  /**
+   * Reader and writer of the transport.
+   *
+   * @param client set if the session can start without actors
+   */
   protected actors(report: Report, shares: Quotas, client?: InitializedClient): SharingActors {
     this.report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.router = input.router;
-      return deaf;
+      return idleReader;
     });
     const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { owner } }) => {
-      this.writable(owner);
+      this.onWritable(owner);
       return new EndpointWriter(this);
     });
     return {
@@ -63,43 +67,43 @@ export abstract class EndpointSession {
       writer,
       shares,
       known: client && new EndpointClient(this, client),
-      ended: () => this.ended(),
+      onEnded: () => this.ended(),
     };
   }
 
-  /** It is served without actors. */
+  /** Serves the session without actors. */
   served(router: Recipient<RouterEvent>, owner: Recipient<TransportFact>): void {
     this.router = router;
     this.#owner = owner;
   }
 
-  /** Whether its client has said that it is ready. */
+  /** True once the client sent `notifications/initialized`. */
   get isReady(): boolean {
     return true;
   }
 
-  /** Its client is answered. */
+  /** Called once `initialize` was answered. */
   greeted(): void {}
 
-  /** The session is over, whether it had actors or not. */
+  /** Called once the session has ended, with or without actors. */
   protected ended(): void {}
 
-  /** Its writer has started. */
-  protected writable(owner: Recipient<TransportFact>): void {
+  /** Called once the writer has started. */
+  protected onWritable(owner: Recipient<TransportFact>): void {
     this.#owner = owner;
   }
 
-  unwritable(): void {
-    this.#owner = nobody;
+  onUnwritable(): void {
+    this.#owner = noRecipient;
   }
 
-  /** Tells the session a fact of its transport, while its writer runs. */
-  tell(fact: TransportFact): void {
+  /** Sends a transport fact to the session while its writer runs. */
+  notify(fact: TransportFact): void {
     this.#owner.send(fact);
   }
 
-  /** Reports a message that JSON cannot represent to its sender, or to the log. */
-  protected unserializable(
+  /** Reports a message that JSON cannot represent to its sender or to the log. */
+  protected reportUnserializable(
     message: OutboundMessage,
     error: unknown,
     address: DeliveryAddress = {},
@@ -108,8 +112,8 @@ export abstract class EndpointSession {
   }
 }
 
-/** The tools that the sender of a request in a session sees. */
-export function toolsSeenIn(
+/** Tools visible to the sender of a request. */
+export function visibleTools(
   session: {
     readonly server: McpServer;
     readonly mcp: McpSession;
@@ -118,19 +122,19 @@ export function toolsSeenIn(
   { principal }: HttpExchange,
 ): ItemsAtDoor<Tool> {
   return itemsAtDoor(session.server.tools, () => {
-    // Read only now: it may have to be made.
+    // Lazy: reading `mcp` may start the session.
     const { mcp, client: peer } = session;
     return peer && { peer, origin: { idScope: 'session', principal }, session: mcp };
   });
 }
 
-/** Whom it tells before its actors have started, and after their end. */
-const nobody = { send: (_event: unknown): void => {} };
+/** Recipient before the actors start and after they end. */
+const noRecipient = { send: (_event: unknown): void => {} };
 
-/** What its reader does: nothing, because what comes in comes by requests. */
-const deaf: Behaviour<ReaderEvent> = { receive: () => {} };
+/** A reader without input: requests deliver frames directly. */
+const idleReader: Behaviour<ReaderEvent> = { receive: () => {} };
 
-/** The client of a session without actors. */
+/** Client of a session without actors. */
 class EndpointClient implements ActorlessClient {
   readonly client: InitializedClient;
   readonly writer: EndpointWriter;
@@ -155,7 +159,7 @@ class EndpointClient implements ActorlessClient {
   }
 }
 
-/** The writer of a session. It is one object: functions would cost every session. */
+/** Writer of a session. A class, because closures would cost every session memory. */
 class EndpointWriter implements Behaviour<WriterEvent> {
   readonly #session: EndpointSession;
 
@@ -169,11 +173,11 @@ class EndpointWriter implements Behaviour<WriterEvent> {
 
   receive(event: WriterEvent): void {
     if (event.type === 'frames.send') this.#session.send(event);
-    else if (event.type === 'output.flush') this.#session.tell({ type: 'output.flushed' });
+    else if (event.type === 'output.flush') this.#session.notify({ type: 'output.flushed' });
     else this.#session.drop(event.request);
   }
 
   stop(): void {
-    this.#session.unwritable();
+    this.#session.onUnwritable();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One endpoint for clients of both eras: checks a request, reads its message, and hands it to the
- * era that it belongs to.
+ * The HTTP endpoint for clients of both eras: checks each request, reads its message and routes it
+ * to the era it belongs to.
  *
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
  * @see MCP 2026-07-28, basic/transports, "Streamable HTTP"
@@ -20,7 +20,7 @@ import { safeReport } from '../../../src/actors/facts.ts';
 import type { McpSession } from '../../../src/server/session.ts';
 import { Bodies } from './bodies.ts';
 import {
-  closing,
+  closingAnswer,
   httpError,
   rejectOrigin,
   checkHeaders,
@@ -29,7 +29,7 @@ import {
 } from './checks.ts';
 import type { ServedHttpRequest } from '../../../src/protocol/request-origin.ts';
 import { RequestAuthorization } from './request-authorization.ts';
-import type { EndpointHome } from './request-authorization.ts';
+import type { EndpointContext } from './request-authorization.ts';
 import type { HttpReport } from './facts.ts';
 import { closingChart } from '../../../src/server/closing.machine.ts';
 import type { HttpExchange } from './http-exchange.ts';
@@ -39,30 +39,30 @@ import { SseSessions } from './sse-2024/sse-sessions.ts';
 import { ModernRequests } from './modern/modern-requests.ts';
 import { SessionlessRequests } from './modern/sessionless-requests.ts';
 import { RequestServices } from './modern/request-services.ts';
-import { defaultHttpLimits, servedBy } from './options.ts';
+import { defaultHttpLimits, serverResolver } from './options.ts';
 import type { HttpLimits, HttpOptions, ServerFactory } from './options.ts';
-import { Maintenance, upkeepMs } from './maintenance.ts';
+import { Maintenance, maintenanceIntervalMs } from './maintenance.ts';
 
-/** What a client has to take in an answer to a POST. */
+/** Media types that a client must accept in the response to a POST. */
 const postTypes = ['application/json', 'text/event-stream'] as const;
 const jsonTypes = postTypes.slice(0, 1);
 
 const allowed = { allow: 'GET, POST, DELETE' };
 
-/** What a handler can do besides to answer requests. */
+/** Control over the endpoint behind a handler. */
 export interface EndpointControl {
-  /** The sessions that are open; requests without a session have one for all. */
+  /** Open sessions. Requests without a session share one session per server. */
   readonly sessions: readonly McpSession[];
   /**
-   * Ends all sessions, each within its drain time. New requests are refused; answers to requests
-   * in flight are. Repeating it waits for the same end, or makes it sooner.
+   * Closes all sessions, each within its drain timeout. New requests are rejected; calls in flight
+   * are answered. A second call waits for the same end, or shortens the drain.
    *
-   * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
+   * @param drainTimeoutMs drain timeout in milliseconds, if shorter than the configured limit
    */
   close(drainTimeoutMs?: number): Promise<void>;
 }
 
-/** A handler with control of its endpoint. */
+/** Adds {@link EndpointControl} to a handler. */
 export function controlled<Handle extends object>(
   handle: Handle,
   endpoint: Endpoint,
@@ -74,23 +74,23 @@ export function controlled<Handle extends object>(
   return Object.defineProperties(handle, control) as Handle & EndpointControl;
 }
 
-export class Endpoint implements EndpointControl, EndpointHome {
+export class Endpoint implements EndpointControl, EndpointContext {
   readonly #options: HttpOptions;
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly report: HttpReport;
-  readonly upkeep: Maintenance;
+  readonly maintenance: Maintenance;
   readonly bodies: Bodies;
-  readonly room = new MemoryBudget();
+  readonly memory = new MemoryBudget();
   readonly authorization: RequestAuthorization | undefined;
   readonly #sessions: HttpSessions;
-  /** Serves the deprecated transport, if it is wanted. */
+  /** Serves the deprecated HTTP+SSE transport; undefined unless `sse` is set. */
   readonly #sse: SseSessions | undefined;
-  /** The other nodes; undefined if this one is alone. */
+  /** The cluster of nodes; undefined for a single node. */
   readonly #nodes: Nodes | undefined;
   readonly #services: RequestServices;
   readonly #modern: ModernRequests;
-  /** Serves the revisions with a handshake, if no sessions are kept. */
+  /** Serves revisions with a handshake when the endpoint is stateless; otherwise undefined. */
   readonly #sessionless: SessionlessRequests | undefined;
   #closing = closingChart.begun;
 
@@ -99,24 +99,24 @@ export class Endpoint implements EndpointControl, EndpointHome {
     this.limits = { ...defaultHttpLimits, ...options.limits };
     this.clock = options.clock ?? systemClock;
     this.report = safeReport(options.report ?? defaultReport);
-    this.upkeep = new Maintenance(this.clock, upkeepMs(this.limits));
+    this.maintenance = new Maintenance(this.clock, maintenanceIntervalMs(this.limits));
     this.bodies = new Bodies(this);
     const { authorization, stores, node } = options;
     this.authorization = authorization && new RequestAuthorization(authorization, this);
-    const served = servedBy(server, options);
-    const servedTo: typeof served = (...args) => {
+    const served = serverResolver(server, options);
+    const resolveServer: typeof served = (...args) => {
       const given = served(...args);
       this.#nodes?.join(given.server);
       return given;
     };
-    const shared = (request: ServedHttpRequest) => servedTo(request, 'requests');
-    this.#services = new RequestServices(server, shared, options, this);
+    const requestServer = (request: ServedHttpRequest) => resolveServer(request, 'requests');
+    this.#services = new RequestServices(server, requestServer, options, this);
     this.#modern = new ModernRequests(this.#services, this.authorization);
     if (options.stateless) {
       this.#sessionless = new SessionlessRequests(this.#services, this.authorization);
     }
-    const begun = (request: ServedHttpRequest) => servedTo(request, 'session');
-    // Another node has checked what it hands on.
+    const sessionServer = (request: ServedHttpRequest) => resolveServer(request, 'session');
+    // The forwarding node has already checked origin and token.
     const serve = (exchange: HttpExchange) => this.#serve(exchange, this.#ssePath(exchange));
     const servers = () =>
       [this.#sessions, this.#services, ...(this.#sse ? [this.#sse] : [])].flatMap(
@@ -124,8 +124,8 @@ export class Endpoint implements EndpointControl, EndpointHome {
       );
     if (stores && !node) throw new TypeError(nodeMissing);
     this.#nodes = stores && node && new Nodes(stores, { server, node, servers, home: this, serve });
-    this.#sessions = new HttpSessions(begun, options, this, this.#nodes);
-    if (options.sse) this.#sse = new SseSessions(begun, options, this, this.#nodes);
+    this.#sessions = new HttpSessions(sessionServer, options, this, this.#nodes);
+    if (options.sse) this.#sse = new SseSessions(sessionServer, options, this, this.#nodes);
   }
 
   get sessions(): readonly McpSession[] {
@@ -149,39 +149,44 @@ export class Endpoint implements EndpointControl, EndpointHome {
       const message = `There is nothing here; the endpoint is ${this.#options.path}`;
       return exchange.answer(httpError(404, message));
     }
-    if (authorization) authorization.admit(exchange, () => this.#serve(exchange, served));
+    if (authorization) authorization.authorize(exchange, () => this.#serve(exchange, served));
     else this.#serve(exchange, served);
   }
 
-  /** The path of a request, if it is one of the two of the deprecated transport. */
+  /**
+   * Path of the request if it belongs to the deprecated HTTP+SSE transport; otherwise undefined.
+   */
   #ssePath({ target }: HttpExchange): string | undefined {
     const path = pathOf(target);
     return this.#sse?.has(path) ? path : undefined;
   }
 
-  /** @param ssePath one of the two paths of the deprecated transport */
+  /** @param ssePath the request's path if it belongs to the deprecated HTTP+SSE transport */
   #serve(exchange: HttpExchange, ssePath: string | undefined): void {
     const { method } = exchange;
-    const isTooLate = this.#refuses(exchange) && method === 'GET';
+    const isTooLate = this.#rejectsNew(exchange) && method === 'GET';
     if (ssePath !== undefined) {
-      return isTooLate ? exchange.answer(closing) : this.#sse?.handle(ssePath, exchange);
+      return isTooLate ? exchange.answer(closingAnswer) : this.#sse?.handle(ssePath, exchange);
     }
     if (method === 'POST') return this.#post(exchange);
-    if (isOfModernClient(exchange)) {
+    if (isFromModernClient(exchange)) {
       return exchange.answer(
         httpError(405, 'Clients of this revision only POST', { allow: 'POST' }),
       );
     }
     if (this.#sessionless) return this.#sessionless.refuseOther(exchange);
-    if (isTooLate) return exchange.answer(closing);
+    if (isTooLate) return exchange.answer(closingAnswer);
     if (method === 'GET') return this.#sessions.get(exchange);
     if (method === 'DELETE') return this.#sessions.delete(exchange);
     exchange.answer(httpError(405, `${method} is not served here`, allowed));
   }
 
-  /** Whether nothing new is begun. What another node has handed on goes back to it, with its session. */
-  #refuses({ handedBy }: HttpExchange): boolean {
-    return this.isClosing && handedBy === undefined;
+  /**
+   * True if the endpoint is closing and starts nothing new. A forwarded request is still accepted:
+   * it is returned to the forwarding node together with its session.
+   */
+  #rejectsNew({ forwardedBy }: HttpExchange): boolean {
+    return this.isClosing && forwardedBy === undefined;
   }
 
   get node(): string | undefined {
@@ -198,7 +203,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
     const drained = this.#nodes?.drain(drainTimeoutMs ?? defaultLimits.drainTimeoutMs);
     await Promise.all([drained, ...parts.map((part) => part.close(drainTimeoutMs))]);
     await this.#nodes?.close();
-    this.upkeep.rest();
+    this.maintenance.stopIfEmpty();
   }
 
   #post(exchange: HttpExchange): void {
@@ -211,22 +216,25 @@ export class Endpoint implements EndpointControl, EndpointHome {
     });
   }
 
-  /** @returns false if it is to be read here: no other node is known to have its session */
+  /**
+   * @returns false if the request must be read here because no other node is known to own its
+   *   session
+   */
   #forward(exchange: HttpExchange, text: string): boolean {
-    if (!this.#nodes || this.isClosing || isOfModernClient(exchange)) return false;
+    if (!this.#nodes || this.isClosing || isFromModernClient(exchange)) return false;
     const again = (tried: readonly string[]) => this.#read(exchange, text, tried);
     return this.#sessions.forward(exchange, text, again);
   }
 
-  /** @param tried the nodes that it was forwarded to in vain */
+  /** @param tried nodes that the request was already forwarded to without success */
   #read(exchange: HttpExchange, text: string, tried: readonly string[] = []): void {
     const frame = decodeLine(text, defaultLimits.maxDepth);
-    const isNew = tried.length === 0 && this.#refuses(exchange);
+    const isNew = tried.length === 0 && this.#rejectsNew(exchange);
     if (isNew && (frame.kind === 'request' || frame.kind === 'batch')) {
-      return exchange.answer(closing);
+      return exchange.answer(closingAnswer);
     }
     if (isModern(exchange, frame)) {
-      const home = this.#nodes && homeOf(frame);
+      const home = this.#nodes && retryNodeOf(frame);
       if (home === undefined) return this.#modern.post(exchange, frame);
       const forward = { exchange, body: text, isAnswered: true };
       this.#nodes?.forwardHome(home, forward, () => this.#modern.post(exchange, frame));
@@ -243,18 +251,18 @@ function pathOf(target: string): string {
 const nodeMissing =
   'node.url must be the URL at which other nodes reach this endpoint, got undefined: stores are shared, and only a server that listens itself knows where it is';
 
-/** The node that a retry has to find; undefined of all other messages. */
-function homeOf(frame: InboundFrame): string | undefined {
+/** The only node that can resume this retry; undefined for any other message. */
+function retryNodeOf(frame: InboundFrame): string | undefined {
   return frame.kind === 'request' ? nodeOf(frame.params?.['requestState']) : undefined;
 }
 
-/** Whether a message belongs to the era in which each request names its client. */
+/** True for messages of the era in which every request describes its client. */
 function isModern(exchange: HttpExchange, frame: InboundFrame): boolean {
-  if (isOfModernClient(exchange)) return true;
+  if (isFromModernClient(exchange)) return true;
   if (frame.kind !== 'request') return false;
   return frame.method === Method.discover || isEnveloped(frame.params);
 }
 
-function isOfModernClient({ head: { protocolVersion } }: HttpExchange): boolean {
+function isFromModernClient({ head: { protocolVersion } }: HttpExchange): boolean {
   return protocolVersion !== undefined && statelessVersions.includes(protocolVersion);
 }

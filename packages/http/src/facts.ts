@@ -1,49 +1,51 @@
-/** What an HTTP endpoint reports beside what its sessions do. */
+/** Facts reported by an HTTP endpoint, in addition to those of its sessions. */
 import type { FactLevel, Report } from '../../../src/actors/facts.ts';
 
 export type HttpFactName =
-  /** A request was refused before it reached a session; `details.status` has the answer's. */
+  /**
+   * A request was rejected before it reached a session; `details.status` is the response status.
+   */
   | 'http.refused'
-  /** As many sessions are open as may be, and none of them is idle: one more was refused. */
+  /** A new session was rejected: `maxSessions` are open and none can be evicted. */
   | 'session.refused'
-  /** The host's code that makes the server of a request threw, or serving it did: a bug. */
+  /** The host's server factory, or serving a request, threw: a bug. */
   | 'server.failed'
-  /** Whether a token is valid could not be found out; the request was refused with 503. */
+  /** A token could not be checked; the request was rejected with 503. */
   | 'authorization.unavailable'
-  /** The token that a stream was opened with has expired: its connection was ended. */
+  /** A stream's token expired; its connection was closed. */
   | 'authorization.expired'
-  /** That token was revoked before it expired: its connection was ended. */
+  /** A stream's token was revoked; its connection was closed. */
   | 'authorization.revoked'
-  /** For too long nobody could tell whether that token is valid: its connection was ended. */
+  /** A stream's token could not be rechecked for too long; its connection was closed. */
   | 'authorization.unchecked'
-  /** The connection of a stream has ended before the stream. */
+  /** A stream lost its connection before the stream ended. */
   | 'stream.left'
-  /** A client came back to a stream of its own. */
+  /** A client resumed a stream. */
   | 'stream.resumed'
-  /** A client does not read a stream or an answer: its connection was closed. */
+  /** A client stopped reading a stream or response; its connection was closed. */
   | 'stream.cut'
-  /** Messages that a client had not fetched from a stream that was cut were dropped. */
+  /** Replay events that the client had not received were dropped. */
   | 'events.lost'
-  /** Messages that waited for the client to open a stream were dropped: too many, or too long. */
+  /** Messages queued for a stream were dropped: too many, or too many bytes. */
   | 'pushes.lost'
-  /** Nodes share sessions, and have no keys in common for the states of 2026-07-28. */
+  /** Nodes share sessions but no keys for the request states of 2026-07-28. */
   | 'stateKeys.missing'
-  /** Something could not be told to other nodes, or asked of them. */
+  /** The shared store was unavailable for a read or a write. */
   | 'nodes.unavailable'
-  /** A node does not answer what is forwarded to it, or this one is not reached at its own URL. */
+  /** A node does not answer forwarded requests, or this one cannot reach its own URL. */
   | 'nodes.unreachable'
-  /** This node has lost its lease: its sessions have ended here, and may go on at others. */
+  /** This node lost its lease. Its sessions ended here; other nodes may take them over. */
   | 'nodes.lapsed'
-  /** The store had lost data, and was given back what this node knows. */
+  /** The store lost data, and this node restored its part. */
   | 'nodes.restored'
-  /** A bug, here or in a store, where nodes share their sessions. */
+  /** A bug in this package or in a store, while nodes share sessions. */
   | 'nodes.failed'
-  /** The client left before its call was answered, and can no longer ask for the answer. */
+  /** The client disconnected before its call was answered and cannot fetch the answer. */
   | 'answer.lost';
 
 export type HttpReport = Report<HttpFactName>;
 
-/** Reports something in words. */
+/** Reports a fact that has no details. */
 export function formatReport(
   report: HttpReport,
   level: FactLevel,

@@ -1,18 +1,17 @@
 /**
- * One HTTP request and its answer, as the endpoint sees them. Each kind of host has its own: node's
- * request and response, or the `Request` and `Response` of the web's standard. Neither knows what
- * is said over it.
+ * One HTTP request and its response, independent of the platform: Node's request and response, or
+ * the web's `Request` and `Response`. Exchanges know nothing of MCP.
  */
-import type { TokenValidity } from './admission.ts';
+import type { TokenValidity } from './token-validity.ts';
 import type {
   Principal,
   ServedHttpRequest,
   TokenExchange,
 } from '../../../src/protocol/request-origin.ts';
 import type { Bodies, BodyRefusal } from './bodies.ts';
-import { forwardHeader } from './nodes/forwarding.ts';
+import { forwardHeader } from './nodes/forwarding-protocol.ts';
 import type { HttpLimits } from './options.ts';
-import type { SinkHome, WatchedSink } from './watched-sink.ts';
+import type { SinkContext, WatchedSink } from './watched-sink.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -20,18 +19,18 @@ export interface HttpAnswer {
   readonly body?: string;
 }
 
-/** A body that was read, or why it was not. */
+/** The text of a body, or why it could not be read. */
 export type Body = { readonly ok: true; readonly text: string } | BodyRefusal;
 
-/** What the exchanges of an endpoint have in common. */
-export interface ExchangeHome extends SinkHome {
+/** Settings shared by all exchanges of an endpoint. */
+export interface ExchangeContext extends SinkContext {
   readonly limits: HttpLimits;
   readonly bodies: Bodies;
 }
 
 /**
- * What an endpoint reads of every request's headers, and reads once. The values of a header that was
- * sent several times are joined with commas.
+ * Headers that the endpoint needs of every request, parsed once. Repeated headers are joined with
+ * commas.
  */
 export interface RequestHead {
   readonly host: string | undefined;
@@ -48,43 +47,52 @@ export interface RequestHead {
 
 export interface HttpExchange extends ServedHttpRequest {
   readonly head: RequestHead;
-  /** Who makes the request; the endpoint finds that out before anything else looks at it. */
+  /** The authenticated caller; set before the request is routed. */
   principal?: Principal;
-  /** Exchanges the token that it came with; undefined if it is not exchanged. */
+  /** Token exchange for the caller's token; undefined if not configured. */
   tokens?: TokenExchange;
-  /** For how long its token lets a stream go on; undefined without authorization. */
-  admission?: TokenValidity;
-  /** Any header, those that authenticate the client too. By the name in lower case. */
-  header(name: string): string | undefined;
-  /** The names of all headers, in lower case. */
-  headerNames(): readonly string[];
-  /** Set if another node has forwarded the request: it is not forwarded again. Says that the session is not here. */
-  notHere?(): void;
-  /** The node that has forwarded it to this one. */
-  readonly handedBy?: string;
+  /** Validity of the caller's token for streams; undefined without authorization. */
+  tokenValidity?: TokenValidity;
   /**
-   * Reads the body, which must be UTF-8. Calls back once, or never if the client goes first.
-   * @param party whose share of the bounds it counts towards; by default its sender's
+   * Reads any header, including credentials.
+   *
+   * @param name lower case
+   */
+  header(name: string): string | undefined;
+  /** Names of all headers, lower case. */
+  headerNames(): readonly string[];
+  /**
+   * Tells the forwarding node that the session is not owned here. Only set on forwarded requests,
+   * which are not forwarded again.
+   */
+  answerMoved?(): void;
+  /** The node that forwarded this request. */
+  readonly forwardedBy?: string;
+  /**
+   * Reads the body, which must be UTF-8. Calls back once, or never if the client disconnects first.
+   *
+   * @param party quota key that the bytes count towards; default: the sender's
    */
   readBody(done: (body: Body) => void, party?: string): void;
-  /** Headers for whatever it will be answered with. */
+  /** Adds headers to any later response. */
   addHeaders(headers: { readonly [name: string]: string }): void;
-  /** Answers it, and ends the answer. A client that does not take it is cut off. */
+  /** Sends a complete response. A client that does not read it is cut off. */
   answer(answer: HttpAnswer): void;
-  /** Begins an answer of server-sent events. */
+  /** Starts a response of server-sent events. */
   stream(headers: { readonly [name: string]: string }): WatchedSink;
-  /** Begins a response that another node has made, and keeps alive. */
+  /** Starts relaying another node's response; that node sends the keepalives. */
   relay(status: number, headers: { readonly [name: string]: string }): WatchedSink;
-  /** Whether the client has gone before its answer was complete: nothing should be opened for it. */
-  readonly isGone: boolean;
+  /** True if the client disconnected before the response was complete. */
+  readonly isDisconnected: boolean;
   /**
-   * Calls back if the client goes before the answer is complete.
-   * @returns calls it off
+   * Calls back if the client disconnects before the response is complete.
+   *
+   * @returns removes the callback
    */
-  onGone(callback: () => void): () => void;
+  onDisconnected(callback: () => void): () => void;
 }
 
-/** Headers that show who the client is, or that nodes believe, and are shown to nobody. */
+/** Headers with credentials, or trusted between nodes: never shown to handlers. */
 export const secretHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -92,21 +100,25 @@ export const secretHeaders: ReadonlySet<string> = new Set([
   forwardHeader,
 ]);
 
-/** Whether a header, by its name in lower case, is shown to nobody. */
-export function isSecret(name: string): boolean {
+/**
+ * True for headers that handlers must not see.
+ *
+ * @param name lower case
+ */
+export function isSecretHeader(name: string): boolean {
   return secretHeaders.has(name);
 }
 
-/** The request as a handler sees it. */
-export function servedRequest(exchange: HttpExchange): ServedHttpRequest {
+/** The request as handlers see it, without credentials. */
+export function requestForHandlers(exchange: HttpExchange): ServedHttpRequest {
   return {
     method: exchange.method,
     target: exchange.target,
     remoteAddress: exchange.remoteAddress,
     header(name) {
       const key = name.toLowerCase();
-      return isSecret(key) ? undefined : exchange.header(key);
+      return isSecretHeader(key) ? undefined : exchange.header(key);
     },
-    headerNames: () => exchange.headerNames().filter((name) => !isSecret(name)),
+    headerNames: () => exchange.headerNames().filter((name) => !isSecretHeader(name)),
   };
 }

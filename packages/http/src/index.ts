@@ -1,4 +1,4 @@
-/** `mcp-actors/http`: a server over HTTP, as a handler of the web's `Request`. */
+/** `mcp-actors/http`: MCP over HTTP as a handler of the web's `Request`. */
 export { defaultTokenLimits } from './auth/options.ts';
 export type { AuthorizationOptions, VerifiedToken } from './auth/options.ts';
 export { httpHandler } from './web-exchange.ts';

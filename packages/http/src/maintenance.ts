@@ -1,66 +1,67 @@
 /**
- * What an endpoint looks after from time to time: answers that are due for long, streams that are
- * silent or not read, sessions that are quiet, events that are too old. One timer for all, while
- * there is anything to look after: a request costs no timer of its own.
+ * Periodic work of an endpoint: pending answers, silent or unread streams, idle sessions, expired
+ * events. All items share one timer, so a request needs no timer of its own.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { HttpLimits } from './options.ts';
 
-/** Something that is looked after by one upkeep. */
-export interface Maintained extends RosterMember {
-  /** @param now the clock's milliseconds */
-  tend(now: number): void;
+/** An item with periodic work. */
+export interface Maintained extends IndexedItem {
+  /** @param now clock ms */
+  tick(now: number): void;
 }
 
 export class Maintenance {
   readonly #clock: Clock;
-  readonly #everyMs: number;
-  readonly #tended = new IndexedList<Maintained>();
+  readonly #intervalMs: number;
+  readonly #items = new IndexedList<Maintained>();
   #timer: unknown = undefined;
 
-  /** @param everyMs how often it looks */
-  constructor(clock: Clock, everyMs: number) {
+  /** @param intervalMs interval between ticks */
+  constructor(clock: Clock, intervalMs: number) {
     this.#clock = clock;
-    this.#everyMs = everyMs;
+    this.#intervalMs = intervalMs;
   }
 
-  /** How many it looks after. */
   get size(): number {
-    return this.#tended.size;
+    return this.#items.size;
   }
 
-  add(tended: Maintained): void {
-    this.#tended.add(tended);
-    if (this.#timer === undefined) this.#timer = this.#next();
+  add(item: Maintained): void {
+    this.#items.add(item);
+    if (this.#timer === undefined) this.#timer = this.#schedule();
   }
 
-  delete(tended: Maintained): void {
-    this.#tended.delete(tended);
+  delete(item: Maintained): void {
+    this.#items.delete(item);
   }
 
-  /** Looks once more, and ends its timer if nothing is left to look after; otherwise that ends once there is nothing. */
-  rest(): void {
-    this.#look();
+  /**
+   * Runs a last tick and stops the timer if no items are left; otherwise the timer stops with the
+   * last item.
+   */
+  stopIfEmpty(): void {
+    this.#tickAll();
     if (this.size > 0) return;
     this.#clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  #look(): void {
+  #tickAll(): void {
     const now = this.#clock.now();
-    this.#tended.each((tended) => tended.tend(now));
+    this.#items.forEach((item) => item.tick(now));
   }
 
-  #next(): unknown {
+  #schedule(): unknown {
     return this.#clock.setTimeout(() => {
-      this.#look();
-      this.#timer = this.#tended.size > 0 ? this.#next() : undefined;
-    }, this.#everyMs);
+      this.#tickAll();
+      this.#timer = this.#items.size > 0 ? this.#schedule() : undefined;
+    }, this.#intervalMs);
   }
 }
 
-/** How often an endpoint looks, milliseconds: often enough for the shortest of its times. */
-export function upkeepMs(limits: HttpLimits): number {
+/** Tick interval for these limits, milliseconds: short enough for the shortest timeout. */
+export function maintenanceIntervalMs(limits: HttpLimits): number {
   const { keepaliveIntervalMs, sessionIdleTimeoutMs, streamAfterMs } = limits;
   const times = [keepaliveIntervalMs || Infinity, sessionIdleTimeoutMs, streamAfterMs];
   const { unreadTimeoutMs, bodyTimeoutMs } = limits;
@@ -68,55 +69,55 @@ export function upkeepMs(limits: HttpLimits): number {
 }
 
 /**
- * What is added and leaves all the time, such as answers that are due: a list whose last member
- * takes the place of one that leaves. The outgrown tables of a set would keep answers in memory that
- * ended long ago, and each addition to it costs more (docs/performance.md).
+ * A list for items that come and go constantly, such as pending answers. Removal moves the last
+ * item into the gap. A `Set` would be slower and keep ended answers in its outgrown tables
+ * (docs/performance.md).
  */
 
-/** What may be in one roster. */
-export interface RosterMember {
-  /** Where it stands; only the roster sets it. {@link notListed} at first. */
-  place: number;
+/** An item of an {@link IndexedList}. */
+export interface IndexedItem {
+  /** Index in the list, maintained by the list; initially {@link notListed}. */
+  listIndex: number;
 }
 
-/** The place of what is in no roster. */
+/** Index of an item that is in no list. */
 export const notListed = -1;
 
-export class IndexedList<T extends RosterMember> {
-  readonly #members: T[] = [];
+export class IndexedList<T extends IndexedItem> {
+  readonly #items: T[] = [];
 
   get size(): number {
-    return this.#members.length;
+    return this.#items.length;
   }
 
-  /** A copy, in no order. */
+  /** A copy, in no particular order. */
   get all(): readonly T[] {
-    return [...this.#members];
+    return [...this.#items];
   }
 
-  /** Does nothing if it is in it already. */
+  /** Does nothing if the item is already listed. */
   add(member: T): void {
-    if (member.place === notListed) member.place = this.#members.push(member) - 1;
+    if (member.listIndex === notListed) member.listIndex = this.#items.push(member) - 1;
   }
 
-  /** Does nothing if it is not in it. */
+  /** Does nothing if the item is not listed. */
   delete(member: T): void {
-    const { place } = member;
-    if (place === notListed) return;
-    member.place = notListed;
-    const last = this.#members.pop();
+    const { listIndex } = member;
+    if (listIndex === notListed) return;
+    member.listIndex = notListed;
+    const last = this.#items.pop();
     if (!last || last === member) return;
-    this.#members[place] = last;
-    last.place = place;
+    this.#items[listIndex] = last;
+    last.listIndex = listIndex;
   }
 
   /**
-   * Calls back for each. Any of them may leave meanwhile: it goes from the last one on, so a member that takes
-   * the place of one that leaves has had its turn.
+   * Visits each item, from the last to the first. Items may be removed meanwhile: a gap is filled
+   * with an item that was already visited.
    */
-  each(callback: (member: T) => void): void {
-    for (let at = this.#members.length - 1; at >= 0; at--) {
-      const member = this.#members[at];
+  forEach(callback: (member: T) => void): void {
+    for (let at = this.#items.length - 1; at >= 0; at--) {
+      const member = this.#items[at];
       if (member) callback(member);
     }
   }

@@ -1,4 +1,4 @@
-/** The options of an HTTP endpoint: every bound and every time, with its default. */
+/** Options of an HTTP endpoint: limits and timeouts with their defaults. */
 import type { AuthorizationOptions } from './auth/options.ts';
 import type { Stores } from './nodes/stores.ts';
 import { defaultsOf, limitTable } from '../../../src/actors/limits.ts';
@@ -14,50 +14,50 @@ const MiB = 1024 * KiB;
 const second = 1000;
 const minute = 60 * second;
 
-/** Bounds of an endpoint. Those of its sessions are `limits` of {@link HttpOptions.session}. */
+/** Limits of an endpoint. {@link HttpOptions.session} has the limits of its sessions. */
 export interface HttpLimits {
-  /** Longest body of a request, bytes; a longer one is refused with 413. */
+  /** Maximum request body, bytes; a longer body is rejected with 413. */
   readonly maxBodyBytes: number;
   /**
-   * What bodies of one client that are not at their end may come to together, bytes; the next one is
-   * refused with 503. All clients together have four times as much.
+   * Maximum bytes of unfinished bodies per client; the next body is rejected with 503. The total
+   * for all clients is four times as much.
    */
   readonly maxUnfinishedBytes: number;
-  /** How long a body may take to come to its end, milliseconds; then it is refused with 408. */
+  /** Time to receive a complete body, milliseconds; a slower one is rejected with 408. */
   readonly bodyTimeoutMs: number;
   /**
-   * Sessions that are open at once. One more ends one: first those whose clients have said nothing
-   * since they were greeted, then those that are idle for longest.
+   * Maximum open sessions. One more evicts a session: first those unused since `initialize`, then
+   * the one idle the longest.
    */
   readonly maxSessions: number;
-  /** How long a session may be without a request or an open stream, milliseconds; then it ends. */
+  /** Idle time without a request or an open stream after which a session ends, milliseconds. */
   readonly sessionIdleTimeoutMs: number;
   /**
-   * How long a request may be without an answer before its answer becomes a stream, milliseconds:
-   * the client then knows what to resume if it is cut.
+   * Time without a response after which the answer becomes a stream, milliseconds. The client can
+   * resume a stream if its connection is cut.
    */
   readonly streamAfterMs: number;
-  /** How long a stream may be silent before a comment is sent, milliseconds; 0 = never. */
+  /** Silence on a stream after which a keepalive comment is sent, milliseconds; 0 disables it. */
   readonly keepaliveIntervalMs: number;
-  /** How long a client should wait before it opens a stream again, milliseconds. */
+  /** Reconnection delay suggested to clients (SSE `retry`), milliseconds. */
   readonly retryMs: number;
-  /** What may wait for a client that does not read a stream, bytes; past it the stream is cut. */
+  /** Maximum unsent bytes of a stream; beyond it the stream is cut. */
   readonly maxUnreadBytes: number;
-  /** How long a client may take nothing of what waits for it, milliseconds; then it is cut, too. */
+  /** Time a client may read nothing of its unsent bytes, milliseconds; then the stream is cut. */
   readonly unreadTimeoutMs: number;
-  /** What waits for a client that has no stream open: messages, and their bytes together. */
+  /** Maximum messages queued for a client without an open stream. */
   readonly maxWaitingPushes: number;
-  /** The bytes of the messages that wait for a client without a stream. */
+  /** Maximum total bytes of messages queued for a client without an open stream. */
   readonly maxWaitingPushBytes: number;
-  /** What a session keeps of its streams to repeat it, bytes, events and milliseconds. */
+  /** Maximum bytes of stream events that a session keeps for replay. */
   readonly maxEventBytes: number;
-  /** The most events of a session that are kept to be repeated. */
+  /** Maximum number of stream events that a session keeps for replay. */
   readonly maxEvents: number;
-  /** How long an event is kept to be repeated, milliseconds. */
+  /** Time a stream event is kept for replay, milliseconds. */
   readonly eventTtlMs: number;
 }
 
-/** All limits of an endpoint, with what the command and the docs say of them. */
+/** All limits of an endpoint, with the help text shown by the command and the docs. */
 const httpLimitTable: { readonly [name in keyof HttpLimits]: LimitRow } = {
   maxBodyBytes: {
     default: 16 * MiB,
@@ -122,88 +122,94 @@ const httpLimitTable: { readonly [name in keyof HttpLimits]: LimitRow } = {
   },
 };
 
-/** The limits of an endpoint that sets none itself. docs/http.md explains each. */
+/** Default limits of an endpoint. docs/http.md explains each. */
 export const defaultHttpLimits: HttpLimits = defaultsOf(httpLimitTable);
 
-/** All limits of a server over HTTP. */
 export const limitTables = { session: limitTable, http: httpLimitTable } as const;
 
-/** How a server is reached over HTTP: who may, how much, and how it ends. */
+/** Options of an HTTP endpoint: access, limits and lifecycle. */
 export interface HttpOptions {
-  /** Bounds and times; what is left out is as in {@link defaultHttpLimits}. */
+  /** Limits; missing ones default to {@link defaultHttpLimits}. */
   readonly limits?: Partial<HttpLimits>;
   /**
-   * The hosts that a request may name, with their ports, against DNS rebinding; `any` if a proxy in
-   * front checks it.
+   * Accepted `Host` values, with their ports, as protection against DNS rebinding; `any` if a proxy
+   * in front checks them. Default: loopback names.
    */
   readonly allowedHosts?: readonly string[] | 'any';
   /**
-   * The path of the endpoint: any other is answered with 404. By default every path is the endpoint,
-   * because what mounts the handler has chosen one.
+   * Path of the endpoint; requests to other paths get 404. By default any path is accepted, because
+   * the mount point already selects it.
    */
   readonly path?: string;
-  /** The origins of web pages that may use the endpoint, and that CORS headers are sent for. */
+  /** Origins of web pages that may use the endpoint and receive CORS headers. */
   readonly allowedOrigins?: readonly string[] | 'any';
-  /** Who may use it, by their access tokens; by default everybody who can reach it. */
+  /** Access token validation. Default: anyone who can reach the endpoint may use it. */
   readonly authorization?: AuthorizationOptions;
-  /** Every request is answered with JSON, never with a stream. No client can be asked anything. */
+  /**
+   * Answers every request with JSON and opens no streams. Clients cannot be sent any requests then.
+   */
   readonly jsonResponses?: boolean;
-  /** No session is kept for clients of the revisions that have them. */
+  /** Serves revisions with a handshake without keeping sessions. */
   readonly stateless?: boolean;
   /**
-   * What several processes share, so that each can serve every session; by default sessions are this
-   * endpoint's alone. Only this endpoint may use them, and it closes them at its end.
+   * Stores shared by several processes, so that each can serve every session. By default this
+   * process owns all its sessions. The endpoint takes exclusive ownership of `stores` and closes
+   * them with itself.
    */
   readonly stores?: Stores;
-  /** How the other nodes reach this one, and it reaches them. Needed beside `stores`. */
+  /** Addresses for traffic between nodes. Required with `stores`. */
   readonly node?: NodeOptions;
-  /** The endpoint's time, and that of its sessions. Tests give a clock that they drive. */
+  /** Clock of the endpoint and its sessions. Tests pass a clock they control. */
   readonly clock?: Clock;
-  /** Hears what the endpoint refuses. By default, warnings and errors go to stderr. */
+  /** Receives the endpoint's reports. Default: warnings and errors go to stderr. */
   readonly report?: Report;
   /**
-   * Serves the deprecated HTTP+SSE of 2024-11-05 as well: `GET …/sse` opens the stream of a session,
-   * which names `…/messages` for what the client has to say. Beside the endpoint's own path.
+   * Also serves the deprecated HTTP+SSE transport of 2024-11-05 below the endpoint's path: `GET
+   * …/sse` opens the session's stream, and the client posts its messages to `…/messages`.
    */
   readonly sse?: boolean;
-  /** Options for each session that begins, or what gives them for the request that begins it. */
+  /**
+   * Options of each new session, or a function that returns them for the request that starts the
+   * session.
+   */
   readonly session?: SessionOptions | ((request: ServedHttpRequest) => SessionOptions);
   /**
-   * Gives each session that begins what it gets from outside, such as a recorder: `environment` of
-   * `listen`. The requests of one server that have no session have one environment for all.
+   * Environment of each new session, such as a recorder: `environment` of `listen`. Requests
+   * without a session share one environment per server.
    */
   readonly environment?: () => SessionEnvironment | undefined;
 }
 
-/** How nodes that share their sessions reach each other. */
+/** Addresses and trust for traffic between nodes that share sessions. */
 export interface NodeOptions {
   /**
-   * The URL at which other nodes reach this endpoint, such as `http://10.0.0.7:3000/mcp`. A promise of it if the
-   * server listens later: until then, other nodes do not know this one.
+   * URL at which other nodes reach this endpoint, such as `http://10.0.0.7:3000/mcp`. Pass a
+   * promise if the server starts listening later; other nodes do not see this one until it
+   * resolves.
    */
   readonly url: string | Promise<string>;
-  /** Certificates, in PEM, that nodes over HTTPS are trusted by, in place of those that Node knows. */
+  /** CA certificates (PEM) trusted for nodes over HTTPS, instead of Node's defaults. */
   readonly ca?: string | readonly string[];
   /**
-   * Where requests may be forwarded to: hosts, with ports or without, and networks such as `10.0.0.0/8`. By default
-   * wherever the store says: whoever can write to it chooses where signed requests go.
+   * Hosts (with or without a port) and networks such as `10.0.0.0/8` that requests may be forwarded
+   * to. By default any address in the store is accepted, so anyone who can write to the store
+   * chooses where signed requests go.
    */
   readonly peers?: readonly string[];
 }
 
 type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;
 
-/** A server, and options for the session that serves it, beside those for all. */
-export interface Served {
-  /** The server. */
+/** A server with session options for one request. */
+export interface ServerWithOptions {
   readonly server: McpServer;
-  /** Options for the session that serves it. */
+  /** Options of its session. They override the endpoint's `session` options. */
   readonly session: SessionOptions;
 }
 
-/** Options for a session that begins now. */
-export function beginning(
-  { session }: Served,
+/** Options to start a session with, including its environment. */
+export function listenOptionsFor(
+  { session }: ServerWithOptions,
   { environment }: Pick<HttpOptions, 'environment'>,
 ): ListenOptions {
   const given = environment?.();
@@ -211,21 +217,21 @@ export function beginning(
 }
 
 /**
- * What a server is wanted for: a session that begins, or any number of requests without one. Those
- * that get the same server are served together, with the options that came with the first.
+ * Purpose of the server: one new session, or any number of requests without a session. Requests
+ * that get the same server share the options given with the first one.
  */
-export type ServedFor = 'session' | 'requests';
+export type ServerUse = 'session' | 'requests';
 
-/** The server that an endpoint serves, or what gives the one for a request. */
+/** The server to serve, or a function that picks one for each request. */
 export type ServerFactory =
   | McpServer
-  | ((request: ServedHttpRequest, use: ServedFor) => McpServer | Served);
+  | ((request: ServedHttpRequest, use: ServerUse) => McpServer | ServerWithOptions);
 
-/** What is served to a request, and with which options. */
-export function servedBy(
+/** Resolves the server for a request and merges its session options. */
+export function serverResolver(
   server: ServerFactory,
   { session = {} }: HttpOptions,
-): (request: ServedHttpRequest, use: ServedFor) => Served {
+): (request: ServedHttpRequest, use: ServerUse) => ServerWithOptions {
   return (request, use) => {
     const given = typeof server === 'function' ? server(request, use) : server;
     const common = typeof session === 'function' ? session(request) : session;

@@ -1,8 +1,7 @@
 /**
- * The answer to one POST, until its response is sent or its client has left. Whether it becomes a
- * stream is decided while its call runs.
+ * State of the answer to one POST, until the response was sent or can no longer be.
  *
- * It has no context and does nothing by itself, so an answer needs no actor: see {@link pureChart}.
+ * A pure chart without context or actor: see {@link pureChart}.
  *
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  */
@@ -12,11 +11,11 @@ import { pureChart } from '../../../src/machines/pure-chart.ts';
 import type { PureChart } from '../../../src/machines/pure-chart.ts';
 
 export type PostAnswerEvent =
-  /** There is more to send than a response, or the response takes long. */
+  /** There are messages before the response, or the response is slow. */
   | { readonly type: 'stream.begun' }
-  /** The client left before anything was sent; its call goes on. */
+  /** The client disconnected before anything was sent; its call keeps running. */
   | { readonly type: 'client.left' }
-  /** The response was sent, or will never come. */
+  /** The response was sent, or there will be none. */
   | { readonly type: 'answer.ended' };
 
 export const postAnswerMachine = setup({
@@ -42,13 +41,13 @@ export const postAnswerMachine = setup({
   },
 });
 
-/** The state of an answer. Answers in the same state share one snapshot. */
+/** State of an answer. Answers in the same state share one snapshot. */
 export type PostAnswerSnapshot = SnapshotFrom<typeof postAnswerMachine>;
 
 export const postAnswerChart: PureChart<PostAnswerSnapshot, PostAnswerEvent> =
   pureChart(postAnswerMachine);
 
-/** An answer that has ended: `answer.ended` leads here from every state. */
+/** The final state: `answer.ended` leads to it from every state. */
 export const endedPostAnswer: PostAnswerSnapshot = postAnswerChart.next(postAnswerChart.begun, {
   type: 'answer.ended',
 });

@@ -1,28 +1,28 @@
 /**
- * Who may use an endpoint: tokens are checked before anything of a request's body is read, and scopes
- * before a message reaches its session.
+ * Authorization of an endpoint: tokens are checked before a body is read, scopes before a message
+ * reaches its session.
  *
  * @see MCP 2025-11-25, basic/authorization; docs/maintaining/decisions/18-scopes-are-checked-first.md
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { MemoryBudget } from '../../../src/actors/room.ts';
 import type { InboundFrame, JsonObject } from '../../../src/protocol/frames.ts';
-import { Rechecks, TokenAdmission, tellUnknown } from './admission.ts';
+import { TokenRechecks, RecheckedToken, reportUnavailableCheck } from './token-validity.ts';
 import { authorization } from './auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import { textOfError } from '../../../src/protocol/errors.ts';
 import { httpError } from './checks.ts';
 import type { HttpReport } from './facts.ts';
-import type { ExchangeHome, HttpAnswer, HttpExchange } from './http-exchange.ts';
+import type { ExchangeContext, HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { AuthorizationOptions } from './auth/options.ts';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 
 export class RequestAuthorization {
   readonly #authorizer: Authorizer;
   readonly #report: HttpReport;
-  readonly #rechecks: Rechecks;
+  readonly #rechecks: TokenRechecks;
 
-  /** @throws {TypeError} or {RangeError} an option is wrong */
+  /** @throws {TypeError} or {RangeError} if an option is invalid */
   constructor(
     options: AuthorizationOptions,
     { clock, report }: { readonly clock: Clock; readonly report: HttpReport },
@@ -30,10 +30,10 @@ export class RequestAuthorization {
     const now = () => clock.now();
     this.#authorizer = authorization(options, { wall: () => Date.now(), monotonic: now });
     this.#report = report;
-    this.#rechecks = new Rechecks(this.#authorizer, now, report);
+    this.#rechecks = new TokenRechecks(this.#authorizer, now, report);
   }
 
-  /** The document for clients, if this is its path. */
+  /** The protected resource metadata, if the path is one of its paths. */
   metadata(path: string, { method }: HttpExchange): HttpAnswer | undefined {
     const { metadata, metadataPaths } = this.#authorizer;
     if (!metadata || !metadataPaths.includes(path)) return undefined;
@@ -44,15 +44,15 @@ export class RequestAuthorization {
     return { status: 200, headers, body: JSON.stringify(metadata) };
   }
 
-  /** Lets a request in, with who makes it, or refuses it. */
-  admit(exchange: HttpExchange, admitted: () => void): void {
+  /** Authenticates a request, then continues with `admitted` or rejects it. */
+  authorize(exchange: HttpExchange, admitted: () => void): void {
     this.#authorizer
       .authenticate(exchange)
       .then((known) => {
         if (!known.ok) return this.#refuse(exchange, known);
         exchange.principal = known.principal;
         if (known.tokens) exchange.tokens = known.tokens;
-        exchange.admission = new TokenAdmission(exchange, known.expiresInMs, this.#rechecks);
+        exchange.tokenValidity = new RecheckedToken(exchange, known.expiresInMs, this.#rechecks);
         admitted();
       })
       .catch((error: unknown) => {
@@ -63,36 +63,36 @@ export class RequestAuthorization {
   }
 
   #refuse(exchange: HttpExchange, refusal: AuthorizationRefusal): void {
-    // The client is not told what the authorization server said, or that it said nothing.
-    tellUnknown(this.#report, 'A token could not be checked', refusal);
+    // The authorization server's error is for the log only.
+    reportUnavailableCheck(this.#report, 'A token could not be checked', refusal);
     exchange.answer(refusalAnswer(refusal));
   }
 
   /**
-   * Refuses calls of tools that their caller's token does not allow; a batch as a whole.
+   * Rejects tool calls whose scopes the caller's token lacks; a batch as a whole.
    *
-   * @param tools of the server that the request is for, as its sender sees them
+   * @param tools tools of the requested server, as visible to the caller
    */
-  overreach(
+  checkScopes(
     { principal }: HttpExchange,
     frame: InboundFrame,
     tools: ScopedTools,
   ): HttpAnswer | undefined {
     if (!principal) return undefined;
     const messages = frame.kind === 'batch' ? frame.messages : [frame];
-    const scopes = messages.flatMap((message) => scopesNeeded(message, tools));
+    const scopes = messages.flatMap((message) => requiredScopes(message, tools));
     const refusal = this.#authorizer.demand(principal, scopes);
     return refusal && refusalAnswer(refusal);
   }
 }
 
-/** What the parts of an endpoint have in common that serve requests. */
-export interface EndpointHome extends ExchangeHome {
-  /** Undefined if everybody may use the endpoint. */
+/** Settings shared by all request handlers of an endpoint. */
+export interface EndpointContext extends ExchangeContext {
+  /** Undefined if no authorization is required. */
   readonly authorization: RequestAuthorization | undefined;
-  /** What the endpoint holds of its clients. */
-  readonly room: MemoryBudget;
-  /** The name of this node; undefined if it is alone. */
+  /** Memory held for clients. */
+  readonly memory: MemoryBudget;
+  /** Name of this node; undefined for a single node. */
   readonly node: string | undefined;
   readonly isClosing: boolean;
 }
@@ -101,7 +101,7 @@ function refusalAnswer({ status, message, headers }: AuthorizationRefusal): Http
   return httpError(status, message, headers);
 }
 
-/** The tools of a server, as far as authorization looks at them. */
+/** Tools of a server, reduced to what authorization needs. */
 export interface ScopedTools {
   get(
     name: string,
@@ -110,13 +110,13 @@ export interface ScopedTools {
 }
 
 /**
- * The scopes that the call of a tool needs, for {@link Authorizer.demand}, before it is given to the
- * session. A retry of a call that has asked its client is looked at as well: its token may be another
- * one. A name that no tool has is the session's to refuse.
+ * Scopes that a `tools/call` requires, for {@link Authorizer.requireScopes}. Retries of suspended
+ * calls are checked too, as they may carry another token. Calls of unknown tools need no scopes;
+ * the session rejects them.
  *
  * @param message one JSON-RPC message
  */
-export function scopesNeeded(message: unknown, tools: ScopedTools): readonly string[] {
+export function requiredScopes(message: unknown, tools: ScopedTools): readonly string[] {
   if (!isJsonObject(message) || message['method'] !== 'tools/call') return [];
   const { params } = message;
   if (!isJsonObject(params)) return [];

@@ -1,13 +1,10 @@
-/**
- * Whose share of an endpoint's bounds a request counts towards, and who gives up a place if there is
- * none left.
- */
+/** Quota keys of clients, and the eviction of sessions when all slots are taken. */
 import { Quotas } from '../../../src/actors/room.ts';
 import type { MemoryBudget } from '../../../src/actors/room.ts';
 import { addressParty } from '../../../src/protocol/address-party.ts';
 import type { Principal } from '../../../src/protocol/request-origin.ts';
 
-/** The name of a request's party: its principal or, without authorization, its address. */
+/** Quota key of a request: its principal or, without authorization, its network address. */
 export function clientKeyOf({
   principal,
   remoteAddress,
@@ -18,95 +15,99 @@ export function clientKeyOf({
   return principal?.id ?? addressParty(remoteAddress);
 }
 
-/** Those who share places: a principal's sessions, or those of an address. */
-export interface ClientKey {
-  readonly name: string;
-  /** What all that is theirs holds in memory counts towards these. */
-  readonly shares: Quotas;
-  /** How many places they have. */
-  size: number;
+/** Sessions and memory of one quota key. */
+export interface ClientAccount {
+  readonly key: string;
+  /** Memory quotas of its sessions. */
+  readonly quotas: Quotas;
+  /** Number of open sessions. */
+  sessions: number;
 }
 
 /**
- * How good the claim to a place is, the weakest first. `greeted`: its client has said nothing since
- * it was greeted. `idle`: nothing is due, and nobody listens. `silent`: as `greeted`, but a stream is
- * open. `listening`: a stream is open, and nothing is due. `busy`: a call runs.
+ * Priority of a session, lowest first. `unused`: no request since `initialize`. `idle`: nothing
+ * pending, no open stream. `silent`: `unused` with an open stream. `listening`: an open stream,
+ * nothing pending. `busy`: a call is running.
  */
-export type Claim = 'greeted' | 'idle' | 'silent' | 'listening' | 'busy';
+export type SlotPriority = 'greeted' | 'idle' | 'silent' | 'listening' | 'busy';
 
-/** What has a place. */
+/** A session that occupies a slot. */
 export interface SlotHolder {
-  readonly party: ClientKey;
-  readonly claim: Claim;
-  /** When it was used last, the clock's milliseconds. */
+  readonly account: ClientAccount;
+  readonly priority: SlotPriority;
+  /** Time of last use, clock ms. */
   readonly usedAt: number;
-  /** Gives its place up. */
+  /** Ends the session to free its slot. */
   evict(): void;
 }
 
-/** A number of places, of which nobody keeps the others out by taking many. */
+/** A fixed number of session slots. A client with many sessions cannot lock others out. */
 export class SessionSlots<T extends SlotHolder> {
   readonly #max: number;
-  readonly #room: MemoryBudget;
-  readonly #taken = new Set<T>();
-  readonly #parties = new Map<string, ClientKey>();
+  readonly #memory: MemoryBudget;
+  readonly #holders = new Set<T>();
+  readonly #accounts = new Map<string, ClientAccount>();
 
-  /** @param room what the endpoint holds of its clients */
-  constructor(max: number, room: MemoryBudget) {
+  /** @param memory memory budget of the endpoint's clients */
+  constructor(max: number, memory: MemoryBudget) {
     this.#max = max;
-    this.#room = room;
+    this.#memory = memory;
   }
 
-  /** The party of this name, to which places are counted. */
-  party(name: string): ClientKey {
-    return this.#parties.get(name) ?? { name, size: 0, shares: new Quotas(this.#room, name) };
+  /** The account of a quota key, created on first use. */
+  accountOf(key: string): ClientAccount {
+    return this.#accounts.get(key) ?? { key, sessions: 0, quotas: new Quotas(this.#memory, key) };
   }
 
-  add(placed: T): void {
-    const { party } = placed;
-    this.#taken.add(placed);
-    this.#parties.set(party.name, party);
-    party.size++;
+  add(holder: T): void {
+    const { account } = holder;
+    this.#holders.add(holder);
+    this.#accounts.set(account.key, account);
+    account.sessions++;
   }
 
-  delete(placed: T): void {
-    const { party } = placed;
-    if (this.#taken.delete(placed) && --party.size === 0) this.#parties.delete(party.name);
+  delete(holder: T): void {
+    const { account } = holder;
+    if (this.#holders.delete(holder) && --account.sessions === 0)
+      this.#accounts.delete(account.key);
   }
 
   /**
-   * Makes room for one more place of a party. A party that has the most gives up one of its own
-   * that has no stream. Otherwise the weakest claim of all goes. One that listens and has spoken
-   * goes only if its party keeps as many places as the new one will have.
+   * Frees a slot for one more session of a client. The client with the most sessions loses one of
+   * its own without a stream; otherwise the lowest priority overall is evicted. A listening session
+   * that was used goes only if its client keeps as many sessions as the new client will have.
    *
-   * @returns false if there is no room
+   * @returns false if nothing can be evicted
    */
-  makeRoom(name: string): boolean {
-    if (this.#taken.size < this.#max) return true;
-    const size = this.#parties.get(name)?.size ?? 0;
+  evictFor(key: string): boolean {
+    if (this.#holders.size < this.#max) return true;
+    const size = this.#accounts.get(key)?.sessions ?? 0;
     let most = 0;
-    for (const party of this.#parties.values()) most = Math.max(most, party.size);
-    const isOwn = ({ party }: T) => party.name === name;
+    for (const account of this.#accounts.values()) most = Math.max(most, account.sessions);
+    const isOwn = ({ account }: T) => account.key === key;
     const weakest =
       size === most
         ? (this.#weakest('greeted', isOwn) ?? this.#weakest('idle', isOwn))
         : (this.#weakest('greeted') ??
           this.#weakest('idle') ??
           this.#weakest('silent') ??
-          this.#weakest('listening', ({ party }) => party.size > size + 1));
+          this.#weakest('listening', ({ account }) => account.sessions > size + 1));
     weakest?.evict();
     return weakest !== undefined;
   }
 
-  /** Of the party that has the most of them, the one that was not used for longest. */
-  #weakest(claim: Claim, isMeant: (placed: T) => boolean = () => true): T | undefined {
+  /** The least recently used candidate of the client with the most sessions. */
+  #weakest(
+    priority: SlotPriority,
+    isCandidate: (holder: T) => boolean = () => true,
+  ): T | undefined {
     let found: T | undefined;
-    for (const placed of this.#taken) {
+    for (const holder of this.#holders) {
       if (found) {
-        const more = placed.party.size - found.party.size;
-        if (more < 0 || (more === 0 && placed.usedAt >= found.usedAt)) continue;
+        const more = holder.account.sessions - found.account.sessions;
+        if (more < 0 || (more === 0 && holder.usedAt >= found.usedAt)) continue;
       }
-      if (isMeant(placed) && placed.claim === claim) found = placed;
+      if (isCandidate(holder) && holder.priority === priority) found = holder;
     }
     return found;
   }

@@ -1,9 +1,8 @@
 /**
- * The connection that carries the stream of an answer. Output is sent at once, held back until
- * other nodes know of the stream, or still being sent after the last message was written.
+ * State of a response's connection: open, held back until other nodes know the stream, or draining
+ * after the last message.
  *
- * It has no context and does nothing by itself, so a connection needs no actor: see {@link
- * pureChart}.
+ * A pure chart without context or actor: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -50,7 +49,7 @@ export const sinkMachine = setup({
   },
 });
 
-/** The state of a connection. Connections in the same state share one snapshot. */
+/** State of a connection. Connections in the same state share one snapshot. */
 export type SinkSnapshot = SnapshotFrom<typeof sinkMachine>;
 
 export const sinkChart: PureChart<SinkSnapshot, SinkEvent> = pureChart(sinkMachine);

@@ -1,125 +1,136 @@
 /**
- * The way of an answer to its client, and the watch over it: a client that takes nothing is cut off,
- * also after the answer has ended, and one that is told nothing hears a comment now and then.
+ * The outgoing side of a response. A client that stops reading is cut off, even after the last
+ * message; a silent stream gets keepalive comments.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import { sinkChart } from './sink.machine.ts';
 import type { SinkEvent } from './sink.machine.ts';
-import type { TokenValidity, TokenEnd } from './admission.ts';
+import type { TokenValidity, TokenEnd } from './token-validity.ts';
 import { formatReport } from './facts.ts';
 import type { HttpReport } from './facts.ts';
 import type { HttpLimits } from './options.ts';
 import { notListed } from './maintenance.ts';
 import type { Maintained, Maintenance } from './maintenance.ts';
 
-/** Where the text of an answer leaves us, as a kind of host has it. */
+/** Platform-specific output of a response. */
 export interface SinkOutlet {
-  /** Takes it in any case; nothing if the client is gone. @returns its length in bytes */
-  write(data: string | Uint8Array): number;
-  /** Calls back once most of what was taken has left; never if the client goes first. */
-  whenTaken(callback: () => void): void;
-  /** What was taken and has not left, bytes; 0 once the client is gone. */
-  readonly untakenBytes: number;
-  /** False while its connection is still at the answer to an earlier request. */
-  readonly isItsTurn: boolean;
   /**
-   * For how long its client has acknowledged nothing of what the system sends again and again,
-   * milliseconds. Only where the system tells.
+   * Buffers the data without limit; drops it if the client has disconnected.
+   *
+   * @returns bytes written
    */
-  unansweredMs?(now: number): number;
-  /** Ends the answer. What was taken still goes out. */
+  write(data: string | Uint8Array): number;
+  /** Calls back once most of the buffer was sent; never if the client disconnects first. */
+  onDrained(callback: () => void): void;
+  /** Buffered bytes that were not sent; 0 once the client has disconnected. */
+  readonly unsentBytes: number;
+  /** False while an earlier pipelined response still occupies the connection. */
+  readonly hasConnection: boolean;
+  /**
+   * How long TCP has been retransmitting without an acknowledgement, milliseconds. Only on
+   * platforms that report it.
+   */
+  unacknowledgedMs?(now: number): number;
+  /** Ends the response after the buffered bytes. */
   end(): void;
-  /** Closes the connection, and drops what has not left. */
+  /** Closes the connection and drops unsent bytes. */
   cut(): void;
 }
 
-/** What the answers of an endpoint have in common. */
-export interface SinkHome {
+/** Settings shared by all responses of an endpoint. */
+export interface SinkContext {
   readonly clock: Clock;
   readonly limits: Pick<HttpLimits, 'keepaliveIntervalMs' | 'maxUnreadBytes' | 'unreadTimeoutMs'>;
   readonly report: HttpReport;
-  readonly upkeep: Maintenance;
+  readonly maintenance: Maintenance;
 }
 
-/** Who says something on a stream. */
+/** The owner of a stream, notified when the stream must end. */
 export interface SinkOwner {
-  /** What the stream ends with; undefined if it ends by itself. */
-  readonly admission: TokenValidity | undefined;
-  /** Its token does not let it go on. */
-  expired(end: TokenEnd): void;
+  /** Token that the stream depends on; undefined if it ends on its own. */
+  readonly tokenValidity: TokenValidity | undefined;
+  /** The token has ended. */
+  onTokenEnded(end: TokenEnd): void;
   /**
-   * Its client leaves too much unread, or has taken nothing for too long and was cut off.
-   * @param why of the client, as "has not read 9 bytes"
+   * The client left too much unread, or read nothing for too long and was cut off.
+   *
+   * @param why predicate about the client, such as "has not read 9 bytes"
    */
-  unread(why: string): void;
+  onStalled(why: string): void;
 }
 
-/** A comment of a stream: no event. */
+/** An SSE comment, which is not an event. */
 const keepalive = ':\n\n';
 
 export class WatchedSink implements Maintained {
-  place = notListed;
+  listIndex = notListed;
   readonly #outlet: SinkOutlet;
-  readonly #home: SinkHome;
-  readonly #keptAlive: 'here' | 'elsewhere';
+  readonly #endpoint: SinkContext;
+  readonly #keepaliveBy: 'here' | 'elsewhere';
   #owner: SinkOwner | undefined = undefined;
   #state = sinkChart.begun;
   #held = '';
-  /** What the outlet was given, bytes. */
-  #given = 0;
-  /** As it was looked at last: what was given, and since when nothing more was. */
-  #spoken: { readonly bytes: number; readonly atMs: number };
-  /** The most that the client had taken, and when it had taken something last. */
-  #taken: { readonly bytes: number; readonly atMs: number };
+  #writtenBytes = 0;
+  /** Bytes written at the last change, and its time. */
+  #lastWrite: { readonly bytes: number; readonly atMs: number };
+  /** Bytes read by the client at the last progress, and its time. */
+  #lastRead: { readonly bytes: number; readonly atMs: number };
 
-  /** @param keptAlive whether silence is filled here, or by the node that makes the response */
-  constructor(outlet: SinkOutlet, home: SinkHome, keptAlive: 'here' | 'elsewhere' = 'here') {
+  /**
+   * @param keepaliveBy which node sends keepalive comments: this one, or the one that produces the
+   *   response
+   */
+  constructor(
+    outlet: SinkOutlet,
+    endpoint: SinkContext,
+    keepaliveBy: 'here' | 'elsewhere' = 'here',
+  ) {
     this.#outlet = outlet;
-    this.#home = home;
-    this.#keptAlive = keptAlive;
-    const atMs = home.clock.now();
-    this.#spoken = { bytes: 0, atMs };
-    this.#taken = { bytes: 0, atMs };
-    home.upkeep.add(this);
+    this.#endpoint = endpoint;
+    this.#keepaliveBy = keepaliveBy;
+    const atMs = endpoint.clock.now();
+    this.#lastWrite = { bytes: 0, atMs };
+    this.#lastRead = { bytes: 0, atMs };
+    endpoint.maintenance.add(this);
   }
 
-  /** Says who writes to it from now on. */
-  ownedBy(owner: SinkOwner): void {
+  /** Sets the owner, and restarts the keepalive interval. */
+  setOwner(owner: SinkOwner): void {
     this.#owner = owner;
-    this.#spoken = { bytes: this.#given, atMs: this.#home.clock.now() };
+    this.#lastWrite = { bytes: this.#writtenBytes, atMs: this.#endpoint.clock.now() };
   }
 
-  /** Sends nothing until this has settled. */
+  /** Holds all output back until the promise settles. */
   holdUntil(settled: Promise<void>): void {
     this.#move({ type: 'output.hold' });
     const release = () => this.#release();
     settled.then(release, release);
   }
 
-  /** What was written and has not left, bytes. */
-  get untakenBytes(): number {
-    return this.#state.status === 'done' ? 0 : this.#held.length + this.#outlet.untakenBytes;
+  /** Bytes written but not sent. */
+  get unsentBytes(): number {
+    return this.#state.status === 'done' ? 0 : this.#held.length + this.#outlet.unsentBytes;
   }
 
-  /** How long its client has taken nothing of what waits, milliseconds; 0 if nothing waits. */
+  /** Time since the client last read anything, milliseconds; 0 if everything was read. */
   get unreadMs(): number {
-    return this.untakenBytes === 0 ? 0 : this.#home.clock.now() - this.#taken.atMs;
+    return this.unsentBytes === 0 ? 0 : this.#endpoint.clock.now() - this.#lastRead.atMs;
   }
 
-  /** Takes it in any case; nothing once it has ended. */
+  /** Buffers the data without limit. Does nothing after the end. */
   write(data: string | Uint8Array): void {
-    if (this.#state === sinkChart.begun) this.#give(data);
+    if (this.#state === sinkChart.begun) this.#writeNow(data);
     else if (typeof data === 'string' && this.#state.matches({ holding: 'more' })) {
       this.#held += data;
     }
   }
 
-  /** Calls back once its client has taken most of what was written; never if the client goes first. */
-  whenTaken(callback: () => void): void {
-    this.#outlet.whenTaken(callback);
+  /** Calls back once most was sent; never if the client disconnects first. */
+  onDrained(callback: () => void): void {
+    this.#outlet.onDrained(callback);
   }
 
-  /** Ends the answer. What was written still goes out, for as long as the client takes it. */
+  /** Ends the response. Buffered bytes are still sent while the client keeps reading. */
   end(): void {
     this.#owner = undefined;
     const isOpen = this.#state === sinkChart.begun;
@@ -127,46 +138,47 @@ export class WatchedSink implements Maintained {
     if (isOpen) this.#endOutlet();
   }
 
-  /** Closes the connection. */
   cut(): void {
     if (this.#state.status === 'done') return;
     this.#outlet.cut();
-    this.#over({ type: 'connection.cut' });
+    this.#finish({ type: 'connection.cut' });
   }
 
-  tend(now: number): void {
-    const end = this.#owner?.admission?.endedBy(now);
-    if (end) return this.#owner?.expired(end);
-    const unread = this.#outlet.untakenBytes;
-    if (unread === 0 && this.#state.value === 'ending') return this.#over({ type: 'output.taken' });
-    const taken = this.#given - unread;
-    const isTaking = unread === 0 || taken > this.#taken.bytes || !this.#outlet.isItsTurn;
-    const { keepaliveIntervalMs, unreadTimeoutMs } = this.#home.limits;
-    if (isTaking) this.#taken = { bytes: taken, atMs: now };
-    else if (now - this.#taken.atMs >= unreadTimeoutMs) {
-      return this.#cutOff(`has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
+  tick(now: number): void {
+    const end = this.#owner?.tokenValidity?.endReason(now);
+    if (end) return this.#owner?.onTokenEnded(end);
+    const unread = this.#outlet.unsentBytes;
+    if (unread === 0 && this.#state.value === 'ending')
+      return this.#finish({ type: 'output.taken' });
+    const taken = this.#writtenBytes - unread;
+    const isTaking = unread === 0 || taken > this.#lastRead.bytes || !this.#outlet.hasConnection;
+    const { keepaliveIntervalMs, unreadTimeoutMs } = this.#endpoint.limits;
+    if (isTaking) this.#lastRead = { bytes: taken, atMs: now };
+    else if (now - this.#lastRead.atMs >= unreadTimeoutMs) {
+      return this.#cutStalled(`has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
     }
-    const unansweredMs = this.#outlet.unansweredMs?.(now) ?? 0;
+    const unansweredMs = this.#outlet.unacknowledgedMs?.(now) ?? 0;
     if (unansweredMs > 0 && unansweredMs >= unreadTimeoutMs) {
-      return this.#cutOff(`has acknowledged nothing for ${unansweredMs} ms`);
+      return this.#cutStalled(`has acknowledged nothing for ${unansweredMs} ms`);
     }
-    if (this.#spoken.bytes !== this.#given) this.#spoken = { bytes: this.#given, atMs: now };
-    else if (keepaliveIntervalMs > 0 && now - this.#spoken.atMs >= keepaliveIntervalMs) {
-      // Comments that its client does not read would only pile up.
-      if (this.#state === sinkChart.begun && unread === 0 && this.#keptAlive === 'here')
-        this.#given += this.#outlet.write(keepalive);
-      this.#spoken = { bytes: this.#given, atMs: now };
+    if (this.#lastWrite.bytes !== this.#writtenBytes)
+      this.#lastWrite = { bytes: this.#writtenBytes, atMs: now };
+    else if (keepaliveIntervalMs > 0 && now - this.#lastWrite.atMs >= keepaliveIntervalMs) {
+      // Comments to a client that does not read would only pile up.
+      if (this.#state === sinkChart.begun && unread === 0 && this.#keepaliveBy === 'here')
+        this.#writtenBytes += this.#outlet.write(keepalive);
+      this.#lastWrite = { bytes: this.#writtenBytes, atMs: now };
     }
   }
 
-  #give(data: string | Uint8Array): void {
+  #writeNow(data: string | Uint8Array): void {
     const bytes = this.#outlet.write(data);
-    this.#given += bytes;
-    const { maxUnreadBytes } = this.#home.limits;
-    const unread = this.#outlet.untakenBytes;
-    // The client is not at fault if this message alone is longer.
+    this.#writtenBytes += bytes;
+    const { maxUnreadBytes } = this.#endpoint.limits;
+    const unread = this.#outlet.unsentBytes;
+    // A single oversized message is not the client's fault.
     if (unread - bytes <= maxUnreadBytes) return;
-    this.#owner?.unread(`has not read ${unread} bytes; ${maxUnreadBytes} may wait`);
+    this.#owner?.onStalled(`has not read ${unread} bytes; ${maxUnreadBytes} may wait`);
   }
 
   #release(): void {
@@ -174,29 +186,29 @@ export class WatchedSink implements Maintained {
     const held = this.#held;
     this.#held = '';
     this.#move({ type: 'output.release' });
-    if (held !== '') this.#give(held);
+    if (held !== '') this.#writeNow(held);
     if (this.#state.value === 'ending') this.#endOutlet();
   }
 
   #endOutlet(): void {
     this.#outlet.end();
-    if (this.#outlet.untakenBytes === 0) this.#over({ type: 'output.taken' });
+    if (this.#outlet.unsentBytes === 0) this.#finish({ type: 'output.taken' });
   }
 
   #move(event: SinkEvent): void {
     this.#state = sinkChart.next(this.#state, event);
   }
 
-  #cutOff(why: string): void {
+  #cutStalled(why: string): void {
     const owner = this.#owner;
     this.cut();
-    if (owner) return owner.unread(why);
+    if (owner) return owner.onStalled(why);
     const message = `The client was cut off from an answer that had ended: it ${why}`;
-    formatReport(this.#home.report, 'warning', 'stream.cut', message);
+    formatReport(this.#endpoint.report, 'warning', 'stream.cut', message);
   }
 
-  #over(event: SinkEvent): void {
+  #finish(event: SinkEvent): void {
     this.#move(event);
-    this.#home.upkeep.delete(this);
+    this.#endpoint.maintenance.delete(this);
   }
 }

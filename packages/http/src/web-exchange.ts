@@ -1,9 +1,15 @@
-/** An exchange over the `Request` and the `Response` of the web's standard. */
+/** Serves the web's `Request` and `Response`. */
 import type { Principal, TokenExchange } from '../../../src/protocol/request-origin.ts';
-import type { TokenValidity } from './admission.ts';
+import type { TokenValidity } from './token-validity.ts';
 import { bodyTooLong } from './bodies.ts';
 import type { BodyRefusal, ReceivedBody } from './bodies.ts';
-import type { Body, ExchangeHome, HttpAnswer, HttpExchange, RequestHead } from './http-exchange.ts';
+import type {
+  Body,
+  ExchangeContext,
+  HttpAnswer,
+  HttpExchange,
+  RequestHead,
+} from './http-exchange.ts';
 import { clientKeyOf } from './session-slots.ts';
 import { WatchedSink } from './watched-sink.ts';
 import type { SinkOutlet } from './watched-sink.ts';
@@ -15,13 +21,13 @@ type Headers = { readonly [name: string]: string };
 
 const encoder = new TextEncoder();
 
-/** What only the host knows of a request. */
+/** Request details that only the host knows. */
 export interface RequestInfo {
-  /** The address of the client, if the host knows it. */
+  /** Client address, if known. */
   readonly remoteAddress?: string | undefined;
 }
 
-/** @param hostInUrl not every host has the header that the URL was made of */
+/** @param hostInUrl fallback for platforms that hide the `Host` header */
 function readHead(headers: Request['headers'], hostInUrl: string): RequestHead {
   const value = (name: string) => headers.get(name) ?? undefined;
   return {
@@ -39,22 +45,22 @@ function readHead(headers: Request['headers'], hostInUrl: string): RequestHead {
 export class WebExchange implements HttpExchange {
   principal?: Principal;
   tokens?: TokenExchange;
-  admission?: TokenValidity;
+  tokenValidity?: TokenValidity;
   readonly method: string;
   readonly target: string;
   readonly remoteAddress: string | undefined;
   readonly head: RequestHead;
-  /** What the request is answered with, once that is known. */
+  /** The response; settles once the endpoint answers. */
   readonly response: Promise<Response>;
   readonly #request: Request;
-  readonly #home: ExchangeHome;
-  /** Undefined once it is answered: it does not matter what happens to the connection then. */
-  #gone: Set<() => void> | undefined = new Set();
-  #added: Headers | undefined = undefined;
+  readonly #endpoint: ExchangeContext;
+  /** Callbacks for a disconnect; undefined after the response, when it no longer matters. */
+  #disconnectCallbacks: Set<() => void> | undefined = new Set();
+  #addedHeaders: Headers | undefined = undefined;
   #respond!: (response: Response) => void;
 
-  constructor(request: Request, home: ExchangeHome, { remoteAddress }: RequestInfo = {}) {
-    this.#home = home;
+  constructor(request: Request, endpoint: ExchangeContext, { remoteAddress }: RequestInfo = {}) {
+    this.#endpoint = endpoint;
     const { pathname, search, host } = new URL(request.url);
     this.method = request.method;
     this.target = pathname + search;
@@ -64,7 +70,7 @@ export class WebExchange implements HttpExchange {
     this.response = new Promise((resolve) => {
       this.#respond = resolve;
     });
-    request.signal.addEventListener('abort', () => this.#leave());
+    request.signal.addEventListener('abort', () => this.#onAborted());
   }
 
   header(name: string): string | undefined {
@@ -75,124 +81,126 @@ export class WebExchange implements HttpExchange {
     return [...this.#request.headers.keys()];
   }
 
-  readBody(done: (body: Body) => void, party = clientKeyOf(this)): void {
-    this.#readText(party).then(done, () => {
-      // The connection broke while it was read: nobody waits for an answer.
-      this.#leave();
+  readBody(done: (body: Body) => void, clientKey = clientKeyOf(this)): void {
+    this.#readText(clientKey).then(done, () => {
+      // The connection broke while the body was read, so there is nobody to answer.
+      this.#onAborted();
     });
   }
 
-  async #readText(party: string): Promise<Body> {
-    const { bodies, limits } = this.#home;
+  async #readText(clientKey: string): Promise<Body> {
+    const { bodies, limits } = this.#endpoint;
     const { maxBodyBytes } = limits;
     const length = Number(this.header('content-length') ?? 'NaN');
     if (length > maxBodyBytes) return bodyTooLong(maxBodyBytes);
     const { bodyUsed, body } = this.#request;
-    if (bodyUsed || body?.locked) return readBefore;
+    if (bodyUsed || body?.locked) return bodyAlreadyRead;
     if (!body) return { ok: true, text: '' };
     const reader = body.getReader();
     let refusal: BodyRefusal | undefined;
-    const received = bodies.begin(party, (why) => {
+    const received = bodies.open(clientKey, (why) => {
       refusal = why;
-      // The rest is of no use to anybody. It may have broken by itself.
+      // The rest is unwanted; cancelling may fail if the connection already broke.
       reader.cancel().catch(() => {});
     });
     try {
       await readAll(reader, received, length);
       return refusal ?? textOf(received.finish());
     } finally {
-      received.leave();
+      received.close();
     }
   }
 
   addHeaders(headers: Headers): void {
-    this.#added = { ...this.#added, ...headers };
+    this.#addedHeaders = { ...this.#addedHeaders, ...headers };
   }
 
   answer({ status, headers, body }: HttpAnswer): void {
-    this.#gone = undefined;
+    this.#disconnectCallbacks = undefined;
     const text = this.method === 'HEAD' ? undefined : body;
-    this.#respond(new Response(text, { status, headers: { ...this.#added, ...headers } }));
+    this.#respond(new Response(text, { status, headers: { ...this.#addedHeaders, ...headers } }));
   }
 
   stream(headers: Headers): WatchedSink {
-    return new WatchedSink(this.#begin(200, headers), this.#home);
+    return new WatchedSink(this.#openOutlet(200, headers), this.#endpoint);
   }
 
   relay(status: number, headers: Headers): WatchedSink {
-    return new WatchedSink(this.#begin(status, headers), this.#home, 'elsewhere');
+    return new WatchedSink(this.#openOutlet(status, headers), this.#endpoint, 'elsewhere');
   }
 
-  #begin(status: number, headers: Headers): WebOutlet {
+  #openOutlet(status: number, headers: Headers): WebOutlet {
     const outlet = new WebOutlet(this.#request.signal, {
-      gone: () => this.#leave(),
-      over: () => {
-        this.#gone = undefined;
+      disconnected: () => this.#onAborted(),
+      ended: () => {
+        this.#disconnectCallbacks = undefined;
       },
     });
-    this.#respond(new Response(outlet.body, { status, headers: { ...this.#added, ...headers } }));
+    this.#respond(
+      new Response(outlet.body, { status, headers: { ...this.#addedHeaders, ...headers } }),
+    );
     return outlet;
   }
 
-  get isGone(): boolean {
+  get isDisconnected(): boolean {
     return this.#request.signal.aborted;
   }
 
-  onGone(callback: () => void): () => void {
-    if (this.isGone) callback();
-    else this.#gone?.add(callback);
-    return () => this.#gone?.delete(callback);
+  onDisconnected(callback: () => void): () => void {
+    if (this.isDisconnected) callback();
+    else this.#disconnectCallbacks?.add(callback);
+    return () => this.#disconnectCallbacks?.delete(callback);
   }
 
-  #leave(): void {
-    const gone = this.#gone;
-    this.#gone = undefined;
+  #onAborted(): void {
+    const gone = this.#disconnectCallbacks;
+    this.#disconnectCallbacks = undefined;
     for (const callback of gone ?? []) callback();
   }
 }
 
-interface SinkEnd {
-  /** The client has gone. */
-  gone(): void;
-  /** The stream has ended otherwise. */
-  over(): void;
+interface OutletCallbacks {
+  /** The client disconnected. */
+  disconnected(): void;
+  /** The response is complete. */
+  ended(): void;
 }
 
 class WebOutlet implements SinkOutlet {
-  /** Nothing is before it: an answer is all that its `Response` has. */
-  readonly isItsTurn = true;
+  /** Always true: each `Response` has its own body stream. */
+  readonly hasConnection = true;
   readonly body: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  /** Calls back once the client has read what was written. */
-  #taken: (() => void) | undefined = undefined;
+  /** Called once everything written has been read. */
+  #onDrained: (() => void) | undefined = undefined;
 
   readonly #client: AbortSignal;
-  readonly #ending: SinkEnd;
+  readonly #callbacks: OutletCallbacks;
 
-  /** @param client aborted once it has gone */
-  constructor(client: AbortSignal, ending: SinkEnd) {
+  /** @param client aborted when the client disconnects */
+  constructor(client: AbortSignal, callbacks: OutletCallbacks) {
     this.#client = client;
-    this.#ending = ending;
+    this.#callbacks = callbacks;
     this.body = new ReadableStream(
       {
         start: (controller) => {
           this.#controller = controller;
         },
         pull: () => {
-          const taken = this.#taken;
-          this.#taken = undefined;
-          taken?.();
+          const onDrained = this.#onDrained;
+          this.#onDrained = undefined;
+          onDrained?.();
         },
         cancel: () => {
           this.#controller = undefined;
-          ending.gone();
+          callbacks.disconnected();
         },
       },
       { highWaterMark: 0, size: (chunk) => chunk.byteLength },
     );
   }
 
-  get untakenBytes(): number {
+  get unsentBytes(): number {
     return Math.max(0, -(this.#controller?.desiredSize ?? 0));
   }
 
@@ -202,22 +210,22 @@ class WebOutlet implements SinkOutlet {
     return bytes.length;
   }
 
-  whenTaken(callback: () => void): void {
-    if (this.untakenBytes === 0) callback();
-    else this.#taken = callback;
+  onDrained(callback: () => void): void {
+    if (this.unsentBytes === 0) callback();
+    else this.#onDrained = callback;
   }
 
   end(): void {
-    // What waits can still be dropped.
+    // Bytes that were enqueued can still be dropped.
     this.#controller?.close();
-    this.#ending.over();
+    this.#callbacks.ended();
   }
 
   cut(): void {
-    // If the client has gone, the stream has no reader that could handle the error.
+    // After an abort nobody reads the stream, so the error would be unhandled.
     if (!this.#client.aborted) this.#controller?.error(new Error('The stream was cut'));
     this.#controller = undefined;
-    this.#ending.gone();
+    this.#callbacks.disconnected();
   }
 }
 
@@ -229,11 +237,11 @@ async function readAll(
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    received.take(value, received.length + value.byteLength === length);
+    received.append(value, received.length + value.byteLength === length);
   }
 }
 
-const readBefore: Body = {
+const bodyAlreadyRead: Body = {
   ok: false,
   status: 500,
   message: 'The body was read before: give the handler the request as it came',
@@ -247,13 +255,13 @@ function textOf(bytes: Uint8Array): Body {
   }
 }
 
-/** Answers requests of the web's standard. */
+/** Serves the web's `Request`s. */
 export interface HttpHandler extends EndpointControl {
-  /** Answers one request. It never rejects: what goes wrong is a response. */
+  /** Serves one request. Never rejects: failures become responses. */
   (request: Request, info?: RequestInfo): Promise<Response>;
 }
 
-/** A server as a handler of `Request`s: for Hono, Next, Bun, Deno and workers. */
+/** Creates a `Request` handler for Hono, Next, Bun, Deno and workers. */
 export function httpHandler(server: ServerFactory, options: HttpOptions = {}): HttpHandler {
   const endpoint = new Endpoint(server, options);
   const handle = (request: Request, info?: RequestInfo) => {

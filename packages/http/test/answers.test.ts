@@ -1,7 +1,7 @@
 /** How one POST is answered, without an endpoint: what is sent, and that all ends once. */
 import { expect, test } from 'vitest';
 import { PostAnswer, StatelessAnswer } from '../src/answers.ts';
-import type { AnswerKeeper, AnsweredFrame, AnsweringSession } from '../src/answers.ts';
+import type { StatelessAnswerOwner, AnsweredFrame, AnswerSession } from '../src/answers.ts';
 import type { HttpAnswer, HttpExchange } from '../src/http-exchange.ts';
 import type { InboundRequestId } from '../../../src/protocol/frames.ts';
 
@@ -44,11 +44,11 @@ const json = (headers = {}) => ({
 function ofSession(frame = request()) {
   const { exchange, sent, leave } = exchanged();
   const heard: string[] = [];
-  const session: AnsweringSession = {
+  const session: AnswerSession = {
     id: 'session',
-    home: { limits: { streamAfterMs: 5000 }, streams: true, unaskable: 'nobody asks' },
+    endpoint: { limits: { streamAfterMs: 5000 }, streams: true, unaskable: 'nobody asks' },
     usedAt: 100,
-    isBegun: true,
+    isInitialized: true,
     pollAfterMs: 7,
     openStream: () =>
       ({
@@ -57,8 +57,8 @@ function ofSession(frame = request()) {
         end: (how: string) => void heard.push(how),
         left: () => void heard.push('left'),
       }) as never,
-    answerLost: () => void heard.push('lost'),
-    answerEnded: () => void heard.push('ended'),
+    onAnswerLost: () => void heard.push('lost'),
+    onAnswerEnded: () => void heard.push('ended'),
   };
   return { answer: new PostAnswer(exchange, session, frame), sent, heard, leave };
 }
@@ -76,9 +76,9 @@ test('an answer of a session is one of its requests, asked by whom its exchange 
 test('an answer that has ended says nothing more, and its session hears of its end once', () => {
   const { answer, sent, heard } = ofSession();
   expect(answer.send(response, 'response')).toBe(true);
-  expect([answer.isDue, answer.isUnbegun]).toEqual([false, false]);
+  expect([answer.isPending, answer.headersUnsent]).toEqual([false, false]);
   expect(answer.send(response, 'again')).toBe(false);
-  expect(answer.begin()).toBe(false);
+  expect(answer.startStream()).toBe(false);
   for (const end of [() => answer.drop(), () => answer.accept()]) end();
   answer.refuse({ status: 500 });
   expect([sent, heard]).toEqual([[json()], ['ended']]);
@@ -95,14 +95,14 @@ test('a stream that has ended says nothing more, and has nothing unread', () => 
   ]);
   answer.drop();
   expect([sent, heard]).toEqual([['stream'], ['begun', 'step', 'response', 'answered', 'ended']]);
-  expect([answer.isDue, answer.unreadBytes]).toEqual([false, 0]);
+  expect([answer.isPending, answer.unreadBytes]).toEqual([false, 0]);
 });
 
 test('a call that will have no response ends its answer, with an empty stream', () => {
   const { answer, sent, heard } = ofSession();
   answer.drop();
   expect(answer.send(response, 'late')).toBe(false);
-  expect([answer.isDue, sent, heard]).toEqual([false, ['stream', 'end'], ['ended']]);
+  expect([answer.isPending, sent, heard]).toEqual([false, ['stream', 'end'], ['ended']]);
 });
 
 test('the answer to initialize alone tells the id of the session', () => {
@@ -116,9 +116,9 @@ test('the answer to initialize alone tells the id of the session', () => {
 
 test('an answer becomes a stream once its client would give up, and not before', () => {
   const { answer, sent } = ofSession();
-  answer.tend(5099);
+  answer.tick(5099);
   expect(sent).toEqual([]);
-  answer.tend(5100);
+  answer.tick(5100);
   expect(sent).toEqual(['stream']);
 });
 
@@ -136,7 +136,7 @@ test('a client that leaves loses an answer that was not begun, and nothing of on
 });
 
 class Stateless extends StatelessAnswer {
-  override readonly isCancelledByLeaving = true;
+  override readonly cancelsOnDisconnect = true;
 
   protected override statusOf(): number {
     return 200;
@@ -147,13 +147,13 @@ class Stateless extends StatelessAnswer {
 function withoutSession() {
   const { exchange, sent, leave } = exchanged();
   const heard: string[] = [];
-  const keeper: AnswerKeeper = {
+  const keeper: StatelessAnswerOwner = {
     limits: { streamAfterMs: 5000 },
     streams: true,
     node: 'here',
-    answerLeft: (_, reason) => void heard.push(reason),
-    answerEnded: () => void heard.push('ended'),
-    authorizationEnded: (_, end) => void heard.push(end),
+    onAnswerAborted: (_, reason) => void heard.push(reason),
+    onAnswerEnded: () => void heard.push('ended'),
+    onTokenEnded: (_, end) => void heard.push(end),
   };
   const answer = new Stateless(exchange, { idScope: 'request', id: response.id }, keeper);
   return { answer, sent, heard, leave };
@@ -161,10 +161,10 @@ function withoutSession() {
 
 test('an answer without a session becomes a stream once its client would give up, and not before', () => {
   const { answer, sent } = withoutSession();
-  answer.passed(3000);
-  answer.passed(1999);
+  answer.advance(3000);
+  answer.advance(1999);
   expect([sent, answer.view]).toEqual([[], undefined]);
-  answer.passed(1);
+  answer.advance(1);
   expect([sent, answer.view]).toEqual([['stream'], expect.objectContaining({ ageMs: 5000 })]);
 });
 

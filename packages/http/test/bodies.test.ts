@@ -8,8 +8,8 @@ import { CountingClock } from '../../../test/actors/counting-clock.ts';
 import type { BodyRefusal, ReceivedBody } from '../src/bodies.ts';
 import { WebExchange } from '../src/web-exchange.ts';
 import type { Body } from '../src/http-exchange.ts';
-import { exchangeHome } from './exchange-home.ts';
-import { headersOf } from './modern/asking.ts';
+import { exchangeHome } from './exchange-context.ts';
+import { headersOf } from './modern/modern-client.ts';
 import { post } from './raw-client.ts';
 import type { Message } from './raw-client.ts';
 import { serveTools } from './serving.ts';
@@ -18,8 +18,8 @@ function reading(maxUnfinishedBytes: number, maxBodyBytes = 100) {
   const home = exchangeHome({ maxUnfinishedBytes, maxBodyBytes, bodyTimeoutMs: 1000 });
   const refused = new Map<string, BodyRefusal>();
   const begin = (name: string, party = 'one'): ReceivedBody =>
-    home.bodies.begin(party, (refusal) => refused.set(name, refusal));
-  const send = (body: ReceivedBody, bytes: number) => body.take(new Uint8Array(bytes), false);
+    home.bodies.open(party, (refusal) => refused.set(name, refusal));
+  const send = (body: ReceivedBody, bytes: number) => body.append(new Uint8Array(bytes), false);
   return { ...home, refused, begin, send };
 }
 
@@ -87,12 +87,12 @@ describe('unfinished bodies', () => {
 
   test('that came whole in one piece count towards nothing', () => {
     const { begin, refused } = reading(10);
-    for (let at = 0; at < 100; at++) begin(`${at}`).take(new Uint8Array(10), true);
+    for (let at = 0; at < 100; at++) begin(`${at}`).append(new Uint8Array(10), true);
     expect(refused.size).toBe(0);
   });
 
   test('are refused after their time, and not before', () => {
-    const { begin, send, clock, refused, upkeep } = reading(10);
+    const { begin, send, clock, refused, maintenance } = reading(10);
     clock.increment(500);
     const [slow, done] = [begin('slow'), begin('done')];
     send(slow, 1);
@@ -104,13 +104,13 @@ describe('unfinished bodies', () => {
     const headers = { connection: 'close' };
     const late = expect.objectContaining({ status: 408, message, headers }) as BodyRefusal;
     expect([...refused]).toEqual([['slow', late]]);
-    expect(upkeep.size).toBe(0);
+    expect(maintenance.size).toBe(0);
   });
 
   test('cost no more than twice their length, however small their pieces are', () => {
     const { begin } = reading(1000);
     const body = begin('crumbs');
-    for (let at = 0; at < 100; at++) body.take(Uint8Array.of(at), false);
+    for (let at = 0; at < 100; at++) body.append(Uint8Array.of(at), false);
     const bytes = body.finish();
     expect([...bytes]).toEqual(Array.from({ length: 100 }, (_, at) => at));
     expect(bytes.buffer.byteLength).toBeLessThanOrEqual(200);
@@ -197,7 +197,7 @@ test('a body of a `Request` is bounded in the same ways', async () => {
   });
   const broken = exchangeOf(breaking, '192.0.2.1');
   await new Promise<void>((resolve) => {
-    broken.onGone(resolve);
+    broken.onDisconnected(resolve);
     broken.readBody(() => {});
   });
   const first = body(80, '192.0.2.1');

@@ -16,7 +16,7 @@ import {
   dumpEndpoint,
   mostUrgentFirst,
 } from '../../diagnostics/src/sessions-text.ts';
-import { request } from './modern/asking.ts';
+import { request } from './modern/modern-client.ts';
 import { EventReader, begin, initializeOf, post } from './raw-client.ts';
 import { serveTools } from './serving.ts';
 

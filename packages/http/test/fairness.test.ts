@@ -4,7 +4,7 @@ import { gate } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import type { Limits, Tool } from 'mcp-actors';
 import type { AuthorizationOptions, HttpOptions } from '../src/index.ts';
-import { ask, callTool } from './modern/asking.ts';
+import { ask, callTool } from './modern/modern-client.ts';
 import { initializeOf, post } from './raw-client.ts';
 import { serveHttp } from './serving.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultHttpLimits } from '../src/options.ts';
 import type { HttpLimits } from '../src/options.ts';
-import { Maintenance, notListed, upkeepMs } from '../src/maintenance.ts';
+import { Maintenance, notListed, maintenanceIntervalMs } from '../src/maintenance.ts';
 import type { Maintained } from '../src/maintenance.ts';
 import { TestClock } from '../../testing/src/index.ts';
 
@@ -10,8 +10,8 @@ function startUpkeep() {
   const upkeep = new Maintenance(clock, 10);
   const tended: string[] = [];
   const made = (name: string, onTurn = () => {}): Maintained => ({
-    place: notListed,
-    tend: () => {
+    listIndex: notListed,
+    tick: () => {
       tended.push(name);
       onTurn();
     },
@@ -57,7 +57,8 @@ test('has a timer only while there is anything to look after', () => {
 });
 
 test('is done twice in the shortest of the times that it is for, and once a second at least', () => {
-  const often = (limits: Partial<HttpLimits>) => upkeepMs({ ...defaultHttpLimits, ...limits });
+  const often = (limits: Partial<HttpLimits>) =>
+    maintenanceIntervalMs({ ...defaultHttpLimits, ...limits });
   expect(often({})).toBe(1000);
   for (const name of [
     'keepaliveIntervalMs',
@@ -78,12 +79,12 @@ test('looks once more at its end, and has no timer then unless something is left
   const leaving = made('leaving', () => upkeep.delete(leaving));
   const left = made('left');
   upkeep.add(leaving);
-  upkeep.rest();
+  upkeep.stopIfEmpty();
   expect([upkeep.size, clock.liveTimers]).toEqual([0, 0]);
   upkeep.add(left);
-  upkeep.rest();
+  upkeep.stopIfEmpty();
   expect(turn()).toEqual(['leaving', 'left', 'left'].sort());
   upkeep.delete(left);
-  upkeep.rest();
+  upkeep.stopIfEmpty();
   expect(clock.liveTimers).toBe(0);
 });

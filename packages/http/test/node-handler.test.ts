@@ -9,7 +9,7 @@ import { gate, flush } from '../../testing/src/index.ts';
 import { NodeExchange } from '../src/node/node-handler.ts';
 import { NodeOutlet } from '../src/node/node-outlet.ts';
 import { Retransmissions } from '../src/node/retransmissions.ts';
-import { exchangeHome } from './exchange-home.ts';
+import { exchangeHome } from './exchange-context.ts';
 
 const retransmissions = new Retransmissions(10_000);
 
@@ -165,11 +165,11 @@ test('the room that an unfinished body takes is free once its client has left', 
   socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhello');
   await began.arrived(1);
   await flush();
-  expect(home.upkeep.size).toBe(1);
+  expect(home.maintenance.size).toBe(1);
   socket.destroy();
   await gone.arrived(1);
   await flush();
-  expect(home.upkeep.size).toBe(0);
+  expect(home.maintenance.size).toBe(0);
   for (const held of [began, gone]) held.release();
 });
 
@@ -275,14 +275,14 @@ test('what waits for the answers before it is looked after, and counted as not t
   await asked.arrived(2);
   asked.release();
   const [first, second] = exchanges;
-  first?.onGone(() => exchanges.pop())();
+  first?.onDisconnected(() => exchanges.pop())();
   second?.answer({ status: 200, body: 'second' });
-  expect(home.upkeep.size).toBe(1);
+  expect(home.maintenance.size).toBe(1);
   first?.answer({ status: 200, body: 'first' });
   expect((await answers).match(/first|second/g)).toEqual(['first', 'second']);
   home.clock.increment(10);
-  expect([home.upkeep.size, exchanges.length]).toEqual([0, 2]);
-  for (const exchange of exchanges) expect(exchange.isGone).toBe(false);
+  expect([home.maintenance.size, exchanges.length]).toEqual([0, 2]);
+  for (const exchange of exchanges) expect(exchange.isDisconnected).toBe(false);
 });
 
 test('a connection that takes no more is given no more, however often something is said', async () => {
@@ -293,7 +293,7 @@ test('a connection that takes no more is given no more, however often something 
     said += outlet.write('a'.repeat(20_000));
     await flush();
   }
-  expect(outlet.untakenBytes).toBeGreaterThanOrEqual(said);
+  expect(outlet.unsentBytes).toBeGreaterThanOrEqual(said);
   expect(response.writableLength).toBeLessThan(200_000);
   expect(response.listenerCount('drain')).toBe(1);
 });
@@ -413,18 +413,18 @@ test('of what a client has not taken nothing waits any more once it has left', a
   socket.write(last);
   await once(socket, 'readable');
   socket.destroy();
-  expect((await left).untakenBytes).toBe(0);
+  expect((await left).unsentBytes).toBe(0);
 });
 
 test('who leaves is heard of once for each request on the connection, whosever turn it is', async () => {
   const left: string[] = [];
   const [asked, gone] = [gate(), gate()];
   const port = await serveExchanges((exchange) => {
-    exchange.onGone(() => {
+    exchange.onDisconnected(() => {
       left.push(exchange.target);
       void gone.pass();
     });
-    exchange.onGone(() => left.push('asked no more'))();
+    exchange.onDisconnected(() => left.push('asked no more'))();
     void asked.pass();
     if (exchange.target === '/answered') exchange.answer({ status: 200, body: 'first' });
     if (exchange.target === '/3') exchange.stream({ 'content-type': 'text/plain' });
@@ -449,7 +449,7 @@ test('who has gone before anybody asked is known to have gone', async () => {
   });
   const http = createServer((request, response) => {
     const exchange = new NodeExchange(request, response, exchangeHome(), retransmissions);
-    response.once('close', () => exchange.onGone(() => asked('gone')));
+    response.once('close', () => exchange.onDisconnected(() => asked('gone')));
     request.socket.destroy();
   });
   http.listen(0, '127.0.0.1');

@@ -13,7 +13,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { modern, textOf } from '../../../test/e2e/both-eras-client.ts';
 import { expectSame, linesOf } from '../../recording/test/recorded-session.ts';
-import { request } from './modern/asking.ts';
+import { request } from './modern/modern-client.ts';
 import { connectTo } from './serving.ts';
 
 function folder(): string {

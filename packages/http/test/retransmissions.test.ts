@@ -14,7 +14,7 @@ import { Endpoint } from '../src/endpoint.ts';
 import { NodeExchange } from '../src/node/node-handler.ts';
 import { Retransmissions } from '../src/node/retransmissions.ts';
 import { posted, socketTo } from './faults/wire.ts';
-import { headersOf } from './modern/asking.ts';
+import { headersOf } from './modern/modern-client.ts';
 import type { Message } from './raw-client.ts';
 
 /** What a row says of a connection beside its ends. */
@@ -94,10 +94,10 @@ function looking(...files: readonly string[]) {
   /** What is known of a connection after one more look. */
   return async (socket: Socket) => {
     now += 1000;
-    const looked = retransmissions.look(now);
-    retransmissions.unansweredMs(socket, now);
+    const looked = retransmissions.scan(now);
+    retransmissions.unacknowledgedMs(socket, now);
     await looked;
-    return retransmissions.unansweredMs(socket, now);
+    return retransmissions.unacknowledgedMs(socket, now);
   };
 }
 
@@ -129,13 +129,13 @@ describe('what the system sends again', () => {
     await written(socket, 'x'.repeat(100));
     await write(rowOf(endsOf(socket), { waiting: 100, timer: 1, resent: 1 }));
     for (const now of [0, 1000]) {
-      const looked = retransmissions.look(now);
-      retransmissions.unansweredMs(socket, now);
+      const looked = retransmissions.scan(now);
+      retransmissions.unacknowledgedMs(socket, now);
       if (now > 0) socket.write('x'.repeat(50));
-      retransmissions.unansweredMs(socket, now + 1);
+      retransmissions.unacknowledgedMs(socket, now + 1);
       await looked;
     }
-    expect(retransmissions.unansweredMs(socket, 1001)).toBe(1000);
+    expect(retransmissions.unacknowledgedMs(socket, 1001)).toBe(1000);
   });
 
   test.each<readonly [what: string, sending: Sending, isUnanswered: boolean]>([
@@ -228,13 +228,13 @@ describe('what the system sends again', () => {
     const { file } = await table();
     const retransmissions = new Retransmissions(10_000, [file]);
     const looks: Promise<void>[] = [];
-    const look = vi.spyOn(retransmissions, 'look').mockImplementation((now) => {
-      looks.push(Retransmissions.prototype.look.call(retransmissions, now));
+    const look = vi.spyOn(retransmissions, 'scan').mockImplementation((now) => {
+      looks.push(Retransmissions.prototype.scan.call(retransmissions, now));
       return looks[looks.length - 1] as Promise<void>;
     });
     const socket = await connection();
     const ask = (...times: readonly number[]) => {
-      for (const now of times) retransmissions.unansweredMs(socket, now);
+      for (const now of times) retransmissions.unacknowledgedMs(socket, now);
     };
     ask(5000, 5000, 40_000);
     expect(look.mock.calls).toEqual([[5000]]);
@@ -316,10 +316,10 @@ test.each([
     };
     const [gone, living] = [await asking(), await asking()];
     const far = gone.far as Socket;
-    const { size } = endpoint.upkeep;
+    const { size } = endpoint.maintenance;
     await write(rowOf(endsOf(far), { waiting: 8, timer: 1, resent: 2 }));
     expect(await until(() => expect(far.destroyed).toBe(true))).toBeGreaterThanOrEqual(30_000);
-    await until(() => expect(endpoint.upkeep.size).toBeLessThan(size));
+    await until(() => expect(endpoint.maintenance.size).toBeLessThan(size));
     const why = 'The client has acknowledged nothing for 30000 ms';
     expect(cancelled.map(String)).toEqual(
       method === 'tools/call' ? [expect.stringContaining(why)] : [],

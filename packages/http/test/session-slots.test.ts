@@ -6,7 +6,7 @@ import { httpHandler } from '../src/index.ts';
 import type { HttpHandler, HttpOptions } from '../src/index.ts';
 import { MemoryBudget } from '../../../src/actors/room.ts';
 import { SessionSlots } from '../src/session-slots.ts';
-import type { Claim, SlotHolder } from '../src/session-slots.ts';
+import type { SlotPriority, SlotHolder } from '../src/session-slots.ts';
 import { gate } from '../../testing/src/index.ts';
 import { addressParty } from '../../../src/protocol/address-party.ts';
 import { EventReader, initializeOf, postHeaders } from './raw-client.ts';
@@ -35,11 +35,11 @@ describe('places', () => {
     const all = new SessionSlots<SlotHolder>(max, new MemoryBudget());
     const evicted: string[] = [];
     let usedAt = 0;
-    const take = (name: string, claim: Claim) => {
+    const take = (name: string, priority: SlotPriority) => {
       const placed: SlotHolder = {
-        ...{ party: all.party(name), claim, usedAt: ++usedAt },
+        ...{ account: all.accountOf(name), priority, usedAt: ++usedAt },
         evict: () => {
-          evicted.push(`${name} ${claim} ${placed.usedAt}`);
+          evicted.push(`${name} ${priority} ${placed.usedAt}`);
           all.delete(placed);
         },
       };
@@ -53,15 +53,15 @@ describe('places', () => {
     const { all, evicted, take } = places(3);
     for (let at = 0; at < 2; at++) take('many', 'listening');
     take('one', 'listening');
-    expect(all.makeRoom('one')).toBe(false);
-    expect(all.makeRoom('none')).toBe(true);
+    expect(all.evictFor('one')).toBe(false);
+    expect(all.evictFor('none')).toBe(true);
     expect(evicted).toEqual(['many listening 1']);
   });
 
   test('of several parties the one with the most gives up what it used least lately', () => {
     const { all, evicted, take } = places(5);
     for (const name of ['few', 'many', 'many', 'many', 'few']) take(name, 'idle');
-    expect(all.makeRoom('none')).toBe(true);
+    expect(all.evictFor('none')).toBe(true);
     expect(evicted).toEqual(['many idle 2']);
   });
 
@@ -69,20 +69,20 @@ describe('places', () => {
     const { all, evicted, take } = places(2);
     const [first] = [take('one', 'idle'), take('one', 'idle')];
     Object.assign(first, { usedAt: 3 });
-    expect(all.makeRoom('none')).toBe(true);
+    expect(all.evictFor('none')).toBe(true);
     expect(evicted).toEqual(['one idle 2']);
   });
 
   test('a party that has none any more is forgotten, and one that has some is not', () => {
     const { all, take } = places(3);
     const [first, second] = [take('one', 'idle'), take('one', 'idle')];
-    const { party } = first;
-    expect(second.party).toBe(party);
+    const { account } = first;
+    expect(second.account).toBe(account);
     all.delete(first);
     all.delete(first);
-    expect([all.party('one') === party, party.size]).toEqual([true, 1]);
+    expect([all.accountOf('one') === account, account.sessions]).toEqual([true, 1]);
     all.delete(second);
-    expect(all.party('one')).not.toBe(party);
+    expect(all.accountOf('one')).not.toBe(account);
   });
 });
 

@@ -7,7 +7,7 @@ import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol
 import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { callTool } from './modern/asking.ts';
+import { callTool } from './modern/modern-client.ts';
 import { serveHttp } from './serving.ts';
 import { modern } from '../../../test/e2e/both-eras-client.ts';
 

@@ -5,7 +5,7 @@ import { gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
 import { AuthorizationServer } from './authorization-server.ts';
-import { callTool, request } from './modern/asking.ts';
+import { callTool, request } from './modern/modern-client.ts';
 import { EventReader, RawSession, initializeOf, post } from './raw-client.ts';
 import { reported, serveHttp } from './serving.ts';
 

@@ -8,9 +8,9 @@ import { MemoryNodes } from '../../nodes/test/memory-stores.ts';
 import { TestClock, enveloped, gate, flush } from '../../testing/src/index.ts';
 import { WatchedSink } from '../src/watched-sink.ts';
 import type { SinkOutlet, SinkOwner } from '../src/watched-sink.ts';
-import { exchangeHome } from './exchange-home.ts';
+import { exchangeHome } from './exchange-context.ts';
 import { posted } from './faults/wire.ts';
-import { headersOf } from './modern/asking.ts';
+import { headersOf } from './modern/modern-client.ts';
 import { EventReader, RawSession, begin } from './raw-client.ts';
 import type { Message } from './raw-client.ts';
 import { reported, serveHttp, serveTools } from './serving.ts';
@@ -228,14 +228,14 @@ function watched(keepaliveIntervalMs = 1000, until = Infinity) {
       state.happened.push(String(data));
       return data.length;
     },
-    whenTaken: () => {},
-    get untakenBytes() {
+    onDrained: () => {},
+    get unsentBytes() {
       return state.untaken;
     },
-    get isItsTurn() {
+    get hasConnection() {
       return state.isItsTurn;
     },
-    unansweredMs: () => state.unanswered,
+    unacknowledgedMs: () => state.unanswered,
     end: () => void state.happened.push('end'),
     cut: () => {
       state.untaken = 0;
@@ -243,35 +243,35 @@ function watched(keepaliveIntervalMs = 1000, until = Infinity) {
     },
   };
   const owner: SinkOwner = {
-    admission: { until, endedBy: (now) => (now >= until ? 'expired' : undefined) },
-    expired: (end) => {
+    tokenValidity: { until, endReason: (now) => (now >= until ? 'expired' : undefined) },
+    onTokenEnded: (end) => {
       state.happened.push(end);
       sink.end();
     },
-    unread: (why) => void state.happened.push(why),
+    onStalled: (why) => void state.happened.push(why),
   };
   const sink = new WatchedSink(outlet, home);
-  sink.ownedBy(owner);
+  sink.setOwner(owner);
   return { ...home, sink, owner, state, happened: () => state.happened.splice(0) };
 }
 
 describe('the watch over an answer', () => {
   test('looks after it until it has ended and all is taken, and no longer', () => {
-    const { sink, state, upkeep, clock } = watched();
+    const { sink, state, maintenance, clock } = watched();
     sink.write('abc');
     sink.end();
     clock.increment(50);
-    expect(upkeep.size).toBe(1);
+    expect(maintenance.size).toBe(1);
     state.untaken = 0;
     clock.increment(10);
-    expect([upkeep.size, state.happened]).toEqual([0, ['abc', 'end']]);
+    expect([maintenance.size, state.happened]).toEqual([0, ['abc', 'end']]);
     // Its client has gone on to something else, over the same connection.
     sink.cut();
     expect(state.happened).toEqual(['abc', 'end']);
   });
 
   test('begins the time anew with each byte that is taken, and cuts at its end', () => {
-    const { sink, state, upkeep, clock, happened } = watched();
+    const { sink, state, maintenance, clock, happened } = watched();
     sink.write('x'.repeat(20));
     happened();
     for (let at = 0; at < 10; at++) {
@@ -290,11 +290,11 @@ describe('the watch over an answer', () => {
     expect([happened(), sink.unreadMs]).toEqual([[], 90]);
     clock.increment(10);
     expect(happened()).toEqual(['cut', 'has taken none of 10 bytes for 100 ms']);
-    expect([upkeep.size, sink.untakenBytes]).toEqual([0, 0]);
+    expect([maintenance.size, sink.unsentBytes]).toEqual([0, 0]);
   });
 
   test('cuts if the system has sent all of it, and gets no answer for as long', () => {
-    const { sink, state, upkeep, clock, happened } = watched();
+    const { sink, state, maintenance, clock, happened } = watched();
     sink.write('abc');
     state.untaken = 0;
     happened();
@@ -304,7 +304,7 @@ describe('the watch over an answer', () => {
     state.unanswered = 100;
     clock.increment(10);
     expect(happened()).toEqual(['cut', 'has acknowledged nothing for 100 ms']);
-    expect(upkeep.size).toBe(0);
+    expect(maintenance.size).toBe(0);
   });
 
   test('does not count what is written while nothing is taken as a sign of life', () => {
@@ -368,7 +368,7 @@ describe('the watch over an answer', () => {
     clock.increment(500);
     sink.write('abc');
     state.untaken = 0;
-    sink.ownedBy(owner);
+    sink.setOwner(owner);
     clock.increment(990);
     expect(happened()).toEqual(['abc']);
     clock.increment(10);
@@ -402,7 +402,7 @@ describe('the watch over an answer', () => {
     settle();
     await flush();
     expect(happened()).toEqual(['ab', 'end']);
-    expect(sink.untakenBytes).toBe(2);
+    expect(sink.unsentBytes).toBe(2);
   });
 
   test('sends nothing of what was held back once it was cut', async () => {
@@ -410,9 +410,9 @@ describe('the watch over an answer', () => {
     let settle = () => {};
     sink.holdUntil(new Promise((resolve) => (settle = resolve)));
     sink.write('a');
-    expect(sink.untakenBytes).toBe(1);
+    expect(sink.unsentBytes).toBe(1);
     sink.cut();
-    expect(sink.untakenBytes).toBe(0);
+    expect(sink.unsentBytes).toBe(0);
     settle();
     await flush();
     expect(happened()).toEqual(['cut']);

@@ -9,7 +9,7 @@ import { MemoryNodes } from '../../nodes/test/memory-stores.ts';
 import { startRedisNodes, stateKeys } from '../../nodes/test/redis-nodes.ts';
 import { RedisServer, hasRedis, needsRedis } from '../../nodes/test/redis-server.ts';
 import { at, startNodes } from './owner/nodes.ts';
-import { callTool } from './modern/asking.ts';
+import { callTool } from './modern/modern-client.ts';
 import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from './raw-client.ts';
 import { serveHttp } from './serving.ts';
 

@@ -5,7 +5,7 @@ import { httpHandler } from '../src/index.ts';
 import type { ServedHttpRequest } from '../../../src/index.ts';
 import type { Body } from '../src/http-exchange.ts';
 import { WebExchange } from '../src/web-exchange.ts';
-import { exchangeHome } from './exchange-home.ts';
+import { exchangeHome } from './exchange-context.ts';
 import { initializeOf, postHeaders } from './raw-client.ts';
 
 const url = 'http://127.0.0.1/mcp?a=b';
@@ -102,7 +102,7 @@ function leaving() {
   const client = new AbortController();
   const exchange = new WebExchange(new Request(url, { signal: client.signal }), exchangeHome());
   const heard: string[] = [];
-  exchange.onGone(() => heard.push('gone'));
+  exchange.onDisconnected(() => heard.push('gone'));
   return { exchange, client, heard };
 }
 
@@ -111,7 +111,7 @@ test('a client that leaves before it is answered is heard of once', () => {
   client.abort();
   client.abort();
   expect(heard).toEqual(['gone']);
-  exchange.onGone(() => heard.push('asked later'));
+  exchange.onDisconnected(() => heard.push('asked later'));
   expect(heard).toEqual(['gone', 'asked later']);
 });
 
@@ -132,13 +132,13 @@ test('a stream counts what its reader has not taken, and hears when the reader l
   const reader = (await exchange.response).body?.getReader();
   sink.write('data: €\n\n');
   sink.write('data: 2\n\n');
-  expect(sink.untakenBytes).toBe(20);
+  expect(sink.unsentBytes).toBe(20);
   expect(new TextDecoder().decode((await reader?.read())?.value as Uint8Array)).toBe('data: €\n\n');
-  expect(sink.untakenBytes).toBe(9);
+  expect(sink.unsentBytes).toBe(9);
   await reader?.cancel();
   expect(heard).toEqual(['gone']);
   sink.write('to nobody');
-  expect(sink.untakenBytes).toBe(0);
+  expect(sink.unsentBytes).toBe(0);
 });
 
 test('a stream of which nothing is taken is cut, in its time', async () => {
@@ -148,9 +148,9 @@ test('a stream of which nothing is taken is cut, in its time', async () => {
   const response = await exchange.response;
   expect(response.status).toBe(200);
   home.clock.increment(90);
-  expect(home.upkeep.size).toBe(1);
+  expect(home.maintenance.size).toBe(1);
   home.clock.increment(20);
-  expect(home.upkeep.size).toBe(0);
+  expect(home.maintenance.size).toBe(0);
   await expect(response.text()).rejects.toThrow('cut');
 });
 

@@ -6,7 +6,7 @@ import { gate } from 'mcp-actors/testing';
 import { modern } from '../../../../test/e2e/both-eras-client.ts';
 import { launchHttp } from '../../../../test/e2e/http-process.ts';
 import { command, gone, reapServers } from '../../../../test/e2e/server-process.ts';
-import { callTool } from '../../../http/test/modern/asking.ts';
+import { callTool } from '../../../http/test/modern/modern-client.ts';
 import { freePort } from '../../../../test/tooling/free-port.ts';
 import { DevProject, moduleWith, says } from './dev-project.ts';
 import { atTerminal, hasTerminals } from './terminal.ts';

@@ -5,7 +5,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { onTestFinished } from 'vitest';
 import type { HttpAuthorization } from '../../src/http/authorization.ts';
 import { AuthorizationServer } from '../../../http/test/authorization-server.ts';
-import { request } from '../../../http/test/modern/asking.ts';
+import { request } from '../../../http/test/modern/modern-client.ts';
 import { messagesOf } from '../../../http/test/raw-client.ts';
 import { serveEndpoint } from '../../../http/test/serving.ts';
 

@@ -11,7 +11,7 @@ import { fetchJson } from './fetch-json.ts';
 import type { FetchBounds } from './fetch-json.ts';
 import { audiencesOf } from './options.ts';
 import type { IntrospectionOptions, TokenLimits } from './options.ts';
-import { isFor, numericDate, principalOfClaims } from './principal-of.ts';
+import { isFor, numericDate, principalOfClaims } from './principal-claims.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
 import type { CheckToken, Time } from './token-check.ts';
 

@@ -10,7 +10,7 @@ import { endpointOf } from './fetch-json.ts';
 import { KeySet } from './key-set.ts';
 import { algorithmsOf, audiencesOf } from './options.ts';
 import type { JwtOptions, TokenLimits } from './options.ts';
-import { isFor, principalOfClaims } from './principal-of.ts';
+import { isFor, principalOfClaims } from './principal-claims.ts';
 import { InvalidToken } from './token-check.ts';
 import type { CheckToken, Time } from './token-check.ts';
 

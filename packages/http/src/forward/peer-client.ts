@@ -4,7 +4,7 @@
  */
 import type { Agent as HttpAgent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
-import { forwardHeader } from '../nodes/forwarding.ts';
+import { forwardHeader } from '../nodes/forwarding-protocol.ts';
 
 // Not an import: bundles for the web contain this module too, and cannot resolve Node's.
 const http = process.getBuiltinModule('node:http');

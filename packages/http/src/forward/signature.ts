@@ -4,8 +4,8 @@
  */
 import type { KeyObject } from 'node:crypto';
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
-import { protocolVersions } from '../nodes/forwarding.ts';
-import type { ForwardedHead } from '../nodes/forwarding.ts';
+import { protocolVersions } from '../nodes/forwarding-protocol.ts';
+import type { ForwardedHead } from '../nodes/forwarding-protocol.ts';
 
 // Not an import: bundles for the web contain this module too, and cannot resolve Node's.
 const { createHmac, createSecretKey, hash, timingSafeEqual } =
@@ -35,17 +35,17 @@ type Row = readonly [
   host: string | null,
   origin: string | null,
   principal: Principal | null,
-  admittedMs: number | null,
+  tokenValidMs: number | null,
 ];
 
 /** Signs with each key: while keys are rotated, a node that has only one of them believes it. */
 export function sign(head: ForwardedHead, keys: readonly KeyObject[], version: number): string {
   const { from, to, timeMs, method, target, sessionId, digest, remoteAddress } = head;
-  const { host, origin, principal, admittedMs } = head;
+  const { host, origin, principal, tokenValidMs } = head;
   const row: Row = [
     ...([from, to, Math.round(timeMs), method, target, sessionId ?? null, digest] as const),
     ...([remoteAddress ?? null, host ?? null, origin ?? null] as const),
-    ...([principal ?? null, admittedMs ?? null] as const),
+    ...([principal ?? null, tokenValidMs ?? null] as const),
   ];
   const signed = `${version}.${Buffer.from(JSON.stringify(row)).toString('base64url')}`;
   return [signed, ...keys.map((key) => macOf(signed, key).toString('base64url'))].join('.');
@@ -92,7 +92,7 @@ export function verify(header: string, keys: readonly KeyObject[]): Verified {
       host: row[8] ?? undefined,
       origin: row[9] ?? undefined,
       principal: row[10] ?? undefined,
-      admittedMs: row[11] ?? undefined,
+      tokenValidMs: row[11] ?? undefined,
     },
   };
 }

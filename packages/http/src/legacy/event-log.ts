@@ -13,7 +13,7 @@ export interface LoggedStream {
    * An event of it was dropped.
    * @returns true if no connection has ever had it
    */
-  forgot(event: number): boolean;
+  onEventDropped(event: number): boolean;
 }
 
 /** An event as it was written. */
@@ -27,9 +27,9 @@ interface LoggedEvent {
 type StreamEventLimits = Pick<HttpLimits, 'maxEvents' | 'maxEventBytes' | 'eventTtlMs'>;
 
 /** What is told of what a session keeps. */
-export interface Keeping {
+export interface Retention {
   /** So many were dropped that no client has had, and why. */
-  lost(count: number, reason: string): void;
+  onLost(count: number, reason: string): void;
   /** Counts what is kept. @returns false if there is no room for so many bytes */
   retain(bytes: number): boolean;
 }
@@ -37,14 +37,14 @@ export interface Keeping {
 export class StreamEventLog {
   readonly #limits: StreamEventLimits;
   readonly #clock: Clock;
-  readonly #keeping: Keeping;
+  readonly #retention: Retention;
   readonly #events: LoggedEvent[] = [];
   #bytes = 0;
 
-  constructor(limits: StreamEventLimits, clock: Clock, keeping: Keeping) {
+  constructor(limits: StreamEventLimits, clock: Clock, retention: Retention) {
     this.#limits = limits;
     this.#clock = clock;
-    this.#keeping = keeping;
+    this.#retention = retention;
   }
 
   get isEmpty(): boolean {
@@ -52,7 +52,7 @@ export class StreamEventLog {
   }
 
   /** How many are kept, and their bytes together. */
-  get kept(): { readonly events: number; readonly bytes: number } {
+  get size(): { readonly events: number; readonly bytes: number } {
     return { events: this.#events.length, bytes: this.#bytes };
   }
 
@@ -63,18 +63,19 @@ export class StreamEventLog {
   add(stream: LoggedStream, number: number, text: string, ageMs = 0): void {
     const { maxEventBytes } = this.#limits;
     if (text.length > maxEventBytes) {
-      if (stream.forgot(number)) this.#keeping.lost(1, `it is longer than ${maxEventBytes} bytes`);
+      if (stream.onEventDropped(number))
+        this.#retention.onLost(1, `it is longer than ${maxEventBytes} bytes`);
       return;
     }
     this.#events.push({ stream, number, text, loggedAt: this.#clock.now() - ageMs });
     this.#bytes += text.length;
-    if (this.#isTooMuch()) this.trim();
+    if (this.#isOverLimit()) this.trim();
   }
 
-  #isTooMuch(): boolean {
+  #isOverLimit(): boolean {
     const { maxEvents, maxEventBytes } = this.#limits;
     if (this.#events.length > maxEvents || this.#bytes > maxEventBytes) return true;
-    return !this.#keeping.retain(this.#bytes);
+    return !this.#retention.retain(this.#bytes);
   }
 
   /** The events of a stream after one of them, in order. */
@@ -92,22 +93,22 @@ export class StreamEventLog {
     let excess = 0;
     let aged = 0;
     for (let event = this.#events[0]; event; event = this.#events[0]) {
-      if (this.#isTooMuch()) excess += this.#dropFirst(event);
+      if (this.#isOverLimit()) excess += this.#dropFirst(event);
       else if (event.loggedAt <= now - eventTtlMs) aged += this.#dropFirst(event);
       else break;
     }
     if (excess > 0) {
       const bounds = `a session keeps ${maxEvents} of at most ${maxEventBytes} bytes, as far as its client has room`;
-      this.#keeping.lost(excess, bounds);
+      this.#retention.onLost(excess, bounds);
     }
-    if (this.isEmpty) this.#keeping.retain(0);
-    if (aged > 0) this.#keeping.lost(aged, `they were kept for ${eventTtlMs} ms`);
+    if (this.isEmpty) this.#retention.retain(0);
+    if (aged > 0) this.#retention.onLost(aged, `they were kept for ${eventTtlMs} ms`);
   }
 
   /** @returns 1 if no connection has had it, 0 otherwise */
   #dropFirst(event: LoggedEvent): number {
     this.#events.shift();
     this.#bytes -= event.text.length;
-    return event.stream.forgot(event.number) ? 1 : 0;
+    return event.stream.onEventDropped(event.number) ? 1 : 0;
   }
 }

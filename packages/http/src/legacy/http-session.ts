@@ -30,7 +30,7 @@ import type { ListenOptions, McpServer } from '../../../../src/server/create-ser
 import type { SwitchKeeper } from '../../../../src/server/session/session-scope.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
 import { answerFailure, httpError, malformedResponse } from '../checks.ts';
-import { EndpointSession, toolsSeenIn } from '../endpoint-session.actor.ts';
+import { EndpointSession, visibleTools } from '../endpoint-session.actor.ts';
 import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
@@ -45,13 +45,13 @@ import {
   switchChange,
   switchesOf,
 } from '../nodes/session-facts.ts';
-import { unavailable } from '../owner/unavailable.ts';
+import { unavailable } from '../owner/store-errors.ts';
 import type { FactChange, StreamEvent } from '../nodes/stores.ts';
 import type { HttpLimits } from '../options.ts';
-import type { Claim, ClientKey, SlotHolder } from '../session-slots.ts';
-import { greet, isGreeting, isReadiness } from './greeting.ts';
+import type { SlotPriority, ClientAccount, SlotHolder } from '../session-slots.ts';
+import { answerInitialize, isHandshake, isInitialized } from './handshake.ts';
 import { PostAnswer } from '../answers.ts';
-import type { AnsweringHome, AnsweringSession } from '../answers.ts';
+import type { AnswerContext, AnswerSession } from '../answers.ts';
 import type { SessionStream } from './session-stream.ts';
 import { HttpSessionStreams, noStreams } from './session-streams.ts';
 import type { StreamingSession } from './session-streams.ts';
@@ -60,10 +60,10 @@ import type { Maintained, Maintenance } from '../maintenance.ts';
 import { RuntimeError, errorResponse } from '../../../../src/protocol/errors.ts';
 
 /** What all sessions of an endpoint have in common. */
-export interface SessionHome extends AnsweringHome {
+export interface SessionsContext extends AnswerContext {
   readonly limits: HttpLimits;
   readonly clock: Clock;
-  readonly upkeep: Maintenance;
+  readonly maintenance: Maintenance;
   readonly report: HttpReport;
   /** Undefined if everybody may use the endpoint. */
   readonly authorization: RequestAuthorization | undefined;
@@ -76,51 +76,51 @@ export interface SessionHome extends AnsweringHome {
 
 export class HttpSession
   extends EndpointSession
-  implements AnsweringSession, StreamingSession, OwnedCopy, Maintained, SlotHolder
+  implements AnswerSession, StreamingSession, OwnedCopy, Maintained, SlotHolder
 {
   readonly id: string;
   /** Whose session it is; undefined without authorization. */
   readonly principal: Principal | undefined;
-  readonly party: ClientKey;
+  readonly account: ClientAccount;
   readonly server: McpServer;
   /** What is written down of it for other nodes; undefined if there are none. */
-  readonly share: OwnedSession | undefined;
-  place = notListed;
+  readonly owned: OwnedSession | undefined;
+  listIndex = notListed;
   /** When it was last used, the clock's milliseconds. */
   usedAt: number;
-  readonly home: SessionHome;
+  readonly endpoint: SessionsContext;
   readonly listening: ListenOptions;
   /** Where it is. */
-  #life = begunHttpSession;
+  #state = begunHttpSession;
   /** Its client, if it was answered before there were actors. */
   #client: InitializedClient | undefined = undefined;
   #mcp: McpSession | undefined = undefined;
   /** How many answers are due. */
-  #due = 0;
+  #pending = 0;
   /** Answers whose client waits for the first byte. */
-  #awaited = 0;
-  #made: HttpSessionStreams | undefined = undefined;
+  #awaitingBytes = 0;
+  #openStreams: HttpSessionStreams | undefined = undefined;
   /** Settles once what was enabled or disabled lately is written down. */
   #switching: Promise<unknown> | undefined = undefined;
 
   constructor(
     server: McpServer,
     listening: ListenOptions,
-    who: Pick<HttpSession, 'id' | 'principal' | 'party'>,
-    home: SessionHome,
-    share?: (copy: OwnedCopy) => OwnedSession,
+    who: Pick<HttpSession, 'id' | 'principal' | 'account'>,
+    endpoint: SessionsContext,
+    owned?: (copy: OwnedCopy) => OwnedSession,
   ) {
     super();
-    this.home = home;
+    this.endpoint = endpoint;
     this.listening = listening;
     this.id = who.id;
     this.principal = who.principal;
-    this.party = who.party;
-    this.share = share?.(this);
+    this.account = who.account;
+    this.owned = owned?.(this);
     this.server = server;
-    this.usedAt = home.clock.now();
+    this.usedAt = endpoint.clock.now();
     if (isWatched(listening)) this.#serve();
-    home.upkeep.add(this);
+    endpoint.maintenance.add(this);
   }
 
   /** The session that is served. @throws what the host's code throws that begins it */
@@ -129,15 +129,15 @@ export class HttpSession
   }
 
   get limits(): HttpLimits {
-    return this.home.limits;
+    return this.endpoint.limits;
   }
 
-  get upkeep(): Maintenance {
-    return this.home.upkeep;
+  get maintenance(): Maintenance {
+    return this.endpoint.maintenance;
   }
 
   get clock(): Clock {
-    return this.home.clock;
+    return this.endpoint.clock;
   }
 
   /** The revision that was negotiated; undefined before that. */
@@ -150,10 +150,10 @@ export class HttpSession
     return this.#client ?? this.#mcp?.actor.getSnapshot().context.client;
   }
 
-  get claim(): Claim {
-    this.#quiet();
-    if (!this.#life.hasTag('evictable')) return this.#due > 0 ? 'busy' : 'listening';
-    return this.#life.hasTag('unasked') ? 'greeted' : 'idle';
+  get priority(): SlotPriority {
+    this.#markIdle();
+    if (!this.#state.hasTag('evictable')) return this.#pending > 0 ? 'busy' : 'listening';
+    return this.#state.hasTag('unasked') ? 'greeted' : 'idle';
   }
 
   // What the client sends.
@@ -162,25 +162,21 @@ export class HttpSession
    * Answers the message that begins it, if the session does not have to see it.
    * @returns false if the message is to be posted
    */
-  greet(exchange: HttpExchange, frame: InboundRequest): boolean {
-    const greeting = this.#mcp ? undefined : greet(this.server, frame);
+  initialize(exchange: HttpExchange, frame: InboundRequest): boolean {
+    const greeting = this.#mcp ? undefined : answerInitialize(this.server, frame);
     if (!greeting) return false;
     this.#client = greeting.client;
     const { answer: greeted } = greeting;
     if (!greeted) return false;
-    this.#live({ type: 'session.greeted' });
+    this.#move({ type: 'session.greeted' });
     const headers = { 'content-type': 'application/json', 'mcp-session-id': this.id };
     const answer = { status: 200, headers, body: greeted.body };
-    this.#answerOnceNoted(
-      exchange,
-      this.#noting(changesByResponse(frame, greeted.response)),
-      answer,
-    );
+    this.#answerOnceSaved(exchange, this.#save(changesByResponse(frame, greeted.response)), answer);
     return true;
   }
 
   /** Goes on with what another process has written down of it. */
-  wake({ record, log }: WokenSession): void {
+  restore({ record, log }: WokenSession): void {
     this.#mcp ??= this.#serve();
     if (log.length > 0) this.#streams.restore(log);
     for (const frame of framesOf(record)) this.receive(frame);
@@ -188,21 +184,21 @@ export class HttpSession
 
   /** Takes one message. What needs an answer is answered; anything else is accepted. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
-    if (!this.#isMeantBy(exchange)) return;
-    const isReady = this.#life.hasTag('greeted') && isReadiness(frame);
-    if (!isReady && !this.#isServedTo(exchange)) return;
-    const { authorization } = this.home;
-    const overreach = authorization?.overreach(exchange, frame, toolsSeenIn(this, exchange));
+    if (!this.#checkVersion(exchange)) return;
+    const isReady = this.#state.hasTag('greeted') && isInitialized(frame);
+    if (!isReady && !this.#ensureServed(exchange)) return;
+    const { authorization } = this.endpoint;
+    const overreach = authorization?.checkScopes(exchange, frame, visibleTools(this, exchange));
     if (overreach) return exchange.answer(overreach);
-    this.#useFor(frame);
+    this.#markUsedBy(frame);
     switch (frame.kind) {
       case 'request':
       case 'batch':
       case 'invalid': {
         const answer = new PostAnswer(exchange, this, frame);
-        this.#due++;
-        this.#awaited++;
-        this.home.upkeep.add(answer);
+        this.#pending++;
+        this.#awaitingBytes++;
+        this.endpoint.maintenance.add(answer);
         return this.receive(withOrigin(frame, answer));
       }
       case 'response':
@@ -211,7 +207,7 @@ export class HttpSession
         return exchange.answer(
           'malformed' in frame.outcome
             ? malformedResponse(frame.outcome.malformed)
-            : this.#isAskedHere(frame.id)
+            : this.#isOwnRequestId(frame.id)
               ? { status: 202 }
               : httpError(
                   400,
@@ -219,41 +215,41 @@ export class HttpSession
                 ),
         );
       default:
-        if (isReady) this.#live({ type: 'session.readied' });
+        if (isReady) this.#move({ type: 'session.readied' });
         else this.receive(frame);
-        this.#answerOnceNoted(exchange, this.#noting(changesByMessage(frame)), { status: 202 });
+        this.#answerOnceSaved(exchange, this.#save(changesByMessage(frame)), { status: 202 });
     }
   }
 
   /** An earlier owner's requests have ended with it. */
-  #isAskedHere(id: unknown): boolean {
+  #isOwnRequestId(id: unknown): boolean {
     const fence = this.#fence;
     return fence === firstFence || (typeof id === 'string' && id.includes(`-${fence}.`));
   }
 
   get #fence(): number {
-    return this.share?.fence ?? firstFence;
+    return this.owned?.fence ?? firstFence;
   }
 
   /** Writes down what has changed, before it is acknowledged; undefined if there is nothing to wait for. */
-  #noting(changes: readonly FactChange[]): Promise<void> | undefined {
-    if (!this.share || changes.length === 0) return undefined;
+  #save(changes: readonly FactChange[]): Promise<void> | undefined {
+    if (!this.owned || changes.length === 0) return undefined;
     const isBeginning = changes.some(({ slot }) => slot === 'initialize');
-    if (!isBeginning) return this.share.note(changes);
-    return this.share.begin(changes).catch((error: unknown) => {
+    if (!isBeginning) return this.owned.note(changes);
+    return this.owned.begin(changes).catch((error: unknown) => {
       this.delete();
       throw error;
     });
   }
 
   /** The same for what a frame acknowledges. */
-  #notingBy(request: InboundFrame, frame: OutboundFrame): Promise<void> | undefined {
+  #saveFor(request: InboundFrame, frame: OutboundFrame): Promise<void> | undefined {
     const changes = changesByResponse(request, frame);
     const switching = 'method' in frame ? undefined : this.#switching;
-    return switching?.then(() => this.#noting(changes)) ?? this.#noting(changes);
+    return switching?.then(() => this.#save(changes)) ?? this.#save(changes);
   }
 
-  #answerOnceNoted(
+  #answerOnceSaved(
     exchange: HttpExchange,
     noting: Promise<void> | undefined,
     answer: HttpAnswer,
@@ -267,48 +263,48 @@ export class HttpSession
 
   /** Opens a stream for what belongs to no request, or goes on with one that was cut. */
   get(exchange: HttpExchange): void {
-    if (!this.#isMeantBy(exchange) || !this.#isServedTo(exchange)) return;
-    this.#use();
+    if (!this.#checkVersion(exchange) || !this.#ensureServed(exchange)) return;
+    this.#markUsed();
     this.#streams.get(exchange);
   }
 
   /** Ends it, here and at all other nodes, and answers the client that asked for it. */
   deletedBy(exchange: HttpExchange): void {
-    if (!this.#isMeantBy(exchange)) return;
-    if (!this.share) {
+    if (!this.#checkVersion(exchange)) return;
+    if (!this.owned) {
       this.delete();
       return exchange.answer({ status: 204 });
     }
-    this.share.remove().then(
+    this.owned.remove().then(
       () => {
         this.delete();
         exchange.answer({ status: 204 });
       },
-      (error: unknown) => this.home.refuse(exchange, unavailable(error, this.report)),
+      (error: unknown) => this.endpoint.refuse(exchange, unavailable(error, this.report)),
     );
   }
 
   /** Refuses a request that names another revision than the session has. */
-  #isMeantBy(exchange: HttpExchange): boolean {
+  #checkVersion(exchange: HttpExchange): boolean {
     const { protocolVersion: said } = exchange.head;
     const wrong = said === undefined ? undefined : this.dialect?.versionFault(said);
-    if (wrong !== undefined) this.home.refuse(exchange, httpError(400, wrong));
+    if (wrong !== undefined) this.endpoint.refuse(exchange, httpError(400, wrong));
     return wrong === undefined;
   }
 
   /** What another node may go on with at once: it has a greeting, and no actors. */
   get movable(): OwnedSession | undefined {
-    return this.#life.hasTag('movable') ? this.share : undefined;
+    return this.#state.hasTag('movable') ? this.owned : undefined;
   }
 
   /** Begins to serve the session, if it was only greeted. If that fails, the request is answered. */
-  #isServedTo(exchange: HttpExchange): boolean {
+  #ensureServed(exchange: HttpExchange): boolean {
     if (this.#mcp) return true;
     try {
       this.#serve();
       return true;
     } catch (error) {
-      answerFailure(exchange, { error, needed: 'session', report: this.home.report });
+      answerFailure(exchange, { error, needed: 'session', report: this.endpoint.report });
       this.delete();
       return false;
     }
@@ -316,17 +312,17 @@ export class HttpSession
 
   /** Its client has ended it. */
   delete(): void {
-    this.#live({ type: 'session.ended' });
+    this.#move({ type: 'session.ended' });
   }
 
   /** Another node may serve it from now on. */
   abandon(): void {
-    this.#made?.close(this.limits.retryMs);
-    this.#live({ type: 'session.abandoned' });
+    this.#openStreams?.close(this.limits.retryMs);
+    this.#move({ type: 'session.abandoned' });
   }
 
   get said(): readonly StreamEvent[] {
-    return this.#made?.said ?? [];
+    return this.#openStreams?.loggedEvents ?? [];
   }
 
   /** Takes a message as if its client had posted it. */
@@ -336,20 +332,20 @@ export class HttpSession
 
   /** Its place is needed. */
   evict(): void {
-    this.#live({ type: 'session.evicted' });
+    this.#move({ type: 'session.evicted' });
   }
 
-  tend(now: number): void {
-    this.#made?.trim();
-    this.#quiet();
+  tick(now: number): void {
+    this.#openStreams?.trim();
+    this.#markIdle();
     const { sessionIdleTimeoutMs } = this.limits;
-    const { share } = this;
-    const isUsed = share && (this.usedAt > share.touchedAt || this.#isBusy);
-    if (isUsed && now - share.touchedAt >= sessionIdleTimeoutMs / 4) share.touch(now);
+    const { owned } = this;
+    const isUsed = owned && (this.usedAt > owned.touchedAt || this.#isBusy);
+    if (isUsed && now - owned.touchedAt >= sessionIdleTimeoutMs / 4) owned.touch(now);
     if (this.#isConnected || now - this.usedAt < sessionIdleTimeoutMs) return;
     // Calls may still run: their client has left them, and has not come back for the answers.
-    this.#live({ type: 'session.quieted' });
-    this.#live({ type: 'session.overdue' });
+    this.#move({ type: 'session.quieted' });
+    this.#move({ type: 'session.overdue' });
   }
 
   /**
@@ -357,14 +353,14 @@ export class HttpSession
    * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
    */
   async close(reason: string, drainTimeoutMs?: number): Promise<void> {
-    if (!this.#mcp) return this.#live({ type: 'session.ended' });
+    if (!this.#mcp) return this.#move({ type: 'session.ended' });
     this.#mcp.shutdown(reason, drainTimeoutMs);
     await this.#mcp.closed;
   }
 
   // What its answers ask.
 
-  get isBegun(): boolean {
+  get isInitialized(): boolean {
     return Boolean(this.dialect);
   }
 
@@ -373,28 +369,28 @@ export class HttpSession
   }
 
   openStream(answer: PostAnswer): SessionStream {
-    this.#unawait(answer);
-    return this.#streams.make(answer.answers);
+    this.#markFirstByte(answer);
+    return this.#streams.make(answer.requestIds);
   }
 
-  #unawait(answer: PostAnswer): void {
-    if (answer.isAwaited) this.#awaited--;
+  #markFirstByte(answer: PostAnswer): void {
+    if (answer.isAwaited) this.#awaitingBytes--;
     answer.isAwaited = false;
   }
 
-  answerLost(answer: PostAnswer): void {
-    this.#unawait(answer);
+  onAnswerLost(answer: PostAnswer): void {
+    this.#markFirstByte(answer);
     this.usedAt = this.clock.now();
-    const ids = answer.answers.map((id) => inspectValue(id)).join(', ');
+    const ids = answer.requestIds.map((id) => inspectValue(id)).join(', ');
     const message = `The client left before the request ${ids} was answered; the call goes on, and its answer is lost`;
     formatReport(this.report, 'info', 'answer.lost', message);
   }
 
-  answerEnded(answer: PostAnswer): void {
-    this.#due--;
-    this.#unawait(answer);
+  onAnswerEnded(answer: PostAnswer): void {
+    this.#pending--;
+    this.#markFirstByte(answer);
     this.usedAt = this.clock.now();
-    this.home.upkeep.delete(answer);
+    this.endpoint.maintenance.delete(answer);
   }
 
   // What its streams ask.
@@ -405,16 +401,16 @@ export class HttpSession
 
   get drainRetryMs(): number | undefined {
     // If only this endpoint ends, its client may go on at another node.
-    return this.home.isClosing ? this.limits.retryMs : undefined;
+    return this.endpoint.isClosing ? this.limits.retryMs : undefined;
   }
 
-  streamLeft(): void {
+  onStreamDisconnected(): void {
     this.usedAt = this.clock.now();
   }
 
-  ownStream(is: 'opened' | 'closed'): void {
-    this.#use();
-    this.tell({ type: `ownStream.${is}` });
+  onStandaloneStream(is: 'opened' | 'closed'): void {
+    this.#markUsed();
+    this.notify({ type: `ownStream.${is}` });
   }
 
   // Its life.
@@ -424,24 +420,24 @@ export class HttpSession
     const { randomId = () => crypto.randomUUID() } = this.listening;
     // The requests of a session that was brought back tell which owner has sent them.
     const own = fence === firstFence ? {} : { randomId: () => `${fence}.${randomId()}` };
-    const kept = this.share ? { switches: this.#keeperOf(this.share) } : {};
+    const kept = this.owned ? { switches: this.#switchKeeper(this.owned) } : {};
     const more = { clock: this.clock, ...own, ...kept };
     const options = Object.assign({}, this.listening, more);
     const mcp = this.server.listen(
-      ({ report }) => this.actors(report, this.party.shares, this.#client),
+      ({ report }) => this.actors(report, this.account.quotas, this.#client),
       options,
     );
     this.#mcp = mcp;
-    this.#live({ type: 'session.listened' });
+    this.#move({ type: 'session.listened' });
     return mcp;
   }
 
   /** Writes down what is enabled and disabled in it: what it answers from then on waits for that. */
-  #keeperOf(share: OwnedSession): SwitchKeeper {
+  #switchKeeper(owned: OwnedSession): SwitchKeeper {
     return {
-      made: switchesOf(share.record),
+      made: switchesOf(owned.record),
       note: (name, isEnabled) => {
-        const noting = share.note([switchChange(name, isEnabled)]);
+        const noting = owned.note([switchChange(name, isEnabled)]);
         const switching = Promise.all([this.#switching, noting]);
         this.#switching = switching;
         const done = () => {
@@ -453,62 +449,61 @@ export class HttpSession
   }
 
   /** A greeting does not count as use: its client has asked for nothing yet. */
-  #useFor(frame: InboundFrame): void {
-    if (this.#life.hasTag('active') || !isGreeting(frame)) this.#use();
+  #markUsedBy(frame: InboundFrame): void {
+    if (this.#state.hasTag('active') || !isHandshake(frame)) this.#markUsed();
     else this.usedAt = this.clock.now();
   }
 
-  #use(): void {
+  #markUsed(): void {
     this.usedAt = this.clock.now();
-    if (!this.#life.hasTag('active')) this.#live({ type: 'session.used' });
+    if (!this.#state.hasTag('active')) this.#move({ type: 'session.used' });
   }
 
-  #quiet(): void {
-    if (!this.#isBusy) this.#live({ type: 'session.quieted' });
+  #markIdle(): void {
+    if (!this.#isBusy) this.#move({ type: 'session.quieted' });
   }
 
   get #isBusy(): boolean {
-    return this.#due > 0 || this.#isConnected;
+    return this.#pending > 0 || this.#isConnected;
   }
 
   /** True while the client holds a connection of the session open. */
   get #isConnected(): boolean {
-    return this.#awaited > 0 || (this.#made?.connections ?? 0) > 0;
+    return this.#awaitingBytes > 0 || (this.#openStreams?.connections ?? 0) > 0;
   }
 
-  #live(event: HttpSessionEvent): void {
-    const before = this.#life;
-    this.#life = nextHttpSession(before, event);
-    if (this.#life.status === 'done' && before.status !== 'done') this.#over(event);
+  #move(event: HttpSessionEvent): void {
+    const before = this.#state;
+    this.#state = nextHttpSession(before, event);
+    if (this.#state.status === 'done' && before.status !== 'done') this.#onFinal(event);
   }
 
   override get isReady(): boolean {
-    return this.#life.hasTag('ready');
+    return this.#state.hasTag('ready');
   }
 
   override greeted(): void {
-    this.#live({ type: 'session.greeted' });
+    this.#move({ type: 'session.greeted' });
   }
 
   protected override ended(): void {
     // If it has not begun, those who wanted it are told.
     if (!this.#mcp) return;
-    this.#made?.close();
-    this.#live({ type: 'session.ended' });
+    this.#openStreams?.close();
+    this.#move({ type: 'session.ended' });
   }
 
-  #over({ type }: HttpSessionEvent): void {
-    const { upkeep } = this.home;
-    this.home.ended(this);
-    upkeep.delete(this);
+  #onFinal({ type }: HttpSessionEvent): void {
+    this.endpoint.ended(this);
+    this.endpoint.maintenance.delete(this);
     // What is still in flight is answered with an error at once: the client does not come back.
     this.#mcp?.shutdown(reasonOfEnd(type, this.limits.sessionIdleTimeoutMs), 0);
-    this.#made?.closeOwnStream();
+    this.#openStreams?.closeStandaloneStreams();
   }
 
   /** Made when it is first needed: most sessions are idle most of the time. */
   get #streams(): HttpSessionStreams {
-    return (this.#made ??= new HttpSessionStreams(this));
+    return (this.#openStreams ??= new HttpSessionStreams(this));
   }
 
   /** As a dump shows it. */
@@ -517,21 +512,21 @@ export class HttpSession
     return {
       kind: 'session',
       id: shortenedId(this.id),
-      state: stateName(this.#life),
+      state: stateName(this.#state),
       quietMs: Math.round(this.clock.now() - this.usedAt),
       ...(principal ? { principal: principal.id } : {}),
-      due: this.#due,
-      ...(this.#made?.view ?? noStreams(limits)),
+      due: this.#pending,
+      ...(this.#openStreams?.view ?? noStreams(limits)),
     };
   }
 
   // What it says.
 
-  protected override writable(owner: Recipient<TransportFact>): void {
-    super.writable(owner);
-    this.#live({ type: 'session.served' });
+  protected override onWritable(owner: Recipient<TransportFact>): void {
+    super.onWritable(owner);
+    this.#move({ type: 'session.served' });
     // The client opens its first stream later, if ever.
-    this.tell({ type: 'ownStream.closed' });
+    this.notify({ type: 'ownStream.closed' });
   }
 
   override drop(request: AnsweredInput): void {
@@ -543,39 +538,41 @@ export class HttpSession
     const answer = answerOf(relatedTo);
     for (const frame of frames) {
       // Another node may have said more by now.
-      if (!answer && this.share && !this.share.isHere) continue;
-      const noting = answer && this.share && this.#notingBy(answer.frame, frame);
+      if (!answer && this.owned && !this.owned.isHere) continue;
+      const noting = answer && this.owned && this.#saveFor(answer.frame, frame);
       if (noting) {
-        this.#sendOnceNoted(noting, answer, frame);
+        this.#sendOnceSaved(noting, answer, frame);
         continue;
       }
       // Another node has answered the request, or the frame says that an answer cannot be read: the
       // status has said so, and no response goes on a stream that belongs to no request.
       if (!answer && (relatedTo?.origin || !('method' in frame))) continue;
       const text = encodeFrame(frame, (message, error) =>
-        this.unserializable(message, error, event),
+        this.reportUnserializable(message, error, event),
       );
       if (text === '') continue;
       if (!answer) {
-        const dropped = 'id' in frame ? () => undelivered(frame, reportTo) : undefined;
-        this.#streams.push({ text, dropped });
+        const onDropped = 'id' in frame ? () => undelivered(frame, reportTo) : undefined;
+        this.#streams.push({ text, onDropped });
       } else if (!answer.send(frame, text)) undelivered(frame, reportTo);
     }
   }
 
   /** Sends a response once other nodes know what its request has changed; if they cannot be told, an error. */
-  #sendOnceNoted(noting: Promise<void>, answer: PostAnswer, frame: OutboundFrame): void {
+  #sendOnceSaved(noting: Promise<void>, answer: PostAnswer, frame: OutboundFrame): void {
     const send = (response: OutboundFrame) => {
-      const text = encodeFrame(response, (message, error) => this.unserializable(message, error));
+      const text = encodeFrame(response, (message, error) =>
+        this.reportUnserializable(message, error),
+      );
       answer.send(response, text);
     };
     noting.then(
       () => send(frame),
       (error: unknown) => {
         const refusal = unavailable(error, this.report);
-        if (answer.isUnbegun) return answer.refuse(refusal);
+        if (answer.headersUnsent) return answer.refuse(refusal);
         const { error: told } = JSON.parse(refusal.body ?? '') as { readonly error: WireError };
-        for (const id of answer.answers) send(errorResponse(id, told));
+        for (const id of answer.requestIds) send(errorResponse(id, told));
       },
     );
   }

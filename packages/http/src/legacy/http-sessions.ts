@@ -11,64 +11,64 @@ import { Method } from '../../../../src/protocol/methods.ts';
 import type { ServedHttpRequest } from '../../../../src/protocol/request-origin.ts';
 import type { McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
-import { accepts, answerFailure, closing, errorAnswer, httpError } from '../checks.ts';
-import type { EndpointHome, RequestAuthorization } from '../request-authorization.ts';
+import { accepts, answerFailure, closingAnswer, errorAnswer, httpError } from '../checks.ts';
+import type { EndpointContext, RequestAuthorization } from '../request-authorization.ts';
 import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import { servedRequest } from '../http-exchange.ts';
+import { requestForHandlers } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
-import { beginning } from '../options.ts';
-import type { HttpLimits, HttpOptions, Served } from '../options.ts';
+import { listenOptionsFor } from '../options.ts';
+import type { HttpLimits, HttpOptions, ServerWithOptions } from '../options.ts';
 import { SessionSlots, clientKeyOf } from '../session-slots.ts';
 import type { Nodes } from '../owner/nodes.ts';
 import type { Forward, PeerNode } from '../owner/forwarded-request.ts';
 import { OwnedSession } from '../owner/owned-session.ts';
 import type { OwnedCopy } from '../owner/owned-session.ts';
 import type { WokenSession } from '../owner/ownership.ts';
-import { reportUnavailable, unavailable } from '../owner/unavailable.ts';
+import { reportUnavailable, unavailable } from '../owner/store-errors.ts';
 import { jsonOnly } from '../answers.ts';
 import { HttpSession } from './http-session.ts';
-import type { SessionHome } from './http-session.ts';
+import type { SessionsContext } from './http-session.ts';
 import type { Maintenance } from '../maintenance.ts';
 
-export class HttpSessions implements SessionHome {
+export class HttpSessions implements SessionsContext {
   readonly limits: HttpLimits;
   readonly clock: Clock;
-  readonly upkeep: Maintenance;
+  readonly maintenance: Maintenance;
   readonly streams: boolean;
   readonly unaskable: string | undefined;
   readonly authorization: RequestAuthorization | undefined;
-  readonly #servedTo: (request: ServedHttpRequest) => Served;
+  readonly #serverFor: (request: ServedHttpRequest) => ServerWithOptions;
   readonly #options: HttpOptions;
-  readonly #endpoint: EndpointHome;
+  readonly #endpoint: EndpointContext;
   readonly report: HttpReport;
   readonly #sessions = new Map<string, HttpSession>();
-  readonly #places: SessionSlots<HttpSession>;
+  readonly #slots: SessionSlots<HttpSession>;
   /** The other nodes; undefined if this one is alone, and owns all. */
   readonly #nodes: Nodes | undefined;
   /** Sessions that have ended here because the endpoint closes: whichever node asks for one gets it. */
-  readonly #left = new Map<string, OwnedSession>();
+  readonly #released = new Map<string, OwnedSession>();
   /** Requests of other nodes for sessions that are ending so, by the session's id. */
-  readonly #late = new Map<string, HttpExchange[]>();
+  readonly #waitingForRelease = new Map<string, HttpExchange[]>();
 
   constructor(
-    servedTo: (request: ServedHttpRequest) => Served,
+    serverFor: (request: ServedHttpRequest) => ServerWithOptions,
     options: HttpOptions,
-    endpoint: EndpointHome,
+    endpoint: EndpointContext,
     nodes: Nodes | undefined,
   ) {
-    const { limits, authorization, room, clock, report, upkeep } = endpoint;
+    const { limits, authorization, memory, clock, report, maintenance } = endpoint;
     this.#endpoint = endpoint;
     this.authorization = authorization;
-    this.#servedTo = servedTo;
+    this.#serverFor = serverFor;
     this.#options = options;
     this.report = report;
     this.limits = limits;
     this.clock = clock;
     this.streams = !options.jsonResponses;
     this.unaskable = options.jsonResponses ? jsonOnly : undefined;
-    this.upkeep = upkeep;
-    this.#places = new SessionSlots(limits.maxSessions, room);
+    this.maintenance = maintenance;
+    this.#slots = new SessionSlots(limits.maxSessions, memory);
     this.#nodes = nodes;
   }
 
@@ -103,7 +103,7 @@ export class HttpSessions implements SessionHome {
   ): void {
     if (exchange.head.sessionId === undefined) {
       if (frame.kind === 'request' && frame.method === Method.initialize) {
-        return this.#begin(exchange, frame);
+        return this.#initialize(exchange, frame);
       }
       if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
     }
@@ -150,45 +150,51 @@ export class HttpSessions implements SessionHome {
 
   ended(session: HttpSession): void {
     this.#sessions.delete(session.id);
-    this.#places.delete(session);
-    const { share } = session;
-    if (!share) return;
-    const isHere = share.isHere;
+    this.#slots.delete(session);
+    const { owned } = session;
+    if (!owned) return;
+    const isHere = owned.isHere;
     // Its client may go on at another node.
-    if (this.isClosing) return this.#leave(share);
+    if (this.isClosing) return this.#release(owned);
     if (!isHere) return;
-    share.remove().catch(reportUnavailable(this.report, 'The other nodes do not know of an end'));
+    owned.remove().catch(reportUnavailable(this.report, 'The other nodes do not know of an end'));
   }
 
-  #leave(share: OwnedSession): void {
-    share.leave();
-    this.#left.set(share.id, share);
-    const late = this.#late.get(share.id) ?? [];
-    this.#late.delete(share.id);
-    for (const exchange of late) this.#give(share, exchange);
+  #release(owned: OwnedSession): void {
+    owned.leave();
+    this.#released.set(owned.id, owned);
+    const late = this.#waitingForRelease.get(owned.id) ?? [];
+    this.#waitingForRelease.delete(owned.id);
+    for (const exchange of late) this.#handOver(owned, exchange);
   }
 
-  #begin(exchange: HttpExchange, frame: InboundRequest): void {
-    if (!this.#places.makeRoom(clientKeyOf(exchange))) return this.#refuseForRoom(exchange);
-    const session = this.#made(exchange, crypto.randomUUID());
+  #initialize(exchange: HttpExchange, frame: InboundRequest): void {
+    if (!this.#slots.evictFor(clientKeyOf(exchange))) return this.#refuseAsFull(exchange);
+    const session = this.#create(exchange, crypto.randomUUID());
     if (!session) return;
-    if (!session.greet(exchange, frame)) session.post(exchange, frame);
+    if (!session.initialize(exchange, frame)) session.post(exchange, frame);
     // An initialize that was refused has begun nothing that its client could come back to.
-    if (!session.isBegun) session.delete();
+    if (!session.isInitialized) session.delete();
   }
 
   /** A session; undefined if the host's code fails to make one. */
-  #made(exchange: HttpExchange, id: string, woken?: WokenSession): HttpSession | undefined {
+  #create(exchange: HttpExchange, id: string, woken?: WokenSession): HttpSession | undefined {
     try {
-      const served = this.#servedTo(servedRequest(exchange));
+      const served = this.#serverFor(requestForHandlers(exchange));
       const { principal } = exchange;
-      const options = beginning(served, this.#options);
-      const party = this.#places.party(clientKeyOf(exchange));
-      const who = { id, principal, party };
-      const session = new HttpSession(served.server, options, who, this, this.#sharing(who, woken));
+      const options = listenOptionsFor(served, this.#options);
+      const account = this.#slots.accountOf(clientKeyOf(exchange));
+      const who = { id, principal, account };
+      const session = new HttpSession(
+        served.server,
+        options,
+        who,
+        this,
+        this.#ownedSessionFactory(who, woken),
+      );
       this.#sessions.set(id, session);
-      this.#places.add(session);
-      if (woken) session.wake(woken);
+      this.#slots.add(session);
+      if (woken) session.restore(woken);
       return session;
     } catch (error) {
       answerFailure(exchange, { error, needed: 'session', report: this.report });
@@ -197,7 +203,7 @@ export class HttpSessions implements SessionHome {
   }
 
   /** What writes a session down for other nodes; undefined if there are none. */
-  #sharing(
+  #ownedSessionFactory(
     { id, principal }: Pick<HttpSession, 'id' | 'principal'>,
     woken?: WokenSession,
   ): ((copy: OwnedCopy) => OwnedSession) | undefined {
@@ -215,28 +221,28 @@ export class HttpSessions implements SessionHome {
   #find(
     exchange: HttpExchange,
     found: (session: HttpSession) => void,
-    posted: Posted = noBody,
+    posted: PostedMessage = noBody,
   ): void {
     const { sessionId = '' } = exchange.head;
     const nodes = this.#nodes;
     const known = this.#sessions.get(sessionId);
-    const session = known?.share?.isHere === false ? undefined : known;
-    const isHanded = exchange.handedBy !== undefined;
+    const session = known?.owned?.isHere === false ? undefined : known;
+    const isHanded = exchange.forwardedBy !== undefined;
     if (session && session.principal?.id === exchange.principal?.id) {
       const movable = isHanded ? session.movable : undefined;
-      if (movable) return this.#give(movable, exchange);
+      if (movable) return this.#handOver(movable, exchange);
       return isHanded && this.isClosing && isNew(exchange, posted)
-        ? this.#giveLater(session, exchange)
+        ? this.#handOverLater(session, exchange)
         : found(session);
     }
-    const left = isHanded ? this.#left.get(sessionId) : undefined;
-    if (left) return this.#give(left, exchange);
+    const left = isHanded ? this.#released.get(sessionId) : undefined;
+    if (left) return this.#handOver(left, exchange);
     if (session || sessionId === '' || !nodes) {
-      return this.refuse(exchange, sessionFault(sessionId));
+      return this.refuse(exchange, sessionError(sessionId));
     }
     const owner = nodes.known(sessionId, exchange);
     if (owner !== undefined) return this.#forward(exchange, nodes, owner, { ...posted, found });
-    const seeking = this.#seek(exchange, nodes, { ...posted, found }).catch((error: unknown) =>
+    const seeking = this.#locate(exchange, nodes, { ...posted, found }).catch((error: unknown) =>
       this.refuse(exchange, unavailable(error, this.report)),
     );
     nodes.track(seeking);
@@ -246,34 +252,34 @@ export class HttpSessions implements SessionHome {
    * A session of which its client has made nothing yet goes to where its requests come: more will come there. So does
    * one that has ended because this node closes.
    */
-  #give(session: OwnedSession, exchange: HttpExchange): void {
+  #handOver(session: OwnedSession, exchange: HttpExchange): void {
     const failed = reportUnavailable(this.report, 'A session stays where it began');
     const given = session
-      .give(exchange.handedBy ?? '')
+      .give(exchange.forwardedBy ?? '')
       .catch(failed)
-      .then(() => exchange.notHere?.());
+      .then(() => exchange.answerMoved?.());
     this.#nodes?.ownership.track(given);
   }
 
   /** The session goes to where a request has come, once its calls have ended. */
-  #giveLater({ id }: HttpSession, exchange: HttpExchange): void {
-    this.#late.set(id, [...(this.#late.get(id) ?? []), exchange]);
+  #handOverLater({ id }: HttpSession, exchange: HttpExchange): void {
+    this.#waitingForRelease.set(id, [...(this.#waitingForRelease.get(id) ?? []), exchange]);
   }
 
   /** Forwards the request to the node that has the session, or brings the session back here. */
-  async #seek(exchange: HttpExchange, nodes: Nodes, posted: Sought): Promise<void> {
+  async #locate(exchange: HttpExchange, nodes: Nodes, posted: LocatingRequest): Promise<void> {
     const { sessionId = '' } = exchange.head;
     const { found } = posted;
     const located = await nodes.locate(sessionId, exchange);
-    if (exchange.isGone) return;
+    if (exchange.isDisconnected) return;
     // Another request may have been first.
     const session = this.#sessions.get(sessionId);
     if (session) return this.#find(exchange, found, posted);
-    if (located.kind === 'none') return this.refuse(exchange, sessionFault(sessionId));
+    if (located.kind === 'none') return this.refuse(exchange, sessionError(sessionId));
     if (located.kind === 'elsewhere') {
       return this.#forward(exchange, nodes, located.peer, posted);
     }
-    const made = this.#wake(exchange, sessionId, located.woken);
+    const made = this.#restore(exchange, sessionId, located.woken);
     if (made) found(made);
   }
 
@@ -281,9 +287,9 @@ export class HttpSessions implements SessionHome {
     exchange: HttpExchange,
     nodes: Nodes,
     owner: PeerNode,
-    { found, body, frame, tried }: Sought,
+    { found, body, frame, tried }: LocatingRequest,
   ): void {
-    if (exchange.notHere) return exchange.notHere();
+    if (exchange.answerMoved) return exchange.answerMoved();
     const again = (more: readonly string[]) => {
       nodes.forget(exchange.head.sessionId ?? '');
       this.#find(exchange, found, { body, frame, tried: more });
@@ -293,16 +299,16 @@ export class HttpSessions implements SessionHome {
   }
 
   /** Brings back a session that another node has begun; undefined if the request was answered. */
-  #wake(exchange: HttpExchange, id: string, woken: WokenSession): HttpSession | undefined {
+  #restore(exchange: HttpExchange, id: string, woken: WokenSession): HttpSession | undefined {
     // A session of HTTP+SSE has ended with its stream.
-    if (!('initialize' in woken.record.facts)) this.refuse(exchange, sessionFault(id));
-    else if (this.isClosing) this.refuse(exchange, closing);
-    else if (!this.#places.makeRoom(clientKeyOf(exchange))) this.#refuseForRoom(exchange);
-    else return this.#made(exchange, id, woken);
+    if (!('initialize' in woken.record.facts)) this.refuse(exchange, sessionError(id));
+    else if (this.isClosing) this.refuse(exchange, closingAnswer);
+    else if (!this.#slots.evictFor(clientKeyOf(exchange))) this.#refuseAsFull(exchange);
+    else return this.#create(exchange, id, woken);
     return undefined;
   }
 
-  #refuseForRoom(exchange: HttpExchange): void {
+  #refuseAsFull(exchange: HttpExchange): void {
     const message = `${this.limits.maxSessions} sessions are open, and none of them can make room`;
     formatReport(this.report, 'warning', 'session.refused', message);
     exchange.answer(httpError(503, `${message}; try again later`, { 'retry-after': '10' }));
@@ -322,24 +328,24 @@ export class HttpSessions implements SessionHome {
 }
 
 /** What may be forwarded of a request. */
-interface Posted extends Pick<Forward, 'body' | 'tried'> {
+interface PostedMessage extends Pick<Forward, 'body' | 'tried'> {
   /** The message in the body; undefined if it has none. */
   readonly frame: InboundFrame | undefined;
 }
 
 /** A request whose session is sought, and what is done once it is here. */
-interface Sought extends Posted {
+interface LocatingRequest extends PostedMessage {
   found(session: HttpSession): void;
 }
 
 /** Whether it would begin something here. */
-const isNew = ({ method }: HttpExchange, { frame }: Posted): boolean =>
+const isNew = ({ method }: HttpExchange, { frame }: PostedMessage): boolean =>
   method === 'GET' || frame?.kind === 'request' || frame?.kind === 'batch';
 
-const noBody: Posted = { frame: undefined, body: '', tried: [] };
+const noBody: PostedMessage = { frame: undefined, body: '', tried: [] };
 
 /** What is wrong with the id of a session that a request names. */
-function sessionFault(id: string): HttpAnswer {
+function sessionError(id: string): HttpAnswer {
   if (id === '') {
     return httpError(
       400,

@@ -5,38 +5,38 @@
  * @see MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"
  */
 import type { HttpLimits } from '../options.ts';
-import type { Keeping } from './event-log.ts';
+import type { Retention } from './event-log.ts';
 import type { SessionStream } from './session-stream.ts';
 
 /** A message for a stream that is not there yet. */
-export interface WaitingPush {
+export interface QueuedPush {
   /** With a line feed at its end. */
   readonly text: string;
   /** It will not be sent. */
-  readonly dropped?: (() => void) | undefined;
+  readonly onDropped?: (() => void) | undefined;
 }
 
 type PushLimits = Pick<HttpLimits, 'maxWaitingPushes' | 'maxWaitingPushBytes'>;
 
 /** What a stream may be behind, bytes, while another one is given messages before it. */
-const behindBytes = 64 * 1024;
+const maxBacklogBytes = 64 * 1024;
 
 function keepsUp({ unreadBytes }: SessionStream): boolean {
-  return unreadBytes <= behindBytes;
+  return unreadBytes <= maxBacklogBytes;
 }
 
 export class PushStreams {
   readonly #limits: PushLimits;
-  readonly #keeping: Keeping;
+  readonly #retention: Retention;
   /** Those that have a connection, the newest last. */
   #open: readonly SessionStream[] = [];
   /** What no stream was there for. */
-  #waiting: WaitingPush[] = [];
-  #waitingBytes = 0;
+  #queue: QueuedPush[] = [];
+  #queueBytes = 0;
 
-  constructor(limits: PushLimits, keeping: Keeping) {
+  constructor(limits: PushLimits, retention: Retention) {
     this.#limits = limits;
-    this.#keeping = keeping;
+    this.#retention = retention;
   }
 
   get isOpen(): boolean {
@@ -44,26 +44,26 @@ export class PushStreams {
   }
 
   /** How many messages wait for a stream. */
-  get waiting(): number {
-    return this.#waiting.length;
+  get queued(): number {
+    return this.#queue.length;
   }
 
   get newest(): SessionStream | undefined {
     return this.#open.at(-1);
   }
 
-  push(message: WaitingPush): void {
-    const stream = this.#reading();
+  push(message: QueuedPush): void {
+    const stream = this.#target();
     if (stream) stream.send(message.text);
-    else this.#wait(message);
+    else this.#enqueue(message);
   }
 
   opened(stream: SessionStream): void {
     this.#open = [...this.#open, stream];
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    this.#waitingBytes = 0;
-    this.#keeping.retain(0);
+    const waiting = this.#queue;
+    this.#queue = [];
+    this.#queueBytes = 0;
+    this.#retention.retain(0);
     for (const message of waiting) this.push(message);
   }
 
@@ -73,25 +73,25 @@ export class PushStreams {
 
   /** Nothing that waits will be sent. */
   end(): void {
-    this.#drop(this.#waiting.length, 'the session has ended');
+    this.#drop(this.#queue.length, 'the session has ended');
   }
 
   /** The newest that its client keeps up with; if there is none, the newest. */
-  #reading(): SessionStream | undefined {
+  #target(): SessionStream | undefined {
     return this.#open.findLast(keepsUp) ?? this.newest;
   }
 
-  #wait(message: WaitingPush): void {
+  #enqueue(message: QueuedPush): void {
     const { maxWaitingPushes, maxWaitingPushBytes } = this.#limits;
-    this.#waiting.push(message);
-    this.#waitingBytes += message.text.length;
+    this.#queue.push(message);
+    this.#queueBytes += message.text.length;
     let excess = 0;
-    let bytes = this.#waitingBytes;
-    for (const { text } of this.#waiting) {
+    let bytes = this.#queueBytes;
+    for (const { text } of this.#queue) {
       const isTooMuch =
-        this.#waiting.length - excess > maxWaitingPushes ||
+        this.#queue.length - excess > maxWaitingPushes ||
         bytes > maxWaitingPushBytes ||
-        !this.#keeping.retain(bytes);
+        !this.#retention.retain(bytes);
       if (!isTooMuch) break;
       bytes -= text.length;
       excess++;
@@ -105,12 +105,12 @@ export class PushStreams {
   /** Drops the oldest that wait. */
   #drop(count: number, reason: string): void {
     if (count === 0) return;
-    const dropped = this.#waiting.splice(0, count);
-    for (const { text, dropped: tell } of dropped) {
-      this.#waitingBytes -= text.length;
+    const dropped = this.#queue.splice(0, count);
+    for (const { text, onDropped: tell } of dropped) {
+      this.#queueBytes -= text.length;
       tell?.();
     }
-    this.#keeping.retain(this.#waitingBytes);
-    this.#keeping.lost(dropped.length, reason);
+    this.#retention.retain(this.#queueBytes);
+    this.#retention.onLost(dropped.length, reason);
   }
 }

@@ -10,21 +10,21 @@ import { ErrorCode, errorResponse } from '../../../../src/protocol/errors.ts';
 import type { InboundRequestId } from '../../../../src/protocol/frames.ts';
 import { sessionStreamChart } from './session-stream.machine.ts';
 import type { SessionStreamEvent } from './session-stream.machine.ts';
-import { describeEnd } from '../admission.ts';
-import type { TokenValidity, TokenEnd } from '../admission.ts';
+import { describeEnd } from '../token-validity.ts';
+import type { TokenValidity, TokenEnd } from '../token-validity.ts';
 import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpLimits } from '../options.ts';
 import type { StreamEventLog, LoggedStream } from './event-log.ts';
 import type { StoredEvent, StreamEvent } from '../nodes/stores.ts';
 import type { OwnedSession } from '../owner/owned-session.ts';
-import { processEnded } from '../owner/unavailable.ts';
+import { processEnded } from '../owner/store-errors.ts';
 import { eventIdOf, readLastEventId } from './stream-names.ts';
-import type { StreamPlace } from './stream-names.ts';
+import type { StreamPosition } from './stream-names.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
 
 /** What the streams of a session have in common. */
-export interface StreamHome {
+export interface StreamContext {
   readonly log: StreamEventLog;
   readonly clock: Clock;
   readonly limits: HttpLimits;
@@ -47,62 +47,66 @@ export interface StreamHome {
 interface StreamConnection {
   readonly sink: WatchedSink;
   /** For how long its token lets it go on; undefined without authorization. */
-  readonly admission: TokenValidity | undefined;
+  readonly tokenValidity: TokenValidity | undefined;
 }
 
 export class SessionStream implements LoggedStream, SinkOwner {
   readonly name: string;
   /** The requests that it answers; undefined if it is for what belongs to none. */
-  readonly answers: readonly InboundRequestId[] | undefined;
-  readonly #home: StreamHome;
+  readonly requestIds: readonly InboundRequestId[] | undefined;
+  readonly #streams: StreamContext;
   #state = sessionStreamChart.begun;
   #connection: StreamConnection | undefined = undefined;
   /** The number of its last event. */
-  #last = 0;
+  #lastEvent = 0;
   /** The number of the last event that a connection was given. */
-  #given = 0;
+  #sentEvent = 0;
   /** How many of its events are kept. */
-  #kept = 0;
+  #loggedCount = 0;
   /** Since when it is in its state, the clock's milliseconds. */
-  #since: number;
+  #changedAt: number;
 
-  constructor(name: string, answers: readonly InboundRequestId[] | undefined, home: StreamHome) {
+  constructor(
+    name: string,
+    requestIds: readonly InboundRequestId[] | undefined,
+    streams: StreamContext,
+  ) {
     this.name = name;
-    this.answers = answers;
-    this.#home = home;
-    this.#since = home.clock.now();
+    this.requestIds = requestIds;
+    this.#streams = streams;
+    this.#changedAt = streams.clock.now();
   }
 
   /** As a dump shows it. */
   get view(): HttpStreamView {
-    const now = this.#home.clock.now();
+    const now = this.#streams.clock.now();
     const { serial } = readLastEventId(eventIdOf(this.name, 0)) ?? {};
     const { value } = this.#state;
     return {
-      kind: this.answers ? 'post' : 'get',
+      kind: this.requestIds ? 'post' : 'get',
       name: `${serial}`,
-      answers: this.answers ?? [],
+      answers: this.requestIds ?? [],
       state: value === 'open' || value === 'cut' ? value : 'ended',
-      ageMs: Math.round(now - this.#since),
+      ageMs: Math.round(now - this.#changedAt),
       unreadBytes: this.unreadBytes,
       unreadMs: Math.round(this.#connection?.sink.unreadMs ?? 0),
-      keptEvents: this.#kept,
+      keptEvents: this.#loggedCount,
     };
   }
 
   /** What its client has not taken, bytes. */
   get unreadBytes(): number {
-    return this.#connection?.sink.untakenBytes ?? 0;
+    return this.#connection?.sink.unsentBytes ?? 0;
   }
 
   /** Whether there is nothing to resume it for: all is said, and this was its last event. */
   isCompleteAt(number: number): boolean {
-    return this.#isComplete && !this.#isOrphaned && number === this.#last;
+    return this.#isComplete && !this.#isOrphaned && number === this.#lastEvent;
   }
 
   /** Whether it has, or had, such an event. What its process has sent last may not have been kept. */
   has(number: number): boolean {
-    return number <= this.#last || this.#isOrphaned;
+    return number <= this.#lastEvent || this.#isOrphaned;
   }
 
   get #isOrphaned(): boolean {
@@ -111,66 +115,66 @@ export class SessionStream implements LoggedStream, SinkOwner {
 
   /** Takes what another process has said on it, before all else. */
   restore({ number, text, ageMs, end }: StoredEvent): void {
-    this.#last = Math.max(this.#last, number);
+    this.#lastEvent = Math.max(this.#lastEvent, number);
     // A connection that this process does not know may have had it.
-    this.#given = this.#last;
-    if (text !== '') this.#keep(number, eventOf(this.name, number, text), ageMs);
+    this.#sentEvent = this.#lastEvent;
+    if (text !== '') this.#log(number, eventOf(this.name, number, text), ageMs);
     if (end) this.#move({ type: `stream.${end}` });
   }
 
   /** Nothing more was kept of what that process has said. */
-  restored(): void {
+  finishRestore(): void {
     this.#move({ type: 'stream.orphaned' });
   }
 
   /** All that another process needs to go on with it. */
-  get said(): readonly StreamEvent[] {
+  get loggedEvents(): readonly StreamEvent[] {
     const stream = this.name;
-    const known = { stream, number: this.#last, text: '' };
-    const events = this.#home.log
+    const known = { stream, number: this.#lastEvent, text: '' };
+    const events = this.#streams.log
       .after(this, 0)
-      .map(({ number, text }) => ({ stream, number, text: saidIn(text) }));
+      .map(({ number, text }) => ({ stream, number, text: dataOf(text) }));
     const end = ends.find((each) => this.#state.matches({ ended: each }));
     return [known, ...events, ...(end ? [{ ...known, end }] : [])];
   }
 
   /** What it has said after an event, and how many messages of that are missing. */
-  repeated(after: number): string {
-    const events = this.#home.log.after(this, after);
-    const missing = Math.max(0, this.#last - after - events.length);
+  replayAfter(after: number): string {
+    const events = this.#streams.log.after(this, after);
+    const missing = Math.max(0, this.#lastEvent - after - events.length);
     const told = missing > 0 ? `: ${missing} messages are not kept any more\n\n` : '';
     return told + events.map(({ text }) => text).join('');
   }
 
   /** What ends its connection; a request that was allowed is answered, however long that takes. */
-  get admission(): TokenValidity | undefined {
-    return this.answers ? undefined : this.#connection?.admission;
+  get tokenValidity(): TokenValidity | undefined {
+    return this.requestIds ? undefined : this.#connection?.tokenValidity;
   }
 
   /**
    * Begins on its first connection, on which nothing is said until other nodes can know the stream.
-   * @param admission of the request that the connection is
+   * @param tokenValidity of the request that the connection is
    */
-  begin(sink: WatchedSink, admission: TokenValidity | undefined): void {
-    const kept = this.#home.share?.append({ stream: this.name, number: 0, text: '' });
+  begin(sink: WatchedSink, tokenValidity: TokenValidity | undefined): void {
+    const kept = this.#streams.share?.append({ stream: this.name, number: 0, text: '' });
     // Another node could not tell what has become of a stream that it does not know.
-    if (kept && this.answers) sink.holdUntil(kept);
-    const text = this.#home.firstEvent(eventIdOf(this.name, 0));
-    this.#connect({ sink, admission }, text);
+    if (kept && this.requestIds) sink.holdUntil(kept);
+    const text = this.#streams.firstEvent(eventIdOf(this.name, 0));
+    this.#connect({ sink, tokenValidity }, text);
   }
 
   /**
    * Goes on over another connection, with what comes after the event that the client has.
-   * @param admission as for {@link begin}
+   * @param tokenValidity as for {@link begin}
    */
   resume(
     sink: WatchedSink,
-    { number, answers }: StreamPlace,
-    admission: TokenValidity | undefined,
+    { number, requestIds }: StreamPosition,
+    tokenValidity: TokenValidity | undefined,
   ): void {
-    const { log, report } = this.#home;
+    const { log, report } = this.#streams;
     const events = log.after(this, number);
-    const from = this.#home.firstEvent(eventIdOf(this.name, number));
+    const from = this.#streams.firstEvent(eventIdOf(this.name, number));
     formatReport(
       report,
       'debug',
@@ -179,12 +183,12 @@ export class SessionStream implements LoggedStream, SinkOwner {
     );
     const isAnswerLost =
       this.#state.matches({ ended: 'answered' }) &&
-      number < this.#last &&
-      events.at(-1)?.number !== this.#last;
-    const lost = isAnswerLost && answers ? answers.map(lostAnswer) : [];
-    const gone = this.#isOrphaned && answers ? answers.map(goneAnswer) : [];
-    this.#given = this.#last;
-    const text = [from, this.repeated(number), ...lost, ...gone].join('');
+      number < this.#lastEvent &&
+      events.at(-1)?.number !== this.#lastEvent;
+    const lost = isAnswerLost && requestIds ? requestIds.map(responseLostEvent) : [];
+    const gone = this.#isOrphaned && requestIds ? requestIds.map(processEndedEvent) : [];
+    this.#sentEvent = this.#lastEvent;
+    const text = [from, this.replayAfter(number), ...lost, ...gone].join('');
     if (this.#isComplete) {
       sink.write(text);
       sink.end();
@@ -192,7 +196,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
     }
     // The client may notice first that its last connection has ended.
     this.#connection?.sink.end();
-    this.#connect({ sink, admission }, text);
+    this.#connect({ sink, tokenValidity }, text);
   }
 
   /**
@@ -201,12 +205,12 @@ export class SessionStream implements LoggedStream, SinkOwner {
    */
   send(text: string): void {
     if (this.#isComplete) return;
-    const number = ++this.#last;
+    const number = ++this.#lastEvent;
     const said = text.trimEnd();
     const event = eventOf(this.name, number, said);
-    if (this.#connection) this.#given = number;
-    this.#keep(number, event);
-    void this.#home.share?.append({ stream: this.name, number, text: said });
+    if (this.#connection) this.#sentEvent = number;
+    this.#log(number, event);
+    void this.#streams.share?.append({ stream: this.name, number, text: said });
     this.#connection?.sink.write(event);
   }
 
@@ -214,16 +218,21 @@ export class SessionStream implements LoggedStream, SinkOwner {
    * All is said.
    * @param retryMs when the client should try another node, milliseconds; undefined if never
    */
-  end(how: 'answered' | 'silenced', retryMs = this.#home.drainRetryMs): void {
+  end(how: 'answered' | 'silenced', retryMs = this.#streams.drainRetryMs): void {
     if (this.#isComplete) return;
     const connection = this.#connection;
     this.#connection = undefined;
     this.#move({ type: `stream.${how}` });
-    void this.#home.share?.append({ stream: this.name, number: this.#last, text: '', end: how });
+    void this.#streams.share?.append({
+      stream: this.name,
+      number: this.#lastEvent,
+      text: '',
+      end: how,
+    });
     if (connection) {
       if (retryMs !== undefined) connection.sink.write(retryEvent(retryMs));
       connection.sink.end();
-      this.#home.disconnected(this);
+      this.#streams.disconnected(this);
     }
     this.#forgetIfEmpty();
   }
@@ -234,47 +243,47 @@ export class SessionStream implements LoggedStream, SinkOwner {
    */
   pause(retryMs: number): void {
     this.#connection?.sink.write(retryEvent(retryMs));
-    this.letGo();
+    this.release();
   }
 
   /** Its connection ends. Its client may come back to it, here or at another node. */
-  letGo(): void {
+  release(): void {
     if (!this.#connection) return;
     this.#connection.sink.end();
     this.#disconnect();
   }
 
   /** A connection has ended. */
-  left(sink: WatchedSink): void {
+  onConnectionClosed(sink: WatchedSink): void {
     sink.cut();
     if (this.#connection?.sink !== sink) return;
-    const message = `The connection of stream ${this.name} has ended after event ${this.#last}`;
-    formatReport(this.#home.report, 'debug', 'stream.left', message);
+    const message = `The connection of stream ${this.name} has ended after event ${this.#lastEvent}`;
+    formatReport(this.#streams.report, 'debug', 'stream.left', message);
     this.#disconnect();
   }
 
-  forgot(event: number): boolean {
-    this.#kept--;
+  onEventDropped(event: number): boolean {
+    this.#loggedCount--;
     this.#forgetIfEmpty();
-    return event > this.#given;
+    return event > this.#sentEvent;
   }
 
-  expired(end: TokenEnd): void {
+  onTokenEnded(end: TokenEnd): void {
     const message = `The token that stream ${this.name} was opened with ${describeEnd[end]}: its client has to come back with another one`;
-    formatReport(this.#home.report, 'info', `authorization.${end}`, message);
-    this.pause(this.#home.limits.retryMs);
+    formatReport(this.#streams.report, 'info', `authorization.${end}`, message);
+    this.pause(this.#streams.limits.retryMs);
   }
 
-  unread(why: string): void {
+  onStalled(why: string): void {
     const message = `The client was cut off from stream ${this.name}: it ${why}`;
-    formatReport(this.#home.report, 'warning', 'stream.cut', message);
+    formatReport(this.#streams.report, 'warning', 'stream.cut', message);
     // Much may have come at once: a client that reads well can come back for the rest.
-    this.letGo();
+    this.release();
   }
 
-  #keep(number: number, event: string, ageMs = 0): void {
-    this.#kept++;
-    this.#home.log.add(this, number, event, ageMs);
+  #log(number: number, event: string, ageMs = 0): void {
+    this.#loggedCount++;
+    this.#streams.log.add(this, number, event, ageMs);
   }
 
   get #isComplete(): boolean {
@@ -283,7 +292,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
 
   #move(event: SessionStreamEvent): void {
     this.#state = sessionStreamChart.next(this.#state, event);
-    this.#since = this.#home.clock.now();
+    this.#changedAt = this.#streams.clock.now();
   }
 
   #connect(connection: StreamConnection, text: string): void {
@@ -291,22 +300,22 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.#connection = connection;
     this.#move({ type: 'stream.connected' });
     if (text !== '') connection.sink.write(text);
-    connection.sink.ownedBy(this);
-    if (isNew) this.#home.connected(this);
+    connection.sink.setOwner(this);
+    if (isNew) this.#streams.connected(this);
   }
 
   #disconnect(): void {
     this.#connection = undefined;
     this.#move({ type: 'stream.cut' });
-    this.#home.disconnected(this);
+    this.#streams.disconnected(this);
     this.#forgetIfEmpty();
   }
 
   /** A stream for what belongs to no request need not be complete: a new one is as good. */
   #forgetIfEmpty(): void {
-    if (this.#kept > 0 || this.#connection || (this.answers && !this.#isComplete)) return;
+    if (this.#loggedCount > 0 || this.#connection || (this.requestIds && !this.#isComplete)) return;
     this.#move({ type: 'stream.forgotten' });
-    this.#home.over(this);
+    this.#streams.over(this);
   }
 }
 
@@ -320,17 +329,17 @@ function eventOf(stream: string, number: number, text: string): string {
 }
 
 /** The data of such an event. */
-function saidIn(event: string): string {
+function dataOf(event: string): string {
   return event.slice(event.indexOf('\ndata: ') + '\ndata: '.length, -2);
 }
 
 /** Takes the place of a response whose process has ended. */
-function goneAnswer(id: InboundRequestId): string {
+function processEndedEvent(id: InboundRequestId): string {
   return `data: ${JSON.stringify(processEnded(id))}\n\n`;
 }
 
 /** Takes the place of a response that was dropped: its client waits for one. */
-export function lostAnswer(id: Parameters<typeof errorResponse>[0]): string {
+export function responseLostEvent(id: Parameters<typeof errorResponse>[0]): string {
   const error = {
     code: ErrorCode.serverUnavailable,
     message: 'The response to this request was not fetched in time, and is not kept any more',

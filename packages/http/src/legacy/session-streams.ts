@@ -16,36 +16,36 @@ import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
-import type { ClientKey } from '../session-slots.ts';
+import type { ClientAccount } from '../session-slots.ts';
 import { streamHeaders } from '../answers.ts';
 import { StreamEventLog } from './event-log.ts';
 import { PushStreams } from './push-streams.ts';
-import type { WaitingPush } from './push-streams.ts';
+import type { QueuedPush } from './push-streams.ts';
 import type { StoredEvent, StreamEvent } from '../nodes/stores.ts';
 import { firstFence } from '../owner/owned-session.ts';
 import type { OwnedSession } from '../owner/owned-session.ts';
-import { SessionStream, lostAnswer } from './session-stream.ts';
-import type { StreamHome } from './session-stream.ts';
+import { SessionStream, responseLostEvent } from './session-stream.ts';
+import type { StreamContext } from './session-stream.ts';
 import { eventIdOf, nameOfStream, readLastEventId } from './stream-names.ts';
-import type { StreamPlace } from './stream-names.ts';
+import type { StreamPosition } from './stream-names.ts';
 
 /** What streams ask and tell their session. */
 export interface StreamingSession {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly report: HttpReport;
-  readonly party: ClientKey;
+  readonly account: ClientAccount;
   readonly listening: Pick<ListenOptions, 'limits'>;
   /** What is written down of it for other nodes; undefined if there are none. */
-  readonly share: OwnedSession | undefined;
+  readonly owned: OwnedSession | undefined;
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
-  /** See {@link StreamHome.drainRetryMs}. */
+  /** See {@link StreamContext.drainRetryMs}. */
   readonly drainRetryMs: number | undefined;
   /** The client has closed the connection of a stream. */
-  streamLeft(): void;
+  onStreamDisconnected(): void;
   /** Its client has opened a stream for what belongs to no request, or closed the last one. */
-  ownStream(is: 'opened' | 'closed'): void;
+  onStandaloneStream(is: 'opened' | 'closed'): void;
 }
 
 type StreamsView = Pick<HttpSessionView, 'streams' | 'waitingPushes' | 'keptEvents' | 'keptBytes'>;
@@ -60,27 +60,27 @@ export function noStreams({ maxWaitingPushes, maxEvents, maxEventBytes }: HttpLi
   };
 }
 
-export class HttpSessionStreams implements StreamHome {
+export class HttpSessionStreams implements StreamContext {
   readonly log: StreamEventLog;
   readonly #session: StreamingSession;
   readonly #pushes: PushStreams;
   /** The events and the pushes that are kept, as they are counted. */
-  readonly #retained: readonly (Reservation | undefined)[];
+  readonly #reservations: readonly (Reservation | undefined)[];
   readonly #streams = new Map<string, SessionStream>();
   #count = 0;
   #connected = 0;
 
   constructor(session: StreamingSession) {
-    const { limits, clock, party, listening } = session;
+    const { limits, clock, account, listening } = session;
     const { maxRetainedBytes = defaultLimits.maxRetainedBytes } = listening.limits ?? {};
     this.#session = session;
-    const counted = () => party.shares.retain(undefined, 0, Infinity);
+    const counted = () => account.quotas.retain(undefined, 0, Infinity);
     const [events, pushes] = [counted(), counted()];
-    this.#retained = [events, pushes];
+    this.#reservations = [events, pushes];
     const countEvents = (bytes: number) => events?.resize(bytes, maxRetainedBytes) ?? false;
     const countPushes = (bytes: number) => pushes?.resize(bytes, maxRetainedBytes) ?? false;
     const told = (name: 'events.lost' | 'pushes.lost') => ({
-      lost: (count: number, reason: string) => this.#lost(name, count, reason),
+      onLost: (count: number, reason: string) => this.#reportLost(name, count, reason),
     });
     this.log = new StreamEventLog(limits, clock, { ...told('events.lost'), retain: countEvents });
     this.#pushes = new PushStreams(limits, { ...told('pushes.lost'), retain: countPushes });
@@ -106,46 +106,46 @@ export class HttpSessionStreams implements StreamHome {
   /** As a dump shows them. */
   get view(): StreamsView {
     const { waitingPushes, keptEvents, keptBytes } = noStreams(this.limits);
-    const { events, bytes } = this.log.kept;
+    const { events, bytes } = this.log.size;
     return {
       streams: [...this.#streams.values()].map(({ view }) => view),
-      waitingPushes: { ...waitingPushes, count: this.#pushes.waiting },
+      waitingPushes: { ...waitingPushes, count: this.#pushes.queued },
       keptEvents: { ...keptEvents, count: events },
       keptBytes: { ...keptBytes, count: bytes },
     };
   }
 
   get share(): OwnedSession | undefined {
-    return this.#session.share;
+    return this.#session.owned;
   }
 
   /** Sends what belongs to no request. */
-  push(message: WaitingPush): void {
+  push(message: QueuedPush): void {
     this.#pushes.push(message);
   }
 
   /** Takes what another process has said on the streams of the session. */
   restore(log: readonly StoredEvent[]): void {
     for (const entry of log) {
-      const place = readLastEventId(eventIdOf(entry.stream, 0));
-      if (!place) continue;
+      const position = readLastEventId(eventIdOf(entry.stream, 0));
+      if (!position) continue;
       const known = this.#streams.get(entry.stream);
-      const stream = known ?? new SessionStream(entry.stream, place.answers, this);
+      const stream = known ?? new SessionStream(entry.stream, position.requestIds, this);
       this.#streams.set(entry.stream, stream);
       stream.restore(entry);
     }
-    for (const stream of [...this.#streams.values()]) stream.restored();
+    for (const stream of [...this.#streams.values()]) stream.finishRestore();
   }
 
   /** What another process needs to go on with them. */
-  get said(): readonly StreamEvent[] {
-    return [...this.#streams.values()].flatMap(({ said }) => said);
+  get loggedEvents(): readonly StreamEvent[] {
+    return [...this.#streams.values()].flatMap(({ loggedEvents }) => loggedEvents);
   }
 
-  /** Makes a stream. @param answers the requests that it answers */
-  make(answers: readonly InboundRequestId[] | undefined): SessionStream {
-    const name = nameOfStream(this.#fence, ++this.#count, answers);
-    const stream = new SessionStream(name, answers, this);
+  /** Makes a stream. @param requestIds the requests that it answers */
+  make(requestIds: readonly InboundRequestId[] | undefined): SessionStream {
+    const name = nameOfStream(this.#fence, ++this.#count, requestIds);
+    const stream = new SessionStream(name, requestIds, this);
     this.#streams.set(name, stream);
     return stream;
   }
@@ -154,19 +154,19 @@ export class HttpSessionStreams implements StreamHome {
   get(exchange: HttpExchange): void {
     const lastEventId = exchange.header('last-event-id');
     if (lastEventId === undefined || lastEventId === '') return this.#open(exchange);
-    const place = readLastEventId(lastEventId);
-    const stream = place && this.#streams.get(place.stream);
-    const isKnown = stream ? stream.has(place.number) : place && this.#hadStream(place);
-    if (!place || !isKnown) {
+    const position = readLastEventId(lastEventId);
+    const stream = position && this.#streams.get(position.stream);
+    const isKnown = stream ? stream.has(position.number) : position && this.#hadStream(position);
+    if (!position || !isKnown) {
       const message = `No event of this session has the id ${inspectValue(lastEventId)}`;
       return exchange.answer(httpError(400, message));
     }
-    if (stream && !place.answers && place.fence !== this.#fence) {
-      return this.#open(exchange, stream.repeated(place.number));
+    if (stream && !position.requestIds && position.fence !== this.#fence) {
+      return this.#open(exchange, stream.replayAfter(position.number));
     }
-    if (stream) return this.#resume(exchange, stream, place);
+    if (stream) return this.#resume(exchange, stream, position);
     // All that was kept of it is dropped. One for what belongs to no request is as good as new.
-    if (place.answers) this.#tellLost(exchange, place.answers);
+    if (position.requestIds) this.#answerLost(exchange, position.requestIds);
     else this.#open(exchange);
   }
 
@@ -176,10 +176,10 @@ export class HttpSessionStreams implements StreamHome {
   }
 
   /** Ends the streams that belong to no request: the session is over. */
-  closeOwnStream(): void {
+  closeStandaloneStreams(): void {
     this.#pushes.end();
     for (const stream of this.#streams.values()) {
-      if (!stream.answers) stream.end('silenced');
+      if (!stream.requestIds) stream.end('silenced');
     }
   }
 
@@ -188,7 +188,7 @@ export class HttpSessionStreams implements StreamHome {
     this.#pushes.end();
     for (const stream of this.#streams.values()) stream.end('silenced', retryMs);
     this.#streams.clear();
-    for (const retained of this.#retained) retained?.release();
+    for (const retained of this.#reservations) retained?.release();
   }
 
   // What a stream asks and tells.
@@ -203,19 +203,19 @@ export class HttpSessionStreams implements StreamHome {
 
   connected(stream: SessionStream): void {
     this.#connected++;
-    if (stream.answers) return;
+    if (stream.requestIds) return;
     this.#pushes.opened(stream);
-    this.#session.ownStream('opened');
+    this.#session.onStandaloneStream('opened');
   }
 
   disconnected(stream: SessionStream): void {
     this.#connected--;
-    this.#session.streamLeft();
-    if (stream.answers) return;
+    this.#session.onStreamDisconnected();
+    if (stream.requestIds) return;
     this.#pushes.closed(stream);
     // What was asked on it may be lost: it is asked again on another one, if there is any.
-    this.#session.ownStream('closed');
-    if (this.#pushes.isOpen) this.#session.ownStream('opened');
+    this.#session.onStandaloneStream('closed');
+    if (this.#pushes.isOpen) this.#session.onStandaloneStream('opened');
   }
 
   over(stream: SessionStream): void {
@@ -223,37 +223,37 @@ export class HttpSessionStreams implements StreamHome {
   }
 
   get #fence(): number {
-    return this.#session.share?.fence ?? firstFence;
+    return this.#session.owned?.fence ?? firstFence;
   }
 
-  #hadStream({ fence, serial }: StreamPlace): boolean {
+  #hadStream({ fence, serial }: StreamPosition): boolean {
     return fence === this.#fence ? serial <= this.#count : fence < this.#fence;
   }
 
   #open(exchange: HttpExchange, repeated = ''): void {
-    if (exchange.isGone) return;
+    if (exchange.isDisconnected) return;
     const stream = this.make(undefined);
     const sink = exchange.stream(streamHeaders);
     if (repeated !== '') sink.write(repeated);
-    exchange.onGone(() => stream.left(sink));
-    stream.begin(sink, exchange.admission);
+    exchange.onDisconnected(() => stream.onConnectionClosed(sink));
+    stream.begin(sink, exchange.tokenValidity);
   }
 
-  #resume(exchange: HttpExchange, stream: SessionStream, place: StreamPlace): void {
-    if (exchange.isGone) return;
-    if (stream.isCompleteAt(place.number)) return exchange.answer(nothingToResume);
+  #resume(exchange: HttpExchange, stream: SessionStream, position: StreamPosition): void {
+    if (exchange.isDisconnected) return;
+    if (stream.isCompleteAt(position.number)) return exchange.answer(nothingToResume);
     const sink = exchange.stream(streamHeaders);
-    exchange.onGone(() => stream.left(sink));
-    stream.resume(sink, place, exchange.admission);
+    exchange.onDisconnected(() => stream.onConnectionClosed(sink));
+    stream.resume(sink, position, exchange.tokenValidity);
   }
 
-  #tellLost(exchange: HttpExchange, answers: readonly InboundRequestId[]): void {
+  #answerLost(exchange: HttpExchange, requestIds: readonly InboundRequestId[]): void {
     const sink = exchange.stream(streamHeaders);
-    sink.write(answers.map(lostAnswer).join(''));
+    sink.write(requestIds.map(responseLostEvent).join(''));
     sink.end();
   }
 
-  #lost(name: 'events.lost' | 'pushes.lost', count: number, reason: string): void {
+  #reportLost(name: 'events.lost' | 'pushes.lost', count: number, reason: string): void {
     const what = `${count} ${count === 1 ? 'message' : 'messages'} that the client has not had`;
     formatReport(this.report, 'warning', name, `Dropped ${what}: ${reason}`);
   }

@@ -11,14 +11,14 @@ import type { InboundRequestId } from '../../../../src/protocol/frames.ts';
 import { firstFence } from '../owner/owned-session.ts';
 
 /** A place on a stream. */
-export interface StreamPlace {
+export interface StreamPosition {
   readonly stream: string;
   /** Of the owner of the session that made it. */
   readonly fence: number;
   /** Counts the streams that an owner has made for the session. */
   readonly serial: number;
   /** The requests that the stream answers; undefined if it is for what belongs to none. */
-  readonly answers: readonly InboundRequestId[] | undefined;
+  readonly requestIds: readonly InboundRequestId[] | undefined;
   /** The events of a stream are 1, 2, 3 and so on; 0 is its beginning. */
   readonly number: number;
 }
@@ -28,16 +28,16 @@ const maxIdsLength = 200;
 
 /**
  * @param fence of the owner that makes it
- * @param answers the requests that the stream answers; undefined if it is for what belongs to none
+ * @param requestIds the requests that the stream answers; undefined if it is for what belongs to none
  */
 export function nameOfStream(
   fence: number,
   serial: number,
-  answers: readonly InboundRequestId[] | undefined,
+  requestIds: readonly InboundRequestId[] | undefined,
 ): string {
   const name = fence === firstFence ? `${serial}` : `${fence}_${serial}`;
-  if (!answers) return name;
-  const ids = encodeURIComponent(JSON.stringify(answers).slice(1, -1));
+  if (!requestIds) return name;
+  const ids = encodeURIComponent(JSON.stringify(requestIds).slice(1, -1));
   return `${name}.${ids.length > maxIdsLength ? '' : ids}`;
 }
 
@@ -52,14 +52,14 @@ const pattern = /^((?:(\d{1,15})_)?([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1
  * Reads a `Last-Event-ID`.
  * @returns undefined if none of our events has such an id
  */
-export function readLastEventId(text: string): StreamPlace | undefined {
+export function readLastEventId(text: string): StreamPosition | undefined {
   const match = pattern.exec(text);
   if (!match) return undefined;
   const [, stream = '', fence = firstFence, serial, ids, number] = match;
-  const place = { stream, fence: Number(fence), serial: Number(serial), number: Number(number) };
-  if (ids === undefined) return { ...place, answers: undefined };
-  const answers = readIds(ids);
-  return answers && { ...place, answers };
+  const position = { stream, fence: Number(fence), serial: Number(serial), number: Number(number) };
+  if (ids === undefined) return { ...position, requestIds: undefined };
+  const requestIds = readIds(ids);
+  return requestIds && { ...position, requestIds };
 }
 
 function readIds(text: string): readonly InboundRequestId[] | undefined {

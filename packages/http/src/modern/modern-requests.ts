@@ -63,18 +63,18 @@ export class ModernRequests {
     });
     const fault = headerMismatch(exchange, request, tools);
     if (fault !== undefined) return exchange.answer(errorAnswer(mismatched(fault), id));
-    const overreach = this.#authorization?.overreach(exchange, request, tools);
+    const overreach = this.#authorization?.checkScopes(exchange, request, tools);
     if (overreach) return exchange.answer(overreach);
-    const missing = this.#missing(request, service.streams);
+    const missing = this.#unsupported(request, service.streams);
     if (missing) return exchange.answer(errorAnswer(missing, id, 404));
     // Any other request was allowed, and is answered.
-    const admission = request.method === Method.listen ? exchange.admission : undefined;
+    const admission = request.method === Method.listen ? exchange.tokenValidity : undefined;
     const options = { idScope: 'request', id, admission } as const;
     service.serve(request, new ModernAnswer(exchange, options, service));
   }
 
   /** What no session has over HTTP. */
-  #missing({ method }: InboundRequest, streams: boolean): WireError | undefined {
+  #unsupported({ method }: InboundRequest, streams: boolean): WireError | undefined {
     if (method === Method.initialize) return methodNotOffered(method);
     if (method !== Method.listen || streams) return undefined;
     const message = `Method not found: "${method}" needs a stream, and this server answers with JSON alone`;
@@ -84,7 +84,7 @@ export class ModernRequests {
 
 /** An answer whose client leaves cancels its request. */
 class ModernAnswer extends StatelessAnswer {
-  override readonly isCancelledByLeaving = true;
+  override readonly cancelsOnDisconnect = true;
 
   /** @see MCP 2026-07-28, basic/transports/streamable-http, "Protocol Version Header" */
   protected override statusOf(frame: OutboundFrame): number {

@@ -17,66 +17,66 @@ import type {
 import type { ListenOptions, McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
 import { Quotas } from '../../../../src/actors/room.ts';
-import { describeEnd } from '../admission.ts';
-import type { TokenEnd } from '../admission.ts';
+import { describeEnd } from '../token-validity.ts';
+import type { TokenEnd } from '../token-validity.ts';
 import { EndpointSession } from '../endpoint-session.actor.ts';
 import { formatReport } from '../facts.ts';
-import type { EndpointHome } from '../request-authorization.ts';
+import type { EndpointContext } from '../request-authorization.ts';
 import type { HttpLimits } from '../options.ts';
 import { IndexedList } from '../maintenance.ts';
 import { StatelessAnswer } from '../answers.ts';
-import type { AnswerKeeper } from '../answers.ts';
+import type { StatelessAnswerOwner } from '../answers.ts';
 
 export interface RequestServiceOptions {
-  readonly home: EndpointHome;
+  readonly endpoint: EndpointContext;
   /** False if every answer is JSON. */
   readonly streams: boolean;
   /** It has ended. */
   readonly ended: () => void;
 }
 
-export class RequestService extends EndpointSession implements AnswerKeeper {
+export class RequestService extends EndpointSession implements StatelessAnswerOwner {
   readonly server: McpServer;
   readonly limits: HttpLimits;
   readonly streams: boolean;
   readonly session: McpSession;
-  readonly #home: EndpointHome;
+  readonly #endpoint: EndpointContext;
   /** How many requests and batches have come. */
   #served = 0;
   /** The answers that clients wait for. */
-  readonly #due = new IndexedList<StatelessAnswer>();
+  readonly #pending = new IndexedList<StatelessAnswer>();
   /** How long nothing was due, milliseconds. */
   #idleMs = 0;
 
   constructor(server: McpServer, listening: ListenOptions, options: RequestServiceOptions) {
     super();
     this.server = server;
-    this.#home = options.home;
-    this.limits = options.home.limits;
+    this.#endpoint = options.endpoint;
+    this.limits = options.endpoint.limits;
     this.streams = options.streams;
-    const shares = new Quotas(options.home.room);
+    const shares = new Quotas(options.endpoint.memory);
     this.session = server.listen(({ report }) => this.actors(report, shares), {
       ...listening,
       onEmitted: (event) => {
         listening.onEmitted?.(event);
         if (event.type !== 'session.closed') return;
-        this.#refuseDue();
+        this.#rejectPending();
         options.ended();
       },
     });
   }
 
   get node(): string | undefined {
-    return this.#home.node;
+    return this.#endpoint.node;
   }
 
   /** True while a client waits for something. */
   get isBusy(): boolean {
-    return this.#due.size > 0;
+    return this.#pending.size > 0;
   }
 
   /** True if a client may come back to something: a task, or a call that waits for its answers. */
-  get isKeeping(): boolean {
+  get isResumable(): boolean {
     const { calls, tasks } = this.session.dump();
     return calls.length > 0 || tasks.length > 0;
   }
@@ -88,17 +88,17 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
 
   /** Serves a request or a batch. @param answer also its origin */
   serve(frame: InboundRequest | InboundBatch, answer: StatelessAnswer): void {
-    if (!answer.isDue) return;
+    if (!answer.isPending) return;
     this.#idleMs = 0;
     this.#served++;
-    this.#due.add(answer);
+    this.#pending.add(answer);
     this.router.send({ type: 'frames.received', frames: [withOrigin(frame, answer)] });
   }
 
-  /** Time has passed: see {@link StatelessAnswer.passed}. */
-  passed(elapsedMs: number): void {
+  /** Time has passed: see {@link StatelessAnswer.advance}. */
+  advance(elapsedMs: number): void {
     if (!this.isBusy) this.#idleMs += elapsedMs;
-    this.#due.each((answer) => answer.passed(elapsedMs));
+    this.#pending.forEach((answer) => answer.advance(elapsedMs));
   }
 
   /** Ends when what is in flight is drained. */
@@ -109,24 +109,24 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
 
   // What its answers tell.
 
-  answerEnded(answer: StatelessAnswer): void {
-    this.#due.delete(answer);
+  onAnswerEnded(answer: StatelessAnswer): void {
+    this.#pending.delete(answer);
   }
 
-  answerLeft(answer: StatelessAnswer, reason: string): void {
-    this.#due.delete(answer);
+  onAnswerAborted(answer: StatelessAnswer, reason: string): void {
+    this.#pending.delete(answer);
     const { id } = answer;
-    if (!answer.isCancelledByLeaving || id === undefined) return;
+    if (!answer.cancelsOnDisconnect || id === undefined) return;
     this.router.send({ type: 'request.gone', request: { id, origin: answer }, reason });
   }
 
-  authorizationEnded({ id }: StatelessAnswer, end: TokenEnd): void {
+  onTokenEnded({ id }: StatelessAnswer, end: TokenEnd): void {
     const message = `The token that ${inspectValue(id)} was asked for with ${describeEnd[end]}: its client has to ask again with another one`;
     formatReport(this.report, 'info', `authorization.${end}`, message);
   }
 
   get view(): HttpRequestsView {
-    const due = this.#due.all;
+    const due = this.#pending.all;
     const dueOf: { [principal: string]: number } = {};
     for (const { principal } of due) {
       if (principal) dueOf[principal.id] = (dueOf[principal.id] ?? 0) + 1;
@@ -142,7 +142,7 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
     if (!answer) return;
     for (const frame of frames) {
       const text = encodeFrame(frame, (message, error) =>
-        this.unserializable(message, error, event),
+        this.reportUnserializable(message, error, event),
       );
       if (text !== '') answer.send(frame, text);
     }
@@ -153,8 +153,8 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
   }
 
   /** The session has ended, and these were not answered: it has failed. */
-  #refuseDue(): void {
-    this.#due.each((answer) => {
+  #rejectPending(): void {
+    this.#pending.forEach((answer) => {
       const response = errorResponse(answer.id, shuttingDown);
       answer.send(
         response,

@@ -6,11 +6,11 @@ import type { ServedHttpRequest } from '../../../../src/protocol/request-origin.
 import type { McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
 import { answerFailure } from '../checks.ts';
-import type { EndpointHome } from '../request-authorization.ts';
-import { servedRequest } from '../http-exchange.ts';
+import type { EndpointContext } from '../request-authorization.ts';
+import { requestForHandlers } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
-import { beginning } from '../options.ts';
-import type { HttpOptions, Served, ServerFactory } from '../options.ts';
+import { listenOptionsFor } from '../options.ts';
+import type { HttpOptions, ServerWithOptions, ServerFactory } from '../options.ts';
 import { notListed } from '../maintenance.ts';
 import type { Maintained } from '../maintenance.ts';
 import { RequestService } from './request-service.ts';
@@ -19,30 +19,30 @@ import { RequestService } from './request-service.ts';
 const maxIdle = 64;
 
 /** Of those how many may have something that a client may come back to. */
-const maxKeeping = 1024;
+const maxResumable = 1024;
 
 export class RequestServices implements Maintained {
-  place = notListed;
+  listIndex = notListed;
   readonly #server: ServerFactory;
-  readonly #servedTo: (request: ServedHttpRequest) => Served;
+  readonly #serverFor: (request: ServedHttpRequest) => ServerWithOptions;
   readonly #options: HttpOptions;
-  readonly #home: EndpointHome;
+  readonly #endpoint: EndpointContext;
   /** The one that was used last comes last. */
   readonly #services = new Map<McpServer, RequestService>();
   /** When they were looked after last, the clock's milliseconds. */
-  #tendedAt = 0;
+  #tickedAt = 0;
 
-  /** @param servedTo what is served to a request */
+  /** @param serverFor what is served to a request */
   constructor(
     server: ServerFactory,
-    servedTo: (request: ServedHttpRequest) => Served,
+    serverFor: (request: ServedHttpRequest) => ServerWithOptions,
     options: HttpOptions,
-    home: EndpointHome,
+    endpoint: EndpointContext,
   ) {
     this.#server = server;
-    this.#servedTo = servedTo;
+    this.#serverFor = serverFor;
     this.#options = options;
-    this.#home = home;
+    this.#endpoint = endpoint;
   }
 
   /** The sessions that are open, one per server. */
@@ -64,17 +64,17 @@ export class RequestServices implements Maintained {
     const only = typeof this.#server === 'function' ? undefined : this.#services.get(this.#server);
     if (only) return only;
     try {
-      return this.#serviceOf(this.#servedTo(servedRequest(exchange)));
+      return this.#serviceOf(this.#serverFor(requestForHandlers(exchange)));
     } catch (error) {
-      answerFailure(exchange, { error, needed: 'request', report: this.#home.report });
+      answerFailure(exchange, { error, needed: 'request', report: this.#endpoint.report });
       return undefined;
     }
   }
 
-  #serviceOf(served: Served): RequestService {
+  #serviceOf(served: ServerWithOptions): RequestService {
     const { server } = served;
     const known = this.#services.get(server);
-    if (!known) return this.#begin(served);
+    if (!known) return this.#start(served);
     this.#services.delete(server);
     this.#services.set(server, known);
     return known;
@@ -87,44 +87,44 @@ export class RequestServices implements Maintained {
     await Promise.all(services.map((service) => service.close(reason, drainTimeoutMs)));
   }
 
-  tend(now: number): void {
-    const elapsedMs = now - this.#tendedAt;
-    this.#tendedAt = now;
+  tick(now: number): void {
+    const elapsedMs = now - this.#tickedAt;
+    this.#tickedAt = now;
     for (const service of this.#services.values()) {
-      service.passed(elapsedMs);
-      const isIdle = service.idleMs >= this.#home.limits.sessionIdleTimeoutMs;
-      if (isIdle && !service.isKeeping) this.#let(service, 'Nobody asks for it');
+      service.advance(elapsedMs);
+      const isIdle = service.idleMs >= this.#endpoint.limits.sessionIdleTimeoutMs;
+      if (isIdle && !service.isResumable) this.#close(service, 'Nobody asks for it');
     }
-    if (this.#services.size === 0) this.#home.upkeep.delete(this);
+    if (this.#services.size === 0) this.#endpoint.maintenance.delete(this);
   }
 
-  #begin(served: Served): RequestService {
+  #start(served: ServerWithOptions): RequestService {
     const { server } = served;
-    const listening = { ...beginning(served, this.#options), clock: this.#home.clock };
+    const listening = { ...listenOptionsFor(served, this.#options), clock: this.#endpoint.clock };
     const service: RequestService = new RequestService(server, listening, {
-      home: this.#home,
+      endpoint: this.#endpoint,
       streams: !this.#options.jsonResponses,
       ended: () => {
         if (this.#services.get(server) === service) this.#services.delete(server);
       },
     });
-    if (this.#services.size === 0) this.#tendedAt = this.#home.clock.now();
+    if (this.#services.size === 0) this.#tickedAt = this.#endpoint.clock.now();
     this.#services.set(server, service);
-    this.#makeRoom();
-    this.#home.upkeep.add(this);
+    this.#evictIdle();
+    this.#endpoint.maintenance.add(this);
     return service;
   }
 
   /** Called when another one has begun: it is the last of them. */
-  #makeRoom(): void {
+  #evictIdle(): void {
     const idle = [...this.#services.values()].slice(0, -1).filter(({ isBusy }) => !isBusy);
     if (idle.length <= maxIdle) return;
-    const oldest = idle.find(({ isKeeping }) => !isKeeping);
-    const next = oldest ?? (idle.length > maxKeeping ? idle[0] : undefined);
-    if (next) this.#let(next, 'Other servers were asked for more lately');
+    const oldest = idle.find(({ isResumable }) => !isResumable);
+    const next = oldest ?? (idle.length > maxResumable ? idle[0] : undefined);
+    if (next) this.#close(next, 'Other servers were asked for more lately');
   }
 
-  #let(service: RequestService, reason: string): void {
+  #close(service: RequestService, reason: string): void {
     this.#services.delete(service.server);
     void service.close(reason);
   }

@@ -79,7 +79,7 @@ export class SessionlessRequests {
       const origin = { idScope: 'request', principal: exchange.principal, revision } as const;
       return { peer: unknownClient(revision), origin, session };
     });
-    const overreach = this.#authorization?.overreach(exchange, frame, tools);
+    const overreach = this.#authorization?.checkScopes(exchange, frame, tools);
     if (overreach) return exchange.answer(overreach);
     const options = { idScope: 'request', revision, unaskable, id } as const;
     service.serve(served, new SessionlessAnswer(exchange, options, service));
@@ -113,7 +113,7 @@ function revisionOf(exchange: HttpExchange, frame: InboundFrame): string | undef
 
 /** A client that leaves has not cancelled its request. */
 class SessionlessAnswer extends StatelessAnswer {
-  override readonly isCancelledByLeaving = false;
+  override readonly cancelsOnDisconnect = false;
 
   protected override statusOf(): number {
     return 200;

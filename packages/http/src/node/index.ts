@@ -1,3 +1,3 @@
-/** `mcp-actors/http/node`: a server over HTTP, as a handler of `node:http`. */
+/** `mcp-actors/http/node`: MCP over HTTP as a handler for `node:http`. */
 export { nodeHandler } from './node-handler.ts';
 export type { NodeHandler } from './node-handler.ts';

@@ -1,15 +1,15 @@
-/** An exchange over the request and the response of `node:http`. */
+/** Serves requests of `node:http`. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { Principal, TokenExchange } from '../../../../src/protocol/request-origin.ts';
-import type { TokenValidity } from '../admission.ts';
+import type { TokenValidity } from '../token-validity.ts';
 import { bodyTooLong } from '../bodies.ts';
 import type { BodyRefusal, ReceivedBody } from '../bodies.ts';
 import type {
   Body,
-  ExchangeHome,
+  ExchangeContext,
   HttpAnswer,
   HttpExchange,
   RequestHead,
@@ -24,22 +24,22 @@ import type { HttpOptions, ServerFactory } from '../options.ts';
 
 type Headers = { readonly [name: string]: string };
 
-/** What a framework may have put on a request. */
-interface Prepared {
-  /** The whole target: a framework that mounts a handler below a path takes that path off `url`. */
+/** Properties that frameworks add to a request. */
+interface FrameworkRequest {
+  /** The full target. Frameworks strip their mount path from `url`. */
   readonly originalUrl?: unknown;
-  /** The body, if a body parser has read it. */
+  /** The body, if a body parser consumed it. */
   readonly body?: unknown;
 }
 
 /**
- * A target as proxies send it. The host in it counts, not the one of the header.
+ * An absolute-form target, as sent by proxies. Its host overrides the header.
  *
  * @see RFC 9112, 3.2.2
  */
 const absoluteForm = /^https?:\/\/([^/?#]*)(.*)$/i;
 
-/** Reads the head from the headers as they were sent, in one go. */
+/** Reads all needed headers in one pass over the raw list. */
 function readHead(raw: readonly string[], hostInTarget: string | undefined): RequestHead {
   let host: string | undefined;
   let origin: string | undefined;
@@ -79,7 +79,7 @@ function readHead(raw: readonly string[], hostInTarget: string | undefined): Req
       default:
     }
   }
-  // Several hosts are refused, whatever the target says.
+  // Several `Host` values are rejected later, whatever the target says.
   if (!host?.includes(',')) host = hostInTarget ?? host;
   return {
     host,
@@ -100,30 +100,30 @@ function joined(before: string | undefined, value: string): string {
 export class NodeExchange implements HttpExchange {
   principal?: Principal;
   tokens?: TokenExchange;
-  admission?: TokenValidity;
-  readonly #request: IncomingMessage & Prepared;
+  tokenValidity?: TokenValidity;
+  readonly #request: IncomingMessage & FrameworkRequest;
   readonly #response: ServerResponse;
-  readonly #home: ExchangeHome;
+  readonly #endpoint: ExchangeContext;
   readonly #retransmissions: Retransmissions;
   readonly method: string;
   readonly target: string;
   readonly remoteAddress: string | undefined;
   readonly head: RequestHead;
-  #added: Headers | undefined = undefined;
+  #addedHeaders: Headers | undefined = undefined;
 
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    home: ExchangeHome,
+    endpoint: ExchangeContext,
     retransmissions: Retransmissions,
   ) {
-    this.#home = home;
+    this.#endpoint = endpoint;
     this.#retransmissions = retransmissions;
     this.#request = request;
     this.#response = response;
-    // Node keeps the address in the socket once it is asked for it. If only some were asked, there
-    // would be two hidden classes of sockets, and node would compile each function that takes a socket
-    // a second time (docs/performance.md).
+    // Read for every socket. Node caches the address in the socket on first access; reading it for
+    // only some would create two hidden classes of sockets and recompile every function that takes
+    // one (docs/performance.md).
     this.remoteAddress = request.socket.remoteAddress;
     this.method = request.method ?? 'GET';
     const { originalUrl, url = '/', rawHeaders } = this.#request;
@@ -135,12 +135,12 @@ export class NodeExchange implements HttpExchange {
 
   header(name: string): string | undefined {
     const { head } = this;
-    // Node keeps only the first of several such headers.
+    // Node's `headers` keeps only the first of these when repeated.
     if (name === 'host') return head.host;
     if (name === 'content-type') return head.contentType;
     if (name === 'authorization') return head.authorization;
     const { headers } = this.#request;
-    // A client's name may be one that every object has.
+    // A client may send a header named like an `Object.prototype` member.
     const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
     return typeof value === 'object' ? value.join(', ') : value;
   }
@@ -149,9 +149,9 @@ export class NodeExchange implements HttpExchange {
     return Object.keys(this.#request.headers);
   }
 
-  readBody(done: (body: Body) => void, party?: string): void {
+  readBody(done: (body: Body) => void, clientKey?: string): void {
     const request = this.#request;
-    const { maxBodyBytes } = this.#home.limits;
+    const { maxBodyBytes } = this.#endpoint.limits;
     if (request.readableEnded) return done(parsedBody(request.body, maxBodyBytes));
     const { headers } = request;
     const expected = Number(headers['content-length']);
@@ -162,15 +162,15 @@ export class NodeExchange implements HttpExchange {
       done(refusal);
     };
     let body: ReceivedBody | undefined;
-    // Most bodies come in one piece, and count towards nothing.
+    // Most bodies arrive in one chunk and need no accounting.
     let whole: Uint8Array | undefined;
     const take = (chunk: Buffer) => {
       if (chunk.length === expected) {
         whole = chunk;
         return;
       }
-      body ??= this.#received(party ?? clientKeyOf(this), refused);
-      body.take(chunk, body.length + chunk.length === expected);
+      body ??= this.#received(clientKey ?? clientKeyOf(this), refused);
+      body.append(chunk, body.length + chunk.length === expected);
     };
     const end = () => {
       const bytes = whole ?? body?.finish() ?? new Uint8Array(0);
@@ -181,32 +181,33 @@ export class NodeExchange implements HttpExchange {
     request.on('end', end);
   }
 
-  #received(party: string, refused: (refusal: BodyRefusal) => void): ReceivedBody {
-    const body = this.#home.bodies.begin(party, refused);
-    this.#request.once('close', () => body.leave());
+  #received(clientKey: string, refused: (refusal: BodyRefusal) => void): ReceivedBody {
+    const body = this.#endpoint.bodies.open(clientKey, refused);
+    this.#request.once('close', () => body.close());
     return body;
   }
 
   addHeaders(headers: Headers): void {
-    this.#added = { ...this.#added, ...headers };
+    this.#addedHeaders = { ...this.#addedHeaders, ...headers };
   }
 
   answer({ status, headers, body }: HttpAnswer): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    // Not with spreads: each answer's headers would have a hidden class of their own.
-    const all: Record<string, string | number> = Object.assign({}, this.#added, headers);
+    // `Object.assign`, because spreads would give each response's headers a hidden class of their
+    // own.
+    const all: Record<string, string | number> = Object.assign({}, this.#addedHeaders, headers);
     if (status !== 204) {
       all['content-length'] = body === undefined ? 0 : Buffer.byteLength(body);
     }
-    const isLeft = this.#isMuchLeft() || status === 408;
+    const isLeft = this.#hasMuchUnread() || status === 408;
     if (isLeft) all['connection'] = 'close';
     response.writeHead(status, all);
     const text = this.method === 'HEAD' ? undefined : body;
     if (isLeft) {
       if (text === undefined) response.flushHeaders();
       else response.write(text);
-      endAfter(this.#request, response);
+      endAfterRequest(this.#request, response);
     } else if (text !== undefined && text.length > pieceBytes) {
       const sink = this.#sink();
       sink.write(text);
@@ -219,37 +220,37 @@ export class NodeExchange implements HttpExchange {
 
   stream(headers: Headers): WatchedSink {
     const response = this.#response;
-    response.writeHead(200, { ...this.#added, ...headers });
+    response.writeHead(200, { ...this.#addedHeaders, ...headers });
     response.flushHeaders();
     return this.#sink();
   }
 
   relay(status: number, headers: Headers): WatchedSink {
     const response = this.#response;
-    response.writeHead(status, Object.assign({}, this.#added, headers));
+    response.writeHead(status, Object.assign({}, this.#addedHeaders, headers));
     response.flushHeaders();
     return this.#sink('elsewhere');
   }
 
   #sink(keptAlive?: 'elsewhere'): WatchedSink {
     const outlet = new NodeOutlet(this.#response, this.#retransmissions);
-    return new WatchedSink(outlet, this.#home, keptAlive);
+    return new WatchedSink(outlet, this.#endpoint, keptAlive);
   }
 
-  get isGone(): boolean {
+  get isDisconnected(): boolean {
     const response = this.#response;
     if (response.writableFinished) return false;
-    return response.destroyed || (this.#waitsForItsTurn && this.#request.socket.destroyed);
+    return response.destroyed || (this.#isQueued && this.#request.socket.destroyed);
   }
 
-  onGone(callback: () => void): () => void {
+  onDisconnected(callback: () => void): () => void {
     const response = this.#response;
-    if (this.isGone) {
+    if (this.isDisconnected) {
       callback();
       return () => {};
     }
-    const stop = this.#waitsForItsTurn
-      ? onClosed(this.#request.socket, () => this.#waitsForItsTurn && callback())
+    const stop = this.#isQueued
+      ? onClosed(this.#request.socket, () => this.#isQueued && callback())
       : undefined;
     const closed = (): void => {
       stop?.();
@@ -262,28 +263,37 @@ export class NodeExchange implements HttpExchange {
     };
   }
 
-  /** Answers come in the order of the requests: one has no connection while others are before it. */
-  get #waitsForItsTurn(): boolean {
+  /**
+   * Pipelined responses are sent in request order; this one has no socket while earlier ones are
+   * pending.
+   */
+  get #isQueued(): boolean {
     return !this.#response.socket && !this.#response.writableFinished;
   }
 
-  /** Whether more of the body is on its way than node should read only to keep the connection. */
-  #isMuchLeft(): boolean {
+  /** True if more of the body is unread than is worth draining to keep the connection. */
+  #hasMuchUnread(): boolean {
     const { complete, headers } = this.#request;
     if (complete) return false;
     return 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > maxUnreadBody;
   }
 }
 
-/** What is called when a connection ends. One listener for all: a client may send many requests at once. */
-const closing = new WeakMap<Socket, Set<() => void>>();
+/**
+ * Callbacks per closed connection. One listener serves all, because a client may pipeline many
+ * requests.
+ */
+const closeCallbacks = new WeakMap<Socket, Set<() => void>>();
 
-/** Calls back when a connection is closed. Node tells that only to the response whose turn it is. */
+/**
+ * Calls back when the connection closes. Node notifies only the response that currently has the
+ * socket.
+ */
 function onClosed(socket: Socket, callback: () => void): () => void {
-  const known = closing.get(socket);
+  const known = closeCallbacks.get(socket);
   const callbacks = known ?? new Set();
   if (!known) {
-    closing.set(socket, callbacks);
+    closeCallbacks.set(socket, callbacks);
     socket.once('close', () => {
       for (const each of callbacks) each();
     });
@@ -292,17 +302,17 @@ function onClosed(socket: Socket, callback: () => void): () => void {
   return () => callbacks.delete(callback);
 }
 
-/** How long a body that nobody wants may be, bytes, so that its connection is kept. */
+/** Largest rejected body that is drained to keep the connection, bytes. */
 const maxUnreadBody = 64 * 1024;
-/** How much is still read of a longer one, bytes, and for how long, milliseconds. */
+/** Limits for draining a larger body: bytes, and milliseconds. */
 const maxLingerBytes = 16 * 1024 ** 2;
 const maxLingerMs = 2000;
 
 /**
- * Ends a response that has been written, when its client has sent all, or too much of what nobody
- * wants. A connection that is closed before is reset, and the client may never read the answer.
+ * Ends a written response once the request was received completely, or too much of it. Closing
+ * earlier would reset the connection, and the client might never read the response.
  */
-function endAfter(request: IncomingMessage, response: ServerResponse): void {
+function endAfterRequest(request: IncomingMessage, response: ServerResponse): void {
   let bytes = 0;
   const end = () => {
     clearTimeout(timer);
@@ -318,7 +328,7 @@ function endAfter(request: IncomingMessage, response: ServerResponse): void {
   request.once('close', end);
 }
 
-/** What a framework's body parser has made of the body. */
+/** The body as parsed by a framework. */
 function parsedBody(body: unknown, maxBytes: number): Body {
   if (body === undefined) {
     const message = 'The body was read before, and is not in request.body';
@@ -332,36 +342,44 @@ function jsonOf(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** Node takes off the last coding alone. @see RFC 9112, 6.1 */
+/**
+ * Node decodes only the last transfer coding.
+ *
+ * @see RFC 9112, 6.1
+ */
 function unknownCoding(coding: string): Body {
   const message = `The Transfer-Encoding ${inspectValue(coding)} is not supported`;
   return { ok: false, status: 501, message };
 }
 
-/** May be ignored, and is wherever a body is read as the web's standards say. @see RFC 8259, 8.1 */
+/**
+ * Parsers may ignore a byte order mark, and web platforms do.
+ *
+ * @see RFC 8259, 8.1
+ */
 const byteOrderMark = '\ufeff';
 
 function textOf(bytes: Uint8Array): Body {
   const isBuffer = Buffer.isBuffer(bytes);
   const buffer = isBuffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const text = buffer.toString();
-  // What is not UTF-8 becomes this character. It may also have been sent.
+  // Invalid UTF-8 decodes to U+FFFD, which a client may also have sent.
   if (text.includes('\ufffd') && !isUtf8(buffer)) {
     return { ok: false, status: 400, message: 'The body is not UTF-8' };
   }
   return { ok: true, text: text.startsWith(byteOrderMark) ? text.slice(1) : text };
 }
 
-/** Answers requests of `node:http`. */
+/** Serves requests of `node:http`. */
 export interface NodeHandler extends EndpointControl {
-  /** Answers one request. It never throws: what goes wrong is a response. */
+  /** Serves one request. Never throws: failures become responses. */
   (request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** A server as a handler of node's requests: for `node:http`, Express and Fastify. */
+/** Creates a request handler for `node:http`, Express and Fastify. */
 export function nodeHandler(server: ServerFactory, options: HttpOptions = {}): NodeHandler {
   const endpoint = new Endpoint(server, options);
-  // A client that is gone is found in a minute, even if the last that was sent to it was a comment.
+  // A vanished client is detected within two timeouts, even if the last write was a keepalive.
   const retransmissions = new Retransmissions(endpoint.limits.unreadTimeoutMs / 3);
   const handle = (request: IncomingMessage, response: ServerResponse) =>
     endpoint.handle(new NodeExchange(request, response, endpoint, retransmissions));

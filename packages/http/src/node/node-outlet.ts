@@ -1,63 +1,63 @@
-/** The text of an answer on its way out of `node:http`. */
+/** Output of a `node:http` response. */
 import type { ServerResponse } from 'node:http';
 import { turnEnd } from '../../../../src/actors/clock.ts';
 import type { SinkOutlet } from '../watched-sink.ts';
 import type { Retransmissions } from './retransmissions.ts';
 
 /**
- * The longest piece that is handed to the connection at once, bytes: it tells only of whole ones that
- * they have left, and so little has to leave within the time that a client may take nothing.
+ * Largest chunk written to the connection at once, bytes. Node reports progress only per chunk, so
+ * a chunk must be small enough to be sent within `unreadTimeoutMs`.
  */
 export const pieceBytes = 64 * 1024;
 
 /**
- * What is written in one turn goes out as one chunk: each chunk costs the response four writes. What
- * the connection does not take waits here.
+ * Collects the writes of one turn into one chunk, because each chunk costs the response four
+ * writes. Buffers what the connection does not accept.
  */
 export class NodeOutlet implements SinkOutlet {
   readonly #response: ServerResponse;
   readonly #retransmissions: Retransmissions;
-  /** What was written and has not been handed to the connection. */
+  /** Text not yet passed to the connection. */
   #text = '';
-  /** Counted as it comes: it is asked for at each write. */
+  /** Byte length of `#text`, kept up to date because every write reads it. */
   #bytes = 0;
-  /** What is left of a text that is longer than one piece. It comes before the other. */
+  /** Remainder of a text longer than one chunk; sent before `#text`. */
   #rest: Buffer = nothing;
   #state: 'open' | 'ending' = 'open';
 
   constructor(response: ServerResponse, retransmissions: Retransmissions) {
     this.#response = response;
     this.#retransmissions = retransmissions;
-    // A client that resets the connection is heard of by its close.
+    // The `close` event reports a connection reset.
     response.on('error', () => {});
   }
 
-  get untakenBytes(): number {
+  get unsentBytes(): number {
     const response = this.#response;
     if (response.destroyed) return 0;
     return this.#rest.length + this.#bytes + response.writableLength;
   }
 
-  get isItsTurn(): boolean {
+  get hasConnection(): boolean {
     return this.#response.socket !== null;
   }
 
-  unansweredMs(now: number): number {
+  unacknowledgedMs(now: number): number {
     const { socket } = this.#response;
-    return socket ? this.#retransmissions.unansweredMs(socket, now) : 0;
+    return socket ? this.#retransmissions.unacknowledgedMs(socket, now) : 0;
   }
 
   write(data: string | Uint8Array): number {
     return typeof data === 'string' ? this.#writeText(data) : this.#writeBytes(data);
   }
 
-  whenTaken(callback: () => void): void {
+  onDrained(callback: () => void): void {
     const response = this.#response;
-    if (this.untakenBytes <= pieceBytes) callback();
-    else response.once('drain', () => this.whenTaken(callback));
+    if (this.unsentBytes <= pieceBytes) callback();
+    else response.once('drain', () => this.onDrained(callback));
   }
 
-  /** What another node sends comes in pieces, and is held back there while they do not leave. */
+  /** Relayed data arrives in chunks; the sending node pauses while they cannot be written. */
   #writeBytes(bytes: Uint8Array): number {
     const response = this.#response;
     if (response.destroyed) return 0;
@@ -75,7 +75,7 @@ export class NodeOutlet implements SinkOutlet {
   #writeText(text: string): number {
     if (this.#text === '' && text !== '') void turnEnd.then(() => this.#flush());
     this.#text += text;
-    // This makes one string of its parts, too, and it is kept for long: many small ones would cost the
+    // Also flattens the string, which may be retained for long: many small ropes would cost the
     // garbage collector more than the copy.
     const bytes = Buffer.byteLength(text);
     this.#bytes += bytes;

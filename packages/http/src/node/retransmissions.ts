@@ -1,7 +1,7 @@
 /**
- * Connections whose peer is gone without a word, so that nothing it is sent is acknowledged. Linux sends it
- * again for a quarter of an hour before it gives up, and Node cannot set another time. But Linux shows which
- * connections that happens on.
+ * Detects connections whose peer has vanished, so that nothing is acknowledged. Linux retransmits
+ * for a quarter of an hour before it gives up, and Node cannot change that; but Linux lists the
+ * connections it retransmits on.
  *
  * @see https://docs.kernel.org/networking/proc_net_tcp.html
  */
@@ -10,69 +10,70 @@ import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
 import { addressBytes } from '../../../../src/protocol/address-party.ts';
 
-/** Where the system shows its connections. */
+/** The system's connection tables. */
 const systemTables = process.platform === 'linux' ? ['/proc/net/tcp', '/proc/net/tcp6'] : [];
 
-/** The most that is read of a table, bytes: some 100,000 connections. */
+/** Maximum bytes read of a table: about 100,000 connections. */
 const maxTableBytes = 16 * 1024 ** 2;
-/** The longest piece that is read at once, bytes. Linux gives a page. */
+/** Read buffer, bytes. Linux returns one page per read. */
 const pieceBytes = 64 * 1024;
 
-/** Something was sent again, and the peer has acknowledged nothing more since it was seen first. */
+/** A connection that retransmits without further acknowledgements. */
 interface Silence {
-  /** What the peer had acknowledged, bytes. */
+  /** Bytes acknowledged when first seen. */
   readonly acknowledgedBytes: number;
   readonly firstSeenMs: number;
   readonly lastSeenMs: number;
 }
 
 export class Retransmissions {
-  readonly #everyMs: number;
+  readonly #intervalMs: number;
   readonly #tables: readonly string[];
   #state: 'resting' | 'looking' = 'resting';
-  #begunAtMs = -Infinity;
-  /** What was written to the connections when the last look began, bytes. */
+  #scannedAtMs = -Infinity;
+  /** Bytes written to each connection when the last scan started. */
   #written = new Map<Socket, number>();
   #silences = new WeakMap<Socket, Silence>();
 
   /**
-   * @param everyMs how often it looks, if it is asked
-   * @param tables files in the form of Linux' `/proc/net/tcp`
+   * @param intervalMs minimum time between scans
+   * @param tables files in the format of Linux's `/proc/net/tcp`
    */
-  constructor(everyMs: number, tables: readonly string[] = systemTables) {
-    this.#everyMs = everyMs;
+  constructor(intervalMs: number, tables: readonly string[] = systemTables) {
+    this.#intervalMs = intervalMs;
     this.#tables = tables;
   }
 
   /**
-   * For how long the system has been sending again what the peer does not acknowledge, as far as it was
-   * seen, milliseconds. It looks anew if its last look is too old, and the answer is that of the look before.
+   * How long the system has been seen retransmitting without an acknowledgement, milliseconds.
+   * Starts a scan if the last one is too old; the result is that of the previous scan.
    *
-   * @param now the same for all connections that are asked for in one turn
+   * @param now same value for all connections queried in one turn
    */
-  unansweredMs(socket: Socket, now: number): number {
-    if (this.#state === 'resting' && now - this.#begunAtMs >= this.#everyMs) void this.look(now);
-    // What is written after the table was read would look as if it was acknowledged.
-    if (now === this.#begunAtMs) this.#written.set(socket, socket.bytesWritten);
+  unacknowledgedMs(socket: Socket, now: number): number {
+    if (this.#state === 'resting' && now - this.#scannedAtMs >= this.#intervalMs)
+      void this.scan(now);
+    // Bytes written after the table was read would look acknowledged.
+    if (now === this.#scannedAtMs) this.#written.set(socket, socket.bytesWritten);
     const silence = this.#silences.get(socket);
     return silence ? silence.lastSeenMs - silence.firstSeenMs : 0;
   }
 
-  /** Looks now, for the connections that are asked for with the same time and in the same turn. */
-  async look(now: number): Promise<void> {
+  /** Scans now, for the connections queried with the same `now` in the same turn. */
+  async scan(now: number): Promise<void> {
     this.#state = 'looking';
-    this.#begunAtMs = now;
+    this.#scannedAtMs = now;
     this.#written.clear();
     const unacknowledged = new Map<string, number>();
     for (const table of this.#tables) await readTable(table, unacknowledged);
-    this.#silences = this.#compared(unacknowledged, now);
+    this.#silences = this.#silencesAt(unacknowledged, now);
     this.#written.clear();
     this.#state = 'resting';
   }
 
-  #compared(unacknowledged: ReadonlyMap<string, number>, now: number): WeakMap<Socket, Silence> {
+  #silencesAt(unacknowledged: ReadonlyMap<string, number>, now: number): WeakMap<Socket, Silence> {
     const silences = new WeakMap<Socket, Silence>();
-    // Few connections are in it, and addresses take longer to write than ports.
+    // Compares ports first: few connections are listed, and formatting addresses is slower.
     const ports = new Set<number | undefined>();
     for (const ends of unacknowledged.keys()) ports.add(Number.parseInt(ends.slice(-4), 16));
     for (const [socket, written] of this.#written) {
@@ -88,7 +89,7 @@ export class Retransmissions {
   }
 }
 
-/** Adds the connections of a table on which something was sent again without an answer, and how much waits for one. */
+/** Adds the retransmitting connections of a table, with their unacknowledged bytes. */
 async function readTable(table: string, unacknowledged: Map<string, number>): Promise<void> {
   try {
     await using file = await open(table);
@@ -103,30 +104,31 @@ async function readTable(table: string, unacknowledged: Map<string, number>): Pr
       for (const row of rows) readRow(row, unacknowledged);
     }
   } catch {
-    // Without IPv6 there is no such table, and a sandbox may show none: then the system's own time holds.
+    // The table is missing without IPv6 and in sandboxes; the system's own timeout applies then.
   }
 }
 
 function readRow(row: string, unacknowledged: Map<string, number>): void {
-  // On the others nothing waits, or nothing but a keepalive probe.
+  // Other rows have no unacknowledged data, or only a keepalive probe.
   if (!row.includes(' 01:') && !row.includes(' 04:')) return;
   const fields = row.trim().split(/ +/);
   const [, local, remote, , queues = '', timer = '', resent = '', , probes] = fields;
-  // A peer that has no room acknowledges nothing either, but answers probes. One may be on its way.
+  // A peer with a full window acknowledges nothing either, but answers probes. One probe may be in
+  // flight.
   const isUnanswered = timer.startsWith('01:')
     ? Number.parseInt(resent, 16) > 0
     : Number(probes) > 1;
   if (isUnanswered) unacknowledged.set(`${local} ${remote}`, Number.parseInt(queues, 16));
 }
 
-/** The two ends of a connection, as a row has them. */
+/** Both ends of a connection in the table's format. */
 function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
   return `${endOf(localAddress, localPort)} ${endOf(remoteAddress, remotePort)}`;
 }
 
 function endOf(address = '', port = 0): string {
   const bytes = Buffer.from(addressBytes(address));
-  // Words of 32 bits, in the machine's order.
+  // 32-bit words in machine byte order.
   if (endianness() === 'LE') bytes.swap32();
   const hex = `${bytes.toString('hex')}:${port.toString(16).padStart(4, '0')}`;
   return hex.toUpperCase();

@@ -7,9 +7,9 @@ import { changesOf } from '../../../../src/server/changes.ts';
 import type { McpServer } from '../../../../src/server/create-server.ts';
 import type { HttpReport } from '../facts.ts';
 import type { BroadcastListener, Broadcasts } from '../nodes/stores.ts';
-import { reportUnavailable } from './unavailable.ts';
+import { reportUnavailable } from './store-errors.ts';
 
-export interface ChangeBroadcastHome {
+export interface ChangeBroadcastOptions {
   readonly report: HttpReport;
   readonly broadcasts: Broadcasts;
   /** The servers of this node with this name; without one, all. */
@@ -42,7 +42,7 @@ interface Broadcast {
 const maxChanges = 1000;
 
 export class ChangeBroadcast implements BroadcastListener {
-  readonly #home: ChangeBroadcastHome;
+  readonly #home: ChangeBroadcastOptions;
   /** The name of this process. */
   readonly #from = crypto.randomUUID();
   /** The changes of this turn, and the servers that know them. */
@@ -50,7 +50,7 @@ export class ChangeBroadcast implements BroadcastListener {
   /** True if other nodes were not told of a change. */
   #isBehind = false;
 
-  constructor(home: ChangeBroadcastHome) {
+  constructor(home: ChangeBroadcastOptions) {
     this.#home = home;
     home.broadcasts
       .subscribe(this)

@@ -1,11 +1,11 @@
 /** A request that another node has taken and checked, at the node that owns its session. */
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
-import type { TokenValidity } from '../admission.ts';
-import { forwardHeader } from '../nodes/forwarding.ts';
-import type { ForwardOutcome, ForwardedHead } from '../nodes/forwarding.ts';
+import type { TokenValidity } from '../token-validity.ts';
+import { forwardHeader } from '../nodes/forwarding-protocol.ts';
+import type { ForwardOutcome, ForwardedHead } from '../nodes/forwarding-protocol.ts';
 import { httpError } from '../checks.ts';
 import type { Body, HttpAnswer, HttpExchange, RequestHead } from '../http-exchange.ts';
-import { isSecret } from '../http-exchange.ts';
+import { isSecretHeader } from '../http-exchange.ts';
 import { clientKeyOf } from '../session-slots.ts';
 import type { WatchedSink } from '../watched-sink.ts';
 
@@ -27,8 +27,8 @@ export class ForwardedExchange implements HttpExchange {
   readonly remoteAddress: string | undefined;
   readonly head: RequestHead;
   readonly principal?: Principal;
-  readonly admission?: TokenValidity;
-  readonly handedBy: string;
+  readonly tokenValidity?: TokenValidity;
+  readonly forwardedBy: string;
   readonly #exchange: HttpExchange;
   readonly #digest: string;
   readonly #digestOf: (body: string) => string;
@@ -40,20 +40,20 @@ export class ForwardedExchange implements HttpExchange {
     digestOf: (body: string) => string,
     now: number,
   ) {
-    const { from, method, target, remoteAddress, principal, admittedMs } = forwarded;
+    const { from, method, target, remoteAddress, principal, tokenValidMs } = forwarded;
     const { host, origin, sessionId, digest } = forwarded;
     this.#exchange = exchange;
     this.#digest = digest;
     this.#digestOf = digestOf;
-    this.handedBy = from;
+    this.forwardedBy = from;
     this.method = method;
     this.target = target;
     this.remoteAddress = remoteAddress;
     this.head = { ...exchange.head, host, origin, sessionId, authorization: undefined };
     if (principal) this.principal = principal;
-    if (admittedMs !== undefined) {
-      const until = now + admittedMs;
-      this.admission = { until, endedBy: (at) => (at >= until ? 'expired' : undefined) };
+    if (tokenValidMs !== undefined) {
+      const until = now + tokenValidMs;
+      this.tokenValidity = { until, endReason: (at) => (at >= until ? 'expired' : undefined) };
     }
     exchange.addHeaders(outcomeHeaders('served'));
   }
@@ -61,15 +61,15 @@ export class ForwardedExchange implements HttpExchange {
   header(name: string): string | undefined {
     if (name === 'host') return this.head.host;
     if (name === 'origin') return this.head.origin;
-    return isSecret(name) ? undefined : this.#exchange.header(name);
+    return isSecretHeader(name) ? undefined : this.#exchange.header(name);
   }
 
   headerNames(): readonly string[] {
-    const names = this.#exchange.headerNames().filter((name) => !isSecret(name));
+    const names = this.#exchange.headerNames().filter((name) => !isSecretHeader(name));
     return this.head.origin === undefined ? names : [...names, 'origin'];
   }
 
-  notHere(): void {
+  answerMoved(): void {
     this.#exchange.answer(misdirected('moved', 'The session is not at this node'));
   }
 
@@ -98,11 +98,11 @@ export class ForwardedExchange implements HttpExchange {
     return this.#exchange.relay(status, headers);
   }
 
-  get isGone(): boolean {
-    return this.#exchange.isGone;
+  get isDisconnected(): boolean {
+    return this.#exchange.isDisconnected;
   }
 
-  onGone(callback: () => void): () => void {
-    return this.#exchange.onGone(callback);
+  onDisconnected(callback: () => void): () => void {
+    return this.#exchange.onDisconnected(callback);
   }
 }

@@ -8,8 +8,8 @@ import type { ForwardEvent } from '../forward/forward.machine.ts';
 import { isJsonObject, isRequestId } from '../../../../src/protocol/classify.ts';
 import { decodeLine } from '../../../../src/protocol/codec.ts';
 import type { InboundFrame, RequestId } from '../../../../src/protocol/frames.ts';
-import { describeEnd } from '../admission.ts';
-import type { TokenValidity, TokenEnd } from '../admission.ts';
+import { describeEnd } from '../token-validity.ts';
+import type { TokenValidity, TokenEnd } from '../token-validity.ts';
 import { httpError } from '../checks.ts';
 import { formatReport } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
@@ -19,7 +19,7 @@ import type { NodeAddress } from '../nodes/stores.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
 import { EventScan } from './event-scan.ts';
-import { processEnded, unavailable } from './unavailable.ts';
+import { processEnded, unavailable } from './store-errors.ts';
 
 /** A request to forward. */
 export interface Forward {
@@ -42,7 +42,7 @@ export interface PeerNode {
 }
 
 /** What the forwarded requests of a node have in common. */
-export interface ForwardHome {
+export interface ForwardContext {
   readonly report: HttpReport;
   readonly limits: { readonly retryMs: number };
   send(peer: PeerNode, forward: Forward, listener: PeerListener): PeerRequest;
@@ -82,7 +82,7 @@ function textOf(chunks: readonly Uint8Array[]): string {
 export class ForwardedRequest implements PeerListener, SinkOwner {
   readonly #forward: Forward;
   readonly #peer: PeerNode;
-  readonly #home: ForwardHome;
+  readonly #home: ForwardContext;
   readonly #request: PeerRequest;
   #state = forwardChart.begun;
   #head: Pick<HttpAnswer, 'status' | 'headers'> = { status: 500 };
@@ -96,13 +96,13 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
   #unwatch: () => void = () => {};
 
   /** @throws {StoreUnavailable} the request cannot be sent to this peer */
-  constructor(forward: Forward, peer: PeerNode, home: ForwardHome) {
+  constructor(forward: Forward, peer: PeerNode, home: ForwardContext) {
     this.#forward = forward;
     this.#peer = peer;
     this.#home = home;
     this.#request = home.send(peer, forward, this);
     home.began(this);
-    this.#unwatch = forward.exchange.onGone(() => this.#leave());
+    this.#unwatch = forward.exchange.onDisconnected(() => this.#leave());
   }
 
   unreached(why: Error): void {
@@ -135,7 +135,7 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
     if (isStream) this.#events = new EventScan();
     if (isStream && exchange.method === 'POST') this.#errors = errorsFor(this.#forward);
     this.#sink = exchange.relay(status, passed);
-    this.#sink.ownedBy(this);
+    this.#sink.setOwner(this);
   }
 
   data(chunk: Uint8Array): void {
@@ -144,9 +144,9 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
     if (!sink || this.#state.value !== 'relaying') return;
     this.#events?.take(chunk);
     sink.write(chunk);
-    if (sink.untakenBytes <= waitingBytes) return;
+    if (sink.unsentBytes <= waitingBytes) return;
     this.#request.pause();
-    sink.whenTaken(() => this.#request.resume());
+    sink.onDrained(() => this.#request.resume());
   }
 
   ended(): void {
@@ -177,18 +177,18 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
 
   // What its connection to the client tells.
 
-  get admission(): TokenValidity | undefined {
-    const { method, admission } = this.#forward.exchange;
-    return method === 'GET' ? admission : undefined;
+  get tokenValidity(): TokenValidity | undefined {
+    const { method, tokenValidity } = this.#forward.exchange;
+    return method === 'GET' ? tokenValidity : undefined;
   }
 
-  expired(end: TokenEnd): void {
+  onTokenEnded(end: TokenEnd): void {
     const message = `The token that a stream was opened with ${describeEnd[end]}: its client has to come back with another one`;
     formatReport(this.#home.report, 'info', `authorization.${end}`, message);
     this.close();
   }
 
-  unread(why: string): void {
+  onStalled(why: string): void {
     const message = `The client was cut off from a stream of another node: it ${why}`;
     formatReport(this.#home.report, 'warning', 'stream.cut', message);
     this.#sink?.end();

@@ -13,8 +13,8 @@ import {
   maxSignatureBytes,
   probeMethod,
   protocolVersions,
-} from '../nodes/forwarding.ts';
-import type { ForwardedHead } from '../nodes/forwarding.ts';
+} from '../nodes/forwarding-protocol.ts';
+import type { ForwardedHead } from '../nodes/forwarding-protocol.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
 import type { NodeAddress } from '../nodes/stores.ts';
 import type { NodeOptions } from '../options.ts';
@@ -75,8 +75,8 @@ export class Forwarding {
     self: { readonly node: string; readonly timeMs: number; readonly now: number },
     listener: PeerListener,
   ): PeerRequest {
-    const { method, target, remoteAddress, principal, admission, head } = exchange;
-    const until = admission?.until ?? Infinity;
+    const { method, target, remoteAddress, principal, tokenValidity, head } = exchange;
+    const until = tokenValidity?.until ?? Infinity;
     const signed = this.#sign(peer, {
       from: self.node,
       timeMs: self.timeMs,
@@ -88,7 +88,7 @@ export class Forwarding {
       host: head.host,
       origin: head.origin,
       principal,
-      admittedMs: until < Infinity ? Math.max(0, until - self.now) : undefined,
+      tokenValidMs: until < Infinity ? Math.max(0, until - self.now) : undefined,
     });
     const { url } = peer.address;
     const headers = { ...passedHeaders(exchange), [forwardHeader]: signed };
@@ -108,7 +108,7 @@ export class Forwarding {
 
   #probe(peer: PeerNode, from: string, timeMs: number): OutgoingRequest {
     const none = { sessionId: undefined, remoteAddress: undefined, host: undefined };
-    const more = { origin: undefined, principal: undefined, admittedMs: undefined };
+    const more = { origin: undefined, principal: undefined, tokenValidMs: undefined };
     const head = { from, timeMs, method: probeMethod, target: '', digest: '', ...none, ...more };
     const headers = { [forwardHeader]: this.#sign(peer, head) };
     return { url: peer.address.url, method: 'POST', headers, body: '' };

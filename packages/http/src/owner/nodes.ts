@@ -7,9 +7,9 @@ import type { McpServer } from '../../../../src/server/create-server.ts';
 import { environmentKeys } from '../../../../src/server/server-core.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { PeerListener, PeerRequest } from '../forward/peer-client.ts';
-import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
-import { forwardHeader, maxSignatureAgeMs, probeMethod } from '../nodes/forwarding.ts';
-import type { ForwardedHead } from '../nodes/forwarding.ts';
+import type { ExchangeContext, HttpExchange } from '../http-exchange.ts';
+import { forwardHeader, maxSignatureAgeMs, probeMethod } from '../nodes/forwarding-protocol.ts';
+import type { ForwardedHead } from '../nodes/forwarding-protocol.ts';
 import { StoreUnavailable, isNodeName } from '../nodes/stores.ts';
 import type { NodeAddress, Stores } from '../nodes/stores.ts';
 import type { NodeOptions, ServerFactory } from '../options.ts';
@@ -18,23 +18,23 @@ import type { HttpReport } from '../facts.ts';
 import { ChangeBroadcast } from './change-broadcast.ts';
 import { ForwardedExchange, misdirected, probed } from './forwarded-exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
-import type { Forward, ForwardHome, PeerNode } from './forwarded-request.ts';
+import type { Forward, ForwardContext, PeerNode } from './forwarded-request.ts';
 import { Forwarding } from './forwarding.ts';
 import { Ownership } from './ownership.ts';
 import type { Location } from './ownership.ts';
-import { unavailable } from './unavailable.ts';
+import { unavailable } from './store-errors.ts';
 
 export interface NodesOptions {
   readonly server: ServerFactory;
   readonly node: NodeOptions;
   /** The servers that have sessions here. */
   servers(): readonly McpServer[];
-  readonly home: ExchangeHome;
+  readonly home: ExchangeContext;
   /** Serves a request that another node has checked. */
   serve(exchange: HttpExchange): void;
 }
 
-export class Nodes implements ForwardHome {
+export class Nodes implements ForwardContext {
   readonly ownership: Ownership;
   readonly stores: Stores;
   readonly clock: Clock;
@@ -106,7 +106,7 @@ export class Nodes implements ForwardHome {
     return this.#options.home.report;
   }
 
-  get limits(): ExchangeHome['limits'] {
+  get limits(): ExchangeContext['limits'] {
     return this.#options.home.limits;
   }
 
@@ -151,8 +151,8 @@ export class Nodes implements ForwardHome {
   // Requests that this node forwards.
 
   /** The node that had a session when the directory was asked last; undefined if it is to be asked. */
-  known(id: string, { notHere }: HttpExchange): PeerNode | undefined {
-    return notHere ? undefined : this.#owners.get(id);
+  known(id: string, { answerMoved }: HttpExchange): PeerNode | undefined {
+    return answerMoved ? undefined : this.#owners.get(id);
   }
 
   /** The session was not where it was. */
@@ -189,7 +189,8 @@ export class Nodes implements ForwardHome {
    */
   forwardHome(home: string, forward: Omit<Forward, 'tried' | 'again'>, serve: () => void): void {
     const { exchange } = forward;
-    if (exchange.handedBy !== undefined || home === this.node || !isNodeName(home)) return serve();
+    if (exchange.forwardedBy !== undefined || home === this.node || !isNodeName(home))
+      return serve();
     const again = (tried: readonly string[]) => {
       this.#known.delete(home);
       this.#seekHome(home, { ...forward, tried, again }, serve);
@@ -203,7 +204,7 @@ export class Nodes implements ForwardHome {
     const { exchange } = forward;
     const sought = this.#home(home).then(
       (peer) => {
-        if (exchange.isGone) return;
+        if (exchange.isDisconnected) return;
         if (peer) this.forward(peer, forward);
         else serve();
       },

@@ -13,7 +13,7 @@ import type {
   StreamLog,
   Written,
 } from '../nodes/stores.ts';
-import { reportUnavailable } from './unavailable.ts';
+import { reportUnavailable } from './store-errors.ts';
 
 /** A session that this node serves. */
 export interface OwnedCopy {

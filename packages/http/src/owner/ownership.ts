@@ -21,7 +21,7 @@ import type {
 } from '../nodes/stores.ts';
 import type { PeerNode } from './forwarded-request.ts';
 import type { OwnedSession, SessionOwner } from './owned-session.ts';
-import { reportUnavailable } from './unavailable.ts';
+import { reportUnavailable } from './store-errors.ts';
 
 /** A session that was brought back from what was written down. */
 export interface WokenSession {

@@ -11,16 +11,16 @@ import type { ServedHttpRequest } from '../../../../src/protocol/request-origin.
 import type { McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
 import { accepts, answerFailure, errorAnswer, httpError, checkHeaders } from '../checks.ts';
-import type { EndpointHome } from '../request-authorization.ts';
+import type { EndpointContext } from '../request-authorization.ts';
 import { formatReport } from '../facts.ts';
-import { servedRequest } from '../http-exchange.ts';
+import { requestForHandlers } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
-import { beginning } from '../options.ts';
-import type { HttpOptions, Served } from '../options.ts';
+import { listenOptionsFor } from '../options.ts';
+import type { HttpOptions, ServerWithOptions } from '../options.ts';
 import { SessionSlots, clientKeyOf } from '../session-slots.ts';
 import type { Nodes } from '../owner/nodes.ts';
-import { unavailable } from '../owner/unavailable.ts';
-import { toolsSeenIn } from '../endpoint-session.actor.ts';
+import { unavailable } from '../owner/store-errors.ts';
+import { visibleTools } from '../endpoint-session.actor.ts';
 import { SseSession } from './sse-session.ts';
 
 /** The last segments of its two paths. */
@@ -28,25 +28,25 @@ const streamPath = /\/sse$/;
 const messagesPath = /\/messages$/;
 
 export class SseSessions {
-  readonly #servedTo: (request: ServedHttpRequest) => Served;
+  readonly #serverFor: (request: ServedHttpRequest) => ServerWithOptions;
   readonly #options: HttpOptions;
-  readonly #home: EndpointHome;
+  readonly #endpoint: EndpointContext;
   readonly #sessions = new Map<string, SseSession>();
-  readonly #places: SessionSlots<SseSession>;
+  readonly #slots: SessionSlots<SseSession>;
   /** The other nodes; undefined if this one is alone. */
   readonly #nodes: Nodes | undefined;
 
   constructor(
-    servedTo: (request: ServedHttpRequest) => Served,
+    serverFor: (request: ServedHttpRequest) => ServerWithOptions,
     options: HttpOptions,
-    home: EndpointHome,
+    endpoint: EndpointContext,
     nodes: Nodes | undefined,
   ) {
     this.#nodes = nodes;
-    this.#servedTo = servedTo;
+    this.#serverFor = serverFor;
     this.#options = options;
-    this.#home = home;
-    this.#places = new SessionSlots(home.limits.maxSessions, home.room);
+    this.#endpoint = endpoint;
+    this.#slots = new SessionSlots(endpoint.limits.maxSessions, endpoint.memory);
   }
 
   /** The sessions that are open. */
@@ -83,49 +83,49 @@ export class SseSessions {
   }
 
   #begin(exchange: HttpExchange): void {
-    if (exchange.isGone) return;
+    if (exchange.isDisconnected) return;
     if (!accepts(exchange.head.accept, 'text/event-stream')) {
       return exchange.answer(httpError(406, 'Accept must have text/event-stream'));
     }
-    const { limits, report } = this.#home;
-    if (!this.#places.makeRoom(clientKeyOf(exchange))) {
+    const { limits, report } = this.#endpoint;
+    if (!this.#slots.evictFor(clientKeyOf(exchange))) {
       const message = `${limits.maxSessions} sessions are open, and each has its stream`;
       formatReport(report, 'warning', 'session.refused', message);
       return exchange.answer(
         httpError(503, `${message}; try again later`, { 'retry-after': '10' }),
       );
     }
-    const session = this.#made(exchange);
+    const session = this.#create(exchange);
     if (!session) return;
     this.#sessions.set(session.id, session);
-    this.#places.add(session);
+    this.#slots.add(session);
   }
 
   /** A session; undefined if the host's code fails to make one, and the request is answered. */
-  #made(exchange: HttpExchange): SseSession | undefined {
+  #create(exchange: HttpExchange): SseSession | undefined {
     try {
-      const served = this.#servedTo(servedRequest(exchange));
-      const listening = { ...beginning(served, this.#options), clock: this.#home.clock };
-      const party = this.#places.party(clientKeyOf(exchange));
+      const served = this.#serverFor(requestForHandlers(exchange));
+      const listening = { ...listenOptionsFor(served, this.#options), clock: this.#endpoint.clock };
+      const account = this.#slots.accountOf(clientKeyOf(exchange));
       const nodes = this.#nodes;
       const options = {
         listening,
-        party,
-        home: this.#home,
+        account,
+        endpoint: this.#endpoint,
         ownership: nodes?.ownership,
-        ended: () => this.#ended(session),
+        onEnded: () => this.#ended(session),
       };
       const session: SseSession = new SseSession(exchange, served.server, options);
       return session;
     } catch (error) {
-      answerFailure(exchange, { error, needed: 'session', report: this.#home.report });
+      answerFailure(exchange, { error, needed: 'session', report: this.#endpoint.report });
       return undefined;
     }
   }
 
   #ended(session: SseSession): void {
     this.#sessions.delete(session.id);
-    this.#places.delete(session);
+    this.#slots.delete(session);
   }
 
   #post(exchange: HttpExchange): void {
@@ -138,20 +138,20 @@ export class SseSessions {
       );
     }
     if (!nodes && session?.principal?.id !== exchange.principal?.id) {
-      return exchange.answer(unknown(id));
+      return exchange.answer(sessionNotFound(id));
     }
     const refusal = checkHeaders(exchange.head, []);
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
       if (!body.ok) return exchange.answer(httpError(body.status, body.message, body.headers));
       if (nodes) return this.#forward(exchange, id, body.text, nodes);
-      if (!session) return exchange.answer(unknown(id));
+      if (!session) return exchange.answer(sessionNotFound(id));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
       if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
-      const overreach = this.#home.authorization?.overreach(
+      const overreach = this.#endpoint.authorization?.checkScopes(
         exchange,
         frame,
-        toolsSeenIn(session, exchange),
+        visibleTools(session, exchange),
       );
       if (overreach) return exchange.answer(overreach);
       session.receive(exchange, frame);
@@ -169,17 +169,17 @@ export class SseSessions {
   ): void {
     const forwarding = nodes.locate(id, exchange).then(
       (located) => {
-        if (located.kind !== 'elsewhere') return exchange.answer(unknown(id));
-        if (exchange.notHere) return exchange.notHere();
+        if (located.kind !== 'elsewhere') return exchange.answer(sessionNotFound(id));
+        if (exchange.answerMoved) return exchange.answerMoved();
         const again = (more: readonly string[]) => this.#forward(exchange, id, body, nodes, more);
         nodes.forward(located.peer, { exchange, body, isAnswered: false, tried, again });
       },
-      (error: unknown) => exchange.answer(unavailable(error, this.#home.report)),
+      (error: unknown) => exchange.answer(unavailable(error, this.#endpoint.report)),
     );
     nodes.track(forwarding);
   }
 }
 
-function unknown(id: string): HttpAnswer {
+function sessionNotFound(id: string): HttpAnswer {
   return httpError(404, `There is no session ${inspectValue(id)}`);
 }

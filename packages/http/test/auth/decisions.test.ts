@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { authorization } from '../../src/auth/authorizer.ts';
 import { defaultTokenLimits } from '../../src/auth/options.ts';
 import type { AuthorizationOptions, VerifierOptions } from '../../src/auth/options.ts';
-import { RequestAuthorization, scopesNeeded } from '../../src/request-authorization.ts';
+import { RequestAuthorization, requiredScopes } from '../../src/request-authorization.ts';
 import { TestClock } from '../../../testing/src/index.ts';
 import { authenticate, drivenTime, principalOf, resource, start } from './start-authorization.ts';
 
@@ -149,8 +149,8 @@ describe('scopes', () => {
     const batchOf = (...messages: object[]) => ({ kind: 'batch', messages }) as never;
     const exchange = { principal } as never;
     const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
-    expect(guard.overreach(exchange, batchOf(ping, call), tools)).toMatchObject({ status: 403 });
-    expect(guard.overreach(exchange, batchOf(ping), tools)).toBeUndefined();
+    expect(guard.checkScopes(exchange, batchOf(ping, call), tools)).toMatchObject({ status: 403 });
+    expect(guard.checkScopes(exchange, batchOf(ping), tools)).toBeUndefined();
   });
 
   test('of a tool are needed by its calls alone', () => {
@@ -169,12 +169,12 @@ describe('scopes', () => {
       method: 'tools/call',
       params: { name },
     });
-    expect(scopesNeeded(call('write'), tools)).toEqual(['notes:write']);
+    expect(requiredScopes(call('write'), tools)).toEqual(['notes:write']);
     const retry = { ...call('write').params, requestState: 's', inputResponses: {} };
-    expect(scopesNeeded({ ...call('write'), params: retry }, tools)).toEqual(['notes:write']);
+    expect(requiredScopes({ ...call('write'), params: retry }, tools)).toEqual(['notes:write']);
     const others = [call('read'), call('nothing'), call(7), { method: 'tools/call' }, null, []];
-    for (const message of others) expect(scopesNeeded(message, tools)).toEqual([]);
-    expect(scopesNeeded({ ...call('write'), method: 'prompts/get' }, tools)).toEqual([]);
+    for (const message of others) expect(requiredScopes(message, tools)).toEqual([]);
+    expect(requiredScopes({ ...call('write'), method: 'prompts/get' }, tools)).toEqual([]);
   });
 });
 

@@ -11,7 +11,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { expect, onTestFinished, test } from 'vitest';
 import { authorization } from '../../src/auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from '../../src/auth/authorizer.ts';
-import { scopesNeeded } from '../../src/request-authorization.ts';
+import { requiredScopes } from '../../src/request-authorization.ts';
 import { nodeHandler } from '../../src/node/index.ts';
 import { modern } from '../../../../test/e2e/both-eras-client.ts';
 import { AuthorizationServer } from '../authorization-server.ts';
@@ -70,7 +70,7 @@ async function admit(
   const given = await authorizer.authenticate({ target, header });
   if (!given.ok) return refuse(given);
   if (method === 'POST') request.body = await json(request);
-  const lacking = authorizer.demand(given.principal, scopesNeeded(request.body, notes.tools));
+  const lacking = authorizer.demand(given.principal, requiredScopes(request.body, notes.tools));
   if (lacking) return refuse(lacking);
   handler(request, response);
 }

@@ -1,6 +1,6 @@
 /** Tokens of streams that are checked again. */
 import { expect, test } from 'vitest';
-import { Rechecks, TokenAdmission } from '../../src/admission.ts';
+import { TokenRechecks, RecheckedToken } from '../../src/token-validity.ts';
 import type { Authorizer } from '../../src/auth/authorizer.ts';
 import { gate, flush } from '../../../testing/src/index.ts';
 
@@ -13,7 +13,7 @@ test('the streams of one principal that are checked again leave the others their
     return { ok: false, status: 401, headers: {}, message: 'Refused' };
   };
   const authorizer = { authenticate, limits: { maxRechecks: 1 } } as unknown as Authorizer;
-  const rechecks = new Rechecks(
+  const rechecks = new TokenRechecks(
     authorizer,
     () => 0,
     () => {},
@@ -40,17 +40,17 @@ test.each([
   };
   const limits = { maxRechecks: 1, recheckMs, uncheckedTimeoutMs: 300_000 };
   const authorizer = { authenticate, limits } as unknown as Authorizer;
-  const rechecks = new Rechecks(
+  const rechecks = new TokenRechecks(
     authorizer,
     () => now,
     () => {},
   );
-  const admission = new TokenAdmission({ ...request, principal }, undefined, rechecks);
+  const admission = new RecheckedToken({ ...request, principal }, undefined, rechecks);
   const seen = [];
   for (const passed of [59_999, 1, 59_999, 1]) {
     now += passed;
     // A second look, while it is checked, asks nobody.
-    expect([admission.endedBy(now), admission.endedBy(now)]).toEqual([undefined, undefined]);
+    expect([admission.endReason(now), admission.endReason(now)]).toEqual([undefined, undefined]);
     await flush();
     seen.push(asked);
   }
@@ -59,14 +59,14 @@ test.each([
 
 test('a stream ends when its token expires, at the millisecond', () => {
   const authorizer = { limits: { maxRechecks: 1, recheckMs: 0 } } as unknown as Authorizer;
-  const rechecks = new Rechecks(
+  const rechecks = new TokenRechecks(
     authorizer,
     () => 1_000_000,
     () => {},
   );
   const request = { target: '/', remoteAddress: undefined, header: () => '' };
-  const admission = new TokenAdmission(request, 1000, rechecks);
-  expect([1_000_999, 1_001_000].map((now) => admission.endedBy(now))).toEqual([
+  const admission = new RecheckedToken(request, 1000, rechecks);
+  expect([1_000_999, 1_001_000].map((now) => admission.endReason(now))).toEqual([
     undefined,
     'expired',
   ]);

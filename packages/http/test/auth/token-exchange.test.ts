@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { authorization } from '../../src/auth/authorizer.ts';
 import type { TokenExchangeOptions } from '../../src/auth/options.ts';
 import { AuthorizationServer } from '../authorization-server.ts';
-import { ask } from '../modern/asking.ts';
+import { ask } from '../modern/modern-client.ts';
 import { at, startNodes } from '../owner/nodes.ts';
 import { RawSession, initializeOf, post } from '../raw-client.ts';
 import { serveEndpoint } from '../serving.ts';

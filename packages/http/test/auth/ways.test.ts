@@ -4,7 +4,7 @@ import { initialize, request as requestOf } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import type { HttpOptions } from '../../src/index.ts';
 import { EventReader, initializeOf, post } from '../raw-client.ts';
-import { request } from '../modern/asking.ts';
+import { request } from '../modern/modern-client.ts';
 import { serveHttp } from '../serving.ts';
 
 const as = (token: string) => ({ authorization: `Bearer ${token}` });

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../../src/index.ts';
 import { enveloped } from '../../../testing/src/index.ts';
-import { headersOf, request } from '../modern/asking.ts';
+import { headersOf, request } from '../modern/modern-client.ts';
 import { EventReader, begin, initializeOf } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';

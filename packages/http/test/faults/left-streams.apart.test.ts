@@ -14,7 +14,7 @@ import { NodeExchange } from '../../src/node/node-handler.ts';
 import { SessionStream } from '../../src/legacy/session-stream.ts';
 import { StatelessAnswer } from '../../src/answers.ts';
 import { enveloped } from '../../../testing/src/index.ts';
-import { headersOf } from '../modern/asking.ts';
+import { headersOf } from '../modern/modern-client.ts';
 import { begin } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { inLongRun } from '../../../../test/tooling/long-run.ts';

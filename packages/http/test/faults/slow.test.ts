@@ -7,7 +7,7 @@ import { createMcpServer, defineTool } from '../../../../src/index.ts';
 import { nodeHandler } from '../../src/node/index.ts';
 import { serveHttp } from '../../../serve/src/index.ts';
 import { enveloped, gate, flush } from '../../../testing/src/index.ts';
-import { headersOf } from '../modern/asking.ts';
+import { headersOf } from '../modern/modern-client.ts';
 import { begin } from '../raw-client.ts';
 import type { Message, RawSession } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';

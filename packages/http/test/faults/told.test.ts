@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../../src/index.ts';
 import { TestClock, gate } from '../../../testing/src/index.ts';
-import { request } from '../modern/asking.ts';
+import { request } from '../modern/modern-client.ts';
 import { EventReader, begin, jsonOf } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 

@@ -14,7 +14,7 @@ function startLog(limits: { readonly maxEvents?: number; readonly maxEventBytes?
     { maxEvents: 3, maxEventBytes: 10, eventTtlMs: 1000, ...limits },
     clock,
     {
-      lost: (count, reason) => void lost.push(`${count}: ${reason}`),
+      onLost: (count, reason) => void lost.push(`${count}: ${reason}`),
       retain: (count) => {
         if (count > room.bytes) return false;
         bytes.push(count);
@@ -23,7 +23,9 @@ function startLog(limits: { readonly maxEvents?: number; readonly maxEventBytes?
     },
   );
   /** A stream whose events up to a number were given to a connection. */
-  const streamGiven = (given: number): LoggedStream => ({ forgot: (event) => event > given });
+  const streamGiven = (given: number): LoggedStream => ({
+    onEventDropped: (event) => event > given,
+  });
   const kept = (stream: LoggedStream) => log.after(stream, 0).map(({ number }) => number);
   return { clock, log, lost, room, streamGiven, kept, counted: () => bytes.at(-1) };
 }
@@ -37,7 +39,7 @@ test('keeps as many events as it may, and drops the oldest of more, whatever the
   expect([kept(one), kept(other), lost]).toEqual([[1, 2], [1], []]);
   log.add(other, 2, 'd');
   log.add(other, 3, 'e');
-  expect([kept(one), kept(other), log.kept]).toEqual([[2], [2, 3], { events: 3, bytes: 3 }]);
+  expect([kept(one), kept(other), log.size]).toEqual([[2], [2, 3], { events: 3, bytes: 3 }]);
   const why = '1: a session keeps 3 of at most 10 bytes, as far as its client has room';
   expect(lost).toEqual([why, why]);
   expect(log.after(other, 2)).toMatchObject([{ number: 3, text: 'e' }]);
@@ -52,7 +54,7 @@ test('keeps as many bytes as it may; an event that alone is more is dropped, and
   log.add(stream, 3, '12345678901');
   expect([kept(stream), counted(), lost]).toEqual([[1, 2], 10, ['1: it is longer than 10 bytes']]);
   log.add(stream, 4, '1234567890');
-  expect([kept(stream), counted(), log.kept]).toEqual([[4], 10, { events: 1, bytes: 10 }]);
+  expect([kept(stream), counted(), log.size]).toEqual([[4], 10, { events: 1, bytes: 10 }]);
 });
 
 test('keeps no more than its client has room for', () => {
@@ -77,7 +79,7 @@ test('keeps each event for its time, that at another process too', () => {
   expect(kept(stream)).toEqual([1, 2]);
   clock.increment(1);
   // Whoever asks for what is too old gets none of it, though nobody has looked after the log.
-  expect([kept(stream), counted(), log.kept]).toEqual([[2], 1, { events: 1, bytes: 1 }]);
+  expect([kept(stream), counted(), log.size]).toEqual([[2], 1, { events: 1, bytes: 1 }]);
   clock.increment(600);
   log.trim();
   expect([log.isEmpty, counted()]).toEqual([true, 0]);

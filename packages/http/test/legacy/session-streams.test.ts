@@ -1,7 +1,7 @@
 /** The streams of one session without the session: what they say, keep, count and tell. */
 import { describe, expect, test } from 'vitest';
 import { Quotas } from '../../../../src/actors/room.ts';
-import type { TokenValidity } from '../../src/admission.ts';
+import type { TokenValidity } from '../../src/token-validity.ts';
 import { HttpSessionStreams, noStreams } from '../../src/legacy/session-streams.ts';
 import type { StreamEvent } from '../../src/nodes/stores.ts';
 import type { HttpLimits } from '../../src/options.ts';
@@ -9,11 +9,11 @@ import type { OwnedSession } from '../../src/owner/owned-session.ts';
 import { WebExchange } from '../../src/web-exchange.ts';
 import type { InboundRequestId } from '../../../../src/protocol/frames.ts';
 import { flush } from '../../../testing/src/index.ts';
-import { exchangeHome } from '../exchange-home.ts';
+import { exchangeHome } from '../exchange-context.ts';
 
 function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
   const home = exchangeHome({ keepaliveIntervalMs: 0, ...limits });
-  const shares = new Quotas();
+  const quotas = new Quotas();
   const own: string[] = [];
   const appended: StreamEvent[] = [];
   let known = () => {};
@@ -21,16 +21,16 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
     appended.push(said);
     return new Promise<void>((resolve) => (known = resolve));
   };
-  const share = fence === undefined ? undefined : ({ fence, append } as unknown as OwnedSession);
+  const owned = fence === undefined ? undefined : ({ fence, append } as unknown as OwnedSession);
   const streams = new HttpSessionStreams({
     ...home,
-    party: { name: 'one', shares, size: 1 },
+    account: { key: 'one', quotas, sessions: 1 },
     listening: {},
-    share,
+    owned,
     firstEvent: (id) => `id: ${id}\ndata: \n\n`,
     drainRetryMs: undefined,
-    streamLeft: () => {},
-    ownStream: (is) => void own.push(is),
+    onStreamDisconnected: () => {},
+    onStandaloneStream: (is) => void own.push(is),
   });
   /** A client that asks for something, and reads what it gets. */
   const client = (lastEventId?: string, admission?: TokenValidity) => {
@@ -77,7 +77,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
   };
   const told = () => own.splice(0);
   const names = () => home.facts.map(({ name }) => name);
-  const retained = () => shares.held.retained;
+  const retained = () => quotas.held.retained;
   const push = (text: string) => streams.push({ text });
   return {
     ...home,
@@ -99,7 +99,7 @@ const event = (id: string, data = '') => `id: ${id}\ndata: ${data}\n\n`;
 /** The token lasts until then. */
 const until = (at: number): TokenValidity => ({
   until: at,
-  endedBy: (now) => (now >= at ? 'expired' : undefined),
+  endReason: (now) => (now >= at ? 'expired' : undefined),
 });
 
 describe('a stream that answers', () => {
@@ -132,29 +132,29 @@ describe('a stream that answers', () => {
     const { stream, sink } = answering(until(0));
     clock.increment(20);
     expect(stream.view).toMatchObject({ kind: 'post', name: '2', state: 'open', ageMs: 20 });
-    stream.left(sink);
+    stream.onConnectionClosed(sink);
     clock.increment(30);
     expect(stream.view).toMatchObject({ state: 'cut', ageMs: 30 });
     expect(names()).toEqual(['stream.left']);
   });
 
   test('goes on over the connection that came last, whatever becomes of another', async () => {
-    const { answering, get, streams, client, clock, upkeep } = streaming();
+    const { answering, get, streams, client, clock, maintenance } = streaming();
     const first = answering();
     first.stream.send('a\n');
     const second = get('1.7-0');
     expect(streams.connections).toBe(1);
     expect(await first.got()).toEqual([event('1.7-0') + event('1.7-1', 'a'), 'ended']);
-    first.stream.left(client().exchange.stream({}));
+    first.stream.onConnectionClosed(client().exchange.stream({}));
     first.stream.send('b\n');
     const both = event('1.7-0') + event('1.7-1', 'a') + event('1.7-2', 'b');
     expect(await second.got()).toEqual([both, 'open']);
     clock.increment(10);
-    expect(upkeep.size).toBe(1);
+    expect(maintenance.size).toBe(1);
     second.leave();
-    expect(upkeep.size).toBe(0);
+    expect(maintenance.size).toBe(0);
     expect([streams.connections, first.stream.view.state]).toEqual([0, 'cut']);
-    first.stream.letGo();
+    first.stream.release();
     first.stream.pause(7);
     expect(streams.connections).toBe(0);
   });
@@ -208,7 +208,7 @@ describe('what is kept of a stream', () => {
     clock.increment(100);
     streams.trim();
     expect([facts, streams.log.isEmpty]).toEqual([[], true]);
-    stream.left(sink);
+    stream.onConnectionClosed(sink);
     stream.send('fetched\n');
     const again = get('1.7-1');
     expect((await again.got())[0]).toContain('fetched');
@@ -262,7 +262,7 @@ describe('a stream of the client’s own', () => {
   test('is not opened, nor gone on with, for a client that has left', () => {
     const { answering, client, streams, told } = streaming();
     const { stream, sink } = answering();
-    stream.left(sink);
+    stream.onConnectionClosed(sink);
     for (const id of [undefined, '1.7-0']) {
       const { exchange, leave } = client(id);
       leave();
@@ -330,10 +330,10 @@ describe('what belongs to no request', () => {
     for (const text of ['a\n', 'b\n', 'c\n']) push(text);
     expect(names()).toContain('pushes.lost');
     const dropped: string[] = [];
-    streams.push({ text: 'd\n', dropped: () => dropped.push('d') });
-    streams.closeOwnStream();
+    streams.push({ text: 'd\n', onDropped: () => dropped.push('d') });
+    streams.closeStandaloneStreams();
     expect([dropped, streams.view.waitingPushes.count, retained()]).toEqual([['d'], 0, 0]);
-    streams.push({ text: 'e\n', dropped: () => dropped.push('e') });
+    streams.push({ text: 'e\n', onDropped: () => dropped.push('e') });
     streams.close();
     expect(dropped).toEqual(['d', 'e']);
   });

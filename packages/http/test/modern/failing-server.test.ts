@@ -1,7 +1,7 @@
 import { initialize, request as requestOf } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import type { Fact } from 'mcp-actors';
-import { request } from './asking.ts';
+import { request } from './modern-client.ts';
 import { post } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
 

@@ -1,8 +1,8 @@
 import { createMcpServer, definePrompt, defineResource, defineTool } from 'mcp-actors';
 import { expect, test } from 'vitest';
 import { laboratory } from '../../../../examples/lab/laboratory.ts';
-import { ask, callTool, request } from './asking.ts';
-import type { Asking } from './asking.ts';
+import { ask, callTool, request } from './modern-client.ts';
+import type { Asking } from './modern-client.ts';
 import { jsonOf } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
 

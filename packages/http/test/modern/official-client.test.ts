@@ -4,7 +4,7 @@ import { TestClock, gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { laboratory } from '../../../../examples/lab/laboratory.ts';
 import { modern, textOf } from '../../../../test/e2e/both-eras-client.ts';
-import { ask, callTool } from './asking.ts';
+import { ask, callTool } from './modern-client.ts';
 import { connectTo, serveHttp } from '../serving.ts';
 
 describe('the official client', () => {

@@ -8,7 +8,7 @@ import { httpHandler } from '../../src/index.ts';
 import type { HttpOptions } from '../../src/index.ts';
 import { EventReader, jsonOf, postHeaders } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
-import { headersOf } from './asking.ts';
+import { headersOf } from './modern-client.ts';
 
 type Run = (context: HandlerContext) => string | Promise<string>;
 

@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { expect, onTestFinished, test } from 'vitest';
 import { laboratory } from '../../../../examples/lab/laboratory.ts';
 import { officialSchemas } from '../../../../test/contract/official-schemas.ts';
-import { callTool } from './asking.ts';
+import { callTool } from './modern-client.ts';
 import { messagesOf, post } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { connectTo, serveHttp } from '../serving.ts';

@@ -1,8 +1,8 @@
 import { laboratory } from '../../../../examples/lab/laboratory.ts';
 import { expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
-import { ask, callTool, request } from './asking.ts';
-import type { Asking } from './asking.ts';
+import { ask, callTool, request } from './modern-client.ts';
+import type { Asking } from './modern-client.ts';
 import { messagesOf, post } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
 

@@ -6,7 +6,7 @@ import { changeOf, echo } from '../../../../examples/lab/tools.ts';
 import { laboratory } from '../../../../examples/lab/laboratory.ts';
 import { httpHandler } from '../../src/index.ts';
 import { posted, socketTo } from '../faults/wire.ts';
-import { ask, callTool, check, headersOf, request } from './asking.ts';
+import { ask, callTool, check, headersOf, request } from './modern-client.ts';
 import { EventReader, postHeaders } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';

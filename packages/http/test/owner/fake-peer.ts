@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { forwardHeader, probeMethod } from '../../src/nodes/forwarding.ts';
+import { forwardHeader, probeMethod } from '../../src/nodes/forwarding-protocol.ts';
 import { keysFrom, verify } from '../../src/forward/index.ts';
 import { newNodeName } from '../../src/nodes/stores.ts';
 import type { NodeAddress } from '../../src/nodes/stores.ts';

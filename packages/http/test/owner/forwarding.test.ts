@@ -5,8 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../../src/index.ts';
-import { forwardHeader } from '../../src/nodes/forwarding.ts';
-import type { ForwardedHead } from '../../src/nodes/forwarding.ts';
+import { forwardHeader } from '../../src/nodes/forwarding-protocol.ts';
+import type { ForwardedHead } from '../../src/nodes/forwarding-protocol.ts';
 import { allowedPeers, digestOf, keysFrom, sign, verify } from '../../src/forward/index.ts';
 import type { HttpOptions } from '../../src/index.ts';
 import { gate } from '../../../testing/src/index.ts';
@@ -372,7 +372,7 @@ describe('a request that says it was forwarded', () => {
   const head: ForwardedHead = {
     ...{ from: 'a'.repeat(20), to: '', timeMs: 0, method: 'POST', target: '/mcp' },
     ...{ sessionId: undefined, digest: '', remoteAddress: '192.0.2.7', host: 'far.example' },
-    ...{ origin: undefined, principal: undefined, admittedMs: undefined },
+    ...{ origin: undefined, principal: undefined, tokenValidMs: undefined },
   };
   /** A session of a node, and what a peer could send to it. */
   const opened = async () => {

@@ -4,8 +4,8 @@ import { defineTool } from 'mcp-actors';
 import type { JsonObject, Tool } from 'mcp-actors';
 import { TestClock } from 'mcp-actors/testing';
 import type { HttpOptions } from '../../src/index.ts';
-import { ask, callTool, request } from '../modern/asking.ts';
-import type { Answer, Asking } from '../modern/asking.ts';
+import { ask, callTool, request } from '../modern/modern-client.ts';
+import type { Answer, Asking } from '../modern/modern-client.ts';
 import { startNodes } from './nodes.ts';
 import type { TestNode } from './nodes.ts';
 

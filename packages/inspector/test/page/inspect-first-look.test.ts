@@ -12,7 +12,7 @@ import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { asking } from '../../../../test/contract/asking.ts';
 import { command, reapServers } from '../../../../test/e2e/server-process.ts';
-import { ask as askModern } from '../../../http/test/modern/asking.ts';
+import { ask as askModern } from '../../../http/test/modern/modern-client.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { inspected, open } from './inspected.ts';
 

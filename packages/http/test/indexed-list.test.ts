@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { IndexedList, notListed } from '../src/maintenance.ts';
 
 const made = (count: number) =>
-  Array.from({ length: count }, (_, at) => ({ at, place: notListed }));
+  Array.from({ length: count }, (_, at) => ({ at, listIndex: notListed }));
 
 test('whoever leaves is gone, and all others are still in it once', () => {
-  const roster = new IndexedList<{ at: number; place: number }>();
+  const roster = new IndexedList<{ at: number; listIndex: number }>();
   const members = made(4);
   for (const member of members) {
     roster.add(member);
@@ -16,14 +16,19 @@ test('whoever leaves is gone, and all others are still in it once', () => {
   if (second) roster.delete(second);
   if (second) roster.delete(second);
   expect(roster.all.map(({ at }) => at).toSorted((a, b) => a - b)).toEqual([2, 3]);
-  expect(members.map(({ place }) => place === notListed)).toEqual([true, true, false, false]);
+  expect(members.map(({ listIndex }) => listIndex === notListed)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
 
 test('each has its turn once, though all leave in theirs', () => {
-  const roster = new IndexedList<{ at: number; place: number }>();
+  const roster = new IndexedList<{ at: number; listIndex: number }>();
   for (const member of made(3)) roster.add(member);
   const seen: number[] = [];
-  roster.each((member) => {
+  roster.forEach((member) => {
     seen.push(member.at);
     roster.delete(member);
   });
@@ -32,11 +37,11 @@ test('each has its turn once, though all leave in theirs', () => {
 });
 
 test('each that is still in it has its turn, though others leave in theirs', () => {
-  const roster = new IndexedList<{ at: number; place: number }>();
+  const roster = new IndexedList<{ at: number; listIndex: number }>();
   const members = made(4);
   for (const member of members) roster.add(member);
   const seen: number[] = [];
-  roster.each(({ at }) => {
+  roster.forEach(({ at }) => {
     seen.push(at);
     for (const each of members.slice(1)) roster.delete(each);
   });

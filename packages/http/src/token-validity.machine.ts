@@ -1,29 +1,28 @@
 /**
- * Whether a stream may go on with the token that it was opened with. The token is checked again
- * from time to time while the stream is open.
+ * Validity of the token that a stream was opened with. The token is rechecked periodically while
+ * the stream is open.
  *
- * It has no context and does nothing by itself, so a stream needs no actor for it: see {@link
- * pureChart}.
+ * A pure chart without context or actor: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { pureChart } from '../../../src/machines/pure-chart.ts';
 import type { PureChart } from '../../../src/machines/pure-chart.ts';
 
-export type AdmissionEvent =
-  /** It is due to be checked again. */
+export type TokenValidityEvent =
+  /** The recheck interval has elapsed. */
   | { readonly type: 'token.recheck' }
-  /** It is valid, or could not be checked for only a short while. */
+  /** The token is valid, or has been uncheckable only briefly. */
   | { readonly type: 'token.accepted' }
-  /** It is not valid, or belongs to someone else. */
+  /** The token is invalid or names another principal. */
   | { readonly type: 'token.refused' }
-  /** It could not be checked for too long. */
+  /** The token could not be checked for too long. */
   | { readonly type: 'token.unknown' }
-  /** It has expired. */
+  /** The token has expired. */
   | { readonly type: 'token.expired' };
 
-export const admissionMachine = setup({
-  types: { context: {} as Record<never, never>, events: {} as AdmissionEvent },
+export const tokenValidityMachine = setup({
+  types: { context: {} as Record<never, never>, events: {} as TokenValidityEvent },
 }).createMachine({
   id: 'admission',
   context: {},
@@ -48,8 +47,8 @@ export const admissionMachine = setup({
   },
 });
 
-/** The state of an admission. Admissions in the same state share one snapshot. */
-export type AdmissionSnapshot = SnapshotFrom<typeof admissionMachine>;
+/** State of a token. Tokens in the same state share one snapshot. */
+export type TokenValiditySnapshot = SnapshotFrom<typeof tokenValidityMachine>;
 
-export const admissionChart: PureChart<AdmissionSnapshot, AdmissionEvent> =
-  pureChart(admissionMachine);
+export const tokenValidityChart: PureChart<TokenValiditySnapshot, TokenValidityEvent> =
+  pureChart(tokenValidityMachine);

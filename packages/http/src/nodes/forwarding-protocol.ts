@@ -33,7 +33,7 @@ export interface ForwardedHead {
   readonly origin: string | undefined;
   readonly principal: Principal | undefined;
   /** How long its token lets a stream go on, milliseconds; undefined for ever. */
-  readonly admittedMs: number | undefined;
+  readonly tokenValidMs: number | undefined;
 }
 
 /** The method of a request that only asks whether the node is there. */

@@ -8,48 +8,53 @@ import type { RequestToAuthorize } from './auth/bearer-token.ts';
 import type { TokenLimits } from './auth/options.ts';
 import { formatReport } from './facts.ts';
 import type { HttpReport } from './facts.ts';
-import { admissionChart } from './admission.machine.ts';
-import type { AdmissionEvent, AdmissionSnapshot } from './admission.machine.ts';
+import { tokenValidityChart } from './token-validity.machine.ts';
+import type { TokenValidityEvent, TokenValiditySnapshot } from './token-validity.machine.ts';
 import type { Principal } from '../../../src/protocol/request-origin.ts';
 
-/** A request that was let in. */
-export interface AdmittedRequest extends RequestToAuthorize {
+/** A request that passed authorization. */
+export interface AuthorizedRequest extends RequestToAuthorize {
   readonly principal?: Principal;
 }
 
-/** Why a stream has to end: the final states of its admission. */
-export type TokenEnd = Exclude<AdmissionSnapshot['value'], 'valid' | 'rechecking'>;
+/** Why a stream must end: the final states of its token. */
+export type TokenEnd = Exclude<TokenValiditySnapshot['value'], 'valid' | 'rechecking'>;
 
-/** How that is told. */
+/** Predicates for log messages. */
 export const describeEnd: { readonly [end in TokenEnd]: string } = {
   expired: 'has expired',
   revoked: 'is not valid any more',
   unchecked: 'could not be checked for too long',
 };
 
-/** For how long a stream may go on. */
+/** How long a stream may stay open. */
 export interface TokenValidity {
-  /** When the token expires, the endpoint's clock; `Infinity` if it does not. */
+  /** Expiry of the token, endpoint clock ms; `Infinity` if it never expires. */
   readonly until: number;
   /**
-   * Why a stream has to end now; undefined if it may go on.
-   * @param now the endpoint's clock
+   * Why the stream must end now; undefined if it may stay open.
+   *
+   * @param now endpoint clock, ms
    */
-  endedBy(now: number): TokenEnd | undefined;
+  endReason(now: number): TokenEnd | undefined;
 }
 
-export class TokenAdmission implements TokenValidity {
-  readonly #request: AdmittedRequest;
-  readonly #rechecks: Rechecks;
+export class RecheckedToken implements TokenValidity {
+  readonly #request: AuthorizedRequest;
+  readonly #rechecks: TokenRechecks;
   #until: number;
-  #state = admissionChart.begun;
-  /** When it was checked last, the endpoint's clock. */
+  #state = tokenValidityChart.begun;
+  /** Time of the last check, endpoint clock ms. */
   #checkedAtMs: number;
-  /** When it was valid last, the endpoint's clock. */
+  /** Time it was last known to be valid, endpoint clock ms. */
   #validAtMs: number;
 
-  /** @param expiresInMs for how long the token is accepted; undefined if it does not expire */
-  constructor(request: AdmittedRequest, expiresInMs: number | undefined, rechecks: Rechecks) {
+  /** @param expiresInMs remaining lifetime of the token; undefined if it does not expire */
+  constructor(
+    request: AuthorizedRequest,
+    expiresInMs: number | undefined,
+    rechecks: TokenRechecks,
+  ) {
     this.#request = request;
     this.#rechecks = rechecks;
     const now = rechecks.now();
@@ -62,8 +67,8 @@ export class TokenAdmission implements TokenValidity {
     return this.#until;
   }
 
-  /** If the token was not checked for long, it is checked again, and a later call says what came of that. */
-  endedBy(now: number): TokenEnd | undefined {
+  /** Starts a recheck once the interval has elapsed; a later call returns its outcome. */
+  endReason(now: number): TokenEnd | undefined {
     if (now >= this.#until) this.#move({ type: 'token.expired' });
     const { value } = this.#state;
     if (value !== 'valid' && value !== 'rechecking') return value;
@@ -78,12 +83,12 @@ export class TokenAdmission implements TokenValidity {
     const found = await this.#rechecks.recheck(this.#request);
     const now = this.#rechecks.now();
     this.#checkedAtMs = now;
-    this.#move(this.#judged(found, now));
-    // No token lasts longer than it did at first.
+    this.#move(this.#eventFor(found, now));
+    // A recheck must not extend a token's lifetime.
     if (found.ok) this.#until = Math.min(this.#until, now + (found.expiresInMs ?? Infinity));
   }
 
-  #judged(found: Authorization, now: number): AdmissionEvent {
+  #eventFor(found: Authorization, now: number): TokenValidityEvent {
     if (found.ok && found.principal.id === this.#request.principal?.id) {
       this.#validAtMs = now;
       return { type: 'token.accepted' };
@@ -93,43 +98,47 @@ export class TokenAdmission implements TokenValidity {
     return { type: isTooLong ? 'token.unknown' : 'token.accepted' };
   }
 
-  #move(event: AdmissionEvent): void {
-    this.#state = admissionChart.next(this.#state, event);
+  #move(event: TokenValidityEvent): void {
+    this.#state = tokenValidityChart.next(this.#state, event);
   }
 }
 
-/** Looks at the tokens of streams again, a few at a time, whatever else there is to check. */
-export class Rechecks {
+/** Rechecks the tokens of streams, a few at a time. */
+export class TokenRechecks {
   readonly #authorizer: Authorizer;
   readonly #report: HttpReport;
-  /** The endpoint's clock, milliseconds. */
+  /** Endpoint clock, ms. */
   readonly now: () => number;
-  readonly #turns: FairSemaphore;
+  readonly #semaphore: FairSemaphore;
 
   constructor(authorizer: Authorizer, now: () => number, report: HttpReport) {
     this.#authorizer = authorizer;
     this.#report = report;
     this.now = now;
     const { maxRechecks } = authorizer.limits;
-    this.#turns = new FairSemaphore(maxRechecks);
+    this.#semaphore = new FairSemaphore(maxRechecks);
   }
 
   get limits(): TokenLimits {
     return this.#authorizer.limits;
   }
 
-  /** Says who makes the request now. It does not fail, and may take its time. */
-  async recheck(request: AdmittedRequest): Promise<Authorization> {
+  /** Authenticates a stream's request again. Never rejects. */
+  async recheck(request: AuthorizedRequest): Promise<Authorization> {
     const checking = () => this.#authorizer.authenticate(request, 'recheck');
-    const found = await this.#turns.run(checking, undefined, request.principal?.id);
+    const found = await this.#semaphore.run(checking, undefined, request.principal?.id);
     const what = 'The token of a stream could not be checked again, and the stream goes on';
-    if (!found.ok) tellUnknown(this.#report, what, found);
+    if (!found.ok) reportUnavailableCheck(this.#report, what, found);
     return found;
   }
 }
 
-/** Reports that nobody could tell whether a token is valid. */
-export function tellUnknown(report: HttpReport, what: string, refusal: AuthorizationRefusal): void {
+/** Reports that a token could not be checked. */
+export function reportUnavailableCheck(
+  report: HttpReport,
+  what: string,
+  refusal: AuthorizationRefusal,
+): void {
   const { detail } = refusal;
   if (detail !== undefined)
     formatReport(report, 'warning', 'authorization.unavailable', `${what}: ${detail}`);

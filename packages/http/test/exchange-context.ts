@@ -2,12 +2,12 @@
 import { TestClock } from '../../testing/src/index.ts';
 import { Bodies } from '../src/bodies.ts';
 import type { HttpFactName, HttpReport } from '../src/facts.ts';
-import type { ExchangeHome } from '../src/http-exchange.ts';
+import type { ExchangeContext } from '../src/http-exchange.ts';
 import { defaultHttpLimits } from '../src/options.ts';
 import type { HttpLimits } from '../src/options.ts';
 import { Maintenance } from '../src/maintenance.ts';
 
-export interface TestHome extends ExchangeHome {
+export interface TestHome extends ExchangeContext {
   readonly clock: TestClock;
   readonly facts: readonly { readonly name: HttpFactName; readonly message: string }[];
 }
@@ -17,7 +17,7 @@ export function exchangeHome(limits: Partial<HttpLimits> = {}): TestHome {
   const clock = new TestClock();
   const facts: { readonly name: HttpFactName; readonly message: string }[] = [];
   const report: HttpReport = (fact) => void facts.push(fact);
-  const upkeep = new Maintenance(clock, 10);
-  const parts = { clock, upkeep, report, limits: { ...defaultHttpLimits, ...limits } };
+  const maintenance = new Maintenance(clock, 10);
+  const parts = { clock, maintenance, report, limits: { ...defaultHttpLimits, ...limits } };
   return { ...parts, facts, bodies: new Bodies(parts) };
 }

@@ -17,7 +17,7 @@ import { Method } from '../../../../src/protocol/methods.ts';
 import type { McpServer } from '../../../../src/server/create-server.ts';
 import { descriptionOf } from '../../../../src/server/session-actor.ts';
 
-export interface Greeting {
+export interface InitializeAnswer {
   /** What is kept of it, for the session that begins later. */
   readonly client: InitializedClient;
   /** What it is answered with, and its text; undefined if that is to be found out. */
@@ -25,17 +25,20 @@ export interface Greeting {
 }
 
 /** Whether a message belongs to the greeting: its client has asked for nothing by it. */
-export function isGreeting(frame: InboundFrame): boolean {
-  return ('method' in frame && frame.method === Method.initialize) || isReadiness(frame);
+export function isHandshake(frame: InboundFrame): boolean {
+  return ('method' in frame && frame.method === Method.initialize) || isInitialized(frame);
 }
 
 /** Whether a client says that it is ready. */
-export function isReadiness(frame: InboundFrame): boolean {
+export function isInitialized(frame: InboundFrame): boolean {
   return frame.kind === 'notification' && frame.method === Method.initialized;
 }
 
 /** Answers an `initialize`; undefined if the session has to see it. */
-export function greet(server: McpServer, frame: InboundRequest): Greeting | undefined {
+export function answerInitialize(
+  server: McpServer,
+  frame: InboundRequest,
+): InitializeAnswer | undefined {
   const reading = readInitialize(frame.params);
   const description = descriptionOf(server.sessionLogic);
   if (!reading.ok || !description) return undefined;
