@@ -14,7 +14,7 @@ function exchanged() {
     end: () => void sent.push('end'),
     cut: () => void sent.push('cut'),
     ownedBy: () => {},
-    untakenBytes: 5,
+    unsentBytes: 5,
   };
   const exchange = {
     principal: { id: 'ada' },
@@ -24,7 +24,7 @@ function exchanged() {
       sent.push('stream');
       return sink;
     },
-    onGone: (callback: () => void) => {
+    onDisconnected: (callback: () => void) => {
       leave = callback;
     },
   } as unknown as HttpExchange;

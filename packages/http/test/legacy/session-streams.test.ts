@@ -33,11 +33,14 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
     onStandaloneStream: (is) => void own.push(is),
   });
   /** A client that asks for something, and reads what it gets. */
-  const client = (lastEventId?: string, admission?: TokenValidity) => {
+  const client = (lastEventId?: string, tokenValidity?: TokenValidity) => {
     const headers = new Headers(lastEventId === undefined ? [] : [['last-event-id', lastEventId]]);
     const leaving = new AbortController();
     const request = new Request('http://127.0.0.1/mcp', { headers, signal: leaving.signal });
-    const exchange = Object.assign(new WebExchange(request, home), admission && { admission });
+    const exchange = Object.assign(
+      new WebExchange(request, home),
+      tokenValidity && { tokenValidity },
+    );
     let text = '';
     let state = 'open';
     const read = async () => {
@@ -60,19 +63,19 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
       },
     };
   };
-  const get = (lastEventId?: string, admission?: TokenValidity) => {
-    const asking = client(lastEventId, admission);
+  const get = (lastEventId?: string, tokenValidity?: TokenValidity) => {
+    const asking = client(lastEventId, tokenValidity);
     asking.read();
     streams.get(asking.exchange);
     return asking;
   };
   /** A stream that answers the request 7. */
-  const answering = (admission?: TokenValidity) => {
+  const answering = (tokenValidity?: TokenValidity) => {
     const asking = client();
     asking.read();
     const stream = streams.make([7 as InboundRequestId]);
     const sink = asking.exchange.stream({});
-    stream.begin(sink, admission);
+    stream.begin(sink, tokenValidity);
     return { ...asking, stream, sink };
   };
   const told = () => own.splice(0);
