@@ -6,15 +6,13 @@ import type { Invariant } from '@mcp-actors/checker';
 import { bridgeOptions } from '../packages/cli/src/options/bridge-options.ts';
 import { checkOptions } from '../packages/cli/src/check.ts';
 import { callOptions } from '../packages/cli/src/client/call.ts';
-import { loginOptions, loginsOptions, logoutOptions } from '../packages/cli/src/client/login.ts';
-import { shellOptions } from '../packages/cli/src/client/shell.ts';
+import { loginOptions } from '../packages/cli/src/client/login.ts';
 import { devOptions } from '../packages/cli/src/dev/dev.ts';
-import { diagramOptions } from '../packages/cli/src/diagram.ts';
 import { doctorOptions } from '../packages/cli/src/doctor/doctor.ts';
 import { optionsTable, quantitiesTable } from '../packages/cli/src/options/option.ts';
 import { httpLimits, options, sessionLimits } from '../packages/cli/src/options/serve-options.ts';
 import { describeDump } from '../packages/diagnostics/src/dump-text.ts';
-import { machineDefinition, svgDiagram } from '@mcp-actors/inspector/diagrams';
+import { svgDiagram } from '@mcp-actors/inspector/diagrams';
 import { charts } from '../src/charts.ts';
 import { bookingMachine } from '../examples/booking/booking.machine.ts';
 import { secretKeyWords, secretPlaces, tokenForms } from '../packages/diagnostics/src/secrets.ts';
@@ -43,19 +41,13 @@ const parts: { readonly [name: string]: (page: URL) => string } = {
   'bridge options': () => optionsTable(bridgeOptions).trim(),
   'call options': () => optionsTable(callOptions).trim(),
   'login options': () => optionsTable(loginOptions).trim(),
-  'logout options': () => optionsTable(logoutOptions).trim(),
-  'logins options': () => optionsTable(loginsOptions).trim(),
-  'shell options': () => optionsTable(shellOptions).trim(),
   'check options': () => optionsTable(checkOptions).trim(),
   'check invariants': () => invariantsTable(invariants),
   'check invariants over HTTP': () => invariantsTable(onlyOverHttp),
   'dev options': () => optionsTable(devOptions).trim(),
-  'diagram options': () => optionsTable(diagramOptions).trim(),
   'doctor options': () => optionsTable(doctorOptions).trim(),
   'secret keys': () => secretKeyWords.map((word) => `\`${word}\``).join(', '),
   'secret forms': secretFormsTable,
-  'keepalive definition': () =>
-    fenced('json', JSON.stringify(machineDefinition(charts.keepalive), undefined, 2)),
   'doctor report': () =>
     fenced('text', `mcp-actors ${version}, process 8607\n${describeDump(shownDump)}`.trimEnd()),
   groups: groupsTable,

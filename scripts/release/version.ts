@@ -11,7 +11,7 @@ const template = 'packages/cli/templates/server/package.json';
 export const versionPlaces = [
   '.github/ISSUE_TEMPLATE/bug.yml',
   'README.md',
-  'packages/checker/README.md',
+  'docs/maintaining/checked-servers.md',
   'docs/diagnosing.md',
   'docs/maintaining/driver.md',
   'packages/cli/src/init.ts',

@@ -153,10 +153,9 @@ export const citations: {
       ['packages/bridge/src/bridged-entry.ts', 'processIdleMs: 5 * 60_000'],
     ],
     '10 min': [['packages/cli/src/client/client-options.ts', 'loginTimeoutMs = 5 * 60_000']],
-    '64 characters': [mergedName],
     '4,000 characters': [instructions],
   },
-  'packages/checker/README.md': {
+  'docs/maintaining/checked-servers.md': {
     'five seconds': [['packages/cli/src/check.ts', 'default: 5_000']],
   },
   'packages/cli/README.md': {
@@ -305,6 +304,8 @@ export const citations: {
     ],
   },
   'packages/inspector/README.md': {
+    '24 messages': [['packages/inspector/src/session-sampler.ts', 'allowance = 24']],
+    '32 connections': [[page, 'maxStrangers: 32']],
     '2,000 rows': [['packages/inspector/src/page/model.ts', 'maxRows = 2000']],
     '500 characters': [['packages/diagnostics/src/redaction.ts', 'maxString = 500']],
     '400 values': [['packages/inspector/src/frame-reading.ts', 'maxValues = 400']],

@@ -72,9 +72,13 @@ export const scenes: { readonly [page: string]: () => Promise<Scene> } = {
     files: {
       'package.json': '{"type":"module"}',
       'server.js': checkedServer,
-      'sdk-1.mjs': readFileSync(join(repository, 'examples/checking/sdk-1.mjs'), 'utf8'),
     },
     commands: { 'mcp-actors': shortCheck, uvx: 'exec "$NODE" server.js' },
+  }),
+  'docs/maintaining/checked-servers.md': async () => ({
+    files: {
+      'sdk-1.mjs': readFileSync(join(repository, 'examples/checking/sdk-1.mjs'), 'utf8'),
+    },
   }),
   'docs/diagnosing.md': async () => {
     const server = launch(command);
