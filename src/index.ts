@@ -65,7 +65,7 @@ export type { SessionActorRef, SessionSnapshot, SessionState } from './machines/
 export type { ReaderEvent, ReaderInput, WriterEvent, WriterInput } from './machines/peer-ports.ts';
 export type { CloseCause } from './machines/session-ports.ts';
 export { classify, messageOf } from './protocol/classify.ts';
-export type { TaskHandle } from './actors/exchange.ts';
+export type { TaskHandle } from './actors/request-context.ts';
 export { ErrorCode, ProtocolError, RuntimeError, ToolError } from './protocol/errors.ts';
 export type { RuntimeErrorCode } from './protocol/errors.ts';
 export type { Fact, Report } from './actors/facts.ts';

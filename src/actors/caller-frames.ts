@@ -25,7 +25,7 @@ const engineFrame = /\bnode:internal\//;
  * promise that fails, or in an async function after an `await`. An engine that does not know who
  * awaits leaves the stack as it is.
  */
-export function withCallers<E>(error: E): E {
+export function addCallerFrames<E>(error: E): E {
   if (!(error instanceof Error)) return error;
   const callers = framesHere();
   if (callers.length === 0) return error;
@@ -50,7 +50,7 @@ export function withCallers<E>(error: E): E {
 /** Those who await what runs now. */
 function framesHere(): string[] {
   const here = { stack: '' };
-  (Error as StackCapture).captureStackTrace?.(here, withCallers);
+  (Error as StackCapture).captureStackTrace?.(here, addCallerFrames);
   const [, ...callers] = here.stack.split('\n').filter((line) => frame.test(line));
   return callers.filter((line) => !engineFrame.test(line));
 }
@@ -65,27 +65,27 @@ function ownFrames({ stack = '', message }: Error, others: readonly string[] = [
   return own.slice(0, noticedFrames);
 }
 
-/** As {@link withCallers}, for the rejection handler of a promise that is given to the caller. */
-export function failWithCallers(error: unknown): never {
-  throw withCallers(error);
+/** As {@link addCallerFrames}, for the rejection handler of a promise that is given to the caller. */
+export function throwWithCallerFrames(error: unknown): never {
+  throw addCallerFrames(error);
 }
 
 /**
  * What a caller's promise is resolved with so that it fails with this error, and the error has the
  * frames of those who await the promise.
  */
-export function failedWithCallers(error: unknown): PromiseLike<never> {
+export function rejectedWithCallerFrames(error: unknown): PromiseLike<never> {
   return {
     // oxlint-disable-next-line unicorn/no-thenable -- a promise here would be rejected before the caller's waits for it
     then: (resolve, reject) =>
       Promise.reject(error as Error)
-        .catch(failWithCallers)
+        .catch(throwWithCallerFrames)
         .then(resolve, reject),
   };
 }
 
 /** An error that several callers wait for, as the error of one of them. */
-export function ownCopy(error: unknown): unknown {
+export function copyError(error: unknown): unknown {
   let copy: Error;
   if (error instanceof RuntimeError) copy = new RuntimeError(error.code, error.message, error);
   else if (error instanceof ProtocolError)

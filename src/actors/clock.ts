@@ -30,7 +30,7 @@ export function onceAtTurnEnd(act: () => void): void {
 }
 
 /** The longest delay that a timer of the platform takes, milliseconds; a longer one would fire at once. */
-export const longestDelayMs = 2 ** 31 - 1;
+export const maxDelayMs = 2 ** 31 - 1;
 
 /**
  * Node's own monotonic clock is there at once; for its first `performance.now()` it loads modules,
@@ -50,7 +50,7 @@ const heldUpMs = 10;
 const second = new WeakMap<object, unknown>();
 
 /**
- * The real clock. Its timers keep no process alive, unless they are told to by {@link holdProcess}.
+ * The real clock. Its timers keep no process alive, unless they are told to by {@link refTimer}.
  *
  * After other code has held the event loop, timers come before what has arrived in the meantime: an
  * answer that is there would be taken for a late one. So a timer that was held up lets it be read
@@ -64,12 +64,12 @@ export const systemClock: Clock = {
       () => {
         if (monotonicMs() - dueAt <= heldUpMs || !isNodeTimer(timer)) return callback();
         const again: unknown = setTimeout(callback, 0);
-        if (!timer.hasRef()) releaseProcess(again);
+        if (!timer.hasRef()) unrefTimer(again);
         second.set(timer, again);
       },
-      Math.min(delayMs, longestDelayMs),
+      Math.min(delayMs, maxDelayMs),
     );
-    releaseProcess(timer);
+    unrefTimer(timer);
     return timer;
   },
   clearTimeout: (handle) => clearTimeout(running(handle) as Parameters<typeof clearTimeout>[0]),
@@ -84,20 +84,20 @@ function running(timer: unknown): unknown {
  * Lets a timer keep the process alive: someone waits for what it will do. Another clock than the
  * real one has no such timers.
  */
-export function holdProcess(timer: unknown): void {
+export function refTimer(timer: unknown): void {
   const current = running(timer);
   if (isNodeTimer(current)) current.ref();
 }
 
-/** Undoes {@link holdProcess}. */
-export function releaseProcess(timer: unknown): void {
+/** Undoes {@link refTimer}. */
+export function unrefTimer(timer: unknown): void {
   const current = running(timer);
   if (isNodeTimer(current)) current.unref();
 }
 
 /** Keeps the process alive until what it gives is called. */
 export function keepAlive(): () => void {
-  const timer = setInterval(() => {}, longestDelayMs);
+  const timer = setInterval(() => {}, maxDelayMs);
   return () => clearInterval(timer);
 }
 
@@ -111,7 +111,7 @@ function isNodeTimer(timer: unknown): timer is { ref(): void; unref(): void; has
  *
  * @throws {RangeError}
  */
-export function refuseWait(name: string, value: number): void {
+export function assertWait(name: string, value: number): void {
   if (value >= 0) return;
   throw new RangeError(`${name} must be a number of milliseconds from 0 on, this is ${value}`);
 }

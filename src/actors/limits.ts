@@ -75,7 +75,7 @@ export interface ListLimits {
 
 /**
  * How many clients may use their bounds up, if many share one session, before others have to wait
- * for them: all together have so many times the bounds of one. See `RequestOrigin.party`.
+ * for them: all together have so many times the bounds of one. See `RequestOrigin.clientKey`.
  */
 export const maxClientsAtLimit = 4;
 
@@ -164,9 +164,9 @@ export interface Limits
 export interface LimitRow {
   readonly default: number;
   /** The least value that the command takes; 1 by default. */
-  readonly least?: number;
+  readonly min?: number;
   /** The greatest value that the command takes; by default what the unit can hold. */
-  readonly most?: number;
+  readonly max?: number;
   /** One or two sentences for the help of the command and for docs/limits.md. */
   readonly help: string;
 }
@@ -186,13 +186,13 @@ const longestLineBytes = 511 * MiB;
 export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   maxLineBytes: {
     default: 16 * MiB,
-    least: 1024,
-    most: longestLineBytes,
+    min: 1024,
+    max: longestLineBytes,
     help: 'The longest inbound line; a longer one is answered with an error and skipped.',
   },
   maxDepth: {
     default: 256,
-    least: 8,
+    min: 8,
     help: 'The deepest nesting of an inbound message.',
   },
   maxOutboundBytes: {
@@ -201,7 +201,7 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   },
   readAheadBytes: {
     default: 1 * MiB,
-    least: 0,
+    min: 0,
     help: 'How much is still read while the output is blocked; then stdin is paused.',
   },
   maxRunning: {
@@ -210,7 +210,7 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   },
   maxWaiting: {
     default: 1024,
-    least: 0,
+    min: 0,
     help: "How many of the client's requests wait for their turn; more are refused with an error that says to try again.",
   },
   maxWaitingBytes: {
@@ -243,7 +243,7 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   },
   drainTimeoutMs: {
     default: 2 * second,
-    least: 0,
+    min: 0,
     help: 'How long running calls and the output may take to finish once the session ends; after a signal 1s, unless this is given.',
   },
   stallTimeoutMs: {
@@ -276,7 +276,7 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   },
   keepaliveIntervalMs: {
     default: 0,
-    least: 0,
+    min: 0,
     help: 'How long the client may be quiet before it is sent a ping; 0 means never.',
   },
   keepaliveTimeoutMs: {
@@ -329,7 +329,7 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   },
   maxRestarts: {
     default: 5,
-    least: 0,
+    min: 0,
     help: 'How many times a durable task goes on after its process has ended while it ran; past it the task fails.',
   },
   maxTaskSteps: {
@@ -377,7 +377,7 @@ const atLeastOne: ReadonlySet<string> = new Set<keyof Limits>(['maxRunning', 'pa
  *
  * @throws {RangeError} there is no such limit, or it is not a number, or too small
  */
-export function limitsWith(given: {
+export function mergeLimits(given: {
   readonly [K in keyof Limits]?: Limits[K] | undefined;
 }): Limits {
   const changed = Object.entries(given).filter(([, value]) => value !== undefined);

@@ -7,12 +7,12 @@ import type { ActorFactName, Report } from './facts.ts';
 
 export class Listeners<T> {
   readonly #listeners = new Set<T>();
-  readonly #whose: string;
+  readonly #label: string;
   readonly #report: Report<ActorFactName>;
 
   /** @param whose what reports call a listener, such as "A listener to the session's traffic" */
   constructor(whose: string, report: Report<ActorFactName>) {
-    this.#whose = whose;
+    this.#label = whose;
     this.#report = report;
   }
 
@@ -27,9 +27,9 @@ export class Listeners<T> {
   /**
    * Calls each listener, in the order in which they were added; one that is added meanwhile, too.
    */
-  tell(call: (listener: T) => void): void {
+  notify(call: (listener: T) => void): void {
     for (const listener of this.#listeners) {
-      callListener(this.#whose, this.#report, () => call(listener));
+      callListener(this.#label, this.#report, () => call(listener));
     }
   }
 }

@@ -33,7 +33,7 @@ export interface TrafficListener {
 }
 
 /** A frame that has passed, and when, milliseconds of the session's clock. */
-export type PassedFrame = { readonly at: number } & (
+export type TrafficFrame = { readonly at: number } & (
   | { readonly direction: 'in'; readonly frame: InboundFrame }
   | { readonly direction: 'out'; readonly frame: OutboundFrame }
 );
@@ -60,16 +60,16 @@ export class Traffic {
    * From now on no frame is kept. For sessions that share their memory with others: the last frame of
    * each may be as long as a message, and would be kept for as long as the session.
    */
-  keepNothing(): void {
+  discardFrames(): void {
     this.#keeps = 'nothing';
     this.#last = undefined;
   }
 
   /**
    * What has passed last, if anything has, whether anybody listened or not; undefined after
-   * {@link keepNothing}.
+   * {@link discardFrames}.
    */
-  get last(): PassedFrame | undefined {
+  get last(): TrafficFrame | undefined {
     const frame = this.#last;
     if (!frame) return undefined;
     const at = this.#lastAt;
@@ -87,7 +87,7 @@ export class Traffic {
 
   /** Frames have come in at this time; nothing has been done about them yet. */
   received(frames: readonly InboundFrame[], at: number): void {
-    this.#listeners?.tell((listener) => listener.received?.(frames));
+    this.#listeners?.notify((listener) => listener.received?.(frames));
     if (this.#keeps === 'nothing') return;
     this.#last = frames[frames.length - 1] ?? this.#last;
     this.#lastAt = at;
@@ -95,7 +95,7 @@ export class Traffic {
 
   /** Frames are about to be written. */
   sent(frames: readonly OutboundFrame[]): void {
-    this.#listeners?.tell((listener) => listener.sent?.(frames));
+    this.#listeners?.notify((listener) => listener.sent?.(frames));
     if (this.#keeps === 'nothing') return;
     this.#last = frames[frames.length - 1] ?? this.#last;
     this.#lastAt = this.#options.hostClock.now();
@@ -105,14 +105,14 @@ export class Traffic {
 /** A transport, and what listens to its traffic. */
 export interface ObservedTransport {
   readonly traffic: Traffic;
-  readonly ends: TransportActors;
+  readonly actors: TransportActors;
 }
 
 /** The reader of the transport that its input leads to. */
 export function readerPort(
-  transportOf: (input: ReaderInput) => Pick<ObservedTransport, 'ends'>,
+  transportOf: (input: ReaderInput) => Pick<ObservedTransport, 'actors'>,
 ): Port<ReaderEvent, ReaderInput> {
-  return portByInput((input) => transportOf(input).ends.reader);
+  return portByInput((input) => transportOf(input).actors.reader);
 }
 
 /**
@@ -125,10 +125,10 @@ export function observedWriter(
   outgoing?: (input: WriterInput, event: FramesToSend) => FramesToSend,
 ): Port<WriterEvent, WriterInput> {
   return {
-    ...portByInput((input: WriterInput) => transportOf(input).ends.writer),
+    ...portByInput((input: WriterInput) => transportOf(input).actors.writer),
     transition: (snapshot, event, actorScope) => {
       const { input } = snapshot;
-      const { traffic, ends } = transportOf(input);
+      const { traffic, actors: ends } = transportOf(input);
       if (event.type !== 'frames.send') return ends.writer.transition(snapshot, event, actorScope);
       const written = outgoing ? outgoing(input, event) : event;
       if (written.frames.length === 0) return snapshot;

@@ -64,7 +64,7 @@ export interface MachineActor {
 }
 
 /** Shows where something stands in a pure chart. @param id by default the name of the chart */
-export function shownChart(
+export function chartActor(
   machine: string,
   getSnapshot: () => AnyMachineSnapshot,
   id = machine,
@@ -86,7 +86,7 @@ type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void);
  *
  * @param inspect an inspector of the host's
  */
-export function inspectedAs(
+export function inspectOptions(
   machine: MachineName,
   { observedTransitions }: ObservedScope,
   inspect?: Inspect,
@@ -151,7 +151,7 @@ export class Transitions {
     const flush = (): void => {
       const transition = steps;
       steps = undefined;
-      if (transition) this.#listeners.tell((listener) => listener(transition));
+      if (transition) this.#listeners.notify((listener) => listener(transition));
     };
     return (inspected) => {
       if (inspected.type === '@xstate.event' || inspected.type === '@xstate.snapshot') {

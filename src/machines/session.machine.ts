@@ -21,7 +21,12 @@ import type { RootsUpdated } from './roots.machine.ts';
 import type { Preparation, PreparationOutcome, SessionContext } from './session-context.ts';
 import type { SessionInput } from './session-context.ts';
 import { unprovided, unprovidedPromise } from './port.ts';
-import { errorResponse, internalError, notAsked, shuttingDown } from '../protocol/errors.ts';
+import {
+  errorResponse,
+  internalError,
+  serverRequestsUnsupported,
+  shuttingDown,
+} from '../protocol/errors.ts';
 import type {
   CorrelationEvent,
   CorrelationInput,
@@ -167,7 +172,7 @@ export const sessionMachine = setup({
     requireEnvelopes: sendTo(({ context }) => context.router, { type: 'envelopes.require' }),
     refuseQuestions: sendTo(({ context }) => context.correlation, {
       type: 'gate.closed',
-      error: notAsked,
+      error: serverRequestsUnsupported,
     }),
     /** Before what other regions do upon the same event: they may have the client asked. */
     operate: enqueueActions(({ context, enqueue }) => {

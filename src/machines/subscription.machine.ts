@@ -11,8 +11,8 @@ import { assign, setup } from 'xstate';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { JsonObject, InboundRequestId } from '../protocol/frames.ts';
-import { covers, filterOf } from '../protocol/subscriptions.ts';
-import type { Interests, Notice } from '../protocol/subscriptions.ts';
+import { matchesFilter, filterParams } from '../protocol/subscriptions.ts';
+import type { SubscriptionFilter, ChangeNotification } from '../protocol/subscriptions.ts';
 import type { InputScope } from './peer-ports.ts';
 
 /** The connection of the request, as its subscription sees it. */
@@ -28,14 +28,14 @@ export interface SubscriptionInput extends InputScope {
   /** The id of the request. */
   readonly id: InboundRequestId;
   /** The agreed filter. */
-  readonly interests: Interests;
+  readonly interests: SubscriptionFilter;
   readonly port: SubscriptionPort;
 }
 
 /** What the machine takes. */
 export type SubscriptionEvent =
   /** Something has changed, whether the client subscribed to it or not. */
-  | { readonly type: 'change.noticed'; readonly notice: Notice }
+  | { readonly type: 'change.noticed'; readonly notice: ChangeNotification }
   /** The client reads again. */
   | { readonly type: 'output.flowing' }
   /** No new requests are served: the subscription ends with its result. */
@@ -45,15 +45,15 @@ export type SubscriptionEvent =
 
 export interface SubscriptionContext extends SubscriptionInput {
   /** The changes that the client has yet to be told, each once, in order. */
-  readonly held: readonly Notice[];
+  readonly held: readonly ChangeNotification[];
 }
 
 type Noticed = Extract<SubscriptionEvent, { readonly type: 'change.noticed' }>;
 
-const same = (one: Notice, other: Notice) =>
+const same = (one: ChangeNotification, other: ChangeNotification) =>
   one.method === other.method && one.subject === other.subject;
 
-function tell({ id, port }: SubscriptionInput, { method, params }: Notice): void {
+function tell({ id, port }: SubscriptionInput, { method, params }: ChangeNotification): void {
   port.notify(method, withMeta(params?.() ?? {}, { [MetaKey.subscriptionId]: id }));
 }
 
@@ -64,7 +64,7 @@ export const subscriptionMachine = setup({
     events: {} as SubscriptionEvent,
   },
   guards: {
-    isOfNoInterest: ({ context }, { notice }: Noticed) => !covers(context.interests, notice),
+    isOfNoInterest: ({ context }, { notice }: Noticed) => !matchesFilter(context.interests, notice),
     isCongested: ({ context }) => !context.port.isWritable,
     isHeld: ({ context }, { notice }: Noticed) => context.held.some((held) => same(held, notice)),
   },
@@ -72,7 +72,7 @@ export const subscriptionMachine = setup({
     acknowledge: ({ context: { id, interests, port } }) => {
       port.notify(Method.subscriptionAcknowledged, {
         _meta: { [MetaKey.subscriptionId]: id },
-        notifications: filterOf(interests),
+        notifications: filterParams(interests),
       });
     },
     tell: ({ context }, { notice }: Noticed) => tell(context, notice),

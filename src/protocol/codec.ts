@@ -10,27 +10,27 @@ import type {
   OutboundRequestId,
   WireError,
 } from './frames.ts';
-import { requestsAnsweredBy } from './named-answers.ts';
-import { endOfString, jsonText, noteNumberTexts, numberTexts } from './number-text.ts';
+import { requestsAnsweredBy } from './answered-ids.ts';
+import { endOfString, jsonText, recordNumberTexts, numberTexts } from './number-text.ts';
 import { quoted } from './printable.ts';
 
 /** Decodes one line, without its line feed. More than `maxDepth` nested levels are an error. */
 export function decodeLine(line: string, maxDepth: number): InboundFrame {
-  if (exceedsDepth(line, maxDepth)) return unread(tooDeep(maxDepth), line);
+  if (exceedsDepth(line, maxDepth)) return unreadableLine(tooDeep(maxDepth), line);
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch (error) {
-    return unread(parseError((error as SyntaxError).message), line);
+    return unreadableLine(parseError((error as SyntaxError).message), line);
   }
-  const duplicate = numberTexts.isOn ? noteNumberTexts(line, value) : undefined;
+  const duplicate = numberTexts.isOn ? recordNumberTexts(line, value) : undefined;
   if (duplicate === undefined) return classify(value, line.length);
   const error = parseError(`The key ${quoted(duplicate, 60)} must not be repeated in an object`);
   return { kind: 'invalid', error, ...requestOf(value) };
 }
 
 /** A line that cannot be read, with the requests that it answers: they stop waiting. */
-export function unread(error: WireError, line: string): InvalidFrame {
+export function unreadableLine(error: WireError, line: string): InvalidFrame {
   const answers = requestsAnsweredBy(line);
   return answers.length === 0 ? { kind: 'invalid', error } : { kind: 'invalid', error, answers };
 }

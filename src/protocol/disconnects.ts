@@ -3,13 +3,13 @@ import { RuntimeError, textOfError } from './errors.ts';
 import type { ProcessExit, RequestFailure, RuntimeErrorCode } from './errors.ts';
 
 /** The server's input that was no message: how often, and the last error. */
-export interface UnreadInput {
+export interface InvalidInput {
   readonly count: number;
   readonly message: string;
 }
 
 /** Why a connection was lost, or could not be made. */
-export type Loss =
+export type ConnectionLoss =
   /** The process has ended by itself, or was killed. `stderr`: its last lines. */
   | {
       readonly kind: 'exited';
@@ -30,7 +30,7 @@ export type Loss =
       readonly kind: 'timeout';
       readonly timeoutMs: number;
       readonly stderr?: string;
-      readonly unread?: UnreadInput;
+      readonly unread?: InvalidInput;
     }
   /** It refused the handshake, or gave an answer that the protocol does not allow. */
   | { readonly kind: 'refused'; readonly error: Error }
@@ -52,7 +52,7 @@ export type Loss =
   | { readonly kind: 'failure'; readonly error: unknown };
 
 /** Whether another attempt would fail in the same way. */
-export function forbidsRetry({ kind }: Loss): boolean {
+export function forbidsRetry({ kind }: ConnectionLoss): boolean {
   return kind === 'spawn-failed' || kind === 'unauthorized' || kind === 'failure';
 }
 
@@ -69,18 +69,18 @@ export const closedByHost: RequestFailure = {
 };
 
 /** The error of a request that was in flight when the connection was lost in this way. */
-export function failureOf(loss: Loss | undefined): LossFailure {
+export function failureOf(loss: ConnectionLoss | undefined): LossFailure {
   if (!loss) return closedByHost;
   return { code: 'CLOSED', message: describeLoss(loss), ...detailsOf(loss) };
 }
 
 /** The error of a connection that did not come about. */
-export function disconnectError(loss: Loss | undefined): RuntimeError {
+export function disconnectError(loss: ConnectionLoss | undefined): RuntimeError {
   if (!loss) return new RuntimeError('CLOSED', closedByHost.message);
   return new RuntimeError(codeOf(loss), describeLoss(loss), detailsOf(loss));
 }
 
-function codeOf(loss: Loss): RuntimeErrorCode {
+function codeOf(loss: ConnectionLoss): RuntimeErrorCode {
   switch (loss.kind) {
     case 'spawn-failed':
       return 'SPAWN_FAILED';
@@ -102,7 +102,7 @@ function codeOf(loss: Loss): RuntimeErrorCode {
   }
 }
 
-function detailsOf(loss: Loss): Omit<LossFailure, 'code' | 'message'> {
+function detailsOf(loss: ConnectionLoss): Omit<LossFailure, 'code' | 'message'> {
   switch (loss.kind) {
     case 'exited': {
       const { code, signal, stderr } = loss;
@@ -118,16 +118,16 @@ function detailsOf(loss: Loss): Omit<LossFailure, 'code' | 'message'> {
 /**
  * How much of the last stderr lines a message quotes, UTF-16 units. The error's `exit` has more.
  */
-const saidLength = 600;
+const maxQuotedLength = 600;
 
 /** A loss as a sentence, with the last stderr lines of the server's process. */
-function describeLoss(loss: Loss): string {
+function describeLoss(loss: ConnectionLoss): string {
   const words = 'stderr' in loss ? (loss.stderr ?? '').trim() : '';
   return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${endOf(words)}`}${hint(loss)}`;
 }
 
 /** The server inherits few variables, so it may lack one that the host has. */
-function hint(loss: Loss): string {
+function hint(loss: ConnectionLoss): string {
   const [name, ...more] = ('withheld' in loss ? loss.withheld : undefined) ?? [];
   if (name === undefined) return '';
   const names = [name, ...more].slice(0, 3).join(', ');
@@ -137,12 +137,12 @@ function hint(loss: Loss): string {
 
 /** The last lines of a text, or the end of a single line. */
 function endOf(text: string): string {
-  if (text.length <= saidLength) return text;
-  const end = text.slice(-saidLength);
+  if (text.length <= maxQuotedLength) return text;
+  const end = text.slice(-maxQuotedLength);
   return `… ${end.slice(end.indexOf('\n') + 1)}`;
 }
 
-function sentence(loss: Loss): string {
+function sentence(loss: ConnectionLoss): string {
   switch (loss.kind) {
     case 'exited':
       return loss.signal === null
@@ -170,7 +170,7 @@ function sentence(loss: Loss): string {
   }
 }
 
-function describeUnread(unread: UnreadInput | undefined): string {
+function describeUnread(unread: InvalidInput | undefined): string {
   if (!unread) return '';
   const { count, message } = unread;
   const frames = count === 1 ? 'an invalid frame' : `${count} invalid frames, the last`;

@@ -242,7 +242,7 @@ export function textOfError(error: unknown): string {
 }
 
 /** The error of a request in the modern era, in which a server sends none by itself. */
-export const notAsked: RequestFailure = {
+export const serverRequestsUnsupported: RequestFailure = {
   code: 'CAPABILITY_MISSING',
   message: 'The client speaks a revision in which a server sends no requests; nothing was sent',
   cause: undefined,

@@ -8,7 +8,7 @@
 import { inspectValue } from './classify.ts';
 
 /** The member of a method's params that the header `Mcp-Name` repeats. */
-export const namedBy: ReadonlyMap<string, string> = new Map([
+export const mcpNameMembers: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
@@ -45,31 +45,31 @@ export function decodeHeaderValue(value: string): string | undefined {
 }
 
 /** What the body says, and how to call it. */
-export interface Said {
+export interface BodyValue {
   readonly value: unknown;
   readonly what: string;
 }
 
 /** What is wrong with a header whose text may be in base64; undefined if it says what the body says. */
-export function headerFault(
+export function validateHeader(
   header: string,
   text: string | undefined,
-  said: Said,
+  said: BodyValue,
 ): string | undefined {
-  if (text === undefined) return plainHeaderFault(header, text, said);
+  if (text === undefined) return validatePlainHeader(header, text, said);
   if (!/^[\t\x20-\x7e]*$/.test(text)) {
     return `The header ${header} has a character that no header may have; such values are sent in base64`;
   }
   const decoded = decodeHeaderValue(text);
-  if (decoded !== undefined) return plainHeaderFault(header, decoded, said);
+  if (decoded !== undefined) return validatePlainHeader(header, decoded, said);
   return `The header ${header} is not the base64 of a text: ${inspectValue(text)}`;
 }
 
 /** What is wrong with a header that is never in base64. */
-export function plainHeaderFault(
+export function validatePlainHeader(
   header: string,
   text: string | undefined,
-  { value, what }: Said,
+  { value, what }: BodyValue,
 ): string | undefined {
   if (text === undefined) {
     if (value === undefined || typeof value === 'object') return undefined;

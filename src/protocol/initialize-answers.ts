@@ -20,7 +20,7 @@ export function acceptedInitialize(
 }
 
 /** The facts for which another `initialize` is refused. */
-interface Standing {
+interface SessionStatus {
   /** Set once the session ends. */
   readonly cause: object | undefined;
   /** Set once the session has had its one `initialize`. */
@@ -31,7 +31,7 @@ interface Standing {
 export function refusedInitialize(
   id: InboundRequestId,
   reading: InitializeReading,
-  { cause, client }: Standing,
+  { cause, client }: SessionStatus,
 ): OutboundResponse {
   if (cause) return errorResponse(id, shuttingDown);
   if (client) {

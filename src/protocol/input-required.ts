@@ -11,7 +11,7 @@ import { Method } from './methods.ts';
 import { validateRootsResult } from './roots.ts';
 
 /** A question among `inputRequests`. */
-export interface InputRequest {
+export interface WireInputRequest {
   readonly key: string;
   readonly method: string;
   readonly params?: JsonObject | undefined;
@@ -25,13 +25,16 @@ export const mayRequireInput: ReadonlySet<string> = new Set([
 ]);
 
 /** The result that ends a round. */
-export function inputRequired(requests: readonly InputRequest[], requestState: string): JsonObject {
+export function inputRequired(
+  requests: readonly WireInputRequest[],
+  requestState: string,
+): JsonObject {
   const inputRequests = inputRequestsOf(requests);
   return { resultType: 'input_required', inputRequests, requestState };
 }
 
 /** Questions as `inputRequests`. */
-export function inputRequestsOf(requests: readonly InputRequest[]): JsonObject {
+export function inputRequestsOf(requests: readonly WireInputRequest[]): JsonObject {
   return Object.fromEntries(
     requests.map(({ key, method, params }) => [key, params ? { method, params } : { method }]),
   );
@@ -77,7 +80,7 @@ export function isRetry(params: JsonObject | undefined): boolean {
   return params?.['requestState'] !== undefined || params?.['inputResponses'] !== undefined;
 }
 
-const ofOneRound: ReadonlySet<string> = new Set(['_meta', 'requestState', 'inputResponses']);
+const perRoundMembers: ReadonlySet<string> = new Set(['_meta', 'requestState', 'inputResponses']);
 
 /** What all rounds of a call have in common: its method, and its params but for those of one round. */
 export function roundParams(call: {
@@ -85,7 +88,7 @@ export function roundParams(call: {
   readonly params: JsonObject | undefined;
 }): readonly [method: string, params: JsonObject] {
   const entries = Object.entries(call.params ?? {});
-  return [call.method, Object.fromEntries(entries.filter(([name]) => !ofOneRound.has(name)))];
+  return [call.method, Object.fromEntries(entries.filter(([name]) => !perRoundMembers.has(name)))];
 }
 
 const actions: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);

@@ -37,7 +37,7 @@ export function keepNumberTexts(): void {
  *
  * @returns a duplicate key: its text must not be forwarded, since readers differ in which value they take
  */
-export function noteNumberTexts(text: string, value: unknown): string | undefined {
+export function recordNumberTexts(text: string, value: unknown): string | undefined {
   if (!holdsGreatNumber(value)) return undefined;
   const scan = new Scan(text, maxLevel, maxTexts);
   if (scan.value(value, 0) === value) return undefined;
@@ -55,7 +55,7 @@ export function noteNumberTexts(text: string, value: unknown): string | undefine
 export function parseExactly(text: string): unknown {
   keepNumberTexts();
   const value: unknown = JSON.parse(text);
-  const duplicate = noteNumberTexts(text, value);
+  const duplicate = recordNumberTexts(text, value);
   if (duplicate === undefined) return value;
   throw new SyntaxError(`The key ${JSON.stringify(duplicate)} must not be repeated in an object`);
 }

@@ -23,7 +23,7 @@ export interface Principal {
 }
 
 /** What a token for another server is wanted for. */
-export interface TokenWanted {
+export interface WantedToken {
   /** The name of the other server at the authorization server, or several. */
   readonly audience?: string | readonly string[] | undefined;
   /** The URL of the other server, or several (RFC 8707). */
@@ -50,7 +50,7 @@ export interface TokenExchange {
    * @throws {RuntimeError} UNAUTHORIZED: the authorization server says no. NOT_READY: it cannot be
    *   asked now. INVALID_RESPONSE: what it gives cannot be used
    */
-  exchange(wanted: TokenWanted): Promise<ExchangedToken>;
+  exchange(wanted: WantedToken): Promise<ExchangedToken>;
 }
 
 /** The HTTP request that brought a message. */
@@ -92,7 +92,7 @@ export interface RequestOrigin {
   readonly tokens?: TokenExchange | undefined;
   readonly http?: ServedHttpCall | undefined;
   /** Why its client cannot be asked anything on its behalf; undefined if it can. */
-  readonly unaskable?: string | undefined;
+  readonly noRequestsReason?: string | undefined;
   /**
    * The revision of a client that has no session, whose request says nothing of itself; undefined
    * in a session, and if the request says it.
@@ -102,7 +102,7 @@ export interface RequestOrigin {
    * Whose share of the bounds it counts towards, if many clients share one session: the principal,
    * or the address. Undefined in a session of one client.
    */
-  readonly party?: string | undefined;
+  readonly clientKey?: string | undefined;
   /** That of the batch which it came in, if its answer is sent with the others of that. */
   readonly batch?: RequestOrigin | undefined;
   /**
@@ -110,6 +110,6 @@ export interface RequestOrigin {
    * found there.
    */
   readonly node?: string | undefined;
-  /** The `ResumedWork` that the request goes on with: no client has sent it, and nobody hears of its answer. */
+  /** The `ResumedRun` that the request goes on with: no client has sent it, and nobody hears of its answer. */
   readonly resumes?: object | undefined;
 }

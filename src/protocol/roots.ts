@@ -168,7 +168,7 @@ export interface RootsReport {
  * @param why for a person
  * @param known the earlier report, whose roots stay valid
  */
-export function unaskedRoots(why: string, known?: RootsReport): RootsReport {
+export function unavailableRoots(why: string, known?: RootsReport): RootsReport {
   const { generation = 0, roots = [] } = known ?? {};
   const problem = `The client has no stream of its own, and cannot be asked for its roots on this request's: ${why}`;
   const failure = { code: 'CAPABILITY_MISSING' } as const;

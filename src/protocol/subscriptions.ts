@@ -8,7 +8,7 @@ import { invalidParams } from './errors.ts';
 import type { JsonObject } from './frames.ts';
 
 /** What a subscription is told: its filter, read. */
-export interface Interests {
+export interface SubscriptionFilter {
   /** The methods of the notifications of lists. */
   readonly lists: readonly string[];
   /** The URIs of resources, each once. */
@@ -30,7 +30,10 @@ export const listMethods: { readonly [member: string]: string } = {
  * @param max how many resources, and how many tasks, it may name: no more of them are looked at
  * @throws {ProtocolError} -32602 naming the member
  */
-export function readInterests(params: JsonObject | undefined, max: number): Interests {
+export function readSubscriptionFilter(
+  params: JsonObject | undefined,
+  max: number,
+): SubscriptionFilter {
   const filter = params?.['notifications'];
   if (!isJsonObject(filter)) {
     throw invalidParams(`"notifications" must be an object, this is ${inspectValue(filter)}`);
@@ -75,11 +78,11 @@ function textsOf(
  *
  * @param hasTask true for a task that is kept for the client
  */
-export function servedInterests(
-  { lists: wanted, uris, taskIds }: Interests,
+export function servedFilter(
+  { lists: wanted, uris, taskIds }: SubscriptionFilter,
   capabilities: JsonObject,
   hasTask: (taskId: string) => boolean,
-): Interests {
+): SubscriptionFilter {
   const offers = (feature: string, member: string) => {
     const declared = capabilities[feature];
     return isJsonObject(declared) && declared[member] === true;
@@ -92,7 +95,7 @@ export function servedInterests(
 }
 
 /** The filter that says the same. */
-export function filterOf({ lists: methods, uris, taskIds }: Interests): JsonObject {
+export function filterParams({ lists: methods, uris, taskIds }: SubscriptionFilter): JsonObject {
   const flags = Object.entries(listMethods).filter(([, method]) => methods.includes(method));
   return {
     ...Object.fromEntries(flags.map(([member]) => [member, true])),
@@ -102,12 +105,12 @@ export function filterOf({ lists: methods, uris, taskIds }: Interests): JsonObje
 }
 
 /** How many things a subscription holds: itself, and each resource and task. */
-export function sizeOf({ uris, taskIds }: Interests): number {
+export function sizeOf({ uris, taskIds }: SubscriptionFilter): number {
   return 1 + uris.length + taskIds.length;
 }
 
 /** Something that subscriptions are told of. */
-export interface Notice {
+export interface ChangeNotification {
   readonly method: string;
   /** The resource or the task that it is about; undefined if it is about a list. */
   readonly subject?: string;
@@ -119,7 +122,10 @@ export interface Notice {
 export const taskChanged = 'notifications/tasks';
 
 /** True for a notice that these interests cover. */
-export function covers({ lists: methods, uris, taskIds }: Interests, notice: Notice): boolean {
+export function matchesFilter(
+  { lists: methods, uris, taskIds }: SubscriptionFilter,
+  notice: ChangeNotification,
+): boolean {
   const { method, subject } = notice;
   if (subject === undefined) return methods.includes(method);
   return (method === taskChanged ? taskIds : uris).includes(subject);

@@ -1,7 +1,7 @@
 /** What someone may have meant by a mistyped name. */
 
 /** How alike two names must be, from 0 to 1: more than half of their letter pairs. */
-const leastLikeness = 0.5;
+const minSimilarity = 0.5;
 
 /** The known name most like the written one; undefined if none is. Leading dashes do not count. */
 export function closestMatch(written: string, known: readonly string[]): string | undefined {
@@ -25,7 +25,7 @@ export function similarity(known: string, written: string): number {
   if (letters(name) === letters(word)) return 1;
   const [a, b] = [pairsOf(name), pairsOf(word)];
   const score = (2 * a.filter((pair) => b.includes(pair)).length) / (a.length + b.length);
-  return score > leastLikeness ? score : 0;
+  return score > minSimilarity ? score : 0;
 }
 
 function pairsOf(word: string): readonly string[] {

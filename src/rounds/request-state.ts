@@ -11,7 +11,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { numberText, numberTexts } from '../protocol/number-text.ts';
 
 /** A question as the state remembers it. */
-export interface StatedQuestion {
+export interface RecordedInputRequest {
   /** Its key among the input requests. */
   readonly key: string;
   /** The digest of its method and params. */
@@ -39,7 +39,7 @@ export interface RequestState {
   /** The digest of the method and of the params that the call was made with. */
   readonly request: string;
   /** All questions, in order. */
-  readonly questions: readonly StatedQuestion[];
+  readonly questions: readonly RecordedInputRequest[];
   /** What `context.once` has kept, by its key. */
   readonly kept: readonly (readonly [key: string, value: unknown])[];
   /** The handler's checkpoint: it resumes from here instead of its start. */
@@ -180,7 +180,7 @@ function fromBase64(text: string): Uint8Array | undefined {
 }
 
 /** The error for every state that is not accepted: it tells a forger nothing. */
-export function refusedState(): ProtocolError {
+export function invalidStateError(): ProtocolError {
   return invalidParams(
     'this "requestState" is not accepted here, or not any more; send the request again without it',
   );

@@ -6,17 +6,17 @@
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
-import { isThenable, rejected } from '../actors/exchange.ts';
+import { isThenable, rejected } from '../actors/request-context.ts';
 import type {
   CalledRequest,
-  DetachedWork,
-  EndWork,
-  Exchange,
+  BackgroundRun,
+  CancelRun,
+  RequestContext,
   OnceFn,
   RequestHandler,
   OutboundRequest,
   TaskHandle,
-} from '../actors/exchange.ts';
+} from '../actors/request-context.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
 import type { RootsReport, RootsResolver } from '../protocol/roots.ts';
@@ -30,9 +30,9 @@ import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { roundParams, inputRequired } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
-import { CallQuestions, askForRoots } from './questions.ts';
-import type { RoundQuestion } from './questions.ts';
-import { refusedState } from './request-state.ts';
+import { InputRequests, requestRoots } from './input-requests.ts';
+import type { InputRequest } from './input-requests.ts';
+import { invalidStateError } from './request-state.ts';
 import type { RequestState, StateSealer } from './request-state.ts';
 import type { DeliveryEvent } from '../machines/peer-ports.ts';
 import type { Recipient } from '../machines/port.ts';
@@ -46,20 +46,20 @@ export interface SuspendableCallScope {
   timeOfDay(): number;
   randomId(): string;
   /** Resolves the client's roots to directories, if the server wants that. */
-  resolveRoots(exchange: Exchange): RootsResolver | undefined;
+  resolveRoots(exchange: RequestContext): RootsResolver | undefined;
 }
 
 /** Keeps the waiting calls, and hears what happens to each. */
-export interface SuspendableCallKeeper {
+export interface SuspendableCallOwner {
   readonly scope: SuspendableCallScope;
   /** The call waits for its retry. */
-  suspended(call: SuspendableCall): void;
+  onSuspended(call: SuspendableCall): void;
   /** Its retry has come. */
-  resumed(call: SuspendableCall): void;
+  onResumed(call: SuspendableCall): void;
   /** The call has ended, and a retry runs its handler from the start. */
-  voided(call: SuspendableCall): void;
+  onVoided(call: SuspendableCall): void;
   /** The handler has settled. */
-  settled(call: SuspendableCall): void;
+  onSettled(call: SuspendableCall): void;
 }
 
 /** The answer to one of the call's requests. */
@@ -71,11 +71,11 @@ interface OpenRound {
   readonly fail: (error: unknown) => void;
 }
 
-export class SuspendableCall implements Exchange {
+export class SuspendableCall implements RequestContext {
   // The open request, or the last one: the handler may outlive it.
   request: CalledRequest;
   task: TaskHandle | undefined;
-  #open: Exchange;
+  #open: RequestContext;
   #round: OpenRound;
   context: object | undefined = undefined;
   /** Unguessable; set when the client is asked for the first time. */
@@ -86,17 +86,17 @@ export class SuspendableCall implements Exchange {
   /** The clock's milliseconds; set by the keeper. */
   suspendedAt = 0;
   readonly rootsAwaited = 0;
-  readonly #keeper: SuspendableCallKeeper;
+  readonly #owner: SuspendableCallOwner;
   readonly #earlier: RequestState | undefined;
   #state = suspendableCallChart.begun;
   /** What all rounds of the call have in common; made for the first state. */
   #begun: Pick<RequestState, 'begunAt' | 'request'> | undefined;
-  #questions: CallQuestions | undefined = undefined;
+  #questions: InputRequests | undefined = undefined;
   #checkpoint: unknown;
   #handler: RequestHandler | undefined = undefined;
   /** What the handler has given: a result, or a promise of one. */
   #given: unknown = undefined;
-  #machine: Exchange['machine'] = undefined;
+  #machine: RequestContext['machine'] = undefined;
   #roots: Promise<RootsReport> | undefined = undefined;
   #controller: AbortController | undefined = undefined;
   /** Why the call was aborted, if it was. */
@@ -104,11 +104,11 @@ export class SuspendableCall implements Exchange {
   #atEnd: (() => void)[] | undefined = undefined;
 
   /** @param earlier the state from which the handler is run again */
-  constructor(keeper: SuspendableCallKeeper, exchange: Exchange, earlier?: RequestState) {
+  constructor(keeper: SuspendableCallOwner, exchange: RequestContext, earlier?: RequestState) {
     this.callId = earlier?.run ?? '';
     this.round = earlier?.round ?? 0;
     this.receivedAt = keeper.scope.clock.now();
-    this.#keeper = keeper;
+    this.#owner = keeper;
     this.#earlier = earlier;
     this.#begun = earlier;
     this.#checkpoint = earlier?.checkpoint;
@@ -144,14 +144,14 @@ export class SuspendableCall implements Exchange {
   set checkpoint(value: unknown) {
     this.#checkpoint = value;
     // The checkpoint contains everything that the handler needs from the answers.
-    this.#asked.dropAnswers();
+    this.#inputRequestsOnce.dropAnswers();
   }
 
-  get machine(): Exchange['machine'] {
+  get machine(): RequestContext['machine'] {
     return this.#machine;
   }
 
-  set machine(machine: Exchange['machine']) {
+  set machine(machine: RequestContext['machine']) {
     this.#machine = machine;
     this.#open.machine = machine;
   }
@@ -195,13 +195,13 @@ export class SuspendableCall implements Exchange {
     this.#open.park();
   }
 
-  detach(handler: RequestHandler, work: DetachedWork): EndWork {
+  detach(handler: RequestHandler, work: BackgroundRun): CancelRun {
     return this.#open.detach(handler, work);
   }
 
   // Asking.
 
-  ask(spec: OutboundRequest): Promise<JsonObject> {
+  sendRequest(spec: OutboundRequest): Promise<JsonObject> {
     if (!this.is('asking')) {
       const message = `${spec.method} was not asked: the call that it belongs to has ended`;
       return rejected(new RuntimeError('CANCELLED', message));
@@ -210,8 +210,8 @@ export class SuspendableCall implements Exchange {
       const message = `${spec.method} was not asked: it was cancelled before`;
       return rejected(new RuntimeError('CANCELLED', message));
     }
-    const { scope } = this.#keeper;
-    const answer = this.#asked.ask(spec, scope);
+    const { scope } = this.#owner;
+    const answer = this.#inputRequestsOnce.add(spec, scope);
     if (!answer) {
       const message = `${spec.method} was not asked: ${scope.limits.maxPending} questions of the call are open`;
       return rejected(new RuntimeError('LIMIT_EXCEEDED', message));
@@ -223,20 +223,20 @@ export class SuspendableCall implements Exchange {
   roots(): Promise<RootsReport> {
     // A person may have to answer the questions sent along with it, so it waits as long as the
     // call.
-    return (this.#roots ??= askForRoots(
+    return (this.#roots ??= requestRoots(
       this,
-      (question) => this.ask(question),
-      this.#keeper.scope.resolveRoots(this.#open),
+      (question) => this.sendRequest(question),
+      this.#owner.scope.resolveRoots(this.#open),
     ));
   }
 
   once<T>(key: string, make: OnceFn<T>): Promise<T> {
-    return this.#asked.once(key, make);
+    return this.#inputRequestsOnce.once(key, make);
   }
 
   /** Made on first use: most handlers ask nothing. */
-  get #asked(): CallQuestions {
-    return (this.#questions ??= new CallQuestions(this.#keeper.scope.sealer, this.#earlier));
+  get #inputRequestsOnce(): InputRequests {
+    return (this.#questions ??= new InputRequests(this.#owner.scope.sealer, this.#earlier));
   }
 
   // Rounds.
@@ -269,10 +269,10 @@ export class SuspendableCall implements Exchange {
    *
    * @throws {ProtocolError} -32602 naming the answer that is malformed; the call stays suspended
    */
-  async resume(exchange: Exchange, answers: JsonObject): Promise<JsonObject | undefined> {
+  async resume(exchange: RequestContext, answers: JsonObject): Promise<JsonObject | undefined> {
     const from = this.round;
-    const given = await this.#asked.read(answers);
-    if (exchange.hasEnded) throw refusedState();
+    const given = await this.#inputRequestsOnce.read(answers);
+    if (exchange.hasEnded) throw invalidStateError();
     if (!this.#state.hasTag('suspended') || this.round !== from) return undefined;
     exchange.machine = this.#machine;
     this.request = exchange.request;
@@ -280,16 +280,17 @@ export class SuspendableCall implements Exchange {
     this.#open = exchange;
     const round = this.#begin(exchange);
     this.#round = round;
-    this.#keeper.resumed(this);
+    this.#owner.onResumed(this);
     this.#move({ type: 'retry.received' });
     if (this.is('asking')) {
-      this.#asked.settle(given);
+      this.#inputRequestsOnce.settle(given);
       this.#gather();
     } else {
       // The handler has settled meanwhile.
       Promise.resolve(this.#given).then(
         (result) => round.answer(result as JsonObject),
-        (error: unknown) => (this.is('over') ? round.fail(error) : this.#demand(error as Demand)),
+        (error: unknown) =>
+          this.is('over') ? round.fail(error) : this.#requireUrls(error as UrlRequirement),
       );
     }
     return round.outcome;
@@ -306,7 +307,7 @@ export class SuspendableCall implements Exchange {
     this.#move({ type: 'call.cancelled' }, reason);
   }
 
-  #begin(exchange: Exchange): OpenRound {
+  #begin(exchange: RequestContext): OpenRound {
     let answer!: OpenRound['answer'];
     let fail!: OpenRound['fail'];
     const outcome = new Promise<JsonObject>((resolve, reject) => {
@@ -330,12 +331,12 @@ export class SuspendableCall implements Exchange {
         error instanceof RuntimeError
           ? error
           : new RuntimeError('REQUEST_FAILED', 'The client could not be asked', { cause: error });
-      this.#asked.fail(() => failure);
+      this.#inputRequestsOnce.fail(() => failure);
     });
   }
 
   async #askClient(): Promise<void> {
-    const questions = this.#asked;
+    const questions = this.#inputRequestsOnce;
     const gathered = await questions.gather();
     if (this.#state.value !== 'gathering') return;
     if ('refused' in gathered) {
@@ -352,16 +353,16 @@ export class SuspendableCall implements Exchange {
     const result = await this.#resultThatAsks(open, 'handler');
     if (!this.#move({ type: 'questions.sent' })) return;
     this.#round.answer(result);
-    this.#keeper.suspended(this);
+    this.#owner.onSuspended(this);
   }
 
   /** @throws {RuntimeError} LIMIT_EXCEEDED */
   async #resultThatAsks(
-    open: readonly RoundQuestion[],
+    open: readonly InputRequest[],
     by: 'handler' | 'demand',
   ): Promise<JsonObject> {
-    const { limits, sealer, timeOfDay, randomId } = this.#keeper.scope;
-    const questions = this.#asked;
+    const { limits, sealer, timeOfDay, randomId } = this.#owner.scope;
+    const questions = this.#inputRequestsOnce;
     const node = this.#onlyNode;
     const requests = open.map(({ key, spec: { method, params } }) => ({ key, method, params }));
     this.round++;
@@ -402,8 +403,8 @@ export class SuspendableCall implements Exchange {
   }
 
   /** The client is asked to have URLs opened; after that the handler is run again. */
-  #demand({ data: { elicitations } }: Demand): void {
-    this.#asked.fail(() => new RuntimeError('CANCELLED', 'The handler has ended'));
+  #requireUrls({ data: { elicitations } }: UrlRequirement): void {
+    this.#inputRequestsOnce.fail(() => new RuntimeError('CANCELLED', 'The handler has ended'));
     const specs = elicitations.map(({ url, message }) => ({
       method: Method.elicit,
       params: { mode: 'url', message, url },
@@ -411,7 +412,10 @@ export class SuspendableCall implements Exchange {
       maxTotalMs: Infinity,
     }));
     const asking = async () =>
-      this.#resultThatAsks(await this.#asked.demand(specs, this.#keeper.scope.clock), 'demand');
+      this.#resultThatAsks(
+        await this.#inputRequestsOnce.demand(specs, this.#owner.scope.clock),
+        'demand',
+      );
     const round = this.#round;
     asking().then(
       (result) => this.#settled(() => round.answer(result), 'urls.sent'),
@@ -424,19 +428,19 @@ export class SuspendableCall implements Exchange {
   }
 
   #failed(error: unknown): void {
-    if (!isDemand(error) || this.hasEnded) {
+    if (!isUrlRequirement(error) || this.hasEnded) {
       return this.#settled(() => this.#round.fail(error), 'handler.settled');
     }
     this.#move({ type: 'urls.demanded' });
-    if (this.is('suspended')) this.#keeper.settled(this);
-    else this.#demand(error);
+    if (this.is('suspended')) this.#owner.onSettled(this);
+    else this.#requireUrls(error);
   }
 
   /** The handler has settled. If no request is open, the retry gets the outcome. */
   #settled(tell: () => void, type: SuspendableCallEvent['type']): void {
     if (!this.is('suspended')) tell();
     this.#move({ type });
-    this.#keeper.settled(this);
+    this.#owner.onSettled(this);
   }
 
   /**
@@ -453,7 +457,7 @@ export class SuspendableCall implements Exchange {
 
   #end(reason: Error | undefined): void {
     this.#reason = reason;
-    if (this.is('void')) this.#keeper.voided(this);
+    if (this.is('void')) this.#owner.onVoided(this);
     // Before the callbacks, which find the reason in the signal.
     if (reason) this.#controller?.abort(reason);
     for (const callback of this.#atEnd?.splice(0) ?? []) callback();
@@ -468,13 +472,13 @@ export class SuspendableCall implements Exchange {
  *
  * @see MCP 2026-07-28, basic, "Error Codes"
  */
-interface Demand {
+interface UrlRequirement {
   readonly data: {
     readonly elicitations: readonly { readonly url: string; readonly message: string }[];
   };
 }
 
-function isDemand(error: unknown): error is ProtocolError & Demand {
+function isUrlRequirement(error: unknown): error is ProtocolError & UrlRequirement {
   return (
     error instanceof ProtocolError &&
     error.code === ErrorCode.urlElicitationRequired &&

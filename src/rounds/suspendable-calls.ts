@@ -5,25 +5,30 @@
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
-import type { CallRounds, Exchange, RequestHandler, SuspendedCall } from '../actors/exchange.ts';
+import type {
+  SuspendableCallService,
+  RequestContext,
+  RequestHandler,
+  SuspendedCall,
+} from '../actors/request-context.ts';
 import { maxClientsAtLimit } from '../actors/limits.ts';
 import type { RetentionLimits } from '../actors/limits.ts';
-import type { Reservation, Quotas } from '../actors/room.ts';
+import type { Reservation, Quotas } from '../actors/memory-budget.ts';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import { textLength } from '../protocol/codec.ts';
 import { RuntimeError, fromWireError, shuttingDown } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { roundParams, readRetry } from '../protocol/input-required.ts';
 import type { Retry } from '../protocol/input-required.ts';
-import { refusedState } from './request-state.ts';
-import type { RequestState, StatedQuestion } from './request-state.ts';
+import { invalidStateError } from './request-state.ts';
+import type { RequestState, RecordedInputRequest } from './request-state.ts';
 import { SuspendableCall } from './suspendable-call.ts';
-import type { SuspendableCallKeeper, SuspendableCallScope } from './suspendable-call.ts';
+import type { SuspendableCallOwner, SuspendableCallScope } from './suspendable-call.ts';
 
 export interface SuspendableCallsOptions extends SuspendableCallScope {
   readonly limits: SuspendableCallScope['limits'] & RetentionLimits;
   /** The shares against which the memory of waiting calls is counted. */
-  readonly shares: Quotas;
+  readonly quotas: Quotas;
   readonly report: Report<ActorFactName>;
   /**
    * `keep`: a handler that asks is kept and continues. `replay`: it is always run again, as in
@@ -31,7 +36,7 @@ export interface SuspendableCallsOptions extends SuspendableCallScope {
    */
   readonly resumption: 'keep' | 'replay';
   /** The handler of a call that was suspended has settled. */
-  onSettled(): void;
+  onCallSettled(): void;
 }
 
 /** Shorter requests are not counted as retained memory: the number of waiting calls is bounded. */
@@ -40,13 +45,13 @@ const countedLength = 4096;
 /** How many ended calls are remembered for a retry that comes twice. */
 const maxEnded = 64;
 
-export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
+export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallService {
   readonly scope: SuspendableCallsOptions;
   /** By id: the calls that were suspended, or that go on from a state. */
   readonly #calls = new Map<string, SuspendableCall>();
   readonly #waiting = new WaitingCalls();
   /** The memory counted for each call. */
-  readonly #retained = new WeakMap<SuspendableCall, Reservation>();
+  readonly #reservations = new WeakMap<SuspendableCall, Reservation>();
   /** The calls whose handlers have not settled. */
   readonly #unsettled = new Set<SuspendableCall>();
   /** Whether retries are served; once the session ends, the error that refuses them. */
@@ -70,28 +75,28 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
   close(reason: Error): void {
     this.#retries = { refusedBy: reason };
     for (const call of this.waiting) {
-      this.resumed(call);
+      this.onResumed(call);
       call.cancel(reason);
     }
-    for (const call of this.#calls.values()) this.#retained.get(call)?.release();
+    for (const call of this.#calls.values()) this.#reservations.get(call)?.release();
   }
 
   /** Serves one request. */
-  serve(handler: RequestHandler, exchange: Exchange): unknown {
+  serve(handler: RequestHandler, exchange: RequestContext): unknown {
     const retry = readRetry(exchange.request.params);
     return retry
       ? this.#retry(handler, exchange, retry)
       : new SuspendableCall(this, exchange).start(handler);
   }
 
-  async #retry(handler: RequestHandler, exchange: Exchange, retry: Retry): Promise<unknown> {
+  async #retry(handler: RequestHandler, exchange: RequestContext, retry: Retry): Promise<unknown> {
     const state = await this.#open(exchange, retry.requestState);
-    return await this.#goOn(handler, exchange, state, retry.inputResponses);
+    return await this.#resume(handler, exchange, state, retry.inputResponses);
   }
 
-  async #goOn(
+  async #resume(
     handler: RequestHandler,
-    exchange: Exchange,
+    exchange: RequestContext,
     state: RequestState,
     answers: JsonObject,
   ): Promise<unknown> {
@@ -100,18 +105,18 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
       handler.resumption?.(exchange.request.params) ?? {};
     const kept = this.#calls.get(state.run);
     const before = kept?.outcomeFrom(state.round);
-    if (singleUse && (before || !kept)) throw this.#refusal('it is for one use');
+    if (singleUse && (before || !kept)) throw this.#rejectState('it is for one use');
     if (before) return await before;
     if (kept?.is('suspended') && kept.round === state.round) {
       const resumed = await kept.resume(exchange, answers);
       // If the call was evicted while its answers were read, or another retry was first, its
       // handler is run again.
-      return resumed ?? (await this.#goOn(handler, exchange, state, answers));
+      return resumed ?? (await this.#resume(handler, exchange, state, answers));
     }
     const isVoid = kept?.is('void') && kept.round === state.round;
-    if (kept && !isVoid && kept.round >= state.round) throw this.#refusal('its round is over');
+    if (kept && !isVoid && kept.round >= state.round) throw this.#rejectState('its round is over');
     // Another process has gone on with the call meanwhile.
-    if (kept && !isVoid) this.#forsake(kept, 'The call goes on elsewhere');
+    if (kept && !isVoid) this.#evict(kept, 'The call goes on elsewhere');
     if (!replay && !isVoid) {
       return exchange.request.peer.dialect.toolFailure({
         code: 'NOT_RESUMABLE',
@@ -122,8 +127,13 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
     return await this.#replay(handler, exchange, state, answers);
   }
 
-  #replay(handler: RequestHandler, exchange: Exchange, state: RequestState, answers: JsonObject) {
-    const questions = state.questions.map((question): StatedQuestion => {
+  #replay(
+    handler: RequestHandler,
+    exchange: RequestContext,
+    state: RequestState,
+    answers: JsonObject,
+  ) {
+    const questions = state.questions.map((question): RecordedInputRequest => {
       const { key } = question;
       // A malformed answer is reported to the client once the handler asks for it.
       return question.answer || !Object.hasOwn(answers, key)
@@ -142,97 +152,97 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
   }
 
   /** @throws {ProtocolError} -32602, the same for every state that is not accepted */
-  async #open(exchange: Exchange, token: string): Promise<RequestState> {
+  async #open(exchange: RequestContext, token: string): Promise<RequestState> {
     const { limits, sealer, timeOfDay } = this.scope;
-    if (token.length > limits.maxRequestStateBytes) throw this.#refusal('it is too long');
+    if (token.length > limits.maxRequestStateBytes) throw this.#rejectState('it is too long');
     const state = await sealer.open(token);
-    if (!state) throw this.#refusal('it was not sealed by this server');
-    if (state.expiresAt < timeOfDay()) throw this.#refusal('it has expired');
+    if (!state) throw this.#rejectState('it was not sealed by this server');
+    if (state.expiresAt < timeOfDay()) throw this.#rejectState('it has expired');
     if (state.principal !== (exchange.request.origin?.principal?.id ?? null)) {
-      throw this.#refusal('it belongs to another principal');
+      throw this.#rejectState('it belongs to another principal');
     }
     if (state.request !== (await sealer.digest(roundParams(exchange.request)))) {
-      throw this.#refusal('it belongs to another request');
+      throw this.#rejectState('it belongs to another request');
     }
     // A request that was cancelled while its state was read runs no handler.
-    if (exchange.hasEnded) throw refusedState();
+    if (exchange.hasEnded) throw invalidStateError();
     return state;
   }
 
-  #refusal(why: string): Error {
+  #rejectState(why: string): Error {
     const message = `A request state was refused: ${why}`;
     this.scope.report({ level: 'warning', name: 'state.refused', message });
-    return refusedState();
+    return invalidStateError();
   }
 
   // The keeper's side of a call.
 
-  suspended(call: SuspendableCall): void {
+  onSuspended(call: SuspendableCall): void {
     const { limits, clock, resumption, report } = this.scope;
     call.suspendedAt = clock.now();
     this.#keep(call);
     if (this.#retries !== 'served') return call.cancel(this.#retries.refusedBy);
-    if (resumption === 'replay') return this.#forsake(call, 'Calls are not kept here');
+    if (resumption === 'replay') return this.#evict(call, 'Calls are not kept here');
     const expire = () => {
       const message = `The client did not go on with ${call.request.method} within ${limits.suspendedCallTimeoutMs} ms`;
       report({ level: 'info', name: 'call.expired', message });
-      this.#forsake(call, message);
+      this.#evict(call, message);
     };
     this.#waiting.add(call, clock.setTimeout(expire, limits.suspendedCallTimeoutMs));
-    const excess = this.#waiting.excess(call, limits.maxSuspendedCalls);
+    const excess = this.#waiting.countVictim(call, limits.maxSuspendedCalls);
     if (excess) {
       const message = `More than ${limits.maxSuspendedCalls} calls wait for the client to go on`;
       report({ level: 'warning', name: 'call.expired', message });
-      this.#forsake(excess, message);
+      this.#evict(excess, message);
     }
-    if (this.#waiting.lengthOf(call) >= countedLength) this.#makeRoom(call);
+    if (this.#waiting.lengthOf(call) >= countedLength) this.#reserveMemory(call);
   }
 
-  resumed(call: SuspendableCall): void {
+  onResumed(call: SuspendableCall): void {
     this.scope.clock.clearTimeout(this.#waiting.delete(call));
   }
 
-  voided(call: SuspendableCall): void {
+  onVoided(call: SuspendableCall): void {
     this.#keep(call);
   }
 
-  settled(call: SuspendableCall): void {
+  onSettled(call: SuspendableCall): void {
     if (!this.#unsettled.delete(call)) return;
-    for (const each of this.#ended.slice(0, -maxEnded)) this.#forget(each);
-    void this.#remember(call);
-    this.scope.onSettled();
+    for (const each of this.#endedCalls.slice(0, -maxEnded)) this.#forget(each);
+    void this.#retainAnswer(call);
+    this.scope.onCallSettled();
   }
 
   /**
    * Counts the memory of a waiting call. If there is no room, other calls are evicted for it, and
    * at last the call itself.
    */
-  #makeRoom(call: SuspendableCall): void {
+  #reserveMemory(call: SuspendableCall): void {
     const { limits, report } = this.scope;
     const { maxRetainedBytes: max } = limits;
-    while (!this.#retain(call, call.request.size)) {
-      const ended = this.#ended.find(
-        ({ request: { origin } }) => origin?.party === call.request.origin?.party,
+    while (!this.#reserve(call, call.request.size)) {
+      const ended = this.#endedCalls.find(
+        ({ request: { origin } }) => origin?.clientKey === call.request.origin?.clientKey,
       );
       if (ended) {
         this.#forget(ended);
         continue;
       }
-      const longest = this.#waiting.longest(call);
+      const longest = this.#waiting.memoryVictim(call);
       const message = `What is kept for the client would come to more than ${max} bytes`;
       report({ level: 'warning', name: 'call.expired', message });
-      this.#forsake(longest, message);
+      this.#evict(longest, message);
       if (longest === call) return;
     }
   }
 
   /** @returns false, with the count unchanged, if there is no room */
-  #retain(call: SuspendableCall, bytes: number): boolean {
-    const { shares, limits } = this.scope;
-    const known = this.#retained.get(call);
+  #reserve(call: SuspendableCall, bytes: number): boolean {
+    const { quotas, limits } = this.scope;
+    const known = this.#reservations.get(call);
     if (known) return known.resize(bytes, limits.maxRetainedBytes);
-    const retained = shares.retain(call.request.origin?.party, bytes, limits.maxRetainedBytes);
-    if (retained) this.#retained.set(call, retained);
+    const retained = quotas.reserve(call.request.origin?.clientKey, bytes, limits.maxRetainedBytes);
+    if (retained) this.#reservations.set(call, retained);
     return retained !== undefined;
   }
 
@@ -240,7 +250,7 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
    * Counts the memory of its answer, which is kept for a retry that comes twice. Without room it is
    * forgotten.
    */
-  async #remember(call: SuspendableCall): Promise<void> {
+  async #retainAnswer(call: SuspendableCall): Promise<void> {
     let bytes = call.request.size;
     try {
       bytes += textLength(await call.outcomeFrom(call.round));
@@ -248,18 +258,18 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
       // An error is short, so it is not counted.
     }
     if (!this.#calls.has(call.callId) || !call.hasEnded) return;
-    if (this.#retries !== 'served' || !this.#retain(call, bytes)) this.#forget(call);
+    if (this.#retries !== 'served' || !this.#reserve(call, bytes)) this.#forget(call);
   }
 
   /** The remembered calls, the oldest first. */
-  get #ended(): readonly SuspendableCall[] {
+  get #endedCalls(): readonly SuspendableCall[] {
     return [...this.#calls.values()].filter(({ hasEnded }) => hasEnded);
   }
 
   #forget(call: SuspendableCall): void {
     this.#calls.delete(call.callId);
-    this.#retained.get(call)?.release();
-    this.#retained.delete(call);
+    this.#reservations.get(call)?.release();
+    this.#reservations.delete(call);
   }
 
   #keep(call: SuspendableCall): void {
@@ -268,8 +278,8 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
   }
 
   /** Ends a suspended call as if it were cancelled. Its handler is run again if a retry comes. */
-  #forsake(call: SuspendableCall, reason: string): void {
-    this.resumed(call);
+  #evict(call: SuspendableCall, reason: string): void {
+    this.onResumed(call);
     this.#forget(call);
     call.cancel(new RuntimeError('CANCELLED', reason));
   }
@@ -281,12 +291,12 @@ function isSuspended(call: SuspendableCall): call is SuspendableCall & Suspended
 
 interface WaitingCall {
   readonly timer: unknown;
-  /** The party under which it was added: its client may come back from another address. */
-  readonly party: string | undefined;
+  /** The clientKey under which it was added: its client may come back from another address. */
+  readonly clientKey: string | undefined;
   /** The length of its request. */
   readonly length: number;
-  /** All waiting calls of its party, the oldest first. */
-  readonly among: Set<SuspendableCall>;
+  /** All waiting calls of its clientKey, the oldest first. */
+  readonly clientCalls: Set<SuspendableCall>;
 }
 
 /**
@@ -296,16 +306,16 @@ interface WaitingCall {
 class WaitingCalls {
   /** The oldest first. */
   readonly #calls = new Map<SuspendableCall, WaitingCall>();
-  /** By client; see `RequestOrigin.party`. */
-  readonly #parties = new Map<string | undefined, Set<SuspendableCall>>();
+  /** By client; see `RequestOrigin.clientKey`. */
+  readonly #byClient = new Map<string | undefined, Set<SuspendableCall>>();
 
   /** @param timer ends its wait */
   add(call: SuspendableCall, timer: unknown): void {
     const { origin, size: length } = call.request;
-    const party = origin?.party;
-    const among = this.#parties.get(party) ?? new Set();
-    this.#parties.set(party, among.add(call));
-    this.#calls.set(call, { timer, party, length, among });
+    const clientKey = origin?.clientKey;
+    const among = this.#byClient.get(clientKey) ?? new Set();
+    this.#byClient.set(clientKey, among.add(call));
+    this.#calls.set(call, { timer, clientKey, length, clientCalls: among });
   }
 
   /** The length of a waiting call's request, UTF-16 units. */
@@ -318,8 +328,8 @@ class WaitingCalls {
     const waiting = this.#calls.get(call);
     if (!waiting) return undefined;
     this.#calls.delete(call);
-    waiting.among.delete(call);
-    if (waiting.among.size === 0) this.#parties.delete(waiting.party);
+    waiting.clientCalls.delete(call);
+    if (waiting.clientCalls.size === 0) this.#byClient.delete(waiting.clientKey);
     return waiting.timer;
   }
 
@@ -328,13 +338,13 @@ class WaitingCalls {
    * client has no other, the oldest call of the client whose calls are longest. It may be this
    * call.
    */
-  longest(call: SuspendableCall): SuspendableCall {
-    const own = this.#calls.get(call)?.among ?? new Set<SuspendableCall>();
+  memoryVictim(call: SuspendableCall): SuspendableCall {
+    const own = this.#calls.get(call)?.clientCalls ?? new Set<SuspendableCall>();
     if (own.size > 1) return own.values().next().value ?? call;
     const lengthOf = (calls: Iterable<SuspendableCall>) =>
       [...calls].reduce((sum, each) => sum + this.lengthOf(each), 0);
     let [longest, most] = [own, lengthOf(own)];
-    for (const calls of this.#parties.values()) {
+    for (const calls of this.#byClient.values()) {
       const length = lengthOf(calls);
       if (length > most) [longest, most] = [calls, length];
     }
@@ -347,12 +357,12 @@ class WaitingCalls {
    * @returns the oldest call of its client, or of the client that has the most; undefined if all
    *   may stay
    */
-  excess(call: SuspendableCall, max: number): SuspendableCall | undefined {
-    const own = this.#calls.get(call)?.among;
+  countVictim(call: SuspendableCall, max: number): SuspendableCall | undefined {
+    const own = this.#calls.get(call)?.clientCalls;
     if (own && own.size > max) return own.values().next().value;
     if (this.#calls.size <= max * maxClientsAtLimit) return undefined;
     let most = own;
-    for (const calls of this.#parties.values()) if (calls.size > (most?.size ?? 0)) most = calls;
+    for (const calls of this.#byClient.values()) if (calls.size > (most?.size ?? 0)) most = calls;
     return most?.values().next().value;
   }
 }

@@ -2,7 +2,7 @@
  * What all sessions of a server share, made once: the features, the handlers with middleware around
  * them, the compiled schemas, the description for `initialize`. It knows the open sessions.
  */
-import type { RequestHandler } from '../actors/exchange.ts';
+import type { RequestHandler } from '../actors/request-context.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import { stateSealer } from '../rounds/request-state.ts';
 import type { StateSealer } from '../rounds/request-state.ts';

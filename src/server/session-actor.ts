@@ -143,12 +143,12 @@ function join(session: ServedSession, transport: Transport): void {
   });
   session.handlers = core.handlers(session);
   // A transport's actors may be callback logic. Only the input of their snapshots is ever read.
-  session.ends = environment.transport(transport)({
+  session.actors = environment.transport(transport)({
     limits,
     report,
     peer: session.peer,
-  }) as typeof session.ends;
-  if (session.ends.shares) session.traffic.keepNothing();
+  }) as typeof session.actors;
+  if (session.actors.quotas) session.traffic.discardFrames();
 }
 
 /**

@@ -4,8 +4,8 @@
 import type { AnyActorRef, AnyStateMachine } from 'xstate';
 import { pingPeer } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
-import { isThenable } from '../actors/exchange.ts';
-import { keepAlive, holdProcess, assertDuration, refuseWait } from '../actors/clock.ts';
+import { isThenable } from '../actors/request-context.ts';
+import { keepAlive, refTimer, assertDuration, assertWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { closingChart } from './closing.machine.ts';
 import type { ClosingSnapshot } from './closing.machine.ts';
@@ -184,7 +184,7 @@ export class ServedSession extends SessionScope implements McpSession {
 
   /** Begins the session: with its actors, if it cannot be served without them or anybody watches it. */
   open(isWatched: boolean): void {
-    const { known } = this.ends;
+    const { client: known } = this.actors;
     if (known) this.actorless = new ActorlessSession(this, known);
     if (isWatched || !known) this.#started();
     else this.core.sessions.add(this);
@@ -240,7 +240,7 @@ export class ServedSession extends SessionScope implements McpSession {
     return this.core.upstreams?.forwards(this, method, params) ?? false;
   }
 
-  flowed(isBlocked: boolean): void {
+  onBackpressure(isBlocked: boolean): void {
     for (const upstream of this.core.upstreams?.in(this) ?? []) upstream.pause(isBlocked);
   }
 
@@ -274,7 +274,7 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   shutdown(reason: string, drainTimeoutMs?: number): void {
-    if (drainTimeoutMs !== undefined) refuseWait('drainTimeoutMs', drainTimeoutMs);
+    if (drainTimeoutMs !== undefined) assertWait('drainTimeoutMs', drainTimeoutMs);
     const event = { type: 'session.shutdown', reason, drainTimeoutMs } as const;
     this.environment.shutdown(event, () => this.#shutdown(event));
   }
@@ -305,10 +305,10 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   dump(): SessionDump {
-    const { id, limits, shares, startedAt, hostClock, lastHeardAt } = this;
+    const { id, limits, quotas, startedAt, hostClock, lastHeardAt } = this;
     return dumpSession({
       id,
-      held: shares.held,
+      held: quotas.used,
       snapshot: this.actor.getSnapshot(),
       tasks: this.core.tasksOf(this),
       lease: this.durable?.owner,
@@ -522,7 +522,7 @@ async function untilClosed(
   let timer: unknown;
   const tooLate = new Promise<'too late'>((resolve) => {
     timer = clock.setTimeout(() => resolve('too late'), timeoutMs);
-    holdProcess(timer);
+    refTimer(timer);
   });
   try {
     const closed = Promise.resolve(closing).then(() => 'closed' as const);

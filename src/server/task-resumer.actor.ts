@@ -51,7 +51,12 @@ export class SessionlessTasks implements TaskResumer {
     if (!tool) return `this server has no tool ${JSON.stringify(name)}`;
     const fault = validateResumption(tool, task.steps.checkpoint?.value);
     if (fault !== undefined) return fault;
-    const origin: RequestOrigin = { idScope: 'request', resumes: task, party, principal };
+    const origin: RequestOrigin = {
+      idScope: 'request',
+      resumes: task,
+      clientKey: party,
+      principal,
+    };
     const id = this.#nextId++ as InboundRequestId & number;
     const request = { kind: 'request', id, method: 'tools/call', params, size } as const;
     this.#session ??= this.#begin();

@@ -1,10 +1,10 @@
 /** The feature that a `DefinedUpstream` carries: what serves clients whose server is found out for each of them. */
-import type { Exchange } from '../actors/exchange.ts';
+import type { RequestContext } from '../actors/request-context.ts';
 import type { PreparationOutcome } from '../machines/session-context.ts';
 import type { InitializeReceived } from '../machines/session-ports.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
-import type { Notice } from '../protocol/subscriptions.ts';
+import type { ChangeNotification } from '../protocol/subscriptions.ts';
 import { carried } from './define/carried.ts';
 import type { DefinedUpstream, Upstream } from './define/upstream.ts';
 import type { SessionScope } from './session/session-scope.ts';
@@ -29,9 +29,9 @@ export interface UpstreamsFeature {
     signal: AbortSignal | undefined,
   ): Promise<PreparationOutcome>;
   /** Describes the definition and its upstreams to the client of a call. */
-  readonly describe: (call: Exchange) => Promise<ServerDescription>;
+  readonly describe: (call: RequestContext) => Promise<ServerDescription>;
   /** Gives the upstream that the subscription of a call belongs to. */
-  listening(call: Exchange): Promise<ListenedUpstream>;
+  listening(call: RequestContext): Promise<ListenedUpstream>;
   /** The upstreams that a session has open. */
   in(session: SessionScope): readonly OpenUpstream[];
   /** Forwards a notification of the client to its upstream. @returns false if nothing takes it */
@@ -50,7 +50,7 @@ export interface UpstreamsFeature {
  */
 export type UpstreamsMaker = (
   own: () => ServerDescription,
-  tell: (upstream: OpenUpstream, notice: Notice) => void,
+  tell: (upstream: OpenUpstream, notice: ChangeNotification) => void,
 ) => UpstreamsFeature;
 
 /** @throws {TypeError} the upstream carries no feature */

@@ -95,7 +95,7 @@ class MemoryLink implements MemoryPeer, ByteSource, Sink {
     else done();
   }
 
-  untaken(): number {
+  bufferedLength(): number {
     return this.#unread?.reduce((sum, text) => sum + text.length, 0) ?? 0;
   }
 

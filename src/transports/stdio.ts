@@ -73,7 +73,7 @@ export function sinkOf(
     flush: (done) => {
       write('', () => done());
     },
-    untaken: () => untakenBytes(stream),
+    bufferedLength: () => untakenBytes(stream),
     listen: ({ drained, broken }) => {
       stream.on('drain', drained);
       // Never removed: a broken pipe may be reported again after the session has ended.

@@ -48,20 +48,20 @@ interface ClientEnd {
 export class SerialQueue {
   readonly #failed: (error: Error) => void;
   /** What has come so far has been handed on when this resolves. */
-  #handedOn = Promise.resolve();
+  #last = Promise.resolve();
 
   /** @param failed hears what the client's listeners throw */
   constructor(failed: (error: Error) => void) {
     this.#failed = failed;
   }
 
-  later(act: () => void): void {
-    const done = this.#handedOn.then(act);
-    this.#handedOn = done.catch(() => {});
-    done.catch((error: unknown) => this.#tell(error));
+  enqueue(act: () => void): void {
+    const done = this.#last.then(act);
+    this.#last = done.catch(() => {});
+    done.catch((error: unknown) => this.#report(error));
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     try {
       this.#failed(error instanceof Error ? error : new Error(String(error)));
     } catch {
@@ -87,21 +87,21 @@ class ClientTransport implements SdkTransport {
   }
 
   start(): Promise<void> {
-    if (this.#state.value === 'closed') return refused(hasClosed);
-    if (this.#state.value !== 'unstarted') return refused('The transport is started already');
+    if (this.#state.value === 'closed') return rejectedWith(hasClosed);
+    if (this.#state.value !== 'unstarted') return rejectedWith('The transport is started already');
     this.#move('transport.start');
     this.#stopListening = this.#end.listen({
-      message: (message) => this.#turns.later(() => this.#receive(message)),
-      failed: (error) => this.#turns.later(() => this.onerror?.(error)),
-      ended: () => this.#turns.later(() => this.#close()),
+      message: (message) => this.#turns.enqueue(() => this.#receive(message)),
+      failed: (error) => this.#turns.enqueue(() => this.onerror?.(error)),
+      ended: () => this.#turns.enqueue(() => this.#close()),
     });
     this.#move('transport.opened');
     return Promise.resolve();
   }
 
   send(message: object, _options?: SdkSendOptions): Promise<void> {
-    if (this.#state.value === 'closed') return refused(hasClosed);
-    if (this.#state.value === 'unstarted') return refused('The transport is not started');
+    if (this.#state.value === 'closed') return rejectedWith(hasClosed);
+    if (this.#state.value === 'unstarted') return rejectedWith('The transport is not started');
     return this.#end.send(message);
   }
 
@@ -194,6 +194,6 @@ function parsed(line: string): unknown {
   }
 }
 
-function refused(reason: string): Promise<never> {
+function rejectedWith(reason: string): Promise<never> {
   return Promise.reject(new Error(reason));
 }

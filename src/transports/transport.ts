@@ -10,7 +10,7 @@ import type {
 } from '../machines/peer-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { TransportLimits } from '../actors/limits.ts';
-import type { Quotas } from '../actors/room.ts';
+import type { Quotas } from '../actors/memory-budget.ts';
 import type { ActorlessClient } from '../machines/session-ports.ts';
 
 /** The names of the facts that transports report. */
@@ -34,11 +34,11 @@ export interface TransportActors {
 }
 
 /** The actors of a session at an endpoint that has many. */
-export interface SharingActors extends TransportActors {
+export interface SharedTransportActors extends TransportActors {
   /** The session shares its bounds in bytes with others. By default it has them to itself. */
-  readonly shares: Quotas;
+  readonly quotas: Quotas;
   /** Its client, if that is known already: it can be served without these actors. */
-  readonly known?: ActorlessClient | undefined;
+  readonly client?: ActorlessClient | undefined;
   /** Told once the session has ended, whether it had actors or not. */
   readonly onEnded?: () => void;
 }

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CallQueue, ConcurrencyLimit } from '../../src/actors/router/call-queue.ts';
-import { Quotas } from '../../src/actors/room.ts';
+import { Quotas } from '../../src/actors/memory-budget.ts';
 import { Call } from '../../src/actors/router/call.ts';
 import { clientId } from './ids.ts';
 
@@ -27,15 +27,15 @@ function startQueue(
   const run = (each: Call) => void started.push(each);
   const bounds = { maxRunning, maxWaiting, maxWaitingBytes, maxRunningBytes };
   const places = new ConcurrencyLimit(bounds, 1);
-  const shares = new Quotas();
-  const queue = new CallQueue(bounds, shares.enter(undefined), { run }, places);
+  const quotas = new Quotas();
+  const queue = new CallQueue(bounds, quotas.acquire(undefined), { run }, places);
   /** Ends a call as the router does. */
   const end = (each: Call) => {
     queue.remove(each);
     each.end();
   };
   const ids = () => started.map(({ id }) => id);
-  return { queue, places, shares, started, end, ids };
+  return { queue, places, quotas, started, end, ids };
 }
 
 describe('the queue of calls', () => {
@@ -87,7 +87,7 @@ describe('the queue of calls', () => {
   });
 
   test('what runs has so many bytes, parked calls included: the next waits until there is room, and one always runs', () => {
-    const { queue, started, end, shares } = startQueue(10, 10, 10_000, 10_000);
+    const { queue, started, end, quotas } = startQueue(10, 10, 10_000, 10_000);
     const sized = (size: number) => call(0, undefined, size);
     const [first, second, third, small] = [sized(6000), sized(5000), sized(4999), sized(1)];
     for (const each of [first, second, third, small]) expect(queue.add(each)).toBe(true);
@@ -102,9 +102,9 @@ describe('the queue of calls', () => {
     const large = sized(15_000);
     expect(queue.add(large)).toBe(true);
     expect(started.at(-1)).toBe(large);
-    expect(shares.held.inFlight).toBe(15_000);
+    expect(quotas.used.inFlight).toBe(15_000);
     end(large);
-    expect(shares.held.inFlight).toBe(0);
+    expect(quotas.used.inFlight).toBe(0);
   });
 
   test('lets nobody overtake those who wait', () => {
@@ -152,7 +152,7 @@ describe('the queue of calls', () => {
     const places = new ConcurrencyLimit(bounds, 1);
     const queue: CallQueue = new CallQueue(
       bounds,
-      new Quotas().enter(undefined),
+      new Quotas().acquire(undefined),
       {
         run: (each) => {
           deepest = Math.max(deepest, ++depth);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Call } from '../../src/actors/router/call.ts';
-import { isThenable } from '../../src/actors/exchange.ts';
+import { isThenable } from '../../src/actors/request-context.ts';
 import type { CallScope } from '../../src/actors/router/call.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { startCorrelation } from './peer-requests.ts';
-import { settled } from './stand-ins.ts';
+import { settled } from './fakes.ts';
 import { clientId } from './ids.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at);
@@ -74,7 +74,7 @@ describe("a call's signal", () => {
 describe('what a call asks the client', () => {
   test('is answered to it', async () => {
     const { call, frames, answer } = startCall();
-    const result = call.ask(spec);
+    const result = call.sendRequest(spec);
     await settled();
     const [frame] = frames();
     answer(frame && 'id' in frame ? frame.id : undefined, { action: 'accept' });
@@ -83,7 +83,7 @@ describe('what a call asks the client', () => {
 
   test.each(['cancelled', 'ended'])('is cancelled with it, all of it: %s', async (how) => {
     const { call, wire, pending } = startCall();
-    const results = [call.ask(spec), call.ask(spec)];
+    const results = [call.sendRequest(spec), call.sendRequest(spec)];
     await settled();
     if (how === 'cancelled') call.abort(reason);
     else call.end();
@@ -94,7 +94,7 @@ describe('what a call asks the client', () => {
 
   test('in one turn goes to the client together, in order', async () => {
     const { call, writer } = startCall();
-    for (const method of ['a', 'b', 'c']) void call.ask({ ...spec, method });
+    for (const method of ['a', 'b', 'c']) void call.sendRequest({ ...spec, method });
     expect(writer.events).toEqual([]);
     await settled();
     expect(writer.events).toMatchObject([
@@ -107,7 +107,7 @@ describe('what a call asks the client', () => {
     async (how) => {
       const { call, actor, frames, pending } = startCall();
       const controller = new AbortController();
-      const result = call.ask({ ...spec, signal: controller.signal });
+      const result = call.sendRequest({ ...spec, signal: controller.signal });
       if (how === 'cancelled') call.abort(reason);
       else if (how === 'ended') call.end();
       else if (how.startsWith('aborted')) controller.abort();
@@ -120,7 +120,7 @@ describe('what a call asks the client', () => {
 
   test('leaves before what the call says after it', async () => {
     const { call, wire } = startCall();
-    void call.ask(spec);
+    void call.sendRequest(spec);
     call.notify('notifications/progress', { progress: 1 });
     await settled();
     expect(wire()).toEqual([spec.method, 'progress']);
@@ -128,7 +128,7 @@ describe('what a call asks the client', () => {
 
   test('is not cancelled where it was answered before', async () => {
     const { call, frames, wire, answer } = startCall();
-    void call.ask(spec);
+    void call.sendRequest(spec);
     await settled();
     const [frame] = frames();
     answer(frame && 'id' in frame ? frame.id : undefined);
@@ -142,7 +142,7 @@ describe('what a call asks the client', () => {
       const { call, frames, pending } = startCall();
       if (how === 'cancelled') call.abort(reason);
       else call.end();
-      await expect(call.ask(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
+      await expect(call.sendRequest(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
       expect([frames(), pending()]).toEqual([[], 0]);
     },
   );
@@ -151,7 +151,7 @@ describe('what a call asks the client', () => {
     const { call, actor } = startCall();
     call.abort(reason);
     actor.stop();
-    await expect(call.ask(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(call.sendRequest(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 
   test('is cancelled at the end as far as it is open, in whatever order the rest was answered', async () => {
@@ -159,14 +159,14 @@ describe('what a call asks the client', () => {
     await fc.assert(
       fc.asyncProperty(order, async (answered) => {
         const { call, frames, answer, pending } = startCall();
-        const results = upTo(9).map(() => call.ask(spec));
+        const results = upTo(9).map(() => call.sendRequest(spec));
         await settled();
         const ids = frames().map((frame) => ('id' in frame ? frame.id : undefined));
         for (const at of answered) {
           answer(ids[at], { at });
           await expect(results[at]).resolves.toEqual({ at });
         }
-        expect(call.openQuestions).toBe(9 - answered.length);
+        expect(call.openRequests).toBe(9 - answered.length);
         call.end();
         const open = upTo(9).filter((at) => !answered.includes(at));
         for (const at of open)
@@ -177,7 +177,7 @@ describe('what a call asks the client', () => {
         expect(new Set(cancelled)).toEqual(
           new Set(open.map((at) => ({ requestId: ids[at], reason: 'its request has ended' }))),
         );
-        expect([call.openQuestions, pending()]).toEqual([0, 0]);
+        expect([call.openRequests, pending()]).toEqual([0, 0]);
       }),
       { numRuns: 50 },
     );
@@ -185,7 +185,7 @@ describe('what a call asks the client', () => {
 
   test('is not kept where it was refused at once', async () => {
     const { call, ref } = startCall({ maxPending: 0 });
-    await expect(call.ask(spec)).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+    await expect(call.sendRequest(spec)).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
     const sent: string[] = [];
     const send = ref.send.bind(ref);
     ref.send = (event) => {
@@ -199,7 +199,7 @@ describe('what a call asks the client', () => {
   test('is cancelled by its own signal without ending the call', async () => {
     const { call } = startCall();
     const controller = new AbortController();
-    const result = call.ask({ ...spec, signal: controller.signal });
+    const result = call.sendRequest({ ...spec, signal: controller.signal });
     controller.abort();
     await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
     expect([call.state, call.signal.aborted]).toEqual(['running', false]);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { holdProcess, releaseProcess, systemClock } from '../../src/actors/clock.ts';
+import { refTimer, unrefTimer, systemClock } from '../../src/actors/clock.ts';
 import { workFor } from './busy-loop.ts';
 
 beforeEach(() => {
@@ -77,7 +77,7 @@ describe('after other code has held the event loop', () => {
     const seen: string[] = [];
     here.once('data', () => seen.push('answer'));
     const due = new Promise<void>((resolve) => {
-      holdProcess(
+      refTimer(
         systemClock.setTimeout(() => {
           seen.push('timer');
           resolve();
@@ -115,9 +115,9 @@ describe('after other code has held the event loop', () => {
     // Right behind it: the second timer runs, and is not due yet.
     await fired;
     const before = held();
-    holdProcess(timer);
+    refTimer(timer);
     expect(held() - before).toBe(1);
-    releaseProcess(timer);
+    unrefTimer(timer);
     expect(held()).toBe(before);
     vi.useFakeTimers();
   });

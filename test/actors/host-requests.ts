@@ -8,7 +8,7 @@ import { RuntimeError } from '../../src/protocol/errors.ts';
 import type { OutboundRequestId, RequestId } from '../../src/protocol/frames.ts';
 import { CountingClock } from './counting-clock.ts';
 import { clientRequest } from './peer-requests.ts';
-import { facts, listener, startPort } from './stand-ins.ts';
+import { facts, listener, startPort } from './fakes.ts';
 
 /** The writer reports that the channel did not accept a message. */
 export function reject(sending: Sending | undefined, error: unknown): void {

@@ -1,10 +1,10 @@
 import { createMcpServer, memory } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
-import { defaultLimits, limitsWith } from '../../src/actors/limits.ts';
+import { defaultLimits, mergeLimits } from '../../src/actors/limits.ts';
 
 describe('limits', () => {
   test('that are given take the place of the defaults', () => {
-    expect(limitsWith({ maxRunning: 1, keepaliveIntervalMs: 0 })).toEqual({
+    expect(mergeLimits({ maxRunning: 1, keepaliveIntervalMs: 0 })).toEqual({
       ...defaultLimits,
       maxRunning: 1,
       keepaliveIntervalMs: 0,
@@ -12,19 +12,19 @@ describe('limits', () => {
   });
 
   test('that are undefined stay the defaults', () => {
-    expect(limitsWith({ maxRunning: undefined })).toEqual(defaultLimits);
+    expect(mergeLimits({ maxRunning: undefined })).toEqual(defaultLimits);
   });
 
   test.each(Object.keys(defaultLimits))('%s is a number, and not below 0', (name) => {
     for (const value of [NaN, -1, '5', null]) {
-      expect(() => limitsWith({ [name]: value })).toThrow(RangeError);
-      expect(() => limitsWith({ [name]: value })).toThrow(`limits.${name} must be a number of at`);
+      expect(() => mergeLimits({ [name]: value })).toThrow(RangeError);
+      expect(() => mergeLimits({ [name]: value })).toThrow(`limits.${name} must be a number of at`);
     }
-    expect(limitsWith({ [name]: Infinity })).toHaveProperty(name, Infinity);
+    expect(mergeLimits({ [name]: Infinity })).toHaveProperty(name, Infinity);
   });
 
   test.each(['maxRunning', 'pageSize'])('%s is not 0: nothing would ever come', (name) => {
-    expect(() => limitsWith({ [name]: 0 })).toThrow(
+    expect(() => mergeLimits({ [name]: 0 })).toThrow(
       `limits.${name} must be a number of at least 1, this is 0`,
     );
   });

@@ -11,9 +11,9 @@ test('a listener that throws is reported, and those after it are called', () => 
     throw failure;
   });
   const remove = listeners.add((text) => told.push(text));
-  listeners.tell((listener) => listener('one'));
+  listeners.notify((listener) => listener('one'));
   remove();
-  listeners.tell((listener) => listener('two'));
+  listeners.notify((listener) => listener('two'));
   expect(told).toEqual(['one']);
   expect(facts).toHaveLength(2);
   expect(facts[0]).toEqual({

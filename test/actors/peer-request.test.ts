@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { AskedRequest, requestPeer, sendAsked } from '../../src/actors/correlation/peer-request.ts';
-import type { OutboundRequest } from '../../src/actors/exchange.ts';
+import {
+  AwaitedRequest,
+  requestPeer,
+  sendRequests,
+} from '../../src/actors/correlation/peer-request.ts';
+import type { OutboundRequest } from '../../src/actors/request-context.ts';
 import type { Ref } from '../../src/machines/port.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import { startCorrelation } from './peer-requests.ts';
-import { settled } from './stand-ins.ts';
+import { settled } from './fakes.ts';
 
 const spec = { method: 'roots/list', timeoutMs: 1000, maxTotalMs: 5000 };
 
@@ -38,12 +42,12 @@ function countedSignal() {
 function ask(
   correlation: Ref<CorrelationEvent>,
   given: OutboundRequest,
-  open = new Set<AskedRequest>(),
+  open = new Set<AwaitedRequest>(),
 ) {
-  const settled = (request: AskedRequest) => void open.delete(request);
-  const request = new AskedRequest(given, { correlation, settled });
+  const settled = (request: AwaitedRequest) => void open.delete(request);
+  const request = new AwaitedRequest(given, { correlation, onSettled: settled });
   open.add(request);
-  sendAsked(correlation, [request]);
+  sendRequests(correlation, [request]);
   return { request, result: request.result, open };
 }
 
@@ -97,8 +101,8 @@ describe('a request as a promise', () => {
       lost.push(requestPeer(ref, spec));
       actor.stop();
     };
-    const second = new AskedRequest(spec, { correlation: ref, settled });
-    sendAsked(ref, [second]);
+    const second = new AwaitedRequest(spec, { correlation: ref, onSettled: settled });
+    sendRequests(ref, [second]);
     answer(second.ticket?.id);
     await expect(first.result).rejects.toMatchObject({ code: 'TRANSPORT_CLOSED' });
     expect(lost).toHaveLength(1);
@@ -109,8 +113,8 @@ describe('a request as a promise', () => {
     const { ref, answer, wire } = opened();
     const next: Promise<unknown>[] = [];
     const settledFirst = () => void next.push(requestPeer(ref, { ...spec, method: 'ping' }));
-    const first = new AskedRequest(spec, { correlation: ref, settled: settledFirst });
-    sendAsked(ref, [first]);
+    const first = new AwaitedRequest(spec, { correlation: ref, onSettled: settledFirst });
+    sendRequests(ref, [first]);
     answer(first.ticket?.id);
     await settled();
     expect(wire()).toEqual(['roots/list', 'ping']);
@@ -171,11 +175,11 @@ describe('a request as a promise', () => {
 
   test('is kept while it has no outcome, whatever the outcome, beside the others', () => {
     const { ref, answer, fail, cancel, remoteCancel, clock, close } = opened();
-    const open = new Set<AskedRequest>();
+    const open = new Set<AwaitedRequest>();
     const [answered, failed, cancelled, remote, closed] = Array.from(
       { length: 5 },
       () => ask(ref, spec, open).request,
-    ) as [AskedRequest, AskedRequest, AskedRequest, AskedRequest, AskedRequest];
+    ) as [AwaitedRequest, AwaitedRequest, AwaitedRequest, AwaitedRequest, AwaitedRequest];
     const slow = ask(ref, { ...spec, timeoutMs: 10 }, open).request;
     expect(open.size).toBe(6);
     clock.increment(10);

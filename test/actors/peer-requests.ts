@@ -14,7 +14,7 @@ import type {
 import { serverId } from './ids.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { CountingClock } from './counting-clock.ts';
-import { facts, listener, startPort } from './stand-ins.ts';
+import { facts, listener, startPort } from './fakes.ts';
 
 /** A request that keeps how often and how it was settled, and what progress it heard of. */
 export function clientRequest(changes: Partial<PeerRequest> = {}) {

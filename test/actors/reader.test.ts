@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { readerActor } from '../../src/actors/reader/reader.actor.ts';
 import type { RouterEvent, TransportFact } from '../../src/machines/peer-ports.ts';
 import type { InboundFrame } from '../../src/protocol/frames.ts';
-import { facts, listener, startPort } from './stand-ins.ts';
+import { facts, listener, startPort } from './fakes.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const note = (method: string): string => `{"jsonrpc":"2.0","method":"${method}"}\n`;

@@ -5,16 +5,16 @@ import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
 describe('the ids of a host’s requests', () => {
   test('are integers, counted from 1, and read back to themselves', () => {
     const ids = new RequestIds('integers');
-    const given = Array.from({ length: 3 }, () => ids.of(ids.next()));
+    const given = Array.from({ length: 3 }, () => ids.idOf(ids.next()));
     expect(given).toEqual([1, 2, 3]);
-    expect(given.map((id) => ids.read(id))).toEqual([1, 2, 3]);
+    expect(given.map((id) => ids.numberOf(id))).toEqual([1, 2, 3]);
   });
 
   test('are read from nothing else', () => {
     const ids = new RequestIds('integers');
     ids.next();
     const others = ['1', 0, -1, 2, 1.5, NaN, Infinity, null, undefined, true, [1], 1n, 's-1'];
-    for (const other of others) expect([other, ids.read(other)]).toEqual([other, undefined]);
+    for (const other of others) expect([other, ids.numberOf(other)]).toEqual([other, undefined]);
   });
 });
 
@@ -22,24 +22,24 @@ describe('the ids of requests', () => {
   test('are read back to their numbers', () => {
     const ids = new RequestIds();
     const numbers = Array.from({ length: 1000 }, () => ids.next());
-    expect(numbers.map((number) => ids.read(ids.of(number)))).toEqual(numbers);
-    expect(new Set(numbers.map((number) => ids.of(number))).size).toBe(1000);
+    expect(numbers.map((number) => ids.numberOf(ids.idOf(number)))).toEqual(numbers);
+    expect(new Set(numbers.map((number) => ids.idOf(number))).size).toBe(1000);
   });
 
   test('are nobody’s where they were not given yet, or by another session', () => {
     const [ids, others] = [new RequestIds(), new RequestIds()];
     const number = ids.next();
     others.next();
-    expect(ids.read(ids.of(number + 1))).toBeUndefined();
-    expect(ids.read(ids.of(0))).toBeUndefined();
-    expect(others.read(ids.of(number))).toBeUndefined();
-    expect(ids.of(number)).not.toBe(others.of(number));
+    expect(ids.numberOf(ids.idOf(number + 1))).toBeUndefined();
+    expect(ids.numberOf(ids.idOf(0))).toBeUndefined();
+    expect(others.numberOf(ids.idOf(number))).toBeUndefined();
+    expect(ids.idOf(number)).not.toBe(others.idOf(number));
   });
 
   test('are read from nothing else, be it nearly the same', () => {
     const ids = new RequestIds();
     for (let given = 0; given < 20; given++) ids.next();
-    const id = String(ids.of(1));
+    const id = String(ids.idOf(1));
     const end = id.slice('s-1'.length);
     const digits = ['01', '1.0', '1.5', '1e0', '0x1', '+1', '-1', ' 1', '1 ', '', '0', '21', 'NaN'];
     const texts = [
@@ -56,22 +56,22 @@ describe('the ids of requests', () => {
       ],
       ...[`${id}${end}`, 's-1', '', '__proto__'],
     ];
-    for (const text of texts) expect([text, ids.read(text)]).toEqual([text, undefined]);
+    for (const text of texts) expect([text, ids.numberOf(text)]).toEqual([text, undefined]);
     for (const other of [1, undefined, null, {}, [id], true, 1n]) {
-      expect(ids.read(other)).toBeUndefined();
+      expect(ids.numberOf(other)).toBeUndefined();
     }
   });
 
   test('with any change to their text are read from no longer', () => {
     const ids = new RequestIds();
     for (let given = 0; given < 9; given++) ids.next();
-    const id = String(ids.of(7));
+    const id = String(ids.idOf(7));
     fc.assert(
       fc.property(fc.nat({ max: id.length - 1 }), fc.string({ maxLength: 3 }), (at, text) => {
         const changed = id.slice(0, at) + text + id.slice(at + 1);
-        const number = ids.read(changed);
+        const number = ids.numberOf(changed);
         // One digit may become another: then it is the id of another request.
-        expect(number === undefined || changed === ids.of(number)).toBe(true);
+        expect(number === undefined || changed === ids.idOf(number)).toBe(true);
       }),
     );
   });

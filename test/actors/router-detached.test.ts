@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { Call } from '../../src/actors/router/call.ts';
-import type { DetachedWork, RequestHandler } from '../../src/actors/exchange.ts';
+import type { BackgroundRun, RequestHandler } from '../../src/actors/request-context.ts';
 import type { OutboundResponse } from '../../src/protocol/frames.ts';
 import { request, startRouter } from './start-router.ts';
-import { settled } from './stand-ins.ts';
+import { settled } from './fakes.ts';
 
 /** Work of which nobody hears. */
-const silent: DetachedWork = {
+const silent: BackgroundRun = {
   taskId: 't',
-  answered: () => {},
-  waiting: () => undefined,
-  described: () => {},
-  inputRequested: () => {},
-  inputReceived: () => {},
+  onResponse: () => {},
+  relatedRequest: () => undefined,
+  onStatusMessage: () => {},
+  onInputRequested: () => {},
+  onInputReceived: () => {},
 
   polled: {
     ask: () => Promise.reject(new Error('it is sent its questions')),
@@ -33,7 +33,9 @@ describe('a call that outlives its request', () => {
         runs.push(run as Call);
         return work(params, run);
       };
-      cancels.push(call.detach(begin, { ...silent, answered: (one) => void responses.push(one) }));
+      cancels.push(
+        call.detach(begin, { ...silent, onResponse: (one) => void responses.push(one) }),
+      );
       return { accepted: true };
     };
     return { handler, responses, runs, cancels };

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/actors/clock.ts';
 import { classify } from '../../src/protocol/classify.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
-import type { Exchange, RequestHandler } from '../../src/actors/exchange.ts';
+import type { RequestContext, RequestHandler } from '../../src/actors/request-context.ts';
 import { enveloped } from '../../packages/testing/src/index.ts';
 import { request, startRouter } from './start-router.ts';
-import { settled } from './stand-ins.ts';
+import { settled } from './fakes.ts';
 
 const method = 'tools/call';
-const seen: Exchange[] = [];
+const seen: RequestContext[] = [];
 const handlers: { readonly [method: string]: RequestHandler } = {
   [method]: (_, exchange) => {
     seen.push(exchange);
@@ -85,7 +85,7 @@ describe('a request with an envelope', () => {
     const router = startRouter(handlers, 'none');
     router.receive(enveloped(1, method));
     const question = { method: 'elicitation/create', timeoutMs: 1, maxTotalMs: 1 };
-    const asked = seen.at(-1)?.ask(question);
+    const asked = seen.at(-1)?.sendRequest(question);
     await expect(asked).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
     expect(router.correlation.events).toEqual([]);
   });
@@ -192,7 +192,7 @@ describe('a request without a session', () => {
   const origin = {
     idScope: 'request',
     revision: '2025-06-18',
-    unaskable: 'no session is kept',
+    noRequestsReason: 'no session is kept',
   } as const;
   const serve = (handler: RequestHandler) => {
     const router = startRouter({ [method]: handler }, 'none');

@@ -1,8 +1,8 @@
-import { Quotas } from '../../src/actors/room.ts';
+import { Quotas } from '../../src/actors/memory-budget.ts';
 import { SimulatedClock } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
-import type { RequestHandler } from '../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../src/actors/request-context.ts';
 import { hostSide } from '../../src/actors/router/host-side.ts';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
 import type {
@@ -15,7 +15,7 @@ import { classify } from '../../src/protocol/classify.ts';
 import { negotiateDialect } from '../../src/protocol/dialects/registry.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { gate } from '../../packages/testing/src/index.ts';
-import { facts, listener, settled, startPort } from './stand-ins.ts';
+import { facts, listener, settled, startPort } from './fakes.ts';
 
 /** The router of a host that offers these, and what has happened in order: answers and notifications. */
 function startHost(
@@ -41,12 +41,12 @@ function startHost(
       maxWaitingBytes: 1_000_000,
       maxRunningBytes: 1_000_000,
     },
-    shares: new Quotas(),
+    quotas: new Quotas(),
     clock: new SimulatedClock(),
     requestIds,
     peer: 'server' as const,
     report,
-    notified: ({ method }) => void happened.push(method),
+    onNotification: ({ method }) => void happened.push(method),
   }));
   const { actor, errors } = startPort(logic, {
     owner: owner.ref,

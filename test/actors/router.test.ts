@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { classify } from '../../src/protocol/classify.ts';
 import type { InboundFrame } from '../../src/protocol/frames.ts';
 import { request, startRouter } from './start-router.ts';
-import { settled } from './stand-ins.ts';
+import { settled } from './fakes.ts';
 
 const internal = (id: number) => ({
   jsonrpc: '2.0',

@@ -1,16 +1,16 @@
 /** A router alone: what it is told, what it sends. */
-import { Quotas } from '../../src/actors/room.ts';
+import { Quotas } from '../../src/actors/memory-budget.ts';
 import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
 import { serverSide } from '../../src/actors/router/server-side.ts';
 import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
-import type { RequestHandler } from '../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../src/actors/request-context.ts';
 import type { CorrelationEvent, RouterEvent, WriterEvent } from '../../src/machines/peer-ports.ts';
 import type { SessionFact } from '../../src/machines/session-ports.ts';
 import { classify } from '../../src/protocol/classify.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { readInitialize } from '../../src/protocol/initialize.ts';
-import { facts, listener, startPort } from './stand-ins.ts';
+import { facts, listener, startPort } from './fakes.ts';
 
 /** A router with these handlers, whose gate is open for a client of that revision, if any. */
 export function startRouter(
@@ -35,11 +35,11 @@ export function startRouter(
       maxWaitingBytes: 1_000_000,
       maxRunningBytes: 1_000_000,
     },
-    shares: new Quotas(),
+    quotas: new Quotas(),
     clock,
     requestIds: ids,
     peer: 'client' as const,
-    makeRounds: () => ({
+    createSuspendableCalls: () => ({
       serve: (handler, exchange) => handler(exchange.request.params, exchange),
       waiting: [],
       isIdle: true,

@@ -2,7 +2,7 @@ import { writerActor } from '../../src/actors/writer/writer.actor.ts';
 import type { Sink } from '../../src/actors/writer/writer.actor.ts';
 import type { TransportFact } from '../../src/machines/peer-ports.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
-import { facts, listener, startPort } from './stand-ins.ts';
+import { facts, listener, startPort } from './fakes.ts';
 
 /** A writer over a sink that takes `room` writes before it is full. */
 export function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
@@ -25,7 +25,7 @@ export function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = 
         return --sink.room > 0;
       },
       flush: (done) => void sink.flushes.push(done),
-      untaken: () => sink.untaken,
+      bufferedLength: () => sink.untaken,
       listen: (events) => {
         sink.events = events;
         return () => (sink.events = undefined);

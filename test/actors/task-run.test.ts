@@ -6,14 +6,14 @@ import { taskIn, taskMachine } from '../../packages/tasks/src/task.machine.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import type { OutboundResponse, RelatedRequest } from '../../src/protocol/frames.ts';
 import { startCorrelation } from './peer-requests.ts';
-import { settled } from './stand-ins.ts';
+import { settled } from './fakes.ts';
 import { clientId } from './ids.ts';
 
 const spec = { method: 'elicitation/create', timeoutMs: 1000, maxTotalMs: 1000 };
 const meta = { 'io.modelcontextprotocol/related-task': { taskId: 't' } };
 
 /** The run of a task, begun by the request 1. */
-function startRun(waiting: () => RelatedRequest | undefined = () => undefined) {
+function startRun(relatedRequest: () => RelatedRequest | undefined = () => undefined) {
   const all = startCorrelation();
   all.open();
   const actor = createActor(taskMachine, {
@@ -46,11 +46,11 @@ function startRun(waiting: () => RelatedRequest | undefined = () => undefined) {
   const answered = (response: OutboundResponse) => void responses.push(response);
   const run = new TaskRun(call, () => ({}), {
     taskId: 't',
-    answered,
-    waiting,
-    described: (message) => actor.send({ type: 'task.describe', message }),
-    inputRequested: (method) => actor.send({ type: 'input.requested', method }),
-    inputReceived: () => actor.send({ type: 'input.received' }),
+    onResponse: answered,
+    relatedRequest,
+    onStatusMessage: (message) => actor.send({ type: 'task.describe', message }),
+    onInputRequested: (method) => actor.send({ type: 'input.requested', method }),
+    onInputReceived: () => actor.send({ type: 'input.received' }),
 
     polled: {
       ask: () => Promise.reject(new Error('it is sent its questions')),
@@ -92,7 +92,7 @@ describe("a task's run", () => {
         waiter === undefined ? undefined : { id: clientId(waiter) },
       );
       run.notify('notifications/message', { level: 'info', _meta: { 'x/y': 1 } });
-      void run.ask(spec);
+      void run.sendRequest(spec);
       await settled();
       const whose = waiter === undefined ? undefined : { id: waiter };
       expect(sends()).toMatchObject([
@@ -107,7 +107,7 @@ describe("a task's run", () => {
 
   test('makes the task input_required for as long as it has asked', async () => {
     const { run, status, frames, answer } = startRun();
-    const answered = run.ask(spec);
+    const answered = run.sendRequest(spec);
     await settled();
     expect(status()).toBe('input_required');
     const [frame] = frames();
@@ -118,16 +118,16 @@ describe("a task's run", () => {
 
   test('asks nothing and changes nothing where it has ended, or the request is aborted already', async () => {
     const { run, status, frames } = startRun();
-    await expect(run.ask({ ...spec, signal: AbortSignal.abort() })).rejects.toThrow();
+    await expect(run.sendRequest({ ...spec, signal: AbortSignal.abort() })).rejects.toThrow();
     run.end();
-    await expect(run.ask(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(run.sendRequest(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
     run.task?.describe('too late');
     expect([status(), frames()]).toEqual(['working', []]);
   });
 
   test('says nothing to a task that has ended before its questions were taken back', async () => {
     const { run, actor, status } = startRun();
-    const asked = run.ask(spec);
+    const asked = run.sendRequest(spec);
     actor.send({ type: 'task.cancel', reason: 'enough' });
     run.abort(new RuntimeError('CANCELLED', 'enough'));
     await expect(asked).rejects.toMatchObject({ code: 'CANCELLED' });

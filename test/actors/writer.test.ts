@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { WriterEvent } from '../../src/machines/peer-ports.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { answerOf, clientId, serverId } from './ids.ts';
-import { settled } from './stand-ins.ts';
+import { settled } from './fakes.ts';
 import { startWriter } from './start-writer.ts';
 
 const answer = (id: number, text = '') => answerOf(id, { text });

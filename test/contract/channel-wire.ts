@@ -82,5 +82,5 @@ export function withoutChannel(unaskable: readonly unknown[] = []): ChannelWire 
 
 function marked(frame: InboundFrame, unaskable: readonly unknown[]): InboundFrame {
   if (frame.kind !== 'request' || !unaskable.includes(frame.id)) return frame;
-  return { ...frame, origin: { idScope: 'session', unaskable: 'it is answered in JSON' } };
+  return { ...frame, origin: { idScope: 'session', noRequestsReason: 'it is answered in JSON' } };
 }

@@ -9,7 +9,7 @@ import { RecordedFacts, ScriptedPeer, gate, flush } from 'mcp-actors/testing';
 import type { Conversation, ConversationOptions, Gate } from 'mcp-actors/testing';
 import { isJsonObject } from '../../src/protocol/classify.ts';
 import type { JsonObject, RequestId } from '../../src/protocol/frames.ts';
-import { encodeHeaderValue, namedBy } from '../../src/protocol/header-values.ts';
+import { encodeHeaderValue, mcpNameMembers } from '../../src/protocol/header-values.ts';
 import { EventReader } from '../../packages/http/test/raw-client.ts';
 import type { Channel } from './channel-wire.ts';
 import { modern } from './everywhere.ts';
@@ -188,7 +188,7 @@ class HttpWire implements TestWire, Channel {
   #mirrored({ method, params }: JsonObject): Headers {
     if (!this.#isStateless) return {};
     if (typeof method !== 'string') return { 'mcp-protocol-version': modern };
-    const named = namedBy.get(method);
+    const named = mcpNameMembers.get(method);
     const name = named !== undefined && isJsonObject(params) ? params[named] : undefined;
     const meta = isJsonObject(params) && isJsonObject(params['_meta']) ? params['_meta'] : {};
     const version = meta['io.modelcontextprotocol/protocolVersion'];

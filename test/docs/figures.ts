@@ -145,7 +145,7 @@ export const citations: {
     '1 s': [[bridged, 'retryMs: 1000']],
     '2 s': [
       [bridged, 'retryMs: 1000'],
-      ['src/actors/sleep.ts', 'scatteredMs = 2000'],
+      ['src/actors/sleep-watch.ts', 'scatteredMs = 2000'],
     ],
     '10 s': [[session, 'keepaliveTimeoutMs: 10 * second']],
     '5 min': [
@@ -371,7 +371,7 @@ export const citations: {
       [stderr, 'quotedLength = 2000'],
       ['packages/bridge/src/policy-guard.ts', 'maxShownArguments = 2000'],
     ],
-    '600 characters': [['src/protocol/disconnects.ts', 'saidLength = 600']],
+    '600 characters': [['src/protocol/disconnects.ts', 'maxQuotedLength = 600']],
     '0.5 s': [[restart, 'initialMs: 500']],
     '30 s': [
       [restart, 'maxMs: 30_000'],

@@ -3,16 +3,19 @@ import { initialTransition, transition } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { subscriptionMachine } from '../../src/machines/subscription.machine.ts';
 import type { SubscriptionEvent } from '../../src/machines/subscription.machine.ts';
-import type { Notice } from '../../src/protocol/subscriptions.ts';
+import type { ChangeNotification } from '../../src/protocol/subscriptions.ts';
 import { clientId } from '../actors/ids.ts';
 
-const updated: Notice = {
+const updated: ChangeNotification = {
   method: 'notifications/resources/updated',
   subject: 'test://a',
   params: () => ({ uri: 'test://a' }),
 };
-const other: Notice = { ...updated, subject: 'test://b' };
-const noticed = (notice: Notice): SubscriptionEvent => ({ type: 'change.noticed', notice });
+const other: ChangeNotification = { ...updated, subject: 'test://b' };
+const noticed = (notice: ChangeNotification): SubscriptionEvent => ({
+  type: 'change.noticed',
+  notice,
+});
 
 const flowing: SubscriptionEvent = { type: 'output.flowing' };
 const closing: SubscriptionEvent = { type: 'connection.closing' };

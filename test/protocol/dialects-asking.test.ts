@@ -89,7 +89,7 @@ describe('what a client lacks', () => {
     ['constructor', {}, {}, since('2024-11-05', undefined, undefined)],
   ])('for %s with %j and the capabilities %j', (method, params, capabilities, expected) => {
     for (const [, dialect, lacks] of inEach(expected)) {
-      const lacking = dialect.lacking(method, params as never, capabilities as never);
+      const lacking = dialect.missingCapability(method, params as never, capabilities as never);
       if (lacks === undefined) expect(lacking).toBeUndefined();
       else expect(lacking?.why).toMatch(lacks as RegExp);
     }

@@ -2,13 +2,13 @@
 import { expect, test } from 'vitest';
 import { SuspendableCalls } from '../../src/rounds/suspendable-calls.ts';
 import { flush } from '../../packages/testing/src/clock.ts';
-import { accepted, form, startRounds } from './start-rounds.ts';
-import type { Asking } from './start-rounds.ts';
+import { accepted, form, startRounds } from './start-suspendable-calls.ts';
+import type { Asking } from './start-suspendable-calls.ts';
 
 test('a handler that asks too much at once is refused what is too much, before it costs anything', async () => {
   const { ask } = startRounds(
     async (_, exchange) => {
-      const asked = Array.from({ length: 100_000 }, (__, n) => exchange.ask(form(`${n}?`)));
+      const asked = Array.from({ length: 100_000 }, (__, n) => exchange.sendRequest(form(`${n}?`)));
       const refusals = await Promise.allSettled(asked.slice(3));
       expect(refusals.every(({ status }) => status === 'rejected')).toBe(true);
       expect(refusals[0]).toMatchObject({ reason: { code: 'LIMIT_EXCEEDED' } });
@@ -24,7 +24,7 @@ test('calls that nobody goes on with leave as many as are kept, and each handler
   const { ask, rounds, clock } = startRounds(
     async (_, exchange) => {
       try {
-        return await exchange.ask(form('Name?'));
+        return await exchange.sendRequest(form('Name?'));
       } finally {
         ended++;
       }
@@ -50,7 +50,7 @@ test('as many rounds as are allowed are one run', async () => {
     async (_, exchange) => {
       runs++;
       for (let n = 1; n <= 300; n++) {
-        await exchange.ask(form(`Question ${n}`));
+        await exchange.sendRequest(form(`Question ${n}`));
         exchange.checkpoint = n;
       }
       return { runs };

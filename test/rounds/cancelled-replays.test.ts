@@ -1,11 +1,11 @@
 /** A retry whose run is not kept any more, and that is cancelled while its handler is run again. */
 import { describe, expect, test } from 'vitest';
-import type { RequestHandler } from '../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../src/actors/request-context.ts';
 import type { StateSealer } from '../../src/rounds/request-state.ts';
 import { stateSealer } from '../../src/rounds/request-state.ts';
 import { flush } from '../../packages/testing/src/clock.ts';
 import { gate } from '../../packages/testing/src/gate.ts';
-import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
+import { accepted, form, nameIn, startRounds } from './start-suspendable-calls.ts';
 
 /** Asks twice, and tells what becomes of it. */
 function telling() {
@@ -14,9 +14,9 @@ function telling() {
     told.push('begun');
     exchange.signal.addEventListener('abort', () => told.push('aborted'));
     try {
-      const name = nameIn(await exchange.ask(form('Name?')));
+      const name = nameIn(await exchange.sendRequest(form('Name?')));
       told.push(`heard ${name}`);
-      return { names: [name, nameIn(await exchange.ask(form('Other?')))] };
+      return { names: [name, nameIn(await exchange.sendRequest(form('Other?')))] };
     } finally {
       told.push('cleaned up');
     }

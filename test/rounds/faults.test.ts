@@ -1,13 +1,13 @@
 /** Rounds under bad weather: runs that end at an awkward time, and clients that do not come back. */
 import { describe, expect, test } from 'vitest';
-import type { RequestHandler } from '../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../src/actors/request-context.ts';
 import { ProtocolError } from '../../src/protocol/errors.ts';
 import type { StateSealer } from '../../src/rounds/request-state.ts';
 import { stateSealer } from '../../src/rounds/request-state.ts';
 import { gate } from '../../packages/testing/src/gate.ts';
 import { flush } from '../../packages/testing/src/clock.ts';
-import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
-import type { Asking } from './start-rounds.ts';
+import { accepted, form, nameIn, startRounds } from './start-suspendable-calls.ts';
+import type { Asking } from './start-suspendable-calls.ts';
 
 const demand = () =>
   new ProtocolError(-32042, 'Sign in first', {
@@ -29,14 +29,14 @@ function slowSealer() {
 }
 
 const asksName: RequestHandler = async (_, exchange) => ({
-  name: nameIn(await exchange.ask(form('Name?'))),
+  name: nameIn(await exchange.sendRequest(form('Name?'))),
 });
 
 describe('a run that settles by itself while it is suspended', () => {
   const racing = () => {
     const work = gate();
     const handler: RequestHandler = async (_, exchange) => {
-      await Promise.race([exchange.ask(form('Name?')), work.pass()]);
+      await Promise.race([exchange.sendRequest(form('Name?')), work.pass()]);
       return { by: 'itself' };
     };
     return { work, handler };
@@ -97,7 +97,7 @@ describe('while the state is sealed', () => {
     const { send, rounds, clock } = startRounds(
       async (_, exchange) => {
         try {
-          return await exchange.ask(form('Name?'));
+          return await exchange.sendRequest(form('Name?'));
         } finally {
           ended.push('cleaned up');
         }
@@ -135,8 +135,8 @@ describe('while the state is sealed', () => {
     const more = gate();
     const { send, retry } = startRounds(
       async (_, exchange) => {
-        const second = more.pass().then(() => exchange.ask(form('Second?')));
-        const first = nameIn(await exchange.ask(form('First?')));
+        const second = more.pass().then(() => exchange.sendRequest(form('Second?')));
+        const first = nameIn(await exchange.sendRequest(form('First?')));
         return { first, second: nameIn(await second) };
       },
       { sealer },
@@ -158,7 +158,7 @@ describe('while the state is sealed', () => {
     const work = gate();
     const { send, rounds, clock } = startRounds(
       async (_, exchange) => {
-        await Promise.race([exchange.ask(form('Name?')), work.pass()]);
+        await Promise.race([exchange.sendRequest(form('Name?')), work.pass()]);
         return { by: 'itself' };
       },
       { sealer },
@@ -180,7 +180,7 @@ describe('a handler that demands URLs while it asks', () => {
     const { send, retry, rounds, clock } = startRounds(
       async (_, exchange) => {
         const [answer] = await Promise.all([
-          exchange.ask(form('Name?')),
+          exchange.sendRequest(form('Name?')),
           isSignedIn ? undefined : Promise.reject(demand()),
         ]);
         return { name: nameIn(answer) };
@@ -205,7 +205,7 @@ describe('a handler that demands URLs while it asks', () => {
     let isSignedIn = false;
     const { ask, retry, rounds } = startRounds(async (_, exchange) => {
       if (isSignedIn) return { signedIn: true };
-      await Promise.race([exchange.ask(form('Name?')), work.pass()]);
+      await Promise.race([exchange.sendRequest(form('Name?')), work.pass()]);
       throw demand();
     });
     const first = await ask();
@@ -253,7 +253,7 @@ describe('while a retry is read', () => {
       runs++;
       const spec = form('Name?');
       const name = nameIn(
-        await exchange.ask({
+        await exchange.sendRequest({
           ...spec,
           accepts: async () => {
             await checking.pass();
@@ -323,9 +323,9 @@ describe('a handler', () => {
     const asked: unknown[] = [];
     const { ask, clock, rounds } = startRounds(async (_, exchange) => {
       try {
-        return await exchange.ask(form('Name?'));
+        return await exchange.sendRequest(form('Name?'));
       } finally {
-        asked.push(await exchange.ask(form('Really?')).catch((error: unknown) => error));
+        asked.push(await exchange.sendRequest(form('Really?')).catch((error: unknown) => error));
       }
     });
     await ask();

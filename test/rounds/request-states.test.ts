@@ -1,12 +1,12 @@
 /** What travels between the rounds of a call: who may bring it back, where, how often, and what a run that starts from it gets. */
 import { describe, expect, test } from 'vitest';
-import type { RequestHandler } from '../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../src/actors/request-context.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { digestOf, stateSealer } from '../../src/rounds/request-state.ts';
 import { SuspendableCalls } from '../../src/rounds/suspendable-calls.ts';
 import { gate } from '../../packages/testing/src/gate.ts';
-import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
-import type { Asking } from './start-rounds.ts';
+import { accepted, form, nameIn, startRounds } from './start-suspendable-calls.ts';
+import type { Asking } from './start-suspendable-calls.ts';
 
 const key = 'k'.repeat(43);
 const other = '00'.repeat(32);
@@ -16,8 +16,8 @@ function askingTwice() {
   const begun: number[] = [];
   const handler: RequestHandler = async (_, exchange) => {
     begun.push(begun.length);
-    const first = nameIn(await exchange.ask(form('First?')));
-    const second = nameIn(await exchange.ask(form('Second?')));
+    const first = nameIn(await exchange.sendRequest(form('First?')));
+    const second = nameIn(await exchange.sendRequest(form('Second?')));
     return { first, second };
   };
   return { begun, handler };
@@ -69,7 +69,9 @@ describe('where the run is not kept', () => {
       async (_, exchange) => {
         const questions = ['A?', 'B?'];
         if (runs++ > 0) questions.reverse();
-        const answers = await Promise.all(questions.map((each) => exchange.ask(form(each))));
+        const answers = await Promise.all(
+          questions.map((each) => exchange.sendRequest(form(each))),
+        );
         return Object.fromEntries(answers.map((answer, at) => [questions[at], nameIn(answer)]));
       },
       { resumption: 'replay' },
@@ -88,7 +90,7 @@ describe('where the run is not kept', () => {
           made.push('order');
           return { id: made.length, at: new Date(0) };
         });
-        const name = nameIn(await exchange.ask(form('Name?')));
+        const name = nameIn(await exchange.sendRequest(form('Name?')));
         return { order, name };
       },
       { resumption: 'replay' },
@@ -101,7 +103,7 @@ describe('where the run is not kept', () => {
   test('a handler that asks otherwise than before fails, and the error names where', async () => {
     let runs = 0;
     const { ask, retry } = startRounds(
-      async (_, exchange) => ({ name: nameIn(await exchange.ask(form(`Run ${++runs}?`))) }),
+      async (_, exchange) => ({ name: nameIn(await exchange.sendRequest(form(`Run ${++runs}?`))) }),
       { resumption: 'replay' },
     );
     const failed = retry(await ask(), { q1: accepted('Ada') }).result;
@@ -140,7 +142,7 @@ describe('a state that comes twice', () => {
     const work = gate();
     let worked = 0;
     const { ask, retry } = startRounds(async (_, exchange) => {
-      const name = nameIn(await exchange.ask(form('Name?')));
+      const name = nameIn(await exchange.sendRequest(form('Name?')));
       await work.pass();
       return { name, worked: ++worked };
     });
@@ -385,7 +387,7 @@ describe('the state', () => {
   test('has a highest round: a call that would pass it fails', async () => {
     const { ask, retry } = startRounds(
       async (_, exchange) => {
-        for (let n = 0; n < 1000; n++) await exchange.ask(form(`Question ${n}`));
+        for (let n = 0; n < 1000; n++) await exchange.sendRequest(form(`Question ${n}`));
         return {};
       },
       { limits: { maxRounds: 20 } },

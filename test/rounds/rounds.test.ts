@@ -1,17 +1,17 @@
 /** Calls that go on in rounds: one run that is suspended and resumed, and what becomes of every retry. */
 import { describe, expect, test } from 'vitest';
-import type { RequestHandler } from '../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../src/actors/request-context.ts';
 import { ProtocolError } from '../../src/protocol/errors.ts';
 import { gate } from '../../packages/testing/src/gate.ts';
-import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
-import type { Asking } from './start-rounds.ts';
+import { accepted, form, nameIn, startRounds } from './start-suspendable-calls.ts';
+import type { Asking } from './start-suspendable-calls.ts';
 
 describe('a handler that asks', () => {
   test('ends its request with the question, and goes on where it stands when the answer comes', async () => {
     const begun: string[] = [];
     const { ask, retry } = startRounds(async (_, exchange) => {
       begun.push('run');
-      const name = nameIn(await exchange.ask(form('Your name?')));
+      const name = nameIn(await exchange.sendRequest(form('Your name?')));
       return { text: `Hello ${name}` };
     });
     const asking = await ask();
@@ -29,10 +29,10 @@ describe('a handler that asks', () => {
   test('may say what its questions are called; each key is given once', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => {
       const answers = await Promise.all([
-        exchange.ask({ ...form('One?'), key: 'name' }),
-        exchange.ask({ ...form('Two?'), key: 'name' }),
-        exchange.ask({ ...form('Three?'), key: 'q4' }),
-        exchange.ask(form('Four?')),
+        exchange.sendRequest({ ...form('One?'), key: 'name' }),
+        exchange.sendRequest({ ...form('Two?'), key: 'name' }),
+        exchange.sendRequest({ ...form('Three?'), key: 'q4' }),
+        exchange.sendRequest(form('Four?')),
       ]);
       return { names: answers.map(nameIn) };
     });
@@ -45,8 +45,8 @@ describe('a handler that asks', () => {
 
   test('asks one question a round if it asks one after the other', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => {
-      const first = nameIn(await exchange.ask(form('First?')));
-      const second = nameIn(await exchange.ask(form('Second?')));
+      const first = nameIn(await exchange.sendRequest(form('First?')));
+      const second = nameIn(await exchange.sendRequest(form('Second?')));
       return { first, second };
     });
     const first = await ask();
@@ -57,7 +57,9 @@ describe('a handler that asks', () => {
 
   test('asks in one round what it asks together, and asks again what has no answer [ROUNDS-04]', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => {
-      const names = await Promise.all(['A?', 'B?', 'C?'].map((each) => exchange.ask(form(each))));
+      const names = await Promise.all(
+        ['A?', 'B?', 'C?'].map((each) => exchange.sendRequest(form(each))),
+      );
       return { names: names.map(nameIn) };
     });
     const asking = await ask();
@@ -71,7 +73,7 @@ describe('a handler that asks', () => {
 
   test('is not asked the same again for an answer of the wrong shape: that is an error that says which [ROUNDS-10]', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => ({
-      name: nameIn(await exchange.ask(form('Name?'))),
+      name: nameIn(await exchange.sendRequest(form('Name?'))),
     }));
     const asking = await ask();
     for (const [answer, fault] of [
@@ -91,7 +93,7 @@ describe('a handler that asks', () => {
     const work = gate();
     const { send, retry } = startRounds(async (_, exchange) => {
       exchange.notify('said', { at: 'first' });
-      const asked = exchange.ask(form('Name?'));
+      const asked = exchange.sendRequest(form('Name?'));
       await work.pass();
       exchange.notify('said', { at: 'suspended' });
       await asked;
@@ -113,7 +115,7 @@ describe('a handler that asks', () => {
   test('may end while it is suspended: the retry gets what it came to', async () => {
     const work = gate();
     const { ask, retry } = startRounds(async (_, exchange) => {
-      await Promise.race([exchange.ask(form('Name?')), work.pass()]);
+      await Promise.race([exchange.sendRequest(form('Name?')), work.pass()]);
       return { by: 'itself' };
     });
     const asking = await ask();
@@ -148,7 +150,7 @@ describe('the end of a run', () => {
     const handler: RequestHandler = async (_, exchange) => {
       const { signal } = exchange;
       try {
-        return { name: nameIn(await exchange.ask(form('Name?'))) };
+        return { name: nameIn(await exchange.sendRequest(form('Name?'))) };
       } catch (error) {
         ended.push((error as { code: string }).code);
         throw error;

@@ -1,7 +1,7 @@
 /** The handler's context over an exchange that is no call: no session, no correlation, no roots machine stands behind it. */
 import { SimulatedClock } from 'xstate';
 import { describe, expect, test, vi } from 'vitest';
-import type { Exchange, OutboundRequest } from '../../src/actors/exchange.ts';
+import type { RequestContext, OutboundRequest } from '../../src/actors/request-context.ts';
 import type { Clock } from '../../src/actors/clock.ts';
 import type { RootsReport } from '../../src/protocol/roots.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
@@ -30,7 +30,7 @@ const answers: { readonly [method: string]: JsonObject } = {
 function contextOver(capabilities: JsonObject = everything, origin?: RequestOrigin) {
   const asked: OutboundRequest[] = [];
   const said: [method: string, params: JsonObject][] = [];
-  const lacking = vi.fn(latestHandshake.lacking.bind(latestHandshake));
+  const lacking = vi.fn(latestHandshake.missingCapability.bind(latestHandshake));
   const dialect = Object.assign(Object.create(latestHandshake) as typeof latestHandshake, {
     lacking,
   });
@@ -41,7 +41,7 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
     info: { name: 'client', version: '1' },
     capabilities,
   };
-  const exchange: Exchange = {
+  const exchange: RequestContext = {
     request: {
       id: clientId(7),
       method: 'tools/call',
@@ -58,7 +58,7 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
     checkpoint: undefined,
     machine: undefined,
     once: async (_, make) => make({}),
-    ask: (question) => {
+    sendRequest: (question) => {
       asked.push(question);
       return Promise.resolve(answers[question.method] ?? {});
     },

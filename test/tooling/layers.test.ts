@@ -211,12 +211,12 @@ describe('what stands around a handler', () => {
   const around = /^(?:server\/features|server\/context|schema\/forms)\//;
   /** The exchange alone stands between it and the wire; the rest is data. */
   const known = [
-    'actors/exchange.ts',
+    'actors/request-context.ts',
     'actors/clock.ts',
     'actors/facts.ts',
     'actors/limits.ts',
-    'actors/on-demand.ts',
-    'actors/room.ts',
+    'actors/lazy-module.ts',
+    'actors/memory-budget.ts',
     'actors/transitions.ts',
     'machines/session-state.ts',
   ];

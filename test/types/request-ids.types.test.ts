@@ -2,7 +2,7 @@
 import { expectTypeOf, test } from 'vitest';
 import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
 import type { CallsInFlight } from '../../src/actors/router/calls-in-flight.ts';
-import type { Exchange } from '../../src/actors/exchange.ts';
+import type { RequestContext } from '../../src/actors/request-context.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import { errorResponse, internalError } from '../../src/protocol/errors.ts';
 import type {
@@ -15,7 +15,7 @@ import type {
   OutboundRequestId,
 } from '../../src/protocol/frames.ts';
 
-const minted = new RequestIds(() => 'end').of(1);
+const minted = new RequestIds(() => 'end').idOf(1);
 const read = 1 as InboundRequestId;
 
 test('neither is the other, and both are ids', () => {
@@ -33,7 +33,7 @@ test('any other text or number is neither', () => {
 test('what is read and what is sent say whose request it is', () => {
   expectTypeOf<InboundRequest['id']>().toEqualTypeOf<InboundRequestId>();
   expectTypeOf<OutboundResult['id']>().toEqualTypeOf<InboundRequestId>();
-  expectTypeOf<Exchange['request']['id']>().toEqualTypeOf<InboundRequestId>();
+  expectTypeOf<RequestContext['request']['id']>().toEqualTypeOf<InboundRequestId>();
   expectTypeOf<OutboundRequest['id']>().toEqualTypeOf<OutboundRequestId>();
   expectTypeOf<InboundResponse['id']>().toEqualTypeOf<OutboundRequestId>();
 });

@@ -3,7 +3,7 @@ import { createActor, fromPromise } from 'xstate';
 import type { Actor } from 'xstate';
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { Report } from '../../../src/actors/facts.ts';
-import { unlessAborted } from '../../../src/actors/waiting.ts';
+import { unlessAborted } from '../../../src/actors/wait-for.ts';
 import type { ConnectionState } from '../../client/src/connection/connection-streams.observable.ts';
 import { isAllowed } from '../../client/src/hosts/tool-policies.ts';
 import type { ToolFilter } from '../../client/src/hosts/tool-policies.ts';

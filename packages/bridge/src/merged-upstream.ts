@@ -4,7 +4,7 @@
  * A name or a URI says which server a request is for. What is passed on is the server's own.
  */
 import { defaultLimits } from '../../../src/actors/limits.ts';
-import { waitFor } from '../../../src/actors/waiting.ts';
+import { waitFor } from '../../../src/actors/wait-for.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { Report } from '../../../src/actors/facts.ts';
 import { listKinds } from '../../client/src/lists/list-kinds.ts';
@@ -140,7 +140,7 @@ export class MergedUpstream implements Upstream, MemberHost {
     const all = Promise.all(members.map((member) => member.settled()));
     const cancelled = () => new RuntimeError('CANCELLED', 'no client waits for it');
     await waitFor<unknown>(
-      { clock, timeoutMs, cancelled, overdue: ({ resolve }) => resolve(undefined) },
+      { clock, timeoutMs, abortError: cancelled, onTimeout: ({ resolve }) => resolve(undefined) },
       ({ resolve }) => {
         void all.then(resolve);
         return () => {};

@@ -10,7 +10,7 @@ import { fileCredentialStore, principalCredentialStore } from '../../client/src/
 import type { AuthOption, StoredAuth } from '../../client/src/auth/options.ts';
 import type { ServerEntry } from '../../client/src/connection/options.ts';
 import type { UpstreamClient } from '../../../src/server/define/upstream.ts';
-import type { Principal, TokenWanted } from '../../../src/protocol/request-origin.ts';
+import type { Principal, WantedToken } from '../../../src/protocol/request-origin.ts';
 
 /**
  * The client's token is exchanged for one of the bridged server: see `tokenExchange` of the bridge's
@@ -18,7 +18,7 @@ import type { Principal, TokenWanted } from '../../../src/protocol/request-origi
  *
  * @see RFC 8693
  */
-export interface ExchangeAuth extends Pick<TokenWanted, 'audience' | 'scope'> {
+export interface ExchangeAuth extends Pick<WantedToken, 'audience' | 'scope'> {
   /** Distinguishes it from other ways to get a token. */
   readonly kind: 'exchange';
   /** The URL of the bridged server at the authorization server; by default that of the entry, unless there is an `audience`. */

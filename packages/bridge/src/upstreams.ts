@@ -3,9 +3,9 @@
  * client has one that says the same of itself with every request.
  */
 import { requestPeer } from '../../../src/actors/correlation/peer-request.ts';
-import { anyMethod } from '../../../src/actors/exchange.ts';
-import type { Exchange, RequestHandler } from '../../../src/actors/exchange.ts';
-import { waitFor } from '../../../src/actors/waiting.ts';
+import { anyMethod } from '../../../src/actors/request-context.ts';
+import type { RequestContext, RequestHandler } from '../../../src/actors/request-context.ts';
+import { waitFor } from '../../../src/actors/wait-for.ts';
 import type {
   DefinedUpstream,
   Upstream,
@@ -36,7 +36,7 @@ import { methodNotOffered } from '../../../src/protocol/methods.ts';
 import { printableName } from '../../../src/protocol/printable.ts';
 import type { RequestOrigin, TokenExchange } from '../../../src/protocol/request-origin.ts';
 import { exchangedFor } from '../../../src/server/context/token-exchange.ts';
-import type { Notice } from '../../../src/protocol/subscriptions.ts';
+import type { ChangeNotification } from '../../../src/protocol/subscriptions.ts';
 import { PerSession, contextOf, scopeOfCall } from '../../../src/server/session/session-scope.ts';
 import type { SessionScope } from '../../../src/server/session/session-scope.ts';
 import type { Feature } from '../../../src/server/features/feature.ts';
@@ -81,14 +81,14 @@ export function defineUpstream(open: UpstreamOf): DefinedUpstream {
 class Upstreams implements UpstreamsFeature {
   readonly #make: UpstreamOf;
   readonly #own: OwnDescription;
-  readonly #tell: (upstream: ClientUpstream, notice: Notice) => void;
+  readonly #tell: (upstream: ClientUpstream, notice: ChangeNotification) => void;
   readonly #of = new PerSession((session) => new SessionUpstreams(session));
 
   /** @param tell tells the subscriptions of an upstream's client */
   constructor(
     make: UpstreamOf,
     own: OwnDescription,
-    tell: (upstream: ClientUpstream, notice: Notice) => void,
+    tell: (upstream: ClientUpstream, notice: ChangeNotification) => void,
   ) {
     this.#make = make;
     this.#own = own;
@@ -123,11 +123,11 @@ class Upstreams implements UpstreamsFeature {
   }
 
   /** What the server has for the client of a call. */
-  readonly describe = async (call: Exchange): Promise<ServerDescription> =>
+  readonly describe = async (call: RequestContext): Promise<ServerDescription> =>
     describe(await this.#at(call).ready(), this.#own());
 
   /** Whose subscription a call is, and what it may be for. */
-  async listening(call: Exchange): Promise<ListenedUpstream> {
+  async listening(call: RequestContext): Promise<ListenedUpstream> {
     const owner = this.#at(call);
     call.whenEnded(owner.hold());
     const upstream = await owner.ready();
@@ -169,7 +169,7 @@ class Upstreams implements UpstreamsFeature {
     const passed = Object.assign(any, {
       resumption: () => ({ replay: false }),
       // Every call of a client without a session passes here, and every retry of one.
-      asksItself: async (call: Exchange) => {
+      returnsInputRequired: async (call: RequestContext) => {
         const at = this.#at(call);
         const upstream = await at.ready();
         const { method, params } = call.request;
@@ -191,7 +191,7 @@ class Upstreams implements UpstreamsFeature {
     };
   }
 
-  #at(call: Exchange): ClientUpstream {
+  #at(call: RequestContext): ClientUpstream {
     const session = scopeOfCall(call);
     const held = this.#of.of(session);
     const { peer, origin } = call.request;
@@ -320,7 +320,7 @@ class ClientUpstream implements OpenUpstream {
     session: SessionScope,
     client: Client,
     make: UpstreamOf,
-    tell: (upstream: ClientUpstream, notice: Notice) => void,
+    tell: (upstream: ClientUpstream, notice: ChangeNotification) => void,
   ) {
     this.client = client;
     this.tokens = client.tokens;
@@ -350,11 +350,11 @@ class ClientUpstream implements OpenUpstream {
     this.opened = waitFor<Upstream>(
       {
         ...{ clock, timeoutMs, signal: this.#end.signal },
-        overdue: ({ reject }) => {
+        onTimeout: ({ reject }) => {
           const message = `it was not ready within ${timeoutMs} ms`;
           reject(new RuntimeError('CONNECT_TIMEOUT', message));
         },
-        cancelled: (cause) => new RuntimeError('CANCELLED', 'no client waits for it', { cause }),
+        abortError: (cause) => new RuntimeError('CANCELLED', 'no client waits for it', { cause }),
       },
       ({ resolve, reject }) => {
         making.then(resolve, reject);
@@ -417,7 +417,7 @@ class ClientUpstream implements OpenUpstream {
   request(
     method: string,
     params: JsonObject | undefined,
-    call: Exchange,
+    call: RequestContext,
   ): JsonObject | Promise<JsonObject> {
     const { upstream } = this;
     if (upstream && !this.#idle) return upstream.request(method, params, contextOf(call));
@@ -427,7 +427,7 @@ class ClientUpstream implements OpenUpstream {
   async #counted(
     method: string,
     params: JsonObject | undefined,
-    call: Exchange,
+    call: RequestContext,
   ): Promise<JsonObject> {
     const release = this.hold();
     try {
@@ -455,7 +455,7 @@ class ClientUpstream implements OpenUpstream {
   }
 
   /** @throws {ProtocolError} -32020: a header says something else than the argument that it repeats */
-  async refuseMismatch({ request: { method, params, origin } }: Exchange): Promise<void> {
+  async refuseMismatch({ request: { method, params, origin } }: RequestContext): Promise<void> {
     const { name } = params ?? {};
     if (method !== 'tools/call' || typeof name !== 'string') return;
     const http = origin?.http;
@@ -539,7 +539,7 @@ class ClientUpstream implements OpenUpstream {
 function sessionNotifier(
   upstream: ClientUpstream,
   session: SessionScope,
-  tell: (upstream: ClientUpstream, notice: Notice) => void,
+  tell: (upstream: ClientUpstream, notice: ChangeNotification) => void,
 ): UpstreamClient['notify'] {
   const { peer } = upstream.client;
   if (peer.dialect.sessionOfRequest(session) === undefined) {
@@ -569,7 +569,7 @@ async function askOutside(
 ): Promise<JsonObject> {
   const { dialect, capabilities } = peer;
   const isAskable = dialect.sessionOfRequest(session) !== undefined;
-  const lacking = isAskable ? dialect.lacking(method, params, capabilities) : unaskable;
+  const lacking = isAskable ? dialect.missingCapability(method, params, capabilities) : unaskable;
   if (lacking) {
     const message = `${method} was not sent: the client ${lacking.why}`;
     throw new RuntimeError('CAPABILITY_MISSING', message);
@@ -599,8 +599,8 @@ function beside(
     ((params, call) => handlerFor(params, call.request)(params, call)) satisfies RequestHandler,
     {
       resumption: (params: JsonObject | undefined) => handlerFor(params).resumption?.(params) ?? {},
-      asksItself: (call: Exchange) =>
-        handlerFor(call.request.params, call.request).asksItself?.(call) ?? false,
+      returnsInputRequired: (call: RequestContext) =>
+        handlerFor(call.request.params, call.request).returnsInputRequired?.(call) ?? false,
     },
   );
 }

@@ -1,5 +1,5 @@
 /** Connections to every server in a configuration file or object. */
-import { withCallers } from '../../../src/actors/caller-frames.ts';
+import { addCallerFrames } from '../../../src/actors/caller-frames.ts';
 import { systemClock } from '../../../src/actors/clock.ts';
 import { openConnection } from './any-channel.ts';
 import { callerOf } from './connect.ts';
@@ -39,7 +39,7 @@ export async function connectAll(
     await servers.started();
     return servers;
   } catch (error) {
-    throw withCallers(error);
+    throw addCallerFrames(error);
   }
 }
 

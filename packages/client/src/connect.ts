@@ -2,7 +2,7 @@
  * Connects to a server over any kind of channel. Code that launched servers do not need is loaded
  * lazily.
  */
-import { withCallers } from '../../../src/actors/caller-frames.ts';
+import { addCallerFrames } from '../../../src/actors/caller-frames.ts';
 import { environmentFor } from '../../processes/src/environment.ts';
 import { connectionInput } from './connect-options.ts';
 import type { ConnectOptions } from './connect-options.ts';
@@ -35,7 +35,7 @@ export async function connect(
     return opened;
   } catch (error) {
     await connection?.close();
-    throw withCallers(error);
+    throw addCallerFrames(error);
   }
 }
 

@@ -8,7 +8,7 @@ import type { Fact } from '../../../src/actors/facts.ts';
 import { defaultConnectionLimits } from '../src/connection/limits.ts';
 import type { ChannelKind } from '../src/channel/channel-kind.ts';
 import type { ChannelEvent, ChannelInput, ChannelReport } from '../src/channel/connection-ports.ts';
-import type { Loss } from '../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../src/protocol/disconnects.ts';
 import { plainActor } from '../../../src/machines/port.ts';
 import type { Port, Ref } from '../../../src/machines/port.ts';
 import type {
@@ -60,7 +60,7 @@ export class ChannelOwner {
     return this.reports.map(({ type }) => type.replace('channel.', ''));
   }
 
-  get loss(): Loss | undefined {
+  get loss(): ConnectionLoss | undefined {
     return this.reports.find((report) => report.type === 'channel.lost')?.loss;
   }
 

@@ -1,6 +1,6 @@
 /** Quantities, and what is said in more than one place, in the words of a text for people. */
 
-import type { WorkStanding } from '../../../src/actors/exchange.ts';
+import type { DurableRunStatus } from '../../../src/actors/request-context.ts';
 import type { HttpView } from '../../../src/actors/writer/http-view.ts';
 
 /** When a client is asked for its roots that has no stream of its own. */
@@ -38,7 +38,10 @@ export function formatCount(count: number, noun: string): string {
 }
 
 /** What work waits for that can go on elsewhere, as the rest of "waits for"; undefined if for nothing that is known. */
-export function formatWait({ questions = [], dueInMs }: Partial<WorkStanding>): string | undefined {
+export function formatWait({
+  questions = [],
+  dueInMs,
+}: Partial<DurableRunStatus>): string | undefined {
   const due = dueInMs === undefined ? undefined : formatDuration(dueInMs);
   if (questions.length === 0) return due && `a timer, due in ${due}`;
   return `an answer to ${questions.join(', ')}${due === undefined ? '' : `, ${due} at most`}`;

@@ -1,7 +1,7 @@
 /** What the dumps of a session and of a connection have in common: two peers ask each other. */
 import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
 import type { PendingRequest } from '../../../src/actors/correlation/correlation.actor.ts';
-import type { SuspendedCall } from '../../../src/actors/exchange.ts';
+import type { SuspendedCall } from '../../../src/actors/request-context.ts';
 import type { Limits } from '../../../src/actors/limits.ts';
 import type { Call, CallState } from '../../../src/actors/router/call.ts';
 import type { RouterView } from '../../../src/actors/router/router.actor.ts';
@@ -201,7 +201,7 @@ function dumpCall(
         }
       : {}),
     ...('suspendedAt' in call || !call.sendsRequests ? { client: { name, version } } : {}),
-    openQuestions: 'suspendedAt' in call ? call.questions.length : call.openQuestions,
+    openQuestions: 'suspendedAt' in call ? call.questions.length : call.openRequests,
     ...(rootsAwaited > 0 ? { awaitsRoots: true } : {}),
     ...(task ? { taskId: task.taskId } : {}),
     ...(machine ? { machine: { id: machine.id, state: stateOfMachine(machine) } } : {}),

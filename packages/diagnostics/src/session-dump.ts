@@ -14,8 +14,8 @@ import { declaresRoots } from '../../../src/protocol/roots.ts';
 import type { Task } from '../../../src/protocol/tasks.ts';
 import { maxClientsAtLimit } from '../../../src/actors/limits.ts';
 import type { Limits } from '../../../src/actors/limits.ts';
-import type { WorkStanding } from '../../../src/actors/exchange.ts';
-import type { RoomUse } from '../../../src/actors/room.ts';
+import type { DurableRunStatus } from '../../../src/actors/request-context.ts';
+import type { MemoryUse } from '../../../src/actors/memory-budget.ts';
 import { dumpActors, dumpInFlight, quietness } from './peer-dump.ts';
 import type { Level, PeerDump } from './peer-dump.ts';
 
@@ -79,7 +79,7 @@ export interface SessionDump extends PeerDump {
 }
 
 /** A task as its client sees it, and where its work stands if it can go on in another process. */
-export interface TaskDump extends Task, Partial<WorkStanding> {
+export interface TaskDump extends Task, Partial<DurableRunStatus> {
   /** The time since its creation, milliseconds. */
   readonly ageMs: number;
   /** How many requests wait for its result. */
@@ -106,7 +106,7 @@ interface TasksView {
 interface KeptTaskView {
   readonly item: Task;
   readonly hasEnded: boolean;
-  readonly standing: WorkStanding | undefined;
+  readonly standing: DurableRunStatus | undefined;
   readonly waiters: number;
   /** True for an ordinary call of a durable tool. */
   readonly isCall: boolean;
@@ -130,7 +130,7 @@ export interface DumpSource {
   readonly servers: readonly ServerState[];
   readonly limits: Limits;
   /** What is kept in memory for its clients, in all their sessions together. */
-  readonly held: { readonly [use in RoomUse]: number };
+  readonly held: { readonly [use in MemoryUse]: number };
   readonly now: number;
   readonly startedAt: number;
   /** -Infinity before the first message. */

@@ -56,7 +56,7 @@ export type AnswerOptions = Omit<RequestOrigin, 'http' | 'node' | 'principal' | 
 abstract class RequestAnswer implements RequestOrigin {
   readonly idScope: RequestOrigin['idScope'];
   readonly principal: Principal | undefined;
-  readonly unaskable: string | undefined;
+  readonly noRequestsReason: string | undefined;
   readonly revision: string | undefined;
   /** Arrival time of the request, clock ms. */
   readonly receivedAt: number;
@@ -70,7 +70,7 @@ abstract class RequestAnswer implements RequestOrigin {
     this.#exchange = exchange;
     this.idScope = options.idScope;
     this.principal = exchange.principal;
-    this.unaskable = options.unaskable;
+    this.noRequestsReason = options.noRequestsReason;
     this.revision = options.revision;
     this.receivedAt = receivedAt;
   }
@@ -279,7 +279,7 @@ export class PostAnswer extends RequestAnswer implements Maintained {
   #stream: SessionStream | undefined = undefined;
 
   constructor(exchange: HttpExchange, session: AnswerSession, frame: AnsweredFrame) {
-    super(exchange, { idScope: 'session', unaskable: session.endpoint.unaskable }, session.usedAt);
+    super(exchange, { idScope: 'session', noRequestsReason: session.endpoint.unaskable }, session.usedAt);
     this.#session = session;
     this.frame = frame;
     exchange.onDisconnected(() => this.#onDisconnected());
@@ -387,8 +387,8 @@ export abstract class StatelessAnswer extends RequestAnswer implements IndexedIt
   readonly #owner: StatelessAnswerOwner;
   /** Id of its request; undefined for a batch. */
   readonly id: InboundRequestId | undefined;
-  /** See {@link RequestOrigin.party}. */
-  readonly party: string;
+  /** See {@link RequestOrigin.clientKey}. */
+  readonly clientKey: string;
   readonly tokenValidity: TokenValidity | undefined;
   /** Time since the request arrived, milliseconds. */
   #ageMs = 0;
@@ -402,7 +402,7 @@ export abstract class StatelessAnswer extends RequestAnswer implements IndexedIt
     this.#owner = owner;
     this.tokenValidity = options.tokenValidity;
     this.id = options.id;
-    this.party = clientKeyOf(exchange);
+    this.clientKey = clientKeyOf(exchange);
     exchange.onDisconnected(() => this.cut('The client has closed the connection'));
   }
 

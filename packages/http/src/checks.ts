@@ -3,7 +3,7 @@
  *
  * @see MCP 2025-11-25, basic/transports, "Security Warning"
  */
-import { addressParty } from '../../../src/protocol/address-party.ts';
+import { addressKey } from '../../../src/protocol/address-key.ts';
 import { inspectValue } from '../../../src/protocol/classify.ts';
 import { ErrorCode, errorResponse, textOfError } from '../../../src/protocol/errors.ts';
 import type { InboundRequestId, WireError } from '../../../src/protocol/frames.ts';
@@ -114,7 +114,7 @@ function isOwnLoopbackOrigin(
   { allowedHosts = loopbackNames }: HttpOptions,
 ): boolean {
   const isLocal =
-    exchange.remoteAddress === '::1' || addressParty(exchange.remoteAddress).startsWith('127.');
+    exchange.remoteAddress === '::1' || addressKey(exchange.remoteAddress).startsWith('127.');
   const isServedHere =
     allowedHosts === 'any' || allowedHosts.every((name) => loopbackNames.includes(name));
   if (!isLocal || !isServedHere) return false;

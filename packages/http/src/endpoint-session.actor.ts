@@ -3,9 +3,9 @@
  * streams carry the server's. Subclasses decide where each outgoing frame goes.
  */
 import type { ActorFactName, Report } from '../../../src/actors/facts.ts';
-import type { Quotas } from '../../../src/actors/room.ts';
+import type { Quotas } from '../../../src/actors/memory-budget.ts';
 import type { HttpRequestsView, HttpSessionView } from '../../../src/actors/writer/http-view.ts';
-import { tellUnserializable } from '../../../src/actors/writer/outbound-flow.ts';
+import { reportUnserializable } from '../../../src/actors/writer/outbound-flow.ts';
 import { plainActor } from '../../../src/machines/port.ts';
 import type { Behaviour, Port, Recipient } from '../../../src/machines/port.ts';
 import type {
@@ -26,7 +26,7 @@ import type { ItemsAtDoor } from '../../../src/server/features/registry.ts';
 import type { Tool } from '../../../src/server/define/tool.ts';
 import type { McpServer } from '../../../src/server/create-server.ts';
 import type { McpSession } from '../../../src/server/session.ts';
-import type { SharingActors } from '../../../src/transports/transport.ts';
+import type { SharedTransportActors } from '../../../src/transports/transport.ts';
 import type { HttpFactName } from './facts.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { DeliveryAddress } from '../../../src/actors/writer/outbound-flow.ts';
@@ -52,7 +52,7 @@ export abstract class EndpointSession {
    *
    * @param client set if the session can start without actors
    */
-  protected actors(report: Report, shares: Quotas, client?: InitializedClient): SharingActors {
+  protected actors(report: Report, quotas: Quotas, client?: InitializedClient): SharedTransportActors {
     this.report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.router = input.router;
@@ -65,8 +65,8 @@ export abstract class EndpointSession {
     return {
       reader,
       writer,
-      shares,
-      known: client && new EndpointClient(this, client),
+      quotas,
+      client: client && new EndpointClient(this, client),
       onEnded: () => this.ended(),
     };
   }
@@ -108,7 +108,7 @@ export abstract class EndpointSession {
     error: unknown,
     address: DeliveryAddress = {},
   ): void {
-    tellUnserializable(this.report, { message, error, address });
+    reportUnserializable(this.report, { message, error, address });
   }
 }
 

@@ -12,7 +12,7 @@ import type { InboundFrame } from '../../../src/protocol/frames.ts';
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../src/actors/limits.ts';
-import { MemoryBudget } from '../../../src/actors/room.ts';
+import { MemoryBudget } from '../../../src/actors/memory-budget.ts';
 import { Method } from '../../../src/protocol/methods.ts';
 import { nodeOf } from '../../../src/rounds/request-state.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';

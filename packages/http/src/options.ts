@@ -85,7 +85,7 @@ const httpLimitTable: { readonly [name in keyof HttpLimits]: LimitRow } = {
   },
   keepaliveIntervalMs: {
     default: 15 * second,
-    least: 0,
+    min: 0,
     help: 'How long a stream may be silent before it carries a comment; 0 means never.',
   },
   retryMs: {

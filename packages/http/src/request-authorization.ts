@@ -5,7 +5,7 @@
  * @see MCP 2025-11-25, basic/authorization; docs/maintaining/decisions/18-scopes-are-checked-first.md
  */
 import type { Clock } from '../../../src/actors/clock.ts';
-import type { MemoryBudget } from '../../../src/actors/room.ts';
+import type { MemoryBudget } from '../../../src/actors/memory-budget.ts';
 import type { InboundFrame, JsonObject } from '../../../src/protocol/frames.ts';
 import { TokenRechecks, RecheckedToken, reportUnavailableCheck } from './token-validity.ts';
 import { authorization } from './auth/authorizer.ts';

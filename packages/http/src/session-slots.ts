@@ -1,7 +1,7 @@
 /** Quota keys of clients, and the eviction of sessions when all slots are taken. */
-import { Quotas } from '../../../src/actors/room.ts';
-import type { MemoryBudget } from '../../../src/actors/room.ts';
-import { addressParty } from '../../../src/protocol/address-party.ts';
+import { Quotas } from '../../../src/actors/memory-budget.ts';
+import type { MemoryBudget } from '../../../src/actors/memory-budget.ts';
+import { addressKey } from '../../../src/protocol/address-key.ts';
 import type { Principal } from '../../../src/protocol/request-origin.ts';
 
 /** Quota key of a request: its principal or, without authorization, its network address. */
@@ -12,7 +12,7 @@ export function clientKeyOf({
   readonly principal?: Principal;
   readonly remoteAddress: string | undefined;
 }): string {
-  return principal?.id ?? addressParty(remoteAddress);
+  return principal?.id ?? addressKey(remoteAddress);
 }
 
 /** Sessions and memory of one quota key. */

@@ -2,7 +2,7 @@
  * For how long a stream may go on with the token that it was opened with: until that expires, or is
  * refused when it is looked at again.
  */
-import { FairSemaphore } from '../../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../../src/actors/fair-semaphore.ts';
 import type { Authorization, AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import type { RequestToAuthorize } from './auth/bearer-token.ts';
 import type { TokenLimits } from './auth/options.ts';

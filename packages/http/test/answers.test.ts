@@ -68,7 +68,7 @@ test('an answer of a session is one of its requests, asked by whom its exchange 
   expect(answer).toMatchObject({
     idScope: 'session',
     principal: { id: 'ada' },
-    unaskable: 'nobody asks',
+    noRequestsReason: 'nobody asks',
     receivedAt: 100,
   });
 });
@@ -180,6 +180,10 @@ test('a client without a session that leaves has left once, and not once it was 
   expect([answered.sent, answered.heard]).toEqual([[json()], ['ended']]);
 });
 
-test('an answer without a session counts towards the party of its request', () => {
-  expect(withoutSession().answer).toMatchObject({ idScope: 'request', party: 'ada', node: 'here' });
+test('an answer without a session counts towards the quota of its client', () => {
+  expect(withoutSession().answer).toMatchObject({
+    idScope: 'request',
+    clientKey: 'ada',
+    node: 'here',
+  });
 });

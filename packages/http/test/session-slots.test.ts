@@ -4,11 +4,11 @@ import { createMcpServer, defineTool } from '../../../src/index.ts';
 import type { Tool } from '../../../src/index.ts';
 import { httpHandler } from '../src/index.ts';
 import type { HttpHandler, HttpOptions } from '../src/index.ts';
-import { MemoryBudget } from '../../../src/actors/room.ts';
+import { MemoryBudget } from '../../../src/actors/memory-budget.ts';
 import { SessionSlots } from '../src/session-slots.ts';
 import type { SlotPriority, SlotHolder } from '../src/session-slots.ts';
 import { gate } from '../../testing/src/index.ts';
-import { addressParty } from '../../../src/protocol/address-party.ts';
+import { addressKey } from '../../../src/protocol/address-key.ts';
 import { EventReader, initializeOf, postHeaders } from './raw-client.ts';
 
 test.each([
@@ -27,7 +27,7 @@ test.each([
   ['10000:0:0:0:0:0:0:1', '10000:0:0:0:0:0:0:1'],
   [undefined, 'unknown'],
 ])('the address %s counts towards %s', (address, party) => {
-  expect(addressParty(address)).toBe(party);
+  expect(addressKey(address)).toBe(party);
 });
 
 describe('places', () => {

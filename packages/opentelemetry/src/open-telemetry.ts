@@ -243,7 +243,7 @@ function outcomeOfAbort({ context }: IncomingCall, reason: unknown): CallOutcome
   const isCancelled = reason instanceof RuntimeError && reason.code === 'CANCELLED';
   return isCancelled
     ? { errorType: 'cancelled' }
-    : outcomeOfWireError(context.client.dialect.refusal(shuttingDown));
+    : outcomeOfWireError(context.client.dialect.projectError(shuttingDown));
 }
 
 function outcomeOfWireError({ code, message }: WireError): CallOutcome {

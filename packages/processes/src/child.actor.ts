@@ -7,7 +7,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { holdProcess } from '../../../src/actors/clock.ts';
+import { refTimer } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { Report } from '../../../src/actors/facts.ts';
 import type { ObservedScope } from '../../../src/actors/transitions.ts';
@@ -24,7 +24,7 @@ import { thisPlatform } from './platforms.ts';
 import { takePrestarted } from './prestart.ts';
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
-import { inspectedAs, unobserved } from '../../../src/actors/transitions.ts';
+import { inspectOptions, unobserved } from '../../../src/actors/transitions.ts';
 import { defaultStopTimes, processMachine } from './process.machine.ts';
 
 /** Names of the facts that processes report. */
@@ -201,7 +201,7 @@ class Child implements Behaviour<ChildCommand> {
 
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      holdProcess(this.#scope.clock.setTimeout(resolve, ms));
+      refTimer(this.#scope.clock.setTimeout(resolve, ms));
     });
   }
 
@@ -232,6 +232,6 @@ export function processActor(scope: ChildScope, stop: Partial<StopTimes> = {}): 
     id: 'process',
     input: { scope, times },
     clock,
-    ...inspectedAs('process', scope.observed ?? unobserved),
+    ...inspectOptions('process', scope.observed ?? unobserved),
   });
 }

@@ -16,7 +16,7 @@ import type { Root } from '../../../src/protocol/roots.ts';
 import type { HostMethod } from '../../client/src/connection/connection-environment.ts';
 import type { ConnectionSetup } from '../../client/src/connection/connection-setup.ts';
 import type { ConnectionLimits } from '../../client/src/connection/limits.ts';
-import type { Loss } from '../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../src/protocol/disconnects.ts';
 import type { RequestOrigin } from '../../../src/protocol/request-origin.ts';
 import type { Limits } from '../../../src/actors/limits.ts';
 import type { StateSealer } from '../../../src/rounds/request-state.ts';
@@ -80,10 +80,12 @@ export interface ConnectionHeader extends Omit<ConnectionSetup, 'limits'>, AnyHe
 }
 
 /** An origin as JSON holds it. */
-export interface RecordedOrigin extends Omit<RequestOrigin, 'http'> {
+export interface RecordedOrigin extends Omit<RequestOrigin, 'http' | 'noRequestsReason'> {
   /** Tells the origins of a recording apart: the first is 1. */
   readonly number: number;
   readonly http?: RecordedHttpRequest;
+  /** The origin's `noRequestsReason`. */
+  readonly unaskable?: string;
 }
 
 /** An HTTP request as its handler sees it. */
@@ -221,7 +223,7 @@ export type HostLine = Input & {
 };
 /** A loss as JSON holds it. */
 export interface RecordedLoss extends JsonObject {
-  readonly kind: Loss['kind'];
+  readonly kind: ConnectionLoss['kind'];
 }
 
 interface CallInput extends Input {

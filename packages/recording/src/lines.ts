@@ -2,7 +2,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { TransitionListener } from '../../../src/actors/transitions.ts';
 import type { ChannelReport } from '../../client/src/channel/connection-ports.ts';
-import type { Loss } from '../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../src/protocol/disconnects.ts';
 import type { TransportFact } from '../../../src/machines/peer-ports.ts';
 import type { CloseCause } from '../../../src/machines/session-ports.ts';
 import { stateName } from '../../../src/machines/names.ts';
@@ -170,15 +170,15 @@ export function codeOf(error: unknown): string | number {
   return error instanceof RuntimeError || error instanceof ProtocolError ? error.code : 'error';
 }
 
-function recordedLoss(loss: Loss): RecordedLoss {
+function recordedLoss(loss: ConnectionLoss): RecordedLoss {
   return {
     ...loss,
     ...('error' in loss ? { error: recordedError(loss.error) } : {}),
   } as RecordedLoss;
 }
 
-export function replayedLoss(loss: RecordedLoss): Loss {
+export function replayedLoss(loss: RecordedLoss): ConnectionLoss {
   const { error } = loss as { readonly error?: { reason: string; code?: string } };
   const replayed = { ...loss, ...(error ? { error: replayedError(error) } : {}) };
-  return replayed as JsonObject as unknown as Loss;
+  return replayed as JsonObject as unknown as ConnectionLoss;
 }

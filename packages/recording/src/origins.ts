@@ -43,7 +43,7 @@ export class OriginRecorder {
   }
 
   #recorded(origin: RequestOrigin): RecordedOrigin {
-    const { idScope, principal, http, unaskable, revision } = origin;
+    const { idScope, principal, http, noRequestsReason: unaskable, revision } = origin;
     return {
       number: this.#numberOf(origin),
       idScope,
@@ -104,8 +104,12 @@ function recordedRequest(http: ServedHttpRequest): RecordedHttpRequest {
   };
 }
 
-function replayedOrigin({ number: _, http, ...origin }: RecordedOrigin): RequestOrigin {
-  return { ...origin, ...(http ? { http: replayedRequest(http) } : {}) };
+function replayedOrigin({ number: _, http, unaskable, ...origin }: RecordedOrigin): RequestOrigin {
+  return {
+    ...origin,
+    noRequestsReason: unaskable,
+    ...(http ? { http: replayedRequest(http) } : {}),
+  };
 }
 
 function replayedRequest({

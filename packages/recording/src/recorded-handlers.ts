@@ -3,17 +3,17 @@
  * and what it returns.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
-import { isThenable } from '../../../src/actors/exchange.ts';
+import { isThenable } from '../../../src/actors/request-context.ts';
 import type {
   CalledRequest,
-  DetachedWork,
-  EndWork,
-  Exchange,
+  BackgroundRun,
+  CancelRun,
+  RequestContext,
   OnceFn,
   RequestHandler,
   OutboundRequest,
   TaskHandle,
-} from '../../../src/actors/exchange.ts';
+} from '../../../src/actors/request-context.ts';
 import type { RootsReport } from '../../../src/protocol/roots.ts';
 import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import { textOfError, toWireError } from '../../../src/protocol/errors.ts';
@@ -54,8 +54,8 @@ export function recordedHandlers(
 function recordedResult(
   timeline: Timeline,
   call: number,
-  exchange: Exchange,
-  run: (exchange: Exchange) => unknown,
+  exchange: RequestContext,
+  run: (exchange: RequestContext) => unknown,
 ): unknown {
   const returned = (result: unknown) =>
     timeline.input({ call, ...resultMembers(result) }, () => result);
@@ -81,7 +81,7 @@ function resultMembers(result: unknown) {
     : { unwritable: `As JSON it is ${inspectValue(written.params)}` };
 }
 
-function errorMembers(error: unknown, { request: { peer } }: Exchange) {
+function errorMembers(error: unknown, { request: { peer } }: RequestContext) {
   // What is an error in its revision alone, such as a capability that the client lacks.
   const wire = toWireError(error) ?? peer.dialect.wireError(error);
   if (!wire) return { thrown: textOfError(error) };
@@ -92,15 +92,15 @@ function errorMembers(error: unknown, { request: { peer } }: Exchange) {
 }
 
 /** An exchange that records what its handler asks the client, says, and says of its task. */
-class RecordedExchange implements Exchange {
+class RecordedExchange implements RequestContext {
   context: object | undefined = undefined;
-  readonly #exchange: Exchange;
+  readonly #exchange: RequestContext;
   /** The number of its `started` line. */
   readonly #call: number;
   readonly #timeline: Timeline;
   #asked = 0;
 
-  constructor(exchange: Exchange, call: number, timeline: Timeline) {
+  constructor(exchange: RequestContext, call: number, timeline: Timeline) {
     this.#exchange = exchange;
     this.#call = call;
     this.#timeline = timeline;
@@ -111,11 +111,11 @@ class RecordedExchange implements Exchange {
     return this.#exchange.request;
   }
 
-  get machine(): Exchange['machine'] {
+  get machine(): RequestContext['machine'] {
     return this.#exchange.machine;
   }
 
-  set machine(machine: Exchange['machine']) {
+  set machine(machine: RequestContext['machine']) {
     this.#exchange.machine = machine;
   }
 
@@ -135,7 +135,7 @@ class RecordedExchange implements Exchange {
     this.#exchange.park();
   }
 
-  detach(handler: RequestHandler, work: DetachedWork): EndWork {
+  detach(handler: RequestHandler, work: BackgroundRun): CancelRun {
     return this.#exchange.detach(handler, work);
   }
 
@@ -173,7 +173,7 @@ class RecordedExchange implements Exchange {
     return this.#exchange.hasEnded;
   }
 
-  ask(question: OutboundRequest): Promise<JsonObject> {
+  sendRequest(question: OutboundRequest): Promise<JsonObject> {
     const [timeline, call, ask] = [this.#timeline, this.#call, ++this.#asked];
     const { method, params, timeoutMs, maxTotalMs, onProgress, accepts } = question;
     const recorded: OutboundRequest = {
@@ -194,7 +194,7 @@ class RecordedExchange implements Exchange {
       ...(onProgress ? { progress: true as const } : {}),
       ...(accepts ? { judged: true as const } : {}),
     };
-    return timeline.input(line, () => this.#exchange.ask(recorded));
+    return timeline.input(line, () => this.#exchange.sendRequest(recorded));
   }
 
   notify(method: string, params: JsonObject, reportTo?: Recipient<DeliveryEvent>): void {

@@ -5,7 +5,7 @@
  * or variable.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
-import type { RequestHandler } from '../../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../../src/actors/request-context.ts';
 import type { Report } from '../../../src/actors/facts.ts';
 import type { Transitions } from '../../../src/actors/transitions.ts';
 import type { ChannelKind } from '../../client/src/channel/channel-kind.ts';

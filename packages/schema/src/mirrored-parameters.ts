@@ -7,7 +7,7 @@
 import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
 import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
-import { headerFault } from '../../../src/protocol/header-values.ts';
+import { validateHeader } from '../../../src/protocol/header-values.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 export interface MirroredParameter {
@@ -70,7 +70,7 @@ export function parameterMismatch(
   for (const { name, path } of parameters) {
     const header = `Mcp-Param-${name}`;
     const said = { value: mirroredValue(params, path), what: `the argument ${path.join('.')}` };
-    const fault = headerFault(header, headers.header(header.toLowerCase()), said);
+    const fault = validateHeader(header, headers.header(header.toLowerCase()), said);
     if (fault !== undefined) return fault;
   }
   return undefined;

@@ -5,7 +5,7 @@
  * @see https://standardschema.dev
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import { isThenable } from '../../../src/actors/exchange.ts';
+import { isThenable } from '../../../src/actors/request-context.ts';
 import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import { textOfError } from '../../../src/protocol/errors.ts';
 import type { FromSchema, JsonSchema, ObjectSchema, SchemaSide } from './json-schema.ts';

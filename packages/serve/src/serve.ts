@@ -1,5 +1,5 @@
 /** A server of one's own as a process that a host starts. */
-import { withCallers } from '../../../src/actors/caller-frames.ts';
+import { addCallerFrames } from '../../../src/actors/caller-frames.ts';
 import { relative } from 'node:path';
 import type { McpServer, ListenOptions } from '../../../src/server/create-server.ts';
 import { humanForm, jsonForm } from '../../diagnostics/src/log/log-line.ts';
@@ -17,7 +17,7 @@ import { announce } from './doctor/exchange.ts';
 import { answerDoctors } from './doctor/dump-answer.ts';
 import { AddressError } from '../../../src/transports/listen-on.ts';
 import { stdio } from '../../../src/transports/stdio.ts';
-import { defaultLimits, limitsWith } from '../../../src/actors/limits.ts';
+import { defaultLimits, mergeLimits } from '../../../src/actors/limits.ts';
 import type { ServedHttpRequest } from '../../../src/protocol/request-origin.ts';
 import type { McpSession } from '../../../src/server/session.ts';
 import type { ServerFactory } from '../../http/src/index.ts';
@@ -134,7 +134,7 @@ export async function serve(
       const { report } = log;
       // A server that is made for each request is not there without one.
       const made = typeof server === 'function' ? undefined : server;
-      const limits = limitsWith(options.limits ?? {});
+      const limits = mergeLimits(options.limits ?? {});
       keeper = await openKeeper(durable, server, {
         ...{ report, limits },
         resumer:
@@ -159,7 +159,7 @@ export async function serve(
     if (error instanceof AddressError) return await refuseAddress(error, log);
     // It is known who awaits this only when they do.
     await Promise.resolve();
-    throw withCallers(error);
+    throw addCallerFrames(error);
   }
   const { drainTimeoutMs } = options.limits ?? {};
   const release =

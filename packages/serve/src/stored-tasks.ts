@@ -1,5 +1,5 @@
 /** What a store has of a task, for people: how old it is, who has it, its last step, and what it waits for. */
-import type { WorkStanding } from '../../../src/actors/exchange.ts';
+import type { DurableRunStatus } from '../../../src/actors/request-context.ts';
 import { textSealer } from '../../../src/rounds/request-state.ts';
 import { environmentKeys } from '../../../src/server/server-core.ts';
 import { isSealed, sealedTaskStore } from '../../tasks/src/sealed-task-store.ts';
@@ -15,7 +15,7 @@ import { readWritten } from '../../tasks/src/written-task.ts';
 import type { TaskStatus } from '../../../src/protocol/tasks.ts';
 
 /** A task of a store. */
-export interface TaskOverview extends WorkStanding {
+export interface TaskOverview extends DurableRunStatus {
   readonly taskId: string;
   /** `call`: an ordinary call, which no client finds by its id. */
   readonly kind: 'task' | 'call';

@@ -2,9 +2,9 @@
  * The tasks of one session that are written down, and those that the store has of other sessions and
  * processes. What a client hears is written first: that a task has begun, and how it has ended.
  */
-import { longestDelayMs } from '../../../src/actors/clock.ts';
+import { maxDelayMs } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
-import type { Exchange } from '../../../src/actors/exchange.ts';
+import type { RequestContext } from '../../../src/actors/request-context.ts';
 import type { Report } from '../../../src/actors/facts.ts';
 import type { TaskLimits } from '../../../src/actors/limits.ts';
 import { failureMessage, isFailure, longestMessage } from './task.machine.ts';
@@ -254,7 +254,7 @@ export class DurableTasks<TTask extends RunningTask> {
   }
 
   /** Writes a task down, then begins it. @param share whose it is, at all nodes */
-  async begin(task: TTask, call: Exchange, begin: () => Task, share: string): Promise<Task> {
+  async begin(task: TTask, call: RequestContext, begin: () => Task, share: string): Promise<Task> {
     try {
       await this.#create(task, share);
       if (!call.hasEnded) return begin();
@@ -336,7 +336,7 @@ export class DurableTasks<TTask extends RunningTask> {
    * A task that does not run in this session.
    * @throws {ProtocolError} -32602 there is none with this id for this caller; -32000, retryable
    */
-  async find(taskId: string, call: Exchange): Promise<WrittenTaskView> {
+  async find(taskId: string, call: RequestContext): Promise<WrittenTaskView> {
     if (isCallRecord(taskId)) throw notFound(taskId);
     const found = await this.read(taskId);
     if (found && found.principal === (call.request.origin?.principal?.id ?? null)) {
@@ -383,7 +383,7 @@ export class DurableTasks<TTask extends RunningTask> {
    * The end of a task that runs elsewhere. It is looked at as often as clients are told to look; what it asks
    * meanwhile, the client of this call is asked.
    */
-  async untilEnded(given: FoundWrittenTask, call: Exchange) {
+  async untilEnded(given: FoundWrittenTask, call: RequestContext) {
     const { taskId, pollInterval } = given.task;
     const asked = new Set<string>();
     const { clock } = this.#session;
@@ -414,16 +414,21 @@ export class DurableTasks<TTask extends RunningTask> {
 
   /** Asks the client of a call what a task asks that has no session of its own. */
   async askThrough(
-    call: Exchange,
+    call: RequestContext,
     taskId: string,
     question: AskedStep,
     meta: JsonObject | undefined = relatedTask(taskId),
   ): Promise<void> {
     const { key, method, params, until } = question;
-    const timeoutMs = Math.min((until ?? Infinity) - this.#keeper.now(), longestDelayMs);
+    const timeoutMs = Math.min((until ?? Infinity) - this.#keeper.now(), maxDelayMs);
     try {
       const related = withMeta(params ?? {}, meta);
-      const answer = await call.ask({ method, params: related, timeoutMs, maxTotalMs: timeoutMs });
+      const answer = await call.sendRequest({
+        method,
+        params: related,
+        timeoutMs,
+        maxTotalMs: timeoutMs,
+      });
       await this.answer(taskId, { [key]: answer });
     } catch (error) {
       // The task waits on: the client may ask for its result again.
@@ -483,7 +488,7 @@ class WrittenTaskView implements SeenTask {
     answer: (answers: JsonObject) => this.#tasks.answer(this.item.taskId, answers),
   };
 
-  result(call: Exchange): JsonObject | Promise<JsonObject> {
+  result(call: RequestContext): JsonObject | Promise<JsonObject> {
     const { taskId } = this.item;
     if (this.hasEnded) return resultOf(answerOf(taskId, this.#found.response));
     return this.#tasks

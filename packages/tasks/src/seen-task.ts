@@ -1,5 +1,5 @@
 /** A task that a client asks about, wherever it runs, and what its client is answered. */
-import type { Exchange } from '../../../src/actors/exchange.ts';
+import type { RequestContext } from '../../../src/actors/request-context.ts';
 import { inspectValue } from '../../../src/protocol/classify.ts';
 import { ErrorCode, ProtocolError, fromWireError } from '../../../src/protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../../../src/protocol/frames.ts';
@@ -21,7 +21,7 @@ export interface SeenTask {
   /** What its work asks, and waits for here. */
   readonly questions: { answer(answers: JsonObject): Promise<void> };
   /** The result, as soon as it exists. Throws the error that the tool's call failed with. */
-  result(call: Exchange): JsonObject | Promise<JsonObject>;
+  result(call: RequestContext): JsonObject | Promise<JsonObject>;
   /** Stops the work. @returns false if it has ended already */
   cancel(): boolean | Promise<boolean>;
 }

@@ -3,7 +3,7 @@
  * others do to them, and goes on with what is due, and with what processes have left that have ended.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
-import type { OnceFn } from '../../../src/actors/exchange.ts';
+import type { OnceFn } from '../../../src/actors/request-context.ts';
 import type { Report } from '../../../src/actors/facts.ts';
 import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
 import { ErrorCode, errorResponse, textOfError } from '../../../src/protocol/errors.ts';

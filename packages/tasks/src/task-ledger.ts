@@ -3,15 +3,15 @@
  * written down before the handler hears of it. And what it waits for: when it only waits, and for long, it is given
  * up, so a task at rest costs its process nothing.
  */
-import { runOnce, rejected } from '../../../src/actors/exchange.ts';
+import { runOnce, rejected } from '../../../src/actors/request-context.ts';
 import type {
   OnceFn,
   OutboundRequest,
   SqlConnection,
-  WorkLedger,
-  WorkProbe,
-  WorkStanding,
-} from '../../../src/actors/exchange.ts';
+  StepJournal,
+  IdleProbe,
+  DurableRunStatus,
+} from '../../../src/actors/request-context.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import { taskWorkChart } from './task-work.machine.ts';
 import type { TaskWorkEvent } from './task-work.machine.ts';
@@ -20,8 +20,8 @@ import type { RuntimeErrorCode } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { withMeta } from '../../../src/protocol/meta.ts';
 import { inputRequestsOf } from '../../../src/protocol/input-required.ts';
-import { CallQuestions } from '../../../src/rounds/questions.ts';
-import type { RoundQuestion } from '../../../src/rounds/questions.ts';
+import { InputRequests } from '../../../src/rounds/input-requests.ts';
+import type { InputRequest } from '../../../src/rounds/input-requests.ts';
 import { digestOf } from '../../../src/rounds/request-state.ts';
 import type { TaskProgress, TaskStep, TaskWritten } from './task-store.ts';
 import { answerStep, answersTooLong, stepKeys, stepName } from './written-steps.ts';
@@ -85,11 +85,11 @@ type Send = (question: OutboundRequest) => Promise<JsonObject>;
 /** Settles after all promise callbacks that are already due. */
 const turn = async () => void (await digestOf(null));
 
-export class TaskLedger implements WorkLedger {
+export class TaskLedger implements StepJournal {
   readonly #port: LedgerPort;
   /** What was written when the work began here. */
   readonly #earlier: WrittenSteps;
-  readonly #questions: CallQuestions;
+  readonly #questions: InputRequests;
   readonly #made = new Map<string, Promise<unknown>>();
   #state = taskWorkChart.begun;
   #checkpoint: CheckpointStep | undefined;
@@ -109,7 +109,7 @@ export class TaskLedger implements WorkLedger {
     { readonly spec: OutboundRequest; readonly send?: Send }
   >();
   /** The questions that the client is asked, by their keys. */
-  readonly #asked = new Map<string, RoundQuestion>();
+  readonly #asked = new Map<string, InputRequest>();
   readonly #askedKeys: Set<string>;
   readonly #waits = new Set<Wait>();
   /** What it does beside waiting. */
@@ -119,7 +119,7 @@ export class TaskLedger implements WorkLedger {
   #looking: Promise<void> | undefined = undefined;
   #timer: unknown = undefined;
   #parkMs: number;
-  probe: WorkProbe | undefined = undefined;
+  probe: IdleProbe | undefined = undefined;
 
   constructor(steps: WrittenSteps, port: LedgerPort) {
     this.#port = port;
@@ -140,7 +140,7 @@ export class TaskLedger implements WorkLedger {
         : { key, print, label };
     });
     this.#askedKeys = new Set(questions.map(({ key }) => key));
-    this.#questions = new CallQuestions({ digest: digestOf, turn }, { questions, kept: [] });
+    this.#questions = new InputRequests({ digest: digestOf, turn }, { questions, kept: [] });
   }
 
   /** True while the handler repeats what an earlier run has done. */
@@ -170,7 +170,7 @@ export class TaskLedger implements WorkLedger {
   }
 
   /** Where it stands, for people. */
-  get standing(): WorkStanding {
+  get standing(): DurableRunStatus {
     const asked = [...this.#asked.values()].filter(({ state }) => state === 'open');
     const dueAt = Math.min(...[...this.#waits].map((wait) => wait.dueAt));
     return {
@@ -289,22 +289,22 @@ export class TaskLedger implements WorkLedger {
 
   clearTimer(timer: unknown): void {
     this.#waits.delete(timer as Wait);
-    this.rested();
+    this.suspendIfIdle();
   }
 
   #wait(wait: Wait): Wait {
     this.#waits.add(wait);
-    this.rested();
+    this.suspendIfIdle();
     return wait;
   }
 
-  /** Asks the client, unless the answer is known. See {@link ResumableWork}. */
+  /** Asks the client, unless the answer is known. See {@link DurableRun}. */
   ask(spec: OutboundRequest, send?: Send): Promise<JsonObject> {
     // Its deadline goes by the store's clock, and holds in the next process.
     const asked: OutboundRequest = { ...spec, timeoutMs: Infinity, maxTotalMs: Infinity };
     const { clock, limits } = this.#port;
     const bounds = { clock, limits: { ...limits, suspendedCallTimeoutMs: Infinity } };
-    const answer = this.#questions.ask(asked, bounds);
+    const answer = this.#questions.add(asked, bounds);
     if (!answer) {
       const message = `${spec.method} was not asked: ${limits.maxPending} questions of the task are open`;
       return rejected(new RuntimeError('LIMIT_EXCEEDED', message));
@@ -358,7 +358,7 @@ export class TaskLedger implements WorkLedger {
     return answerStep(key, { ...answer, at: this.now() });
   }
 
-  #askedStep({ key, print, label }: RoundQuestion, spec: OutboundRequest): AskedStep {
+  #askedStep({ key, digest: print, label }: InputRequest, spec: OutboundRequest): AskedStep {
     const { method, params, timeoutMs } = spec;
     const askedAt = this.now();
     const until = Number.isFinite(timeoutMs) ? { until: askedAt + timeoutMs } : {};
@@ -367,7 +367,7 @@ export class TaskLedger implements WorkLedger {
 
   /** The client can answer from now on. */
   #isAsked(
-    question: RoundQuestion,
+    question: InputRequest,
     { key, method, askedAt, until = Infinity }: AskedStep,
     { spec, send }: { readonly spec: OutboundRequest; readonly send?: Send },
   ): void {
@@ -434,7 +434,7 @@ export class TaskLedger implements WorkLedger {
    * that the handler gets is the one that stays written.
    * @throws {RuntimeError} LIMIT_EXCEEDED: they are too long; none is taken, and the questions stay open
    */
-  async #answered(given: readonly (readonly [RoundQuestion, JsonObject])[]): Promise<void> {
+  async #answered(given: readonly (readonly [InputRequest, JsonObject])[]): Promise<void> {
     const open = () => given.filter(([{ state }]) => state === 'open');
     await this.#during(() =>
       this.#inOrder(async () => {
@@ -458,7 +458,7 @@ export class TaskLedger implements WorkLedger {
         const known = steps.answer(key);
         if (!known || 'error' in known || question.state !== 'open') continue;
         this.#sizes.add([answerStep(key, known)]);
-        const fault = await question.faultOf(known.answer);
+        const fault = await question.validate(known.answer);
         if (fault === undefined) this.#questions.settle([[question, known.answer]]);
         else question.fail(new RuntimeError('INVALID_RESPONSE', `The answer to ${key} ${fault}`));
       }
@@ -492,14 +492,14 @@ export class TaskLedger implements WorkLedger {
       return await act();
     } finally {
       this.#busy--;
-      this.rested();
+      this.suspendIfIdle();
     }
   }
 
   /** The session begins to end: the work is given up as soon as it only waits. */
   closing(): void {
     this.#parkMs = 0;
-    this.rested();
+    this.suspendIfIdle();
   }
 
   /** The session has ended. */
@@ -513,7 +513,7 @@ export class TaskLedger implements WorkLedger {
     this.#stopTimer();
   }
 
-  rested(): void {
+  suspendIfIdle(): void {
     if (this.#looking || !this.#state.hasTag('here')) return;
     this.#looking = turn().then(() => {
       this.#looking = undefined;
@@ -531,9 +531,9 @@ export class TaskLedger implements WorkLedger {
       this.#waits.delete(wait);
       wait.fire();
     }
-    if (due.length > 0) return this.rested();
+    if (due.length > 0) return this.suspendIfIdle();
     let next = Math.min(...[...this.#waits].map(({ dueAt }) => dueAt));
-    if (this.#waits.size > 0 && this.#busy === 0 && this.probe?.isAtRest() !== false) {
+    if (this.#waits.size > 0 && this.#busy === 0 && this.probe?.isIdle() !== false) {
       this.#move({ type: 'work.rested' });
       this.#port.rested?.();
       const isClosing = this.#parkMs === 0;

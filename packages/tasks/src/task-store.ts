@@ -9,7 +9,7 @@
  */
 
 import { RuntimeError } from '../../../src/protocol/errors.ts';
-import type { SqlConnection } from '../../../src/actors/exchange.ts';
+import type { SqlConnection } from '../../../src/actors/request-context.ts';
 
 /** Who has a task: what each write has to name. */
 export interface TaskClaim {

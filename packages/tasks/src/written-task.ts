@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { PeerDescription } from '../../../src/protocol/initialize.ts';
 import { negotiateDialect, statelessDialect } from '../../../src/protocol/dialects/registry.ts';
 import type { Implementation } from '../../../src/protocol/implementation.ts';
-import type { OnceFn, ResumedWork } from '../../../src/actors/exchange.ts';
+import type { OnceFn, ResumedRun } from '../../../src/actors/request-context.ts';
 import type { TaskClaim, TaskProgress, TaskRecord, TaskStep, TaskWritten } from './task-store.ts';
 import { WrittenSteps } from './written-steps.ts';
 import type { WrittenCall } from './written-steps.ts';
@@ -76,7 +76,7 @@ export function laterOf(time: string, at: number): string {
 }
 
 /** A task that was claimed, to go on with it here. */
-export class ResumedTask implements ResumedWork {
+export class ResumedTask implements ResumedRun {
   readonly claim: TaskClaim;
   /** As it was when it was begun. */
   readonly task: Task;

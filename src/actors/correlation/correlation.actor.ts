@@ -48,7 +48,7 @@ type Gate =
 
 const unopened: Gate = { state: 'unopened' };
 const away: Gate = { state: 'away' };
-const greeting: Gate = { state: 'greeting' };
+const initializing: Gate = { state: 'greeting' };
 const opened: Gate = { state: 'open' };
 
 /**
@@ -81,7 +81,7 @@ export class RequestIds {
   }
 
   /** The id of a request with that number. */
-  of(number: number): OutboundRequestId {
+  idOf(number: number): OutboundRequestId {
     if (this.#form === 'integers') return number as OutboundRequestId;
     this.#end ??= `-${this.#form()}`;
     return `s-${number}${this.#end}` as OutboundRequestId;
@@ -91,7 +91,7 @@ export class RequestIds {
    * The number of one of our requests, pending or not; undefined for anything that is not exactly the
    * id of one: `"1"` is not `1`.
    */
-  read(id: unknown): number | undefined {
+  numberOf(id: unknown): number | undefined {
     if (this.#form === 'integers') {
       return typeof id === 'number' && this.#isGiven(id) ? id : undefined;
     }
@@ -105,7 +105,7 @@ export class RequestIds {
   }
 
   /** The number that an id of the wrong type means: some servers send an integer back as a string. */
-  readText(id: unknown): number | undefined {
+  numberOfText(id: unknown): number | undefined {
     const isText = this.#form === 'integers' && typeof id === 'string';
     return isText && String(Number(id)) === id && this.#isGiven(Number(id))
       ? Number(id)
@@ -138,7 +138,7 @@ export interface CorrelationOptions {
    */
   readonly malformed?: 'answered' | 'reported';
   /** Hears progress of requests that are answered: a task's goes on. */
-  readonly lateProgress?: (token: OutboundRequestId, report: ProgressReport) => void;
+  readonly onLateProgress?: (token: OutboundRequestId, report: ProgressReport) => void;
 }
 
 /**
@@ -186,7 +186,7 @@ class Pending extends Expiring implements PendingRequest {
 
   /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */
   get id(): OutboundRequestId {
-    return this.#ids.of(this.number);
+    return this.#ids.idOf(this.number);
   }
 
   get method(): string {
@@ -285,7 +285,7 @@ type Unanswered = 'timedOut' | 'cancelled';
 const rememberedUnanswered = 1024;
 
 class UnexpectedResponses {
-  readonly #tell: Report<ActorFactName>;
+  readonly #log: Report<ActorFactName>;
   /**
    * The latest that ended without an answer. All others that were given an id, and are not pending,
    * were answered.
@@ -293,7 +293,7 @@ class UnexpectedResponses {
   readonly #unanswered = new BoundedMap<number, Unanswered>(rememberedUnanswered);
 
   constructor(report: Report<ActorFactName>) {
-    this.#tell = report;
+    this.#log = report;
   }
 
   /** A request has ended without an answer. */
@@ -326,7 +326,7 @@ class UnexpectedResponses {
     name: 'response.duplicate' | 'response.late' | 'response.unknown',
     message: string,
   ): void {
-    this.#tell({ level: 'debug', name, message });
+    this.#log({ level: 'debug', name, message });
   }
 }
 
@@ -341,7 +341,7 @@ class PendingRequests {
   #added = 0;
   #unexpected: UnexpectedResponses | undefined = undefined;
   /** The first numbers of those that a session had not served before it ended. */
-  #returned: WeakMap<Pending, number> | undefined = undefined;
+  #requeued: WeakMap<Pending, number> | undefined = undefined;
 
   /** @param onDue called with each that has no time left */
   constructor(options: CorrelationOptions, onDue: (pending: Pending) => void) {
@@ -362,7 +362,7 @@ class PendingRequests {
   /** What is held, in the order in which it is to be sent. */
   get waiting(): readonly Pending[] {
     const waiting = this.all.filter(({ state }) => state === 'held');
-    const returned = this.#returned;
+    const returned = this.#requeued;
     if (!returned) return waiting;
     const placeOf = (pending: Pending) => returned.get(pending) ?? pending.number;
     return waiting.sort((one, other) => placeOf(one) - placeOf(other));
@@ -390,7 +390,7 @@ class PendingRequests {
 
   /** The number that an id stands for; undefined if it is not one of our ids. */
   numberOf(id: unknown): number | undefined {
-    return this.#options.requestIds.read(id);
+    return this.#options.requestIds.numberOf(id);
   }
 
   /** The pending request that an id belongs to. */
@@ -401,7 +401,7 @@ class PendingRequests {
 
   /** The pending request that an id of the wrong type means. */
   findByText(id: unknown): Pending | undefined {
-    const number = this.#options.requestIds.readText(id);
+    const number = this.#options.requestIds.numberOfText(id);
     return number === undefined ? undefined : this.#pending.get(number);
   }
 
@@ -411,7 +411,7 @@ class PendingRequests {
   }
 
   /** Takes the request out of the books that an answer with this id is for. */
-  answered(id: unknown): Pending | undefined {
+  take(id: unknown): Pending | undefined {
     const pending = this.find(id);
     if (pending) this.forget(pending);
     return pending;
@@ -440,8 +440,8 @@ class PendingRequests {
    * @param frame that was not served
    * @returns false, and does nothing, if it has been returned before or is of the handshake
    */
-  returns(pending: Pending, frame: OutboundFrame): boolean {
-    const returned = (this.#returned ??= new WeakMap());
+  requeue(pending: Pending, frame: OutboundFrame): boolean {
+    const returned = (this.#requeued ??= new WeakMap());
     if (pending.request.isHandshake || returned.has(pending)) return false;
     returned.set(pending, pending.number);
     this.#pending.delete(pending.number);
@@ -526,14 +526,14 @@ class Correlation implements Behaviour<CorrelationEvent> {
       case 'frames.delivered':
         return this.#delivered(event.receipt);
       case 'channel.opened':
-        return this.#greet(event.writer);
+        return this.#openChannel(event.writer);
       case 'gate.opened':
         return this.#open();
       case 'gate.held':
         return this.#hold();
       case 'channel.lost':
         if (event.peer === 'told') this.#withdrawAll(event.error.message);
-        return this.#lose(event.error);
+        return this.#loseChannel(event.error);
       case 'gate.closed':
         if (event.peer === 'told') this.#withdrawAll(event.error.message);
         return this.#close(event.error);
@@ -621,7 +621,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** Holds a request until the next handshake. Rejects one of the handshake, or returned before. */
   #returned(frame: OutboundFrame, error: unknown): void {
     const pending = this.#pendingOf(frame);
-    if (pending && !this.#pending.returns(pending, frame)) this.#reject(pending, error);
+    if (pending && !this.#pending.requeue(pending, frame)) this.#reject(pending, error);
   }
 
   #reject(pending: Pending, cause: unknown): void {
@@ -633,7 +633,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #receive(response: InboundResponse): void {
     const { id, outcome } = response;
-    const pending = this.#pending.answered(id);
+    const pending = this.#pending.take(id);
     if (!pending) return this.#unexpected(response);
     if (outcome.ok) {
       if (this.#isTraced) this.#reportAnswered(pending, 'a result');
@@ -692,7 +692,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #expire(pending: Pending): void {
     const { id, method } = pending;
     const waitedMs = pending.elapsedMs(this.#now);
-    const message = `${missedBy(pending, this.#gate, this.#options.peer)} within ${waitedMs} ms`;
+    const message = `${describeTimeout(pending, this.#gate, this.#options.peer)} within ${waitedMs} ms`;
     this.#abort(pending, 'timedOut', message);
     this.#options.report({
       level: 'warning',
@@ -730,10 +730,13 @@ class Correlation implements Behaviour<CorrelationEvent> {
       return this.#options.report({ level: 'debug', name: 'progress.unknown', message });
     }
     const pending = this.#pending.find(progressToken as OutboundRequestId);
-    const { lateProgress } = this.#options;
+    const { onLateProgress } = this.#options;
     // Progress after an end is normal.
     if (!pending)
-      return lateProgress?.(progressToken as OutboundRequestId, progressReportOf(progress, params));
+      return onLateProgress?.(
+        progressToken as OutboundRequestId,
+        progressReportOf(progress, params),
+      );
     if (!pending.request.onProgress) return;
     const { timeoutMs, maxTotalMs } = pending.request;
     const now = this.#options.clock.now();
@@ -761,17 +764,17 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#send(this.#pending.waiting);
   }
 
-  #greet(writer: Ref<WriterEvent>): void {
+  #openChannel(writer: Ref<WriterEvent>): void {
     this.#writer = writer;
-    this.#gate = greeting;
+    this.#gate = initializing;
     this.#send(this.#pending.waiting.filter(isHandshake));
   }
 
   #hold(): void {
-    if (this.#gate.state === 'open') this.#gate = greeting;
+    if (this.#gate.state === 'open') this.#gate = initializing;
   }
 
-  #lose(error: RequestFailure): void {
+  #loseChannel(error: RequestFailure): void {
     this.#writer = undefined;
     this.#gate = away;
     for (const pending of this.#pending.all) {
@@ -843,7 +846,7 @@ function refusalOf(
 }
 
 /** What a request's time has passed without. */
-function missedBy({ method, state, request }: Pending, gate: Gate, peer: PeerRole): string {
+function describeTimeout({ method, state, request }: Pending, gate: Gate, peer: PeerRole): string {
   if (state === 'held' && gate.state !== 'unopened') {
     return `${method} was not sent: the ${peer} was not connected`;
   }

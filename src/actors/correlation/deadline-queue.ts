@@ -1,5 +1,5 @@
 /** Deadlines of many items with one timer. */
-import { holdProcess, releaseProcess } from '../clock.ts';
+import { refTimer, unrefTimer } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 
 /**
@@ -82,7 +82,7 @@ export class DeadlineQueue<T extends Expiring> {
    */
   add(item: T, durationMs: number, now = this.#clock.now()): void {
     if (item.lane) this.#leave(item.lane, item);
-    else if (!item.inBackground && this.#awaited++ === 0) holdProcess(this.#timer);
+    else if (!item.inBackground && this.#awaited++ === 0) refTimer(this.#timer);
     item.dueAt = Math.ceil(now + durationMs);
     this.#laneOf(durationMs).push(item);
     if (item.dueAt < this.#wakeAt) this.#wake(item.dueAt);
@@ -93,7 +93,7 @@ export class DeadlineQueue<T extends Expiring> {
     const { lane } = item;
     if (!lane) return;
     this.#leave(lane, item);
-    if (!item.inBackground && --this.#awaited === 0) releaseProcess(this.#timer);
+    if (!item.inBackground && --this.#awaited === 0) unrefTimer(this.#timer);
   }
 
   #leave(lane: Lane, item: Expiring): void {
@@ -126,7 +126,7 @@ export class DeadlineQueue<T extends Expiring> {
     // round.
     const delayMs = Math.max(0, Math.ceil(at - this.#clock.now()));
     this.#timer = this.#clock.setTimeout(() => this.#expire(), delayMs);
-    if (this.#awaited > 0) holdProcess(this.#timer);
+    if (this.#awaited > 0) refTimer(this.#timer);
   }
 
   #expire(): void {

@@ -4,12 +4,12 @@ import type { PeerRequest, CorrelationEvent, RequestOutcome } from '../../machin
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, RelatedRequest } from '../../protocol/frames.ts';
-import { ignoreUnhandled, rejected } from '../exchange.ts';
-import type { OutboundRequest } from '../exchange.ts';
+import { ignoreUnhandled, rejected } from '../request-context.ts';
+import type { OutboundRequest } from '../request-context.ts';
 import { turnEnd } from '../clock.ts';
 
 /** On whose behalf something is asked. */
-export interface Asker {
+export interface RequestOwner {
   readonly correlation: Ref<CorrelationEvent>;
   /** See {@link PeerRequest.relatedTo}. */
   readonly relatedTo?: RelatedRequest | undefined;
@@ -22,19 +22,19 @@ export interface Asker {
   /** See {@link PeerRequest.awaits}. */
   readonly awaits?: PeerRequest['awaits'];
   /** Hears of each of its requests that has an outcome. */
-  settled?(request: AskedRequest): void;
+  onSettled?(request: AwaitedRequest): void;
 }
 
 /** Why a request is cancelled that already failed with what its progress callback threw. */
 export const progressFailed = 'its progress callback failed';
 
-/** A request that its asker sends with {@link sendAsked}. */
+/** A request that its asker sends with {@link sendRequests}. */
 export interface SendableRequest extends PeerRequest {
   state: 'unsent' | 'sent' | 'settled';
 }
 
-/** A request that a caller waits for, from its making to its outcome. It is sent with {@link sendAsked}. */
-export class AskedRequest implements SendableRequest {
+/** A request that a caller waits for, from its making to its outcome. It is sent with {@link sendRequests}. */
+export class AwaitedRequest implements SendableRequest {
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly relatedTo: RelatedRequest | undefined;
@@ -46,17 +46,17 @@ export class AskedRequest implements SendableRequest {
   readonly awaits: PeerRequest['awaits'];
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
   /** Its index among its asker's requests without an outcome. Only the asker writes it. */
-  place = 0;
+  listIndex = 0;
   ticket: PeerRequest['ticket'] = undefined;
   state: SendableRequest['state'] = 'unsent';
   /** Rejects with a {@link RuntimeError}, or with what a progress callback threw. */
   readonly result: Promise<JsonObject>;
-  readonly #asker: Asker;
+  readonly #owner: RequestOwner;
   readonly #signal: AbortSignal | undefined;
   #resolve!: (result: JsonObject) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(spec: OutboundRequest, asker: Asker) {
+  constructor(spec: OutboundRequest, asker: RequestOwner) {
     this.method = spec.method;
     this.params = spec.params;
     this.relatedTo = asker.relatedTo;
@@ -68,7 +68,7 @@ export class AskedRequest implements SendableRequest {
     this.awaits = asker.awaits;
     const { onProgress, signal } = spec;
     this.onProgress = onProgress && ((progress) => this.#report(onProgress, progress));
-    this.#asker = asker;
+    this.#owner = asker;
     this.#signal = signal;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -92,9 +92,9 @@ export class AskedRequest implements SendableRequest {
    * @param reason becomes the `cause` of the error
    */
   cancel(reason: unknown): void {
-    const { correlation } = this.#asker;
+    const { correlation } = this.#owner;
     if (this.state === 'sent') correlation.send({ type: 'request.cancel', request: this, reason });
-    else if (this.state === 'unsent') this.#fail(cancelledUnsent(this.method, reason));
+    else if (this.state === 'unsent') this.#fail(cancelledBeforeSend(this.method, reason));
   }
 
   /** Takes the event of its signal. */
@@ -123,12 +123,12 @@ export class AskedRequest implements SendableRequest {
   #end(): void {
     this.state = 'settled';
     this.#signal?.removeEventListener('abort', this);
-    this.#asker.settled?.(this);
+    this.#owner.onSettled?.(this);
   }
 }
 
 /** Hands requests to the correlation actor, but for those that were cancelled before. */
-export function sendAsked(
+export function sendRequests(
   correlation: Ref<CorrelationEvent>,
   requests: readonly SendableRequest[],
 ): void {
@@ -174,23 +174,23 @@ function refuseAll(requests: readonly SendableRequest[]): void {
 export function requestPeer(
   correlation: Ref<CorrelationEvent>,
   spec: OutboundRequest,
-  { inBackground = false, relatedTo }: Pick<Asker, 'inBackground' | 'relatedTo'> = {},
+  { inBackground = false, relatedTo }: Pick<RequestOwner, 'inBackground' | 'relatedTo'> = {},
 ): Promise<JsonObject> {
-  const aborted = abortedBefore(spec);
+  const aborted = rejectedIfAborted(spec);
   if (aborted) return aborted;
-  const request = new AskedRequest(spec, { correlation, inBackground, relatedTo });
-  sendAsked(correlation, [request]);
+  const request = new AwaitedRequest(spec, { correlation, inBackground, relatedTo });
+  sendRequests(correlation, [request]);
   return request.result;
 }
 
 /** The promise of a request whose signal has already fired; undefined if it has not. */
-export function abortedBefore({ method, signal }: OutboundRequest): Promise<never> | undefined {
+export function rejectedIfAborted({ method, signal }: OutboundRequest): Promise<never> | undefined {
   if (!signal?.aborted) return undefined;
-  return rejected(cancelledUnsent(method, signal.reason));
+  return rejected(cancelledBeforeSend(method, signal.reason));
 }
 
 /** The error of a request that was cancelled before it was sent. */
-export function cancelledUnsent(method: string, reason: unknown): RuntimeError {
+export function cancelledBeforeSend(method: string, reason: unknown): RuntimeError {
   const message = `${method} was not sent: ${describeReason(reason)}`;
   return new RuntimeError('CANCELLED', message, {
     cause: reason,

@@ -5,13 +5,13 @@
  *
  * @see MCP 2025-11-25, basic/transports, "stdio"
  */
-import { parseError, tooLong, unread } from '../../protocol/codec.ts';
+import { parseError, tooLong, unreadableLine } from '../../protocol/codec.ts';
 import type { InvalidFrame, OutboundRequestId } from '../../protocol/frames.ts';
 import {
-  namedAtBeginning,
-  withTrailingName,
-  namingLength as keptBytes,
-} from '../../protocol/named-answers.ts';
+  leadingAnswerId,
+  trailingAnswerId,
+  idSearchLength as keptBytes,
+} from '../../protocol/answered-ids.ts';
 
 /** A line of text, or what is wrong with it. */
 export type Line = string | InvalidFrame;
@@ -111,9 +111,9 @@ export class LineSplitter {
 
   #endLine(lines: Line[]): void {
     if (this.#state === 'keeping') {
-      const line = joined(this.#pieces, this.#pieceBytes);
+      const line = concat(this.#pieces, this.#pieceBytes);
       const text = this.#decode(line);
-      if (text === undefined) lines.push(unread(notUtf8, looseDecoder.decode(line)));
+      if (text === undefined) lines.push(unreadableLine(notUtf8, looseDecoder.decode(line)));
       else addLine(text, lines);
     } else if (this.#state !== 'skipping') {
       lines.push(this.#state.late);
@@ -158,12 +158,12 @@ function addPiece(piece: Uint8Array, pieces: Uint8Array[]): void {
     if (last.length >= smallPiece || before.length >= smallPiece) break;
     if (before.length > 2 * last.length) break;
     pieces.pop();
-    last = joined([before, last], before.length + last.length);
+    last = concat([before, last], before.length + last.length);
   }
   pieces.push(last);
 }
 
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+function concat(pieces: readonly Uint8Array[], length: number): Uint8Array {
   if (pieces.length === 1) return pieces[0] as Uint8Array;
   const whole = new Uint8Array(length);
   let at = 0;
@@ -192,13 +192,13 @@ class SkippedLine {
 
   /** What the line is known by before its end; undefined if its end may say more. */
   get early(): InvalidFrame | undefined {
-    const named = namedAtBeginning(this.#beginning);
+    const named = leadingAnswerId(this.#beginning);
     return named === 'later' ? undefined : this.#frame(named);
   }
 
   /** What the line is known by at its end. */
   get late(): InvalidFrame {
-    return this.#frame(withTrailingName(looseDecoder.decode(this.#end)));
+    return this.#frame(trailingAnswerId(looseDecoder.decode(this.#end)));
   }
 
   skip(piece: Uint8Array): void {

@@ -5,12 +5,12 @@ import type { rootsMachine } from '../../machines/roots.machine.ts';
 import type { RootsRef } from '../../machines/session-context.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RelatedRequest } from '../../protocol/frames.ts';
-import { unaskedRoots } from '../../protocol/roots.ts';
+import { unavailableRoots } from '../../protocol/roots.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
-import { holdProcess } from '../clock.ts';
+import { refTimer } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 
-export interface RootsWait {
+export interface RootsWaitOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -18,9 +18,9 @@ export interface RootsWait {
    * The request on whose stream the client may be asked at this moment if it has no stream of its
    * own; undefined if there is none.
    */
-  readonly asker: () => RelatedRequest | undefined;
+  readonly relatedTo: () => RelatedRequest | undefined;
   /** Why nothing can be asked on that stream; undefined if it can. */
-  readonly unaskable?: string | undefined;
+  readonly noRequestsReason?: string | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface RootsWait {
  */
 export function settledRoots(
   roots: RootsRef | undefined,
-  wait: () => RootsWait,
+  wait: () => RootsWaitOptions,
 ): Promise<RootsReport> {
   if (!roots) return Promise.resolve(undeclaredRoots);
   const now = roots.getSnapshot();
@@ -50,9 +50,9 @@ export function settledRoots(
     };
     const askIfDeferred = (snapshot: RootsSnapshot) => {
       if (!snapshot.hasTag('deferred') || signal.aborted) return;
-      const { unaskable } = waiting;
-      if (unaskable === undefined) askOnBehalf(roots, waiting);
-      else finish(() => resolve(unaskedRoots(unaskable, snapshot.context.report)));
+      const { noRequestsReason } = waiting;
+      if (noRequestsReason === undefined) askOnBehalf(roots, waiting);
+      else finish(() => resolve(unavailableRoots(noRequestsReason, snapshot.context.report)));
     };
     const generation = now.context.report?.generation;
     const subscription = roots.subscribe({
@@ -70,7 +70,7 @@ export function settledRoots(
       () => finish(() => resolve(reportOf(roots.getSnapshot(), timeoutMs))),
       timeoutMs,
     );
-    holdProcess(timer);
+    refTimer(timer);
     const cancel = () => {
       const cause: unknown = signal.reason;
       finish(() => reject(new RuntimeError('CANCELLED', 'The call was cancelled', { cause })));
@@ -84,7 +84,7 @@ export function settledRoots(
 type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
 
 /** If the call is cancelled, even after its wait, the client is asked again for others that wait. */
-function askOnBehalf(roots: RootsRef, { asker, signal }: RootsWait): void {
+function askOnBehalf(roots: RootsRef, { relatedTo: asker, signal }: RootsWaitOptions): void {
   const relatedTo = asker();
   if (!relatedTo) return;
   roots.send({ type: 'roots.wanted', relatedTo });

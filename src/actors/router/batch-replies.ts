@@ -72,6 +72,6 @@ function isAnswered(frame: SingleFrame): frame is InboundRequest | InvalidFrame 
 /** Where ids are a request's own, each member of a batch is told from the others by its origin. */
 function memberOrigin(batch: RequestOrigin): RequestOrigin {
   if (batch.idScope === 'session') return batch;
-  const { idScope, principal, http, unaskable, revision, party } = batch;
-  return { idScope, principal, http, unaskable, revision, party, batch };
+  const { idScope, principal, http, noRequestsReason, revision, clientKey } = batch;
+  return { idScope, principal, http, noRequestsReason, revision, clientKey, batch };
 }

@@ -5,7 +5,7 @@
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
 import { maxClientsAtLimit } from '../limits.ts';
-import type { Quota, Quotas } from '../room.ts';
+import type { Quota, Quotas } from '../memory-budget.ts';
 import type { Call } from './call.ts';
 
 /** Why no call is started for a while: the peer does not read. */
@@ -17,7 +17,7 @@ const nothing: readonly HoldReason[] = [];
  * Shorter messages do not count towards what a client's sessions share: their number is bounded in
  * each, and the way of a small message stays short.
  */
-const countedBytes = 4096;
+const minCountedBytes = 4096;
 
 /** How many places of calls that left are not worth a clean-up. */
 const slack = 64;
@@ -70,10 +70,10 @@ export interface CallRunner {
 export class CallQueue {
   readonly #bounds: QueueBounds;
   /** Of the memory that it shares with the client's other sessions, and with all clients. */
-  readonly #room: Quota;
+  readonly #quota: Quota;
   readonly #runner: CallRunner;
   /** In order of arrival; those that ended while they waited are passed over. */
-  #line: Call[] = [];
+  #calls: Call[] = [];
   /**
    * The index of the line's first call: taking from the front of an array or a Set costs more the
    * longer it is.
@@ -85,20 +85,20 @@ export class CallQueue {
   #runningBytes = 0;
   /** How many calls run, wait or are parked. */
   #held = 0;
-  readonly #shared: ConcurrencyLimit;
+  readonly #limit: ConcurrencyLimit;
   #running = 0;
 
   /** @param shared what it shares with the other queues of its router */
   constructor(bounds: QueueBounds, room: Quota, runner: CallRunner, shared: ConcurrencyLimit) {
-    this.#shared = shared;
+    this.#limit = shared;
     this.#bounds = bounds;
-    this.#room = room;
+    this.#quota = room;
     this.#runner = runner;
   }
 
   /** No call will be added. */
-  leave(): void {
-    this.#room.leave();
+  close(): void {
+    this.#quota.release();
   }
 
   /** How many calls count as running. */
@@ -124,17 +124,17 @@ export class CallQueue {
   /** Runs the call or lets it wait. Returns false, and does nothing, if too much waits. */
   add(call: Call): boolean {
     const { size } = call;
-    const isCounted = size >= countedBytes;
+    const isCounted = size >= minCountedBytes;
     if (isCounted && !this.#hasMemory(size)) return false;
-    const runs = this.#waiting === 0 && this.#hasRoom() && this.#mayRun(call);
+    const runs = this.#waiting === 0 && this.#hasSlot() && this.#mayRun(call);
     if (!runs && !this.#mayWait(call)) return false;
     this.#held++;
-    if (isCounted) this.#room.hold('inFlight', size);
+    if (isCounted) this.#quota.charge('inFlight', size);
     if (runs) {
       this.#start(call);
     } else {
       this.#wait(1, size);
-      this.#line.push(call);
+      this.#calls.push(call);
     }
     return true;
   }
@@ -145,7 +145,7 @@ export class CallQueue {
    */
   remove(call: Call): void {
     this.#held--;
-    if (call.size >= countedBytes) this.#room.hold('inFlight', -call.size);
+    if (call.size >= minCountedBytes) this.#quota.charge('inFlight', -call.size);
     if (call.state === 'parked') return this.#run(-call.size);
     if (call.state === 'running') {
       this.#run(-call.size);
@@ -154,8 +154,8 @@ export class CallQueue {
     this.#wait(-1, -call.size);
     // While nothing is started nobody passes over those that left: they are taken out once they are
     // the greater part.
-    if (this.#line.length > 2 * this.#waiting + slack) {
-      this.#line = this.#line.filter((other) => other.state === 'waiting' && other !== call);
+    if (this.#calls.length > 2 * this.#waiting + slack) {
+      this.#calls = this.#calls.filter((other) => other.state === 'waiting' && other !== call);
       this.#head = 0;
     }
   }
@@ -183,8 +183,8 @@ export class CallQueue {
   /** Starts what waits, as far as there is room. @param most how many calls @returns how many */
   startWaiting(most = Infinity): number {
     let started = 0;
-    while (this.#waiting > 0 && started < most && this.#hasRoom()) {
-      const call = this.#line[this.#head] as Call;
+    while (this.#waiting > 0 && started < most && this.#hasSlot()) {
+      const call = this.#calls[this.#head] as Call;
       if (call.state === 'waiting' && !this.#mayRun(call)) break;
       this.#head++;
       if (call.state !== 'waiting') continue;
@@ -193,15 +193,15 @@ export class CallQueue {
       started++;
     }
     // Half of the line has left: the places are given back, at a cost that stays constant per call.
-    if (this.#head > 0 && this.#head * 2 >= this.#line.length) {
-      this.#line = this.#line.slice(this.#head);
+    if (this.#head > 0 && this.#head * 2 >= this.#calls.length) {
+      this.#calls = this.#calls.slice(this.#head);
       this.#head = 0;
     }
     return started;
   }
 
   #mayWait({ size }: Call): boolean {
-    const { waiting, waitingBytes, bounds, holds } = this.#shared;
+    const { waiting, waitingBytes, bounds, holds } = this.#limit;
     if (this.#waitingBytes + size > this.#bounds.maxWaitingBytes) return false;
     if (waitingBytes + size > bounds.maxWaitingBytes) return false;
     // That many wait because of a hold is not the peer's fault.
@@ -209,8 +209,8 @@ export class CallQueue {
     return this.#waiting < this.#bounds.maxWaiting && waiting < bounds.maxWaiting;
   }
 
-  #hasRoom(): boolean {
-    const { running, bounds, holds } = this.#shared;
+  #hasSlot(): boolean {
+    const { running, bounds, holds } = this.#limit;
     return (
       this.#running < this.#bounds.maxRunning && running < bounds.maxRunning && holds.length === 0
     );
@@ -218,12 +218,12 @@ export class CallQueue {
 
   #hasMemory(size: number): boolean {
     const { maxRunningBytes, maxWaitingBytes } = this.#bounds;
-    return this.#room.mayHold('inFlight', size, maxRunningBytes + maxWaitingBytes);
+    return this.#quota.hasRoom('inFlight', size, maxRunningBytes + maxWaitingBytes);
   }
 
   /** Whether its message is short enough to be one more of those that run. */
   #mayRun({ size }: Call): boolean {
-    const { runningBytes, bounds } = this.#shared;
+    const { runningBytes, bounds } = this.#limit;
     const own = this.#runningBytes;
     if (own === 0) return runningBytes === 0 || runningBytes + size <= bounds.maxRunningBytes;
     return (
@@ -233,19 +233,19 @@ export class CallQueue {
 
   #run(bytes: number): void {
     this.#runningBytes += bytes;
-    this.#shared.runningBytes += bytes;
+    this.#limit.runningBytes += bytes;
   }
 
   #count(more: number): void {
     this.#running += more;
-    this.#shared.running += more;
+    this.#limit.running += more;
   }
 
   #wait(more: number, bytes: number): void {
     this.#waiting += more;
     this.#waitingBytes += bytes;
-    this.#shared.waiting += more;
-    this.#shared.waitingBytes += bytes;
+    this.#limit.waiting += more;
+    this.#limit.waitingBytes += bytes;
   }
 
   #start(call: Call): void {
@@ -258,59 +258,59 @@ export class CallQueue {
 
 /** The queues of parties. Each has the bounds of a session to itself, and all share the router's places. */
 export class FairCallQueue {
-  readonly #made: (party: string) => CallQueue;
-  readonly #places: ConcurrencyLimit;
+  readonly #create: (clientKey: string) => CallQueue;
+  readonly #limit: ConcurrencyLimit;
   /** The one that was served last comes last. */
   readonly #queues = new Map<string, CallQueue>();
   /** The one that became idle last. It is kept: a client that has called calls again. */
   #idle: string | undefined = undefined;
 
-  constructor(bounds: QueueBounds, shares: Quotas, runner: CallRunner, places: ConcurrencyLimit) {
-    this.#made = (party) => new CallQueue(bounds, shares.enter(party), runner, places);
-    this.#places = places;
+  constructor(bounds: QueueBounds, quotas: Quotas, runner: CallRunner, places: ConcurrencyLimit) {
+    this.#create = (clientKey) => new CallQueue(bounds, quotas.acquire(clientKey), runner, places);
+    this.#limit = places;
   }
 
   /** All calls have been removed, and none will be added. */
-  leave(): void {
-    for (const queue of this.#queues.values()) queue.leave();
+  close(): void {
+    for (const queue of this.#queues.values()) queue.close();
     this.#queues.clear();
   }
 
-  of(party: string): CallQueue {
-    const known = this.#queues.get(party);
+  queueOf(clientKey: string): CallQueue {
+    const known = this.#queues.get(clientKey);
     if (known) return known;
-    const made = this.#made(party);
-    this.#queues.set(party, made);
+    const made = this.#create(clientKey);
+    this.#queues.set(clientKey, made);
     return made;
   }
 
-  /** Starts what waits, as far as there is room: one call of each party in turn. */
+  /** Starts what waits, as far as there is room: one call of each clientKey in turn. */
   startWaiting(): void {
-    if (this.#places.waiting === 0) return;
+    if (this.#limit.waiting === 0) return;
     let started: number;
     do {
       started = 0;
-      for (const [party, queue] of [...this.#queues]) {
+      for (const [clientKey, queue] of [...this.#queues]) {
         if (queue.startWaiting(1) === 0) continue;
         started++;
-        this.#queues.delete(party);
-        this.#queues.set(party, queue);
+        this.#queues.delete(clientKey);
+        this.#queues.set(clientKey, queue);
       }
     } while (started > 0);
   }
 
-  /** One of the party's calls has left its queue: only the last idle queue is kept. */
-  left(party: string): void {
-    if (!this.#isIdle(party) || this.#idle === party) return;
+  /** One of the clientKey's calls has left its queue: only the last idle queue is kept. */
+  onCallRemoved(clientKey: string): void {
+    if (!this.#isIdle(clientKey) || this.#idle === clientKey) return;
     const idle = this.#idle;
-    this.#idle = party;
+    this.#idle = clientKey;
     if (idle === undefined || !this.#isIdle(idle)) return;
-    this.#queues.get(idle)?.leave();
+    this.#queues.get(idle)?.close();
     this.#queues.delete(idle);
   }
 
-  #isIdle(party: string): boolean {
-    return this.#queues.get(party)?.isIdle ?? false;
+  #isIdle(clientKey: string): boolean {
+    return this.#queues.get(clientKey)?.isIdle ?? false;
   }
 }
 
@@ -319,7 +319,7 @@ export class FairCallQueue {
  *
  * @param now what waits as the request comes, and how long it is
  */
-export function overloaded(
+export function overloadedError(
   { maxRunning, maxRunningBytes, maxWaiting, maxWaitingBytes }: QueueBounds,
   now: { readonly waiting: number; readonly waitingBytes: number; readonly size: number },
 ): WireError {

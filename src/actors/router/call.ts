@@ -21,25 +21,25 @@ import { withMeta } from '../../protocol/meta.ts';
 import { declaresRoots } from '../../protocol/roots.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import {
-  AskedRequest,
-  abortedBefore,
-  cancelledUnsent,
-  sendAsked,
+  AwaitedRequest,
+  rejectedIfAborted,
+  cancelledBeforeSend,
+  sendRequests,
 } from '../correlation/peer-request.ts';
-import type { Asker } from '../correlation/peer-request.ts';
+import type { RequestOwner } from '../correlation/peer-request.ts';
 import type { Clock } from '../clock.ts';
-import { runOnce, rejected } from '../exchange.ts';
+import { runOnce, rejected } from '../request-context.ts';
 import type {
   CalledRequest,
   Caller,
-  DetachedWork,
-  EndWork,
-  Exchange,
+  BackgroundRun,
+  CancelRun,
+  RequestContext,
   OnceFn,
   RequestHandler,
   OutboundRequest,
   TaskHandle,
-} from '../exchange.ts';
+} from '../request-context.ts';
 import { turnEnd } from '../clock.ts';
 import { settledRoots } from '../roots/settled-roots.ts';
 
@@ -59,9 +59,9 @@ export interface CallScope {
   readonly isClosing: () => boolean;
   /**
    * Runs work that outlives the call. The end of the session waits for it as for any other. See
-   * {@link Exchange.detach}.
+   * {@link RequestContext.detach}.
    */
-  readonly detach: (call: Call, handler: RequestHandler, work: DetachedWork) => EndWork;
+  readonly detach: (call: Call, handler: RequestHandler, work: BackgroundRun) => CancelRun;
   /** Ends a call without an answer. */
   readonly drop: (call: Call) => void;
   /**
@@ -89,7 +89,7 @@ const requestEnded = 'its request has ended';
 /** `left`: it may go on elsewhere, and what its handler still does here concerns nobody. */
 export type CallState = 'waiting' | 'running' | 'parked' | 'left' | 'ended';
 
-export class Call implements Asker, Exchange, CalledRequest {
+export class Call implements RequestOwner, RequestContext, CalledRequest {
   readonly request: CalledRequest = this;
   readonly id: InboundRequestId;
   readonly origin: RequestOrigin | undefined;
@@ -109,7 +109,7 @@ export class Call implements Asker, Exchange, CalledRequest {
   context: object | undefined;
   isResendable = false;
   checkpoint: unknown = undefined;
-  machine: Exchange['machine'] = undefined;
+  machine: RequestContext['machine'] = undefined;
   /** What {@link once} has made. */
   #made: Map<string, Promise<unknown>> | undefined;
   /** How many of its handler's questions for the roots wait until these are known. */
@@ -119,9 +119,9 @@ export class Call implements Asker, Exchange, CalledRequest {
   /** Made when first read: an AbortController costs more than the rest of a call. */
   #controller: AbortController | undefined;
   /** What it asks the peer and has no answer to yet. */
-  #asked: AskedRequest[] | undefined;
+  #pendingRequests: AwaitedRequest[] | undefined;
   /** Those of them that go to the peer at the end of this turn, together. */
-  #unsent: AskedRequest[] | undefined;
+  #unsent: AwaitedRequest[] | undefined;
   #endedBy: unknown;
 
   constructor(
@@ -189,45 +189,45 @@ export class Call implements Asker, Exchange, CalledRequest {
    * While it has questions open it takes no place of those that may run at once: a person may take
    * minutes to answer, and others need not wait for that.
    */
-  ask(spec: OutboundRequest): Promise<JsonObject> {
+  sendRequest(spec: OutboundRequest): Promise<JsonObject> {
     if (this.hasEnded) {
-      return rejected(cancelledUnsent(spec.method, this.#endedBy ?? requestEnded));
+      return rejected(cancelledBeforeSend(spec.method, this.#endedBy ?? requestEnded));
     }
-    const aborted = abortedBefore(spec);
+    const aborted = rejectedIfAborted(spec);
     if (aborted) return aborted;
-    const unaskable = this.origin?.unaskable;
-    if (unaskable !== undefined) {
-      const message = `${spec.method} was not sent: ${unaskable}`;
+    const noRequestsReason = this.origin?.noRequestsReason;
+    if (noRequestsReason !== undefined) {
+      const message = `${spec.method} was not sent: ${noRequestsReason}`;
       return rejected(new RuntimeError('CAPABILITY_MISSING', message));
     }
-    const request = new AskedRequest(spec, this);
-    request.place = (this.#asked ??= []).push(request) - 1;
+    const request = new AwaitedRequest(spec, this);
+    request.listIndex = (this.#pendingRequests ??= []).push(request) - 1;
     if (this.#unsent) {
       this.#unsent.push(request);
     } else {
       this.#unsent = [request];
-      void turnEnd.then(() => this.#sendAsked());
+      void turnEnd.then(() => this.#sendUnsent());
     }
     if (this.state === 'running') this.scope.park(this);
     return request.result;
   }
 
-  #sendAsked(): void {
+  #sendUnsent(): void {
     const requests = this.#unsent;
     this.#unsent = undefined;
-    if (requests) sendAsked(this.scope.correlation, requests);
+    if (requests) sendRequests(this.scope.correlation, requests);
   }
 
   /** One of its requests has an outcome. */
-  settled(request: AskedRequest): void {
-    const last = this.#asked?.pop();
-    if (this.#asked && last && last !== request) {
+  onSettled(request: AwaitedRequest): void {
+    const last = this.#pendingRequests?.pop();
+    if (this.#pendingRequests && last && last !== request) {
       // The last one takes its place: cheaper than a set, whose outgrown tables the garbage
       // collector keeps for long.
-      this.#asked[request.place] = last;
-      last.place = request.place;
+      this.#pendingRequests[request.listIndex] = last;
+      last.listIndex = request.listIndex;
     }
-    if (this.state === 'parked' && this.#asked?.length === 0) this.scope.resume(this);
+    if (this.state === 'parked' && this.#pendingRequests?.length === 0) this.scope.resume(this);
   }
 
   once<T>(key: string, make: OnceFn<T>): Promise<T> {
@@ -242,7 +242,7 @@ export class Call implements Asker, Exchange, CalledRequest {
   notify(method: string, params: JsonObject, reportTo?: Recipient<DeliveryEvent>): void {
     if (this.hasEnded) return;
     // What it has asked before goes first.
-    this.#sendAsked();
+    this.#sendUnsent();
     const { relatedTo, meta } = this;
     this.scope.writer.send({
       type: 'frames.send',
@@ -272,7 +272,12 @@ export class Call implements Asker, Exchange, CalledRequest {
     const report = settledRoots(roots, () => {
       this.rootsAwaited += 1;
       const { signal, origin } = this;
-      return { ...wait, signal, asker: () => this.#asker, unaskable: origin?.unaskable };
+      return {
+        ...wait,
+        signal,
+        relatedTo: () => this.#asker,
+        noRequestsReason: origin?.noRequestsReason,
+      };
     });
     if (this.rootsAwaited === before) return report;
     return report.finally(() => {
@@ -297,7 +302,7 @@ export class Call implements Asker, Exchange, CalledRequest {
   }
 
   /** The session begins to end. */
-  closing(): void {
+  onSessionClosing(): void {
     if (this.#atClosing) for (const callback of this.#atClosing.splice(0)) callback();
   }
 
@@ -317,25 +322,25 @@ export class Call implements Asker, Exchange, CalledRequest {
     if (!this.hasEnded) this.scope.drop(this);
   }
 
-  detach(handler: RequestHandler, work: DetachedWork): EndWork {
+  detach(handler: RequestHandler, work: BackgroundRun): CancelRun {
     return this.scope.detach(this, handler, work);
   }
 
   /** The response with an error of the runtime's own. */
-  refused(error: WireError): OutboundResponse {
-    return errorResponse(this.id, this.peer.dialect.refusal(error));
+  errorResponse(error: WireError): OutboundResponse {
+    return errorResponse(this.id, this.peer.dialect.projectError(error));
   }
 
   /** How many requests of its own to the peer have no answer yet. */
-  get openQuestions(): number {
-    return this.#asked?.length ?? 0;
+  get openRequests(): number {
+    return this.#pendingRequests?.length ?? 0;
   }
 
   /** The handler has ended: what it asked and did not wait for is cancelled. */
   end(): void {
     this.state = 'ended';
     this.#callBack();
-    this.#cancelAsked(requestEnded);
+    this.#cancelRequests(requestEnded);
   }
 
   /** Ends the call from outside: its signal fires, what it asked is cancelled. */
@@ -345,11 +350,11 @@ export class Call implements Asker, Exchange, CalledRequest {
     this.#controller?.abort(reason);
     // They look at the signal for the reason.
     this.#callBack();
-    this.#cancelAsked(reason);
+    this.#cancelRequests(reason);
   }
 
-  /** It is let go of: see {@link EndWork}. */
-  leave(): void {
+  /** It is let go of: see {@link CancelRun}. */
+  release(): void {
     this.state = 'left';
     this.#callBack();
   }
@@ -361,8 +366,8 @@ export class Call implements Asker, Exchange, CalledRequest {
     for (const callback of callbacks) callback();
   }
 
-  #cancelAsked(reason: unknown): void {
-    if (!this.#asked) return;
-    for (const request of [...this.#asked]) request.cancel(reason);
+  #cancelRequests(reason: unknown): void {
+    if (!this.#pendingRequests) return;
+    for (const request of [...this.#pendingRequests]) request.cancel(reason);
   }
 }

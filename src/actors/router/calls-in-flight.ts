@@ -22,18 +22,18 @@ import type {
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import { turnEnd } from '../clock.ts';
-import { wrapHandler, isThenable } from '../exchange.ts';
+import { wrapHandler, isThenable } from '../request-context.ts';
 import type {
-  CallRounds,
-  DetachedWork,
-  EndWork,
-  Exchange,
+  SuspendableCallService,
+  BackgroundRun,
+  CancelRun,
+  RequestContext,
   RequestHandler,
   SuspendedCall,
-} from '../exchange.ts';
-import type { Quotas } from '../room.ts';
+} from '../request-context.ts';
+import type { Quotas } from '../memory-budget.ts';
 import type { Call, CallScope } from './call.ts';
-import { CallQueue, FairCallQueue, ConcurrencyLimit, overloaded } from './call-queue.ts';
+import { CallQueue, FairCallQueue, ConcurrencyLimit, overloadedError } from './call-queue.ts';
 import type { CallRunner, HoldReason, QueueBounds } from './call-queue.ts';
 import { TaskRun } from './task-run.ts';
 
@@ -41,7 +41,7 @@ export interface CallsInFlightOptions {
   readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
   /** What its clients hold in memory counts towards these. */
-  readonly shares: Quotas;
+  readonly quotas: Quotas;
   /** How the server describes itself to its clients. A host has no such results. */
   readonly server?: ServerDescription;
   /** The machine of the client's roots; undefined for a client that declares none. */
@@ -50,7 +50,7 @@ export interface CallsInFlightOptions {
    * What serves calls that ask their client by ending; missing if no call may.
    * @param onSettled called when one of them that was suspended has settled
    */
-  makeRounds?(onSettled: () => void): CallRounds;
+  createSuspendableCalls?(onSettled: () => void): SuspendableCallService;
 }
 
 /** What a snapshot shows of the calls. */
@@ -72,7 +72,7 @@ export interface CallsOwner {
   /** True once the session ends: no new request is served. */
   readonly isClosing: boolean;
   /** Something has happened outside of a turn: a promise has settled, or a place is free. */
-  late(): void;
+  scheduleTurnEnd(): void;
 }
 
 /** A map that has taken fewer calls is not worth another one. */
@@ -86,11 +86,11 @@ export class CallsInFlight implements CallScope, CallRunner {
   /** Calls that the map has taken. */
   #added = 0;
   /** How many calls run and wait. */
-  readonly places: ConcurrencyLimit;
+  readonly concurrency: ConcurrencyLimit;
   /** Of a session that is one client's; made for its first call. */
   #queue: CallQueue | undefined = undefined;
   /** For the calls of strangers without a session. */
-  #parties: FairCallQueue | undefined = undefined;
+  #clientQueues: FairCallQueue | undefined = undefined;
   /**
    * Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up.
    */
@@ -99,16 +99,16 @@ export class CallsInFlight implements CallScope, CallRunner {
   #outliving: Set<Call> | undefined = undefined;
   /** Those of them that begin once this turn's answers are with the writer. */
   readonly detached: Call[] = [];
-  #rounds: CallRounds | undefined = undefined;
+  #suspendableCalls: SuspendableCallService | undefined = undefined;
   readonly #atFlow: (() => void)[] = [];
   /** The handlers in rounds, by the handlers themselves. */
-  #inRounds: WeakMap<RequestHandler, RequestHandler> | undefined = undefined;
+  #suspendableHandlers: WeakMap<RequestHandler, RequestHandler> | undefined = undefined;
 
   constructor(options: CallsInFlightOptions, owner: CallsOwner) {
     this.#options = options;
     this.#owner = owner;
     this.session = owner.input.scope;
-    this.places = new ConcurrencyLimit(options.limits);
+    this.concurrency = new ConcurrencyLimit(options.limits);
   }
 
   get writer(): CallScope['writer'] {
@@ -125,8 +125,8 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   get view(): CallsView {
-    const { running, waiting, holds } = this.places;
-    const suspended = this.#rounds?.waiting ?? [];
+    const { running, waiting, holds } = this.concurrency;
+    const suspended = this.#suspendableCalls?.waiting ?? [];
     const calls = [...this.#unended, ...suspended];
     return { calls, running, waiting, holds };
   }
@@ -138,29 +138,33 @@ export class CallsInFlight implements CallScope, CallRunner {
 
   /** True if nothing is in flight and no handler still runs. */
   get isIdle(): boolean {
-    return this.#calls.size === 0 && this.#unsettled === 0 && (this.#rounds?.isIdle ?? true);
+    return (
+      this.#calls.size === 0 && this.#unsettled === 0 && (this.#suspendableCalls?.isIdle ?? true)
+    );
   }
 
   /** A handler that may ask its client by ending the call, and goes on with a retry. */
-  inRounds(handler: RequestHandler): RequestHandler {
-    const known = this.#inRounds?.get(handler);
+  suspendable(handler: RequestHandler): RequestHandler {
+    const known = this.#suspendableHandlers?.get(handler);
     if (known) return known;
-    const rounds = (this.#rounds ??= this.#options.makeRounds?.(() => this.#owner.late()));
+    const rounds = (this.#suspendableCalls ??= this.#options.createSuspendableCalls?.(() =>
+      this.#owner.scheduleTurnEnd(),
+    ));
     if (!rounds) return handler;
-    const { asksItself } = handler;
-    const serve = (exchange: Exchange) => rounds.serve(handler, exchange);
+    const { returnsInputRequired } = handler;
+    const serve = (exchange: RequestContext) => rounds.serve(handler, exchange);
     const made = wrapHandler(
       handler,
-      asksItself
+      returnsInputRequired
         ? (params, exchange) => {
             const choose = (itself: boolean) =>
               itself ? handler(params, exchange) : serve(exchange);
-            const itself = asksItself(exchange);
+            const itself = returnsInputRequired(exchange);
             return typeof itself === 'boolean' ? choose(itself) : itself.then(choose);
           }
         : (_, exchange) => serve(exchange),
     );
-    (this.#inRounds ??= new WeakMap()).set(handler, made);
+    (this.#suspendableHandlers ??= new WeakMap()).set(handler, made);
     return made;
   }
 
@@ -177,7 +181,7 @@ export class CallsInFlight implements CallScope, CallRunner {
     call.receivedAt = receivedAt;
     if (++this.#added > leastAdded + 4 * this.#calls.size) this.#renewMap();
     this.#calls.set(key, call);
-    if (!this.#queueOf(call).add(call)) this.#refuseOverload(call);
+    if (!this.#queueOf(call).add(call)) this.#rejectOverload(call);
   }
 
   /** Runs a handler, whatever it throws or gives, and makes one response of what comes of it. */
@@ -193,13 +197,13 @@ export class CallsInFlight implements CallScope, CallRunner {
           if (call.state === 'left') return;
           this.#unsettled--;
           this.#succeed(call, late);
-          this.#owner.late();
+          this.#owner.scheduleTurnEnd();
         },
         (error: unknown) => {
           if (call.state === 'left') return;
           this.#unsettled--;
           this.#fail(call, error);
-          this.#owner.late();
+          this.#owner.scheduleTurnEnd();
         },
       );
     } catch (error) {
@@ -252,22 +256,22 @@ export class CallsInFlight implements CallScope, CallRunner {
 
   /** The session begins to end: calls may still end by themselves. */
   close(): void {
-    for (const call of this.#unended) call.closing();
-    this.#rounds?.close(ended());
+    for (const call of this.#unended) call.onSessionClosing();
+    this.#suspendableCalls?.close(ended());
   }
 
   /** Ends all calls, each with this error for its answer. */
-  abandon(error: WireError): void {
+  failAll(error: WireError): void {
     const calls = this.#unended;
     // An error costs its stack, and most sessions end with nothing in flight.
-    if (calls.length === 0 && !this.#rounds) return;
+    if (calls.length === 0 && !this.#suspendableCalls) return;
     const reason = ended();
-    this.#rounds?.close(reason);
+    this.#suspendableCalls?.close(reason);
     for (const call of calls) {
       this.#forget(call);
       call.abort(reason);
       if (call.isResendable) call.replies.drop(call);
-      else call.replies.add(call.refused(error), call);
+      else call.replies.add(call.errorResponse(error), call);
     }
   }
 
@@ -275,23 +279,23 @@ export class CallsInFlight implements CallScope, CallRunner {
     this.#forget(call);
     call.abort(ended());
     call.replies.drop(call);
-    this.#owner.late();
+    this.#owner.scheduleTurnEnd();
   }
 
   /** The session is over: no call is added. */
-  leave(): void {
-    this.#queue?.leave();
+  dispose(): void {
+    this.#queue?.close();
     this.#queue = undefined;
-    this.#parties?.leave();
+    this.#clientQueues?.close();
   }
 
   /** Starts no call until {@link release}. */
   hold(reason: HoldReason): void {
-    this.places.hold(reason);
+    this.concurrency.hold(reason);
   }
 
   release(reason: HoldReason): void {
-    this.places.release(reason);
+    this.concurrency.release(reason);
     if (reason === 'output') for (const callback of this.#atFlow.splice(0)) callback();
   }
 
@@ -304,7 +308,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   isWritable(): boolean {
-    return !this.places.holds.includes('output');
+    return !this.concurrency.holds.includes('output');
   }
 
   whenWritable(callback: () => void): void {
@@ -315,7 +319,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   /** Starts what waits, as far as there is room. */
   startWaiting(): void {
     this.#queue?.startWaiting();
-    this.#parties?.startWaiting();
+    this.#clientQueues?.startWaiting();
   }
 
   /** Starts the calls that outlive their requests: after the turn's answers are sent. */
@@ -335,31 +339,32 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   /** Takes work that outlives its call; it begins at the end of the turn. Gives what cancels it. */
-  detach(call: Call, handler: RequestHandler, work: DetachedWork): EndWork {
+  detach(call: Call, handler: RequestHandler, work: BackgroundRun): CancelRun {
     const run = new TaskRun(call, handler, work);
     run.state = 'running';
     (this.#outliving ??= new Set()).add(run);
     this.detached.push(run);
     // No answer comes that would end a turn.
-    if (work.call) this.#owner.late();
+    if (work.call) this.#owner.scheduleTurnEnd();
     return (reason) => {
       if (run.hasEnded) return;
       this.#forget(run);
       if (reason) return run.abort(reason);
       // It has begun, and its promise is open: only what awaits is let go of.
-      run.leave();
+      run.release();
       this.#unsettled--;
-      this.#owner.late();
+      this.#owner.scheduleTurnEnd();
     };
   }
 
   park(call: Call): void {
     if (this.#outliving?.has(call)) return;
     this.#queueOf(call).park(call);
-    if (call.origin?.party !== undefined) this.#parties?.left(call.origin.party);
+    if (call.origin?.clientKey !== undefined)
+      this.#clientQueues?.onCallRemoved(call.origin.clientKey);
     // A handler that has awaited something runs outside of the router's turns. A call that comes later starts
     // in its own turn.
-    if (this.places.waiting > 0) void turnEnd.then(() => this.#owner.late());
+    if (this.concurrency.waiting > 0) void turnEnd.then(() => this.#owner.scheduleTurnEnd());
   }
 
   resume(call: Call): void {
@@ -367,30 +372,36 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   #queueOf({ origin }: Call): CallQueue {
-    const party = origin?.party;
-    if (party === undefined && this.#queue) return this.#queue;
-    const { limits, shares } = this.#options;
-    if (party === undefined) {
-      return (this.#queue = new CallQueue(limits, shares.enter(undefined), this, this.places));
+    const clientKey = origin?.clientKey;
+    if (clientKey === undefined && this.#queue) return this.#queue;
+    const { limits, quotas } = this.#options;
+    if (clientKey === undefined) {
+      return (this.#queue = new CallQueue(
+        limits,
+        quotas.acquire(undefined),
+        this,
+        this.concurrency,
+      ));
     }
-    this.#parties ??= new FairCallQueue(limits, shares, this, this.places);
-    return this.#parties.of(party);
+    this.#clientQueues ??= new FairCallQueue(limits, quotas, this, this.concurrency);
+    return this.#clientQueues.queueOf(clientKey);
   }
 
   #forget(call: Call): void {
     if (this.#outliving?.delete(call)) return;
     this.#calls.delete(keyOf(call));
     this.#queueOf(call).remove(call);
-    if (call.origin?.party !== undefined) this.#parties?.left(call.origin.party);
+    if (call.origin?.clientKey !== undefined)
+      this.#clientQueues?.onCallRemoved(call.origin.clientKey);
   }
 
-  #refuseOverload(call: Call): void {
+  #rejectOverload(call: Call): void {
     const { size, replies } = call;
-    const { waiting, waitingBytes } = this.places;
-    const error = overloaded(this.#options.limits, { waiting, waitingBytes, size });
+    const { waiting, waitingBytes } = this.concurrency;
+    const error = overloadedError(this.#options.limits, { waiting, waitingBytes, size });
     this.#options.report({ level: 'warning', name: 'request.refused', message: error.message });
     this.#calls.delete(keyOf(call));
-    replies.add(call.refused(error), call);
+    replies.add(call.errorResponse(error), call);
   }
 }
 

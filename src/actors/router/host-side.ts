@@ -16,7 +16,7 @@ export interface HostRouterOptions extends RouterOptions {
    * Takes what the server tells, but for progress and cancellations. It comes in the order of the
    * input, between the answers that were before it and behind it.
    */
-  notified(notification: InboundNotification): void;
+  onNotification(notification: InboundNotification): void;
 }
 
 export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
@@ -39,7 +39,7 @@ export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
   }),
 
   notification(notification, { options }) {
-    options.notified(notification);
+    options.onNotification(notification);
     return false;
   },
 

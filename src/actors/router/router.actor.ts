@@ -35,10 +35,10 @@ import { latestHandshake, negotiateDialect } from '../../protocol/dialects/regis
 import { Method } from '../../protocol/methods.ts';
 import type { Clock } from '../clock.ts';
 import { turnEnd } from '../clock.ts';
-import { overloaded } from './call-queue.ts';
+import { overloadedError } from './call-queue.ts';
 import type { RequestIds } from '../correlation/correlation.actor.ts';
-import { anyMethod } from '../exchange.ts';
-import type { Caller, RequestHandler } from '../exchange.ts';
+import { anyMethod } from '../request-context.ts';
+import type { Caller, RequestHandler } from '../request-context.ts';
 import type { Traffic } from '../traffic.ts';
 import { openBatch } from './batch-replies.ts';
 import { Call } from './call.ts';
@@ -52,13 +52,13 @@ export interface RouterOptions extends CallsInFlightOptions {
   readonly handlers: ReadonlyMap<string, RequestHandler>;
   readonly clock: Clock;
   /** Knows the ids of our requests to the peer. */
-  readonly requestIds: Pick<RequestIds, 'isUsed' | 'read' | 'readText'>;
+  readonly requestIds: Pick<RequestIds, 'isUsed' | 'numberOf' | 'numberOfText'>;
   /** Hears what comes in, before anything is done about it. */
   readonly traffic: Pick<Traffic, 'received'>;
   /** The peer's name in texts. */
   readonly peer: PeerRole;
   /** Called when the peer stops reading what it is sent, and once it has read all. */
-  flowed?(isBlocked: boolean): void;
+  onBackpressure?(isBlocked: boolean): void;
 }
 
 /**
@@ -88,7 +88,7 @@ export type RequestKind =
   | 'forbidden';
 
 /** The router, as its side knows it. */
-export interface RouterOfSide<TInput, TOptions> {
+export interface RouterContext<TInput, TOptions> {
   readonly input: TInput;
   readonly options: TOptions;
   readonly gate: RouterGate;
@@ -114,7 +114,7 @@ export interface RouterSide<
   serve(
     request: InboundRequest,
     kind: RequestKind,
-    router: RouterOfSide<TInput, TOptions>,
+    router: RouterContext<TInput, TOptions>,
     replies: Replies,
   ): void;
   /** Why a request may not be part of a batch; undefined if it may. */
@@ -129,9 +129,9 @@ export interface RouterSide<
    * A notification that is neither progress nor a cancellation.
    * @returns true if the owner answers it with events that come before the rest of its chunk
    */
-  notification(notification: InboundNotification, router: RouterOfSide<TInput, TOptions>): boolean;
+  notification(notification: InboundNotification, router: RouterContext<TInput, TOptions>): boolean;
   /** The peer cancels something that is not a request of its own in flight. */
-  cancelledUnknown(id: RequestId, reason: unknown, router: RouterOfSide<TInput, TOptions>): void;
+  cancelledUnknown(id: RequestId, reason: unknown, router: RouterContext<TInput, TOptions>): void;
   /** Whether invalid input that names one of our ids must be meant as an answer. */
   isMeantAsAnswer(frame: InvalidFrame): boolean;
   /** Whether the sender of invalid input is told. */
@@ -156,7 +156,7 @@ export function routerActor<TInput extends RouterInput, TOptions extends RouterO
 ): Port<RouterEvent, TInput> {
   return plainActor(({ input, self }) => {
     const serving = servingOf?.(input);
-    serving?.enter(input, self);
+    serving?.attach(input, self);
     return serving ?? new Router(side, optionsOf(input), input, self);
   });
 }
@@ -172,7 +172,7 @@ const drained: RouterGate = { state: 'drained' };
 const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
 
 export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
-  implements Behaviour<RouterEvent>, RouterOfSide<TInput, TOptions>, CallsOwner, Replies
+  implements Behaviour<RouterEvent>, RouterContext<TInput, TOptions>, CallsOwner, Replies
 {
   readonly #side: RouterSide<TInput, TOptions>;
   readonly options: TOptions;
@@ -206,7 +206,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   }
 
   /** From now on an actor takes its events, and others take what it sends. Calls in flight go on. */
-  enter(input: TInput, self: Recipient<RouterEvent>): void {
+  attach(input: TInput, self: Recipient<RouterEvent>): void {
     this.input = input;
     this.#self = self;
   }
@@ -239,8 +239,8 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
    */
   stop(): void {
     this.gate = { state: 'stopped' };
-    this.#calls?.abandon(this.#side.tooLate);
-    this.#calls?.leave();
+    this.#calls?.failAll(this.#side.tooLate);
+    this.#calls?.dispose();
     this.#frames = [];
   }
 
@@ -269,15 +269,15 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
         this.#gone(event.request, event.reason);
         break;
       case 'calls.abandon':
-        this.#calls?.abandon(this.#side.tooLate);
+        this.#calls?.failAll(this.#side.tooLate);
         break;
       case 'output.blocked':
         this.calls.hold('output');
-        this.options.flowed?.(true);
+        this.options.onBackpressure?.(true);
         break;
       case 'output.flowing':
         this.#calls?.release('output');
-        this.options.flowed?.(false);
+        this.options.onBackpressure?.(false);
         break;
     }
     this.#endTurn();
@@ -392,7 +392,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
       case 'unopened':
         return this.#side.tooEarly(method);
       case 'held':
-        return overloaded(this.options.limits, {
+        return overloadedError(this.options.limits, {
           waiting: this.#held.length,
           waitingBytes: 0,
           size: 0,
@@ -493,7 +493,9 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   #failed(ids: readonly unknown[], outcome: InboundResponse['outcome']): boolean {
     const { requestIds } = this.options;
     const responses = ids
-      .filter((id) => requestIds.read(id) !== undefined || requestIds.readText(id) !== undefined)
+      .filter(
+        (id) => requestIds.numberOf(id) !== undefined || requestIds.numberOfText(id) !== undefined,
+      )
       .map((id): InboundResponse => ({ kind: 'response', id: id as OutboundRequestId, outcome }));
     if (responses.length === 0) return false;
     this.input.correlation.send({ type: 'responses.received', responses });
@@ -522,7 +524,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   }
 
   /** A handler has settled outside of a turn, or a place is free. */
-  late(): void {
+  scheduleTurnEnd(): void {
     if (this.#lateTurn === 'due' || this.#isSettled()) return;
     this.#lateTurn = 'due';
     void turnEnd.then(() => {
@@ -534,7 +536,9 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   /** Whether the end of a turn would have nothing to do. */
   #isSettled(): boolean {
     if (this.gate.state === 'closed' || this.#frames.length > 0) return false;
-    return !this.#calls || (this.#calls.places.waiting === 0 && this.#calls.detached.length === 0);
+    return (
+      !this.#calls || (this.#calls.concurrency.waiting === 0 && this.#calls.detached.length === 0)
+    );
   }
 
   /** The end of a turn: what there is to say goes to the writer, and calls that waited for room start. */
@@ -543,7 +547,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     // must start.
     this.#send();
     const calls = this.#calls;
-    if (calls && calls.places.waiting > 0) {
+    if (calls && calls.concurrency.waiting > 0) {
       calls.startWaiting();
       this.#send();
     }

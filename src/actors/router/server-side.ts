@@ -29,12 +29,17 @@ import type { PeerDescription } from '../../protocol/initialize.ts';
 import { mayRequireInput } from '../../protocol/input-required.ts';
 import { Method, methodNotOffered } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
-import { declaresRoots, unaskedRoots } from '../../protocol/roots.ts';
-import { anyMethod, rejected } from '../exchange.ts';
-import type { Exchange, RequestHandler, OutboundRequest, ResumedWork } from '../exchange.ts';
+import { declaresRoots, unavailableRoots } from '../../protocol/roots.ts';
+import { anyMethod, rejected } from '../request-context.ts';
+import type {
+  RequestContext,
+  RequestHandler,
+  OutboundRequest,
+  ResumedRun,
+} from '../request-context.ts';
 import { Call } from './call.ts';
 import type { Replies } from './call.ts';
-import type { RouterOfSide, RouterOptions, RouterSide } from './router.actor.ts';
+import type { RouterContext, RouterOptions, RouterSide } from './router.actor.ts';
 
 export interface ServerRouterOptions extends RouterOptions {
   /** How the server describes itself. */
@@ -42,12 +47,12 @@ export interface ServerRouterOptions extends RouterOptions {
   /** How long clients may cache what the server says of itself. */
   readonly discovery: CacheHints;
   /** What the server has for the client of a call, if that is found out for each client. */
-  readonly describe?: ((call: Exchange) => Promise<ServerDescription>) | undefined;
+  readonly describe?: ((call: RequestContext) => Promise<ServerDescription>) | undefined;
   /** Hands a notification to the upstream. @returns false if there is none that takes it */
   forwards?(notification: InboundNotification): boolean;
 }
 
-type ServerRouter = RouterOfSide<SessionRouterInput, ServerRouterOptions>;
+type ServerRouter = RouterContext<SessionRouterInput, ServerRouterOptions>;
 
 export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
   kindOf({ method, params, origin, size }, gate) {
@@ -136,7 +141,7 @@ function serveStateless(
   const envelope = readEnvelope(request.params, request.size);
   if (!envelope.ok) return errorResponse(id, envelope.error);
   const { dialect } = envelope.peer;
-  if (isClosing) return errorResponse(id, dialect.refusal(shuttingDown));
+  if (isClosing) return errorResponse(id, dialect.projectError(shuttingDown));
   const { handlers } = options;
   const discovered = (server: ServerDescription) =>
     dialect.discoverResult(server, statelessVersions, options.discovery);
@@ -149,7 +154,7 @@ function serveStateless(
   else handler = dialect.offers(method) ? handlers.get(method) : undefined;
   handler ??= handlers.get(anyMethod);
   if (!handler) return errorResponse(id, methodNotOffered(method));
-  const run = mayRequireInput.has(method) ? calls.inRounds(handler) : handler;
+  const run = mayRequireInput.has(method) ? calls.suspendable(handler) : handler;
   calls.start(new StatelessCall(request, run, calls, envelope, replies), router.lastHeardAt);
   return undefined;
 }
@@ -174,13 +179,13 @@ function serveSessionless(
     const { describe } = options;
     const { client: peer } = reading;
     if (!describe) return acceptedInitialize(id, peer, withoutSession(options.server));
-    const greet = async (_: unknown, call: Exchange) =>
+    const greet = async (_: unknown, call: RequestContext) =>
       peer.dialect.initializeResult(withoutSession(await describe(call)));
     const greeting = new StatelessCall(request, greet, router.calls, { peer }, replies);
     router.calls.start(greeting, router.lastHeardAt);
     return undefined;
   }
-  if (ofSessions.has(method)) return errorResponse(id, needsSession(method));
+  if (sessionMethods.has(method)) return errorResponse(id, needsSession(method));
   const handler = options.handlers.get(method) ?? options.handlers.get(anyMethod);
   if (!handler) return errorResponse(id, methodNotOffered(method));
   // It was not told that there would be log messages, and could not say how severe ones it wants.
@@ -195,7 +200,7 @@ function resume(request: InboundRequest, router: ServerRouter, replies: Replies)
   const { id, method, origin } = request;
   const { options, isClosing, calls } = router;
   const handler = options.handlers.get(method);
-  const { peer } = (origin?.resumes ?? {}) as Partial<ResumedWork>;
+  const { peer } = (origin?.resumes ?? {}) as Partial<ResumedRun>;
   if (isClosing || !handler || !peer) return replies.add(errorResponse(id, shuttingDown), request);
   const caller = { peer, logLevel: 'none' } as const;
   calls.start(new StatelessCall(request, handler, calls, caller, replies), router.lastHeardAt);
@@ -203,8 +208,8 @@ function resume(request: InboundRequest, router: ServerRouter, replies: Replies)
 
 /** The call of a request without a session. */
 class StatelessCall extends Call {
-  override ask(spec: OutboundRequest): Promise<JsonObject> {
-    if (this.origin?.unaskable !== undefined) return super.ask(spec);
+  override sendRequest(spec: OutboundRequest): Promise<JsonObject> {
+    if (this.origin?.noRequestsReason !== undefined) return super.sendRequest(spec);
     const { method } = spec;
     const { dialect, info } = this.peer;
     const message = `${method} was not sent: the client ${printableName(info.name)} speaks revision ${dialect.version}, in which a server sends no requests`;
@@ -216,8 +221,8 @@ class StatelessCall extends Call {
   }
 
   override roots(): Promise<RootsReport> {
-    const unaskable = this.origin?.unaskable;
-    if (unaskable !== undefined) return Promise.resolve(unaskedRoots(unaskable));
+    const noRequestsReason = this.origin?.noRequestsReason;
+    if (noRequestsReason !== undefined) return Promise.resolve(unavailableRoots(noRequestsReason));
     return Promise.resolve(
       declaresRoots(this.peer.capabilities) ? unsupportedRoots : undeclaredRoots,
     );
@@ -236,7 +241,7 @@ const unsupportedRoots: RootsReport = {
 };
 
 /** The methods that keep something for a client, or would show it what other clients have. */
-const ofSessions: ReadonlySet<string> = new Set([
+const sessionMethods: ReadonlySet<string> = new Set([
   'logging/setLevel',
   'resources/subscribe',
   'resources/unsubscribe',
@@ -254,15 +259,15 @@ function withoutSession(server: ServerDescription): ServerDescription {
     .filter(([name]) => name !== 'logging')
     .map(([name, capability]) => [
       name,
-      isJsonObject(capability) ? unlisted(capability) : capability,
+      isJsonObject(capability) ? withoutSessionMembers(capability) : capability,
     ]);
   return { ...server, capabilities: Object.fromEntries(kept) as JsonObject };
 }
 
-const membersOfSessions: ReadonlySet<string> = new Set(['listChanged', 'subscribe', 'list']);
+const sessionMembers: ReadonlySet<string> = new Set(['listChanged', 'subscribe', 'list']);
 
-function unlisted(capability: object): object {
-  const members = Object.entries(capability).filter(([name]) => !membersOfSessions.has(name));
+function withoutSessionMembers(capability: object): object {
+  const members = Object.entries(capability).filter(([name]) => !sessionMembers.has(name));
   return Object.fromEntries(members);
 }
 

@@ -13,106 +13,106 @@ import { Method } from '../../protocol/methods.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import { Call } from './call.ts';
-import { rejected } from '../exchange.ts';
+import { rejected } from '../request-context.ts';
 import type {
-  DetachedWork,
+  BackgroundRun,
   OnceFn,
   RequestHandler,
   OutboundRequest,
   TaskHandle,
-  WorkLedger,
-} from '../exchange.ts';
+  StepJournal,
+} from '../request-context.ts';
 
 export class TaskRun extends Call {
-  readonly #work: DetachedWork;
+  readonly #run: BackgroundRun;
   readonly #handle: TaskHandle;
   /** Takes what came of it. */
-  #answered: DetachedWork['answered'] = (response) => this.#work.answered(response);
+  #onResponse: BackgroundRun['onResponse'] = (response) => this.#run.onResponse(response);
   /** Set if its client is sent no requests. */
-  readonly #polled: DetachedWork['polled'] | undefined;
+  readonly #polling: BackgroundRun['polled'] | undefined;
 
   /**
    * @param call the request that began it
    * @param handler what would have answered it
    */
-  constructor(call: Call, handler: RequestHandler, work: DetachedWork) {
+  constructor(call: Call, handler: RequestHandler, work: BackgroundRun) {
     super(call, handler, call.scope, call, {
-      add: (response) => this.#answered(response),
+      add: (response) => this.#onResponse(response),
       drop: () => {},
     });
-    this.#work = work;
-    if (work.resumable) keepCheckpoint(this, work.resumable.ledger);
-    this.#polled = call.sendsRequests ? undefined : work.polled;
+    this.#run = work;
+    if (work.durable) keepCheckpoint(this, work.durable.journal);
+    this.#polling = call.sendsRequests ? undefined : work.polled;
     this.receivedAt = call.receivedAt;
     this.#handle = {
       taskId: work.taskId,
       describe: (message) => {
-        if (!this.hasEnded) work.described(String(message));
+        if (!this.hasEnded) work.onStatusMessage(String(message));
       },
     };
   }
 
   /** No answer can come from now on: what waits for one goes on, or is given up. */
-  override closing(): void {
-    super.closing();
-    const { resumable } = this.#work;
-    if (resumable) resumable.closing();
-    else this.#polled?.end('The session is ending');
+  override onSessionClosing(): void {
+    super.onSessionClosing();
+    const { durable } = this.#run;
+    if (durable) durable.onSessionClosing();
+    else this.#polling?.end('The session is ending');
   }
 
   override end(): void {
     super.end();
-    this.#polled?.end('The work has ended');
+    this.#polling?.end('The work has ended');
   }
 
   override abort(reason: Error): void {
-    const { resumable } = this.#work;
-    if (resumable && reason instanceof RuntimeError && reason.code === 'TRANSPORT_CLOSED') {
-      this.#answered = () => resumable.left();
+    const { durable } = this.#run;
+    if (durable && reason instanceof RuntimeError && reason.code === 'TRANSPORT_CLOSED') {
+      this.#onResponse = () => durable.onSessionEnded();
     }
     super.abort(reason);
-    this.#polled?.end(reason.message);
+    this.#polling?.end(reason.message);
   }
 
-  get ledger(): WorkLedger | undefined {
-    return this.#work.resumable?.ledger;
+  get journal(): StepJournal | undefined {
+    return this.#run.durable?.journal;
   }
 
   override once<T>(key: string, make: OnceFn<T>): Promise<T> {
-    return this.ledger?.once(key, make) ?? super.once(key, make);
+    return this.journal?.once(key, make) ?? super.once(key, make);
   }
 
   override get task(): TaskHandle | undefined {
-    return this.#work.call ? undefined : this.#handle;
+    return this.#run.call ? undefined : this.#handle;
   }
 
   /** The request of a task is answered: if each request has its own stream, that one is closed. */
   override get relatedTo(): RelatedRequest | undefined {
-    return this.#work.call ? this.#work.call.host : this.#work.waiting();
+    return this.#run.call ? this.#run.call.hostRequest : this.#run.relatedRequest();
   }
 
   override get meta(): JsonObject | undefined {
-    return this.#work.call ? undefined : relatedTask(this.#work.taskId);
+    return this.#run.call ? undefined : relatedTask(this.#run.taskId);
   }
 
-  override get openQuestions(): number {
-    return this.#polled?.openQuestions ?? super.openQuestions;
+  override get openRequests(): number {
+    return this.#polling?.openQuestions ?? super.openRequests;
   }
 
   override notify(...notification: Parameters<Call['notify']>): void {
-    const { call } = this.#work;
+    const { call } = this.#run;
     const [method, params] = notification;
     if (call && method === Method.progress && !this.hasEnded) {
       // The host may have come back with a request of its own, and another token.
       const report = params as unknown as ProgressReport;
-      return call.progressed(report, (sent) => this.#sendProgress(sent));
+      return call.reportProgress(report, (sent) => this.#sendProgress(sent));
     }
-    if (call ? this.relatedTo : !this.#polled) super.notify(...notification);
+    if (call ? this.relatedTo : !this.#polling) super.notify(...notification);
   }
 
   /** Sends progress after it is recorded: by then the handler may have returned. */
   #sendProgress(report: ProgressReport): void {
-    const relatedTo = this.#work.call?.host;
+    const relatedTo = this.#run.call?.hostRequest;
     const meta = relatedTo?.params?.['_meta'];
     const token = isJsonObject(meta) ? meta['progressToken'] : undefined;
     if (!isRequestId(token)) return;
@@ -122,28 +122,28 @@ export class TaskRun extends Call {
   }
 
   override roots(wait: Parameters<Call['roots']>[0]): Promise<RootsReport> {
-    return this.#polled?.roots(this) ?? super.roots(wait);
+    return this.#polling?.roots(this) ?? super.roots(wait);
   }
 
-  override ask(question: OutboundRequest): Promise<JsonObject> {
-    if (this.hasEnded || question.signal?.aborted) return super.ask(question);
-    if (this.#polled && this.scope.isClosing()) {
+  override sendRequest(question: OutboundRequest): Promise<JsonObject> {
+    if (this.hasEnded || question.signal?.aborted) return super.sendRequest(question);
+    if (this.#polling && this.scope.isClosing()) {
       const message = `${question.method} was not asked: the session is ending`;
       return rejected(new RuntimeError('TRANSPORT_CLOSED', message));
     }
-    const { resumable } = this.#work;
-    if (resumable) {
-      const send = (spec: OutboundRequest) => this.#counted(spec, super.ask(spec));
-      return this.#polled ? resumable.ask(question) : resumable.ask(question, send);
+    const { durable } = this.#run;
+    if (durable) {
+      const send = (spec: OutboundRequest) => this.#counted(spec, super.sendRequest(spec));
+      return this.#polling ? durable.request(question) : durable.request(question, send);
     }
-    return this.#counted(question, this.#polled?.ask(question) ?? super.ask(question));
+    return this.#counted(question, this.#polling?.ask(question) ?? super.sendRequest(question));
   }
 
   /** The status of the task says that a question is open. */
   #counted({ method }: OutboundRequest, asked: Promise<JsonObject>): Promise<JsonObject> {
-    this.#work.inputRequested(method);
+    this.#run.onInputRequested(method);
     const received = () => {
-      if (!this.hasEnded) this.#work.inputReceived();
+      if (!this.hasEnded) this.#run.onInputReceived();
     };
     asked.then(received, received);
     return asked;
@@ -151,11 +151,11 @@ export class TaskRun extends Call {
 }
 
 /** The checkpoint is the ledger's. */
-function keepCheckpoint(run: TaskRun, ledger: WorkLedger): void {
+function keepCheckpoint(run: TaskRun, journal: StepJournal): void {
   Object.defineProperty(run, 'checkpoint', {
-    get: () => ledger.checkpoint,
+    get: () => journal.checkpoint,
     set: (value: unknown) => {
-      ledger.checkpoint = value;
+      journal.checkpoint = value;
     },
   });
 }

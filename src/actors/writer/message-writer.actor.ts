@@ -13,7 +13,7 @@ import type { OutboundFrame, RequestId } from '../../protocol/frames.ts';
 import { OutboundFlow } from './outbound-flow.ts';
 import type {
   DeliveryAddress,
-  FlowOutlet,
+  OutputTarget,
   OutboundFlowOptions,
   WriterView,
 } from './outbound-flow.ts';
@@ -47,7 +47,7 @@ export function messageWriterActor(
   return plainActor(({ input }) => new MessageWriter(sink, options, input.owner));
 }
 
-class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
+class MessageWriter implements Behaviour<WriterEvent>, OutputTarget<Item> {
   readonly #sink: MessageSink;
   readonly #report: Report<ActorFactName>;
   readonly #flow: OutboundFlow<Item>;
@@ -57,7 +57,7 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
     this.#sink = sink;
     this.#report = options.report;
     this.#flow = new OutboundFlow(options, owner, this, 'The transport');
-    this.#stopListening = sink.listen({ broken: (error) => this.#flow.break(error) });
+    this.#stopListening = sink.listen({ broken: (error) => this.#flow.fail(error) });
   }
 
   get view(): WriterView {
@@ -71,7 +71,7 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
     const { frames, relatedTo, reportTo, receipt } = event;
     for (const [at, frame] of frames.entries()) {
       const text = encodeFrame(frame, (message, error) =>
-        this.#flow.unserializable(message, error, event),
+        this.#flow.reportUnserializable(message, error, event),
       );
       // The text is what makes it a copy, and safe to send: a transport may hand the object itself
       // to the other side.
@@ -100,7 +100,7 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
       () => {
         const { reportTo, receipt } = item.address;
         if (receipt !== undefined) reportTo?.send({ type: 'frames.delivered', receipt });
-        this.#flow.room();
+        this.#flow.resume();
       },
       (error: unknown) => this.#fail(item, error),
     );
@@ -113,7 +113,7 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
   }
 
   /** What is sent is gone as far as a transport tells. */
-  untaken(): number {
+  bufferedLength(): number {
     return 0;
   }
 
@@ -123,14 +123,14 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
 
   #fail({ frame, address }: Item, error: unknown): void {
     if (this.#flow.state === 'ended') return;
-    if (this.#sink.failureOf(error) === 'broken') return this.#flow.break(error);
+    if (this.#sink.failureOf(error) === 'broken') return this.#flow.fail(error);
     const what = describeFrame(frame);
     const message = `${what} was not sent: ${textOfError(error)}`;
     this.#report({ level: 'warning', name: 'output.lost', message, details: { error } });
     const cause = new RuntimeError('TRANSPORT_CLOSED', message, { cause: error });
     const { reportTo, receipt } = address;
     reportTo?.send({ type: 'frame.rejected', frame, error: cause, receipt });
-    this.#flow.room();
+    this.#flow.resume();
   }
 }
 

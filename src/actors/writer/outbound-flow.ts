@@ -29,7 +29,7 @@ export interface WriterView {
 }
 
 /** The sink of output, as its writer knows it. */
-export interface FlowOutlet<T> {
+export interface OutputTarget<T> {
   /**
    * Takes it in any case; false: what comes next has to wait until there is {@link
    * OutboundFlow.room}.
@@ -38,7 +38,7 @@ export interface FlowOutlet<T> {
   /** Puts it at the end of what waits; gives how much more that is. */
   enqueue(queue: (T | undefined)[], item: T): number;
   /** How much of what was taken has not left yet. */
-  untaken(): number;
+  bufferedLength(): number;
   /** Calls back once all that was taken has left; asked only while nothing waits. */
   flush(done: () => void): void;
 }
@@ -52,32 +52,32 @@ export type FlowState = 'flowing' | 'waiting' | 'blocked' | 'ended';
 export class OutboundFlow<T extends { readonly length: number }> {
   readonly #options: OutboundFlowOptions;
   readonly #owner: Recipient<TransportFact>;
-  readonly #outlet: FlowOutlet<T>;
-  readonly #taker: string;
+  readonly #outlet: OutputTarget<T>;
+  readonly #peerName: string;
   #state: FlowState = 'flowing';
   /** What waits, from `#next` on; what stood before has been taken, and is let go of. */
   #queue: (T | undefined)[] = [];
   #next = 0;
   #queued = 0;
-  #taken = 0;
+  #written = 0;
   /** Who waits until so much has been taken, in order. */
   #awaiting: { readonly taken: number; callback(): void }[] | undefined = undefined;
   /** `asked`: the session waits until nothing is left. */
   #flush: 'none' | 'asked' = 'none';
   /** What had left as the session asked last whether all is gone. */
-  #goneWhenAsked: number | undefined = undefined;
+  #writtenAtLastFlush: number | undefined = undefined;
 
   /** @param taker who takes the output, as the subject of a sentence */
   constructor(
     options: OutboundFlowOptions,
     owner: Recipient<TransportFact>,
-    outlet: FlowOutlet<T>,
+    outlet: OutputTarget<T>,
     taker: string,
   ) {
     this.#options = options;
     this.#owner = owner;
     this.#outlet = outlet;
-    this.#taker = taker;
+    this.#peerName = taker;
   }
 
   get state(): FlowState {
@@ -93,7 +93,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
   deliver(item: T): void {
     switch (this.#state) {
       case 'flowing':
-        this.#taken += item.length;
+        this.#written += item.length;
         // It may have broken just now, and then it stays so.
         if (!this.#outlet.take(item) && this.#state === 'flowing') this.#state = 'waiting';
         break;
@@ -107,14 +107,14 @@ export class OutboundFlow<T extends { readonly length: number }> {
   }
 
   /** Calls back once all that has been delivered is taken; never if that does not come about. */
-  whenTaken(callback: () => void): void {
+  whenWritten(callback: () => void): void {
     if (this.#state === 'ended') return;
     if (this.#queued === 0) callback();
-    else (this.#awaiting ??= []).push({ taken: this.#taken + this.#queued, callback });
+    else (this.#awaiting ??= []).push({ taken: this.#written + this.#queued, callback });
   }
 
   /** There is room: what waits goes out until there is none, or until nothing waits. */
-  room(): void {
+  resume(): void {
     let hasRoom = true;
     // What comes meanwhile is put behind it.
     for (
@@ -123,7 +123,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
       item = hasRoom ? this.#dequeue() : undefined
     ) {
       hasRoom = this.#outlet.take(item);
-      this.#tellTaken();
+      this.#notifyWritten();
     }
     if (this.#state !== 'ended' && this.#queue.length === 0) this.#emptied(hasRoom);
   }
@@ -137,17 +137,17 @@ export class OutboundFlow<T extends { readonly length: number }> {
     if (this.#state === 'ended') return this.#flushed();
     this.#flush = 'asked';
     if (this.#state === 'flowing') this.#flushOutlet();
-    this.#notice(after);
+    this.#checkStall(after);
   }
 
   /** The output has ended, and the session does not know. */
-  break(error: unknown): void {
+  fail(error: unknown): void {
     if (this.#state === 'ended') return;
     this.stop();
     this.#options.report({
       level: 'info',
       name: 'output.broken',
-      message: `${this.#taker} takes no output any more: ${textOfError(error)}`,
+      message: `${this.#peerName} takes no output any more: ${textOfError(error)}`,
     });
     this.#owner.send({ type: 'output.broken', error });
   }
@@ -161,9 +161,9 @@ export class OutboundFlow<T extends { readonly length: number }> {
     this.#awaiting = undefined;
   }
 
-  #tellTaken(): void {
+  #notifyWritten(): void {
     const awaiting = this.#awaiting;
-    while (awaiting?.[0] && awaiting[0].taken <= this.#taken) awaiting.shift()?.callback();
+    while (awaiting?.[0] && awaiting[0].taken <= this.#written) awaiting.shift()?.callback();
   }
 
   #limit(): void {
@@ -173,7 +173,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
     report({
       level: 'warning',
       name: 'output.blocked',
-      message: `${this.#taker} takes nothing: ${this.#queued} bytes wait; no request is started until they are taken`,
+      message: `${this.#peerName} takes nothing: ${this.#queued} bytes wait; no request is started until they are taken`,
     });
     this.#owner.send({ type: 'output.blocked' });
   }
@@ -189,7 +189,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
       this.#next = 0;
     }
     this.#queued -= item.length;
-    this.#taken += item.length;
+    this.#written += item.length;
     return item;
   }
 
@@ -201,7 +201,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
       this.#options.report({
         level: 'info',
         name: 'output.flowing',
-        message: `${this.#taker} has taken everything; requests are started again`,
+        message: `${this.#peerName} has taken everything; requests are started again`,
       });
       this.#owner.send({ type: 'output.flowing' });
     }
@@ -217,28 +217,28 @@ export class OutboundFlow<T extends { readonly length: number }> {
     this.#owner.send({ type: 'output.flushed' });
   }
 
-  #notice(after: 'stallTimeout' | undefined): void {
-    const gone = this.#taken - this.#outlet.untaken();
-    if (after === undefined || gone !== this.#goneWhenAsked) {
-      this.#goneWhenAsked = gone;
+  #checkStall(after: 'stallTimeout' | undefined): void {
+    const gone = this.#written - this.#outlet.bufferedLength();
+    if (after === undefined || gone !== this.#writtenAtLastFlush) {
+      this.#writtenAtLastFlush = gone;
       return;
     }
     this.#options.report({
       level: 'warning',
       name: 'output.stalled',
-      message: `${this.#taker} takes nothing: the session ends without sending the rest`,
+      message: `${this.#peerName} takes nothing: the session ends without sending the rest`,
     });
     this.#owner.send({ type: 'output.stalled' });
   }
 
-  /** See {@link tellUnserializable}. */
-  unserializable(message: OutboundMessage, error: unknown, address: DeliveryAddress): void {
-    tellUnserializable(this.#options.report, { message, error, address });
+  /** See {@link reportUnserializable}. */
+  reportUnserializable(message: OutboundMessage, error: unknown, address: DeliveryAddress): void {
+    reportUnserializable(this.#options.report, { message, error, address });
   }
 }
 
 /** Reports a message that JSON cannot represent: to its sender if there is an address, else to the log. */
-export function tellUnserializable(
+export function reportUnserializable(
   report: Report<ActorFactName>,
   {
     message,

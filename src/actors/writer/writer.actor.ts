@@ -20,7 +20,7 @@ import type { Unserializable } from '../../protocol/codec.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import { turnEnd } from '../clock.ts';
 import { OutboundFlow } from './outbound-flow.ts';
-import type { FlowOutlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
+import type { OutputTarget, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
 
 /** What is written: text, or the bytes of it. */
 export type Chunk = string | Uint8Array;
@@ -32,7 +32,7 @@ export interface Sink {
   /** Calls back once everything written so far is with the operating system. */
   flush(done: () => void): void;
   /** How much of what it has taken is not with the operating system yet. */
-  untaken(): number;
+  bufferedLength(): number;
   /** Starts listening; gives what stops it. */
   listen(events: { drained(): void; broken(error: unknown): void }): () => void;
 }
@@ -65,7 +65,7 @@ export function writerActor(sink: Sink, options: WriterOptions): Port<WriterEven
   return plainActor(({ input }) => new Writer(sink, options, input.owner));
 }
 
-class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
+class Writer implements Behaviour<WriterEvent>, OutputTarget<Chunk> {
   readonly #sink: Sink;
   readonly #flow: OutboundFlow<Chunk>;
   readonly #stopListening: () => void;
@@ -78,8 +78,8 @@ class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
     this.#sink = sink;
     this.#flow = new OutboundFlow(options, owner, this, `The ${options.peer}`);
     this.#stopListening = sink.listen({
-      drained: () => this.#flow.room(),
-      broken: (error) => this.#flow.break(error),
+      drained: () => this.#flow.resume(),
+      broken: (error) => this.#flow.fail(error),
     });
   }
 
@@ -122,8 +122,8 @@ class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
     return kept.length;
   }
 
-  untaken(): number {
-    return this.#sink.untaken();
+  bufferedLength(): number {
+    return this.#sink.bufferedLength();
   }
 
   flush(done: () => void): void {
@@ -135,7 +135,7 @@ class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
     let isComplete = true;
     const unserializable: Unserializable = (message, error) => {
       isComplete = false;
-      this.#flow.unserializable(message, error, event);
+      this.#flow.reportUnserializable(message, error, event);
     };
     for (let at = 0; at < frames.length; at++) {
       const text = encodeFrame(frames[at] as OutboundFrame, unserializable);
@@ -162,6 +162,6 @@ class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
     this.#flow.deliver(text);
     if (!awaiting) return;
     this.#awaiting = undefined;
-    for (const callback of awaiting) this.#flow.whenTaken(callback);
+    for (const callback of awaiting) this.#flow.whenWritten(callback);
   }
 }

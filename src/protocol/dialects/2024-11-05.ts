@@ -99,7 +99,7 @@ export class Dialect20241105 implements Dialect {
     return methods.has(method);
   }
 
-  versionFault(said: string): string | undefined {
+  validateVersion(said: string): string | undefined {
     if (said === this.version) return undefined;
     return `MCP-Protocol-Version is ${inspectValue(said)}, and the session was initialized with ${this.version}`;
   }
@@ -236,7 +236,7 @@ export class Dialect20241105 implements Dialect {
     return toWireError(thrown);
   }
 
-  refusal(error: WireError): WireError {
+  projectError(error: WireError): WireError {
     return error;
   }
 
@@ -253,7 +253,7 @@ export class Dialect20241105 implements Dialect {
     return undefined;
   }
 
-  lackingForTasks(_capabilities: JsonObject): MissingCapability | undefined {
+  missingForTasks(_capabilities: JsonObject): MissingCapability | undefined {
     return undefined;
   }
 
@@ -269,7 +269,7 @@ export class Dialect20241105 implements Dialect {
     return { ...task };
   }
 
-  cancelledTooLate({ taskId, status }: Task): JsonObject {
+  cancelledEndedTask({ taskId, status }: Task): JsonObject {
     const message = `Cannot cancel task ${taskId}: already in terminal status '${status}'`;
     throw new ProtocolError(ErrorCode.invalidParams, message);
   }
@@ -278,25 +278,25 @@ export class Dialect20241105 implements Dialect {
     return undefined;
   }
 
-  lacking(
+  missingCapability(
     method: string,
     params: JsonObject | undefined,
     capabilities: JsonObject,
   ): MissingCapability | undefined {
     switch (method) {
       case Method.rootsList:
-        return declaresRoots(capabilities) ? undefined : didNotDeclare('roots');
+        return declaresRoots(capabilities) ? undefined : undeclared('roots');
       case Method.createMessage: {
         const { sampling } = capabilities;
         return isJsonObject(sampling)
-          ? this.lackingForSampling(sampling, params)
-          : didNotDeclare('sampling');
+          ? this.missingForSampling(sampling, params)
+          : undeclared('sampling');
       }
       case Method.elicit: {
         const { elicitation } = capabilities;
         return params?.['mode'] === 'url'
-          ? this.lackingForUrl(elicitation)
-          : this.lackingForForm(elicitation);
+          ? this.missingForUrl(elicitation)
+          : this.missingForForm(elicitation);
       }
       default:
         return undefined;
@@ -304,18 +304,18 @@ export class Dialect20241105 implements Dialect {
   }
 
   /** @param _sampling the client's `sampling` capability */
-  protected lackingForSampling(
+  protected missingForSampling(
     _sampling: JsonObject,
     params: JsonObject | undefined,
   ): MissingCapability | undefined {
     return usesTools(params) ? this.#hasNo('tools in sampling') : undefined;
   }
 
-  protected lackingForForm(_elicitation: unknown): MissingCapability | undefined {
+  protected missingForForm(_elicitation: unknown): MissingCapability | undefined {
     return this.#hasNo('elicitation');
   }
 
-  protected lackingForUrl(_elicitation: unknown): MissingCapability | undefined {
+  protected missingForUrl(_elicitation: unknown): MissingCapability | undefined {
     return this.#hasNo('URL elicitation');
   }
 
@@ -350,7 +350,7 @@ export class Dialect20241105 implements Dialect {
 }
 
 /** @param capability such as `sampling`, or `sampling.tools` for a part of it */
-export function didNotDeclare(capability: string): MissingCapability {
+export function undeclared(capability: string): MissingCapability {
   const why = `did not declare the capability "${capability}"`;
   const required = capability
     .split('.')

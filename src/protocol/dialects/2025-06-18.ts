@@ -4,7 +4,7 @@ import type { DisplayInfo } from '../display-info.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, WireError } from '../frames.ts';
 import type { Implementation } from '../implementation.ts';
-import { didNotDeclare, noBatches } from './2024-11-05.ts';
+import { undeclared, noBatches } from './2024-11-05.ts';
 import { Dialect20250326 } from './2025-03-26.ts';
 import type { MissingCapability, ToolItem } from './dialect.ts';
 import { plainForm } from './form-schema.ts';
@@ -66,10 +66,10 @@ export class Dialect20250618 extends Dialect20250326 {
    * `elicitation: {}` means forms; `{ url: {} }` alone does not.
    * @see MCP 2025-11-25, client/elicitation, "Capabilities"
    */
-  protected override lackingForForm(elicitation: unknown): MissingCapability | undefined {
-    if (!isJsonObject(elicitation)) return didNotDeclare('elicitation');
+  protected override missingForForm(elicitation: unknown): MissingCapability | undefined {
+    if (!isJsonObject(elicitation)) return undeclared('elicitation');
     const hasForms = isJsonObject(elicitation['form']) || elicitation['url'] === undefined;
-    return hasForms ? undefined : didNotDeclare('elicitation.form');
+    return hasForms ? undefined : undeclared('elicitation.form');
   }
 
   override form(message: string, form: FormDescription): JsonObject {

@@ -7,7 +7,7 @@ import type { JsonObject } from '../frames.ts';
 import type { Implementation } from '../implementation.ts';
 import { readTaskRequest } from '../tasks.ts';
 import type { TaskRequest, TaskSupport } from '../tasks.ts';
-import { didNotDeclare, usesTools } from './2024-11-05.ts';
+import { undeclared, usesTools } from './2024-11-05.ts';
 import { Dialect20250618 } from './2025-06-18.ts';
 import type { ConversationMessage, MissingCapability, ToolItem } from './dialect.ts';
 import { richForm } from './form-schema.ts';
@@ -74,23 +74,23 @@ export class Dialect20251125 extends Dialect20250618 {
   }
 
   /** @see MCP 2025-11-25, client/sampling, "Capabilities" */
-  protected override lackingForSampling(
+  protected override missingForSampling(
     sampling: JsonObject,
     params: JsonObject | undefined,
   ): MissingCapability | undefined {
     if (usesTools(params) && !isJsonObject(sampling['tools'])) {
-      return didNotDeclare('sampling.tools');
+      return undeclared('sampling.tools');
     }
     // Older revisions have the parameter, but no capability for it.
     const asksForContext = (params?.['includeContext'] ?? 'none') !== 'none';
     return asksForContext && !isJsonObject(sampling['context'])
-      ? didNotDeclare('sampling.context')
+      ? undeclared('sampling.context')
       : undefined;
   }
 
-  protected override lackingForUrl(elicitation: unknown): MissingCapability | undefined {
+  protected override missingForUrl(elicitation: unknown): MissingCapability | undefined {
     const hasUrls = isJsonObject(elicitation) && isJsonObject(elicitation['url']);
-    return hasUrls ? undefined : didNotDeclare('elicitation.url');
+    return hasUrls ? undefined : undeclared('elicitation.url');
   }
 
   protected override messages({

@@ -116,7 +116,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
       return { code: ErrorCode.missingClientCapability, message, data };
     }
     const error = super.wireError(thrown);
-    return thrown instanceof ForwardedError ? error : error && this.refusal(error);
+    return thrown instanceof ForwardedError ? error : error && this.projectError(error);
   }
 
   /**
@@ -125,7 +125,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
    *
    * @see MCP 2026-07-28, basic, "Error Codes"
    */
-  override refusal(error: WireError): WireError {
+  override projectError(error: WireError): WireError {
     const { code } = error;
     if (code < -32099 || code > -32000 || definedCodes.includes(code)) return error;
     const isMissing = code === ErrorCode.resourceNotFound;
@@ -142,7 +142,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     capabilities: JsonObject,
   ): TaskRequest | undefined {
     if (taskSupport === 'forbidden') return undefined;
-    const lacking = this.lackingForTasks(capabilities);
+    const lacking = this.missingForTasks(capabilities);
     if (!lacking) return { requestedTtlMs: undefined };
     if (taskSupport === 'optional') return undefined;
     const message = `The tool ${inspectValue(name)} runs as a task only, and the client ${lacking.why}`;
@@ -150,7 +150,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     throw new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
   }
 
-  override lackingForTasks(capabilities: JsonObject): MissingCapability | undefined {
+  override missingForTasks(capabilities: JsonObject): MissingCapability | undefined {
     if (declaresTasks(capabilities)) return undefined;
     return {
       why: `did not declare the extension "${tasksExtension}"`,
@@ -168,7 +168,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     if (!response) return stated;
     // A tool that says of its own result that it is an error has completed.
     return 'error' in response
-      ? { ...stated, status: 'failed', error: this.refusal(response.error) }
+      ? { ...stated, status: 'failed', error: this.projectError(response.error) }
       : { ...stated, status: 'completed', result: response.result };
   }
 
@@ -177,16 +177,16 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     return {};
   }
 
-  override cancelledTooLate(): JsonObject {
+  override cancelledEndedTask(): JsonObject {
     return {};
   }
 
-  override lacking(
+  override missingCapability(
     method: string,
     params: JsonObject | undefined,
     capabilities: JsonObject,
   ): MissingCapability | undefined {
-    if (questions.includes(method)) return super.lacking(method, params, capabilities);
+    if (questions.includes(method)) return super.missingCapability(method, params, capabilities);
     const why = `speaks revision ${this.version}, in which a server asks only ${questions.join(', ')}`;
     return { why };
   }

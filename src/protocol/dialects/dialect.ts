@@ -132,7 +132,7 @@ export interface Dialect {
   // The connection.
 
   /** What is wrong with a version that a client says over its connection; undefined if nothing is. */
-  versionFault(said: string): string | undefined;
+  validateVersion(said: string): string | undefined;
   /** The result of `initialize`. It declares only what the revision knows. */
   initializeResult(server: ServerDescription): JsonObject;
   /** The session that a request is part of; undefined if the revision has none. */
@@ -185,7 +185,7 @@ export interface Dialect {
   /** What a thrown value is answered with; undefined if it was not meant for the client. */
   wireError(thrown: unknown): WireError | undefined;
   /** An error of the runtime's own as it leaves. */
-  refusal(error: WireError): WireError;
+  projectError(error: WireError): WireError;
   /** The params of a progress notification. */
   progress(token: RequestId, step: ProgressReport): JsonObject;
 
@@ -205,7 +205,7 @@ export interface Dialect {
     capabilities: JsonObject,
   ): TaskRequest | undefined;
   /** What a client lacks to ask about tasks; undefined if it lacks nothing. */
-  lackingForTasks(capabilities: JsonObject): MissingCapability | undefined;
+  missingForTasks(capabilities: JsonObject): MissingCapability | undefined;
   /** The result of a call that has become a task. */
   createdTask(task: Task): JsonObject;
   /** A task as its client sees it when it asks. */
@@ -216,7 +216,7 @@ export interface Dialect {
    * The same for a task that had ended before.
    * @throws {ProtocolError} -32602 if the revision makes that an error
    */
-  cancelledTooLate(task: Task): JsonObject;
+  cancelledEndedTask(task: Task): JsonObject;
   /** The arguments already filled in, from a completion request; not checked. */
   completionContext(params: JsonObject | undefined): unknown;
 
@@ -227,7 +227,7 @@ export interface Dialect {
    * nothing. If a server may ask at any time, a method that the revision does not know is never
    * refused: handler and client may have agreed on it.
    */
-  lacking(
+  missingCapability(
     method: string,
     params: JsonObject | undefined,
     capabilities: JsonObject,

@@ -1,10 +1,10 @@
 /**
  * The context of one call, over its exchange with the client. A handler pays only for what it uses.
  */
-import { longestDelayMs, assertDuration, refuseWait } from '../../actors/clock.ts';
+import { maxDelayMs, assertDuration, assertWait } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
-import { withCallerStack, rejected } from '../../actors/exchange.ts';
-import type { Exchange, OutboundRequest, TaskHandle } from '../../actors/exchange.ts';
+import { withCallerStack, rejected } from '../../actors/request-context.ts';
+import type { RequestContext, OutboundRequest, TaskHandle } from '../../actors/request-context.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
@@ -51,7 +51,7 @@ export interface ContextScope {
 }
 
 export class CallContext implements HandlerContext {
-  readonly #exchange: Exchange;
+  readonly #exchange: RequestContext;
   readonly #scope: ContextScope;
   /** Made at the first report. */
   #reporter: CallProgress | undefined;
@@ -61,13 +61,13 @@ export class CallContext implements HandlerContext {
   /** How many times it has slept. */
   #sleeps = 0;
 
-  constructor(exchange: Exchange, scope: ContextScope) {
+  constructor(exchange: RequestContext, scope: ContextScope) {
     this.#exchange = exchange;
     this.#scope = scope;
   }
 
   /** The call that a context is of; undefined if the context was made elsewhere. */
-  static callOf(context: HandlerContext): Exchange | undefined {
+  static callOf(context: HandlerContext): RequestContext | undefined {
     return #exchange in context ? context.#exchange : undefined;
   }
 
@@ -129,8 +129,8 @@ export class CallContext implements HandlerContext {
 
   get sleep(): HandlerContext['sleep'] {
     return (ms) => {
-      refuseWait('The time to sleep', ms);
-      return withCallerStack(this.#exchange.ledger?.sleep(ms) ?? this.#sleep(ms));
+      assertWait('The time to sleep', ms);
+      return withCallerStack(this.#exchange.journal?.sleep(ms) ?? this.#sleep(ms));
     };
   }
 
@@ -183,7 +183,7 @@ export class CallContext implements HandlerContext {
   }
 
   #roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
-    refuseWait('timeoutMs', timeoutMs);
+    assertWait('timeoutMs', timeoutMs);
     return withCallerStack(this.#exchange.roots({ timeoutMs, clock: this.#scope.clock }));
   }
 
@@ -198,7 +198,7 @@ export class CallContext implements HandlerContext {
     const { clock } = this.#scope;
     const leftMs = isNew ? ms : Math.max(0, dueAt - Date.now());
     await new Promise<void>((resolve, reject) => {
-      const timer = clock.setTimeout(resolve, Math.min(leftMs, longestDelayMs));
+      const timer = clock.setTimeout(resolve, Math.min(leftMs, maxDelayMs));
       this.#exchange.whenEnded(() => {
         clock.clearTimeout(timer);
         reject(this.signal.reason as Error);
@@ -336,7 +336,7 @@ export class CallContext implements HandlerContext {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
     const usualMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs;
     // What a task asks that can go on after its process waits as long as the task.
-    const { ledger, task } = this.#exchange;
+    const { journal: ledger, task } = this.#exchange;
     const isPatient = ledger !== undefined && task !== undefined && options.timeoutMs === undefined;
     const { timeoutMs = isPatient ? Infinity : usualMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
@@ -346,7 +346,7 @@ export class CallContext implements HandlerContext {
     }
     const { onProgress, signal, key } = options;
     // Not with a spread: each question would have a hidden class of its own (docs/performance.md).
-    return this.#exchange.ask({
+    return this.#exchange.sendRequest({
       method,
       params,
       timeoutMs,
@@ -371,14 +371,17 @@ function isHumanPaced(method: string): boolean {
  * @see MCP 2025-11-25, basic/lifecycle, "Capability Negotiation"
  */
 function missingCapability(
-  { request: { peer: client, origin } }: Exchange,
+  { request: { peer: client, origin } }: RequestContext,
   method: string,
   params: JsonObject | undefined,
 ): RuntimeError | undefined {
-  if (origin?.unaskable !== undefined) {
-    return new RuntimeError('CAPABILITY_MISSING', `${method} was not sent: ${origin.unaskable}`);
+  if (origin?.noRequestsReason !== undefined) {
+    return new RuntimeError(
+      'CAPABILITY_MISSING',
+      `${method} was not sent: ${origin.noRequestsReason}`,
+    );
   }
-  const lacking = client.dialect.lacking(method, params, client.capabilities);
+  const lacking = client.dialect.missingCapability(method, params, client.capabilities);
   if (lacking === undefined) return undefined;
   const { why, required: requiredCapabilities } = lacking;
   const message = `The client ${printableName(client.info.name)} ${why}, so it cannot be sent ${method}`;

@@ -2,7 +2,7 @@
  * The progress of one call: at most ten notifications a second. The last step of a burst is sent
  * late rather than dropped.
  */
-import type { Exchange } from '../../actors/exchange.ts';
+import type { RequestContext } from '../../actors/request-context.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { RequestId } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -21,7 +21,7 @@ interface ProgressStep extends ProgressDetails {
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Behavior Requirements" */
 export class CallProgress {
-  readonly #call: Exchange;
+  readonly #call: RequestContext;
   readonly #clock: Clock;
   readonly token: RequestId;
   /** The highest value so far, sent or held. */
@@ -30,7 +30,7 @@ export class CallProgress {
   /** The latest step that came too soon, and the timer that will send it. */
   #held: { step: ProgressStep; readonly timer: unknown } | undefined;
 
-  constructor(call: Exchange, clock: Clock, token: RequestId) {
+  constructor(call: RequestContext, clock: Clock, token: RequestId) {
     this.#call = call;
     this.#clock = clock;
     this.token = token;

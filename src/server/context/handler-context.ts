@@ -1,5 +1,5 @@
 /** What a handler gets. It need not know the revision or the transport that it serves. */
-import type { OnceFn, TaskHandle } from '../../actors/exchange.ts';
+import type { OnceFn, TaskHandle } from '../../actors/request-context.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
@@ -8,7 +8,7 @@ import type {
   ExchangedToken,
   Principal,
   ServedHttpCall,
-  TokenWanted,
+  WantedToken,
 } from '../../protocol/request-origin.ts';
 import type { FormAnswer, UrlAnswer, UrlElicitationRequired, UrlRequest } from './elicitation.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
@@ -87,7 +87,7 @@ export interface HandlerContext {
    * @throws {TypeError} it is not said for which server
    * @see RFC 8693; MCP 2026-07-28, basic/authorization, "Access Token Privilege Restriction"
    */
-  exchangeToken(wanted: TokenWanted): Promise<ExchangedToken>;
+  exchangeToken(wanted: WantedToken): Promise<ExchangedToken>;
   /**
    * The HTTP request that carried the client's request; undefined over another transport.
    * Credentials are left out.

@@ -4,8 +4,8 @@
  *
  * @see MCP 2025-11-25, server/utilities/logging
  */
-import type { DeliveryRecipient } from '../../actors/exchange.ts';
-import type { Exchange } from '../../actors/exchange.ts';
+import type { DeliveryRecipient } from '../../actors/request-context.ts';
+import type { RequestContext } from '../../actors/request-context.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { Report } from '../../actors/facts.ts';
@@ -38,11 +38,11 @@ export type HandlerLog = { readonly [level in LogLevel]: LogMethod };
 
 /** Takes the log messages of a session's handlers. */
 export interface ClientLog {
-  write(call: Exchange, level: LogLevel, data: unknown, logger: string | undefined): void;
+  write(call: RequestContext, level: LogLevel, data: unknown, logger: string | undefined): void;
 }
 
 /** The log as one call's handler sees it. */
-export function logOf(call: Exchange, log: ClientLog): HandlerLog {
+export function logOf(call: RequestContext, log: ClientLog): HandlerLog {
   const at =
     (level: LogLevel): LogMethod =>
     (data, logger) =>
@@ -64,7 +64,7 @@ const windowMs = 1000;
 /** The messages that were left out since the limit was reached. */
 interface Omission {
   /** The call that logged the first of them. */
-  readonly call: Exchange;
+  readonly call: RequestContext;
   readonly timer: unknown;
   count: number;
   /** The level of the most severe one. */
@@ -98,7 +98,7 @@ export class SessionLog implements ClientLog {
     this.#level = level;
   }
 
-  write(call: Exchange, level: LogLevel, data: unknown, logger: string | undefined): void {
+  write(call: RequestContext, level: LogLevel, data: unknown, logger: string | undefined): void {
     if (call.hasEnded || !this.#isWanted(call, level)) return;
     if (!this.#hasRoom()) return this.#omit(call, level);
     this.#sent++;
@@ -126,7 +126,7 @@ export class SessionLog implements ClientLog {
   }
 
   /** A level that the request names takes precedence over the session's. */
-  #isWanted({ request: { logLevel = this.#level } }: Exchange, level: LogLevel): boolean {
+  #isWanted({ request: { logLevel = this.#level } }: RequestContext, level: LogLevel): boolean {
     return logLevel !== 'none' && isAtLeast(level, logLevel);
   }
 
@@ -139,7 +139,7 @@ export class SessionLog implements ClientLog {
     return this.#sent < this.#maxPerSecond;
   }
 
-  #omit(call: Exchange, level: LogLevel): void {
+  #omit(call: RequestContext, level: LogLevel): void {
     if (!this.#omitted) {
       const leftMs = this.#windowStart + windowMs - this.#clock.now();
       const timer = this.#clock.setTimeout(() => this.#summarize(), leftMs);

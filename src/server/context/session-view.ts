@@ -4,7 +4,7 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { SessionState } from '../../machines/session-state.ts';
-import type { DeliveryRecipient } from '../../actors/exchange.ts';
+import type { DeliveryRecipient } from '../../actors/request-context.ts';
 
 /** What a session offers before and after it knows its client. */
 export interface SessionHandle {

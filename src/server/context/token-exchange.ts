@@ -1,6 +1,6 @@
 /** A token for another server, on behalf of the caller. */
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { ExchangedToken, RequestOrigin, TokenWanted } from '../../protocol/request-origin.ts';
+import type { ExchangedToken, RequestOrigin, WantedToken } from '../../protocol/request-origin.ts';
 
 /**
  * Exchanges the token that a request came with.
@@ -10,14 +10,14 @@ import type { ExchangedToken, RequestOrigin, TokenWanted } from '../../protocol/
  */
 export async function exchangedFor(
   origin: Pick<RequestOrigin, 'principal' | 'tokens'> | undefined,
-  wanted: TokenWanted,
+  wanted: WantedToken,
 ): Promise<ExchangedToken> {
   assertNamed(wanted);
   if (!origin?.tokens) throw whyNone(origin);
   return await origin.tokens.exchange(wanted);
 }
 
-function assertNamed({ audience = [], resource = [] }: TokenWanted): void {
+function assertNamed({ audience = [], resource = [] }: WantedToken): void {
   const [audiences, resources] = [[audience].flat(), [resource].flat()];
   if (audiences.length + resources.length === 0 || audiences.includes('')) {
     throw new TypeError('A token is for a server: name it as "audience" or "resource"');

@@ -23,9 +23,9 @@ import type {
   Snapshot,
   StateValue,
 } from 'xstate';
-import { longestDelayMs } from '../../actors/clock.ts';
+import { maxDelayMs } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
-import type { WorkLedger } from '../../actors/exchange.ts';
+import type { StepJournal } from '../../actors/request-context.ts';
 import { stateName } from '../../machines/names.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import { durationOf, validateContext } from './machine-faults.ts';
@@ -257,7 +257,7 @@ interface Scheduled {
 /** The timers of a machine: they are kept with it, and go on after the process. */
 export class MachineTimers {
   readonly #clock: Clock;
-  readonly #ledger: WorkLedger | undefined;
+  readonly #ledger: StepJournal | undefined;
   #actor: AnyActorRef | undefined = undefined;
   readonly #due = new WeakMap<Scheduled, number>();
 
@@ -266,7 +266,7 @@ export class MachineTimers {
     ledger,
   }: {
     readonly clock: Clock;
-    readonly ledger?: WorkLedger | undefined;
+    readonly ledger?: StepJournal | undefined;
   }) {
     this.#clock = clock;
     this.#ledger = ledger;
@@ -338,7 +338,7 @@ export class MachineTimers {
       if (!this.#due.has(scheduled)) this.#due.set(scheduled, dueAt);
     }
     if (this.#ledger) return this.#ledger.setTimer(callback, dueAt);
-    return this.#clock.setTimeout(callback, Math.min(delayMs, longestDelayMs));
+    return this.#clock.setTimeout(callback, Math.min(delayMs, maxDelayMs));
   };
 
   readonly clearTimeout = (timer: unknown): void => {

@@ -52,7 +52,7 @@ export async function runMachine(
   if (ledger) {
     const children = () => Object.values((actor.getSnapshot() as Invoking).children);
     ledger.probe = {
-      isAtRest: () => !children().some((child) => isActive(child)),
+      isIdle: () => !children().some((child) => isActive(child)),
     };
   }
   const restored = earlier && actor.getSnapshot();
@@ -63,7 +63,7 @@ export async function runMachine(
       if (!ledger || snapshot.status !== 'active' || snapshot === restored) return;
       try {
         context.checkpoint = checkpointOf(actor, snapshot as AnyMachineSnapshot, timers);
-        ledger.rested();
+        ledger.suspendIfIdle();
       } catch (error) {
         faults.push(error);
         actor.stop();

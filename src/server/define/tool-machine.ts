@@ -1,7 +1,7 @@
 /** Tools that are machines, and how they are told from others. */
 import type { AnyActorRef, AnyStateMachine, StateValue } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
-import type { WorkLedger } from '../../actors/exchange.ts';
+import type { StepJournal } from '../../actors/request-context.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 
 /** By the handlers that run them. */
@@ -16,7 +16,7 @@ export function machineOfTool({ handler }: { readonly handler: object }) {
 export interface MachineHost {
   readonly clock: Clock;
   /** Set if the work can go on in another process: then each state is written down. */
-  readonly ledger?: WorkLedger | undefined;
+  readonly ledger?: StepJournal | undefined;
   /** Called with the actor as it starts. */
   started?(actor: AnyActorRef): void;
 }

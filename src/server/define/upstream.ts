@@ -5,7 +5,7 @@
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation, ServerState } from '../../protocol/implementation.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
-import type { ExchangedToken, Principal, TokenWanted } from '../../protocol/request-origin.ts';
+import type { ExchangedToken, Principal, WantedToken } from '../../protocol/request-origin.ts';
 import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
 import type { carried } from './carried.ts';
 
@@ -21,7 +21,7 @@ export interface UpstreamClient {
    *
    * @throws {RuntimeError} as there
    */
-  exchangeToken(wanted: TokenWanted): Promise<ExchangedToken>;
+  exchangeToken(wanted: WantedToken): Promise<ExchangedToken>;
   /** Aborted when the client no longer needs the upstream, even if it is not ready yet. */
   readonly signal: AbortSignal;
   /**

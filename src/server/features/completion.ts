@@ -3,7 +3,7 @@
  *
  * @see MCP 2025-11-25, server/utilities/completion
  */
-import { isThenable } from '../../actors/exchange.ts';
+import { isThenable } from '../../actors/request-context.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';

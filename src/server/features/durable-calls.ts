@@ -2,8 +2,12 @@
  * Ordinary calls of durable tools. The work is recorded and resumed as a task's is; the request of its host waits for
  * the result. If the host comes back after a crash, with the call's id, this session claims the work from its journal.
  */
-import { ignoreUnhandled } from '../../actors/exchange.ts';
-import type { CalledRequest, Exchange, RequestHandler } from '../../actors/exchange.ts';
+import { ignoreUnhandled } from '../../actors/request-context.ts';
+import type {
+  CalledRequest,
+  RequestContext,
+  RequestHandler,
+} from '../../actors/request-context.ts';
 import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
 import { questionMeta, readSupervisedCall, resendableKey } from '../../protocol/durable-calls.ts';
 import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
@@ -13,7 +17,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { Limits } from '../../actors/limits.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import type { AskedStep } from '../../../packages/tasks/src/written-steps.ts';
-import { digestOf, refusedState } from '../../rounds/request-state.ts';
+import { digestOf, invalidStateError } from '../../rounds/request-state.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { DurableTasks } from '../../../packages/tasks/src/durable-tasks.ts';
 import { answerOf, expired, resultOf } from '../../../packages/tasks/src/seen-task.ts';
@@ -33,9 +37,14 @@ export interface DurableTool {
 export interface CallBook {
   find(taskId: string): KeptTask | undefined;
   /** Records a call, then begins its work. @throws {ProtocolError} -32000, retryable */
-  begin(call: DurableCall, host: Exchange, handler: RequestHandler): Promise<unknown>;
+  begin(call: DurableCall, host: RequestContext, handler: RequestHandler): Promise<unknown>;
   /** Continues the work of a claimed call. */
-  resume(call: DurableCall, host: Exchange, handler: RequestHandler, resumed: ResumedTask): void;
+  resume(
+    call: DurableCall,
+    host: RequestContext,
+    handler: RequestHandler,
+    resumed: ResumedTask,
+  ): void;
   /** Forgets a call that has ended. */
   release(task: KeptTask): void;
 }
@@ -46,7 +55,7 @@ export class DurableCall {
   /** True if the host can send the call again to another process. */
   readonly isResendable: boolean;
   /** The oldest first. */
-  readonly hosts: Exchange[] = [];
+  readonly hosts: RequestContext[] = [];
   /** Set while no host waits and the work runs. */
   abandonment: unknown = undefined;
   #change: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
@@ -96,7 +105,7 @@ export class DurableCalls {
    * Serves a call. A call that an earlier process has recorded continues, or gives its recorded result.
    * @param isInRounds whether the host polls for the result, and answers questions by calling again
    */
-  async serve(host: Exchange, tool: DurableTool, isInRounds: boolean): Promise<JsonObject> {
+  async serve(host: RequestContext, tool: DurableTool, isInRounds: boolean): Promise<JsonObject> {
     const { request } = host;
     const poll = isInRounds ? pollIn(request.params) : undefined;
     const supervised = this.#session.isSupervised ? readSupervisedCall(request.params) : undefined;
@@ -110,7 +119,7 @@ export class DurableCalls {
       const isRecorded =
         (poll !== undefined || supervised?.isResent === true) &&
         (await this.#isRecorded(call, host, poll));
-      if (poll && !isRecorded) throw refusedState();
+      if (poll && !isRecorded) throw invalidStateError();
       if (!isRecorded) await this.#book.begin(call, host, tool.handler);
       const wait = new HostWait(host, { isInRounds, isPolled, round: poll?.round ?? 0 });
       return await this.#untilAnswered(call, wait, tool);
@@ -120,7 +129,11 @@ export class DurableCalls {
   }
 
   /** Whether there is such a call. Takes the answers that a poll brings. @throws {ProtocolError} -32602 */
-  async #isRecorded(call: DurableCall, host: Exchange, poll: Poll | undefined): Promise<boolean> {
+  async #isRecorded(
+    call: DurableCall,
+    host: RequestContext,
+    poll: Poll | undefined,
+  ): Promise<boolean> {
     const { taskId } = call;
     const { request } = host;
     const answers = poll?.answers ?? {};
@@ -247,14 +260,14 @@ export class DurableCalls {
     if (found && !found.hasEnded) await this.#durable.cancel(found);
   }
 
-  #enter(call: DurableCall, host: Exchange): void {
+  #enter(call: DurableCall, host: RequestContext): void {
     this.#calls.set(call.taskId, call);
     call.hosts.push(host);
     this.#session.clock.clearTimeout(call.abandonment);
     call.abandonment = undefined;
   }
 
-  #leave(call: DurableCall, host: Exchange): void {
+  #leave(call: DurableCall, host: RequestContext): void {
     call.hosts.splice(call.hosts.indexOf(host), 1);
     if (call.hosts.length > 0) return;
     this.#durable.unattend(call.taskId);
@@ -314,7 +327,7 @@ function pollIn(params: JsonObject | undefined): Poll | undefined {
   const retry = readRetry(params);
   if (!retry) return undefined;
   const [, taskId = '', round] = /^(call\.[\w.-]{1,80})~(\d{1,6})$/.exec(retry.requestState) ?? [];
-  if (!isCallRecord(taskId)) throw refusedState();
+  if (!isCallRecord(taskId)) throw invalidStateError();
   return { taskId, round: Number(round), answers: retry.inputResponses };
 }
 
@@ -333,7 +346,7 @@ const maxPolls = 9;
 
 /** A request that waits for its call. */
 class HostWait {
-  readonly host: Exchange;
+  readonly host: RequestContext;
   /** True if the host gets questions in results, and answers by calling again. */
   readonly isInRounds: boolean;
   /** True if the host also polls: its connection does not outlive a process. */
@@ -349,7 +362,7 @@ class HostWait {
   #seen: number | undefined = undefined;
 
   constructor(
-    host: Exchange,
+    host: RequestContext,
     of: { readonly isInRounds: boolean; readonly isPolled: boolean; readonly round: number },
   ) {
     this.host = host;

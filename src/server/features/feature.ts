@@ -2,7 +2,7 @@
  * A feature of a server: the methods that it answers and the capabilities that it declares. All
  * sessions of a server share its features. Features also read their requests' params here.
  */
-import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
+import type { RequestContext, RequestHandler } from '../../actors/request-context.ts';
 import { inspectValue } from '../../protocol/classify.ts';
 import { RuntimeError, fromWireError, invalidParams } from '../../protocol/errors.ts';
 import type { ProtocolError } from '../../protocol/errors.ts';
@@ -21,7 +21,7 @@ export interface FeatureHandler extends RequestHandler {
    * Turns an error that middleware has thrown into a result, or throws it again. The handler deals
    * with its own errors itself.
    */
-  readonly recover?: (error: unknown, call: Exchange) => JsonObject;
+  readonly recover?: (error: unknown, call: RequestContext) => JsonObject;
 }
 
 export interface Feature {
@@ -98,8 +98,8 @@ export function ifOffered(handler: RequestHandler): RequestHandler {
  *
  * @throws {RuntimeError} CAPABILITY_MISSING
  */
-export function refuseWithoutTasks({ request: { peer: client, method } }: Exchange): void {
-  const lacking = client.dialect.lackingForTasks(client.capabilities);
+export function refuseWithoutTasks({ request: { peer: client, method } }: RequestContext): void {
+  const lacking = client.dialect.missingForTasks(client.capabilities);
   if (!lacking) return;
   const { why, required: requiredCapabilities } = lacking;
   const message = `The client ${printableName(client.info.name)} ${why}, which ${method} is about`;

@@ -2,8 +2,8 @@
  * One task of a session: its machine, its handler's run, and the requests that wait for its result.
  */
 import type { ActorRefFrom } from 'xstate';
-import type { EndWork, Exchange, WorkStanding } from '../../actors/exchange.ts';
-import type { Reservation } from '../../actors/room.ts';
+import type { CancelRun, RequestContext, DurableRunStatus } from '../../actors/request-context.ts';
+import type { Reservation } from '../../actors/memory-budget.ts';
 import { taskIn } from '../../../packages/tasks/src/task.machine.ts';
 import type { taskMachine } from '../../../packages/tasks/src/task.machine.ts';
 import { ProtocolError, RuntimeError } from '../../protocol/errors.ts';
@@ -27,7 +27,7 @@ interface ResultWaiter {
   readonly request: RelatedRequest;
   settle(answer: TaskAnswer): void;
   /** The task goes on elsewhere. */
-  moved(find: (call: Exchange) => Promise<SeenTask>): void;
+  moved(find: (call: RequestContext) => Promise<SeenTask>): void;
 }
 
 /** What the work of a task asks a client that is sent no questions. */
@@ -47,7 +47,7 @@ export class KeptTask implements SeenTask {
   readonly taskId: string;
   /** The id of the principal whose task it is; undefined without authentication. */
   readonly owner: string | undefined;
-  /** Whose share of the bounds it counts towards; see `RequestOrigin.party`. */
+  /** Whose share of the bounds it counts towards; see `RequestOrigin.clientKey`. */
   readonly party: string | undefined;
   /** Its place in the list of the session's tasks; see `RegistryEntry`. */
   readonly place: number;
@@ -62,18 +62,18 @@ export class KeptTask implements SeenTask {
   restarts = 0;
   readonly #waiters = new Set<ResultWaiter>();
   /** Ends the handler's run, once it has started. */
-  #endRun: EndWork = () => {};
+  #endRun: CancelRun = () => {};
 
   constructor(
     taskId: string,
-    { request: { origin } }: Exchange,
+    { request: { origin } }: RequestContext,
     place: number,
     actor: TaskRef,
     parts: Pick<KeptTask, 'questions' | 'retained' | 'ledger' | 'firstSteps'>,
   ) {
     this.taskId = taskId;
     this.owner = origin?.principal?.id;
-    this.party = origin?.party;
+    this.party = origin?.clientKey;
     this.place = place;
     this.#actor = actor;
     this.questions = parts.questions;
@@ -88,7 +88,7 @@ export class KeptTask implements SeenTask {
   }
 
   /** Whether the caller of this request may see it. */
-  isOf({ request: { origin } }: Exchange): boolean {
+  isOf({ request: { origin } }: RequestContext): boolean {
     return this.owner === origin?.principal?.id;
   }
 
@@ -111,7 +111,7 @@ export class KeptTask implements SeenTask {
   }
 
   /** Where its work stands, if that can go on in another process. */
-  get standing(): WorkStanding | undefined {
+  get standing(): DurableRunStatus | undefined {
     return this.hasEnded ? undefined : this.ledger?.standing;
   }
 
@@ -127,7 +127,7 @@ export class KeptTask implements SeenTask {
   }
 
   /** Sets how the handler's run is ended. */
-  startedRun(end: EndWork): void {
+  startedRun(end: CancelRun): void {
     this.#endRun = end;
   }
 
@@ -155,7 +155,7 @@ export class KeptTask implements SeenTask {
     this.#endRun(new RuntimeError('CANCELLED', 'Another process has ended the task'));
   }
 
-  result(call: Exchange): JsonObject | Promise<JsonObject> {
+  result(call: RequestContext): JsonObject | Promise<JsonObject> {
     if (!this.hasEnded) return this.#wait(call);
     return resultOf(this.#answer());
   }
@@ -185,14 +185,14 @@ export class KeptTask implements SeenTask {
    * It no longer runs here, and may go on elsewhere.
    * @param find finds it there, for a request that waits for its result
    */
-  leave(find: (call: Exchange) => Promise<SeenTask>): void {
+  leave(find: (call: RequestContext) => Promise<SeenTask>): void {
     this.#endRun();
     this.retained.release();
     this.#actor.stop();
     for (const waiter of [...this.#waiters]) waiter.moved(find);
   }
 
-  #wait(call: Exchange): Promise<JsonObject> {
+  #wait(call: RequestContext): Promise<JsonObject> {
     call.park();
     const { signal } = call;
     return new Promise((resolve, reject) => {

@@ -2,8 +2,8 @@
  * Code around handlers: authorization, tracing, rate limits. Without middleware, the router calls
  * the handlers themselves.
  */
-import { wrapHandler } from '../../actors/exchange.ts';
-import type { RequestHandler } from '../../actors/exchange.ts';
+import { wrapHandler } from '../../actors/request-context.ts';
+import type { RequestHandler } from '../../actors/request-context.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { FeatureHandler } from './feature.ts';

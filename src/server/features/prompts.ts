@@ -3,8 +3,8 @@
  *
  * @see MCP 2025-11-25, server/prompts
  */
-import { isThenable } from '../../actors/exchange.ts';
-import type { Exchange } from '../../actors/exchange.ts';
+import { isThenable } from '../../actors/request-context.ts';
+import type { RequestContext } from '../../actors/request-context.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -26,7 +26,7 @@ import { readPromptOutput } from './output.ts';
 export function promptsFeature(prompts: OfferedItems<Prompt>, inForce: InForce): Feature {
   const shown = (item: Prompt, dialect: Dialect) =>
     dialect.prompt({ ...item, arguments: promptArguments(item) });
-  const get = (prompt: Prompt, checked: Checked, call: Exchange) => {
+  const get = (prompt: Prompt, checked: Checked, call: RequestContext) => {
     if (!checked.ok) {
       throw invalidParams(
         `the prompt ${inspectValue(prompt.name)} was called with invalid arguments: ${checked.fault}`,

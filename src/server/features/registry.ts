@@ -2,7 +2,7 @@
  * What a server offers: tools, resources, resource templates and prompts. All sessions of a server
  * share them, and they may change while sessions are open.
  */
-import type { Exchange } from '../../actors/exchange.ts';
+import type { RequestContext } from '../../actors/request-context.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import { checkDefined } from '../define/item-faults.ts';
 import type { ItemRules } from '../define/item-faults.ts';
@@ -316,7 +316,7 @@ export class OfferedSkills extends OfferedItems<Skill> {
   }
 
   /** What a caller sees, by URI. */
-  async seenIn(call: Exchange): Promise<readonly Skill[]> {
+  async seenIn(call: RequestContext): Promise<readonly Skill[]> {
     const seen = new Map(
       this.seenBy(call.request)
         .list()
@@ -334,7 +334,7 @@ export class OfferedSkills extends OfferedItems<Skill> {
   }
 
   /** The file with this URI, if a caller sees it. */
-  async fileFor(uri: string, call: Exchange): Promise<FileOfSkill | undefined> {
+  async fileFor(uri: string, call: RequestContext): Promise<FileOfSkill | undefined> {
     return fileIn(await this.seenIn(call), uri);
   }
 }

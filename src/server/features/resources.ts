@@ -3,9 +3,9 @@
  *
  * @see MCP 2025-11-25, server/resources
  */
-import { isThenable } from '../../actors/exchange.ts';
-import type { Exchange } from '../../actors/exchange.ts';
-import type { Reservation } from '../../actors/room.ts';
+import { isThenable } from '../../actors/request-context.ts';
+import type { RequestContext } from '../../actors/request-context.ts';
+import type { Reservation } from '../../actors/memory-budget.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -44,7 +44,7 @@ interface ReadableResource {
   readonly uri: string;
   readonly mimeType: string | undefined;
   readonly caching: CacheHints;
-  read(call: Exchange): unknown;
+  read(call: RequestContext): unknown;
 }
 
 /** The resources of a server. */
@@ -54,7 +54,10 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
   /** The URIs that each session's client has subscribed to. */
   const subscriptions = new PerSession((session) => new SubscribedUris(session));
 
-  const find = (uri: string, call: Exchange): ReadableResource | Promise<ReadableResource> => {
+  const find = (
+    uri: string,
+    call: RequestContext,
+  ): ReadableResource | Promise<ReadableResource> => {
     const asker = call.request;
     const resource = resources.seenBy(asker).get(uri);
     if (resource) {
@@ -89,7 +92,7 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
   };
 
   const subscribe =
-    (call: Exchange) =>
+    (call: RequestContext) =>
     ({ uri }: ReadableResource): JsonObject => {
       subscriptions.of(scopeOfCall(call)).add(uri);
       const isForSome = [resources, resourceTemplates, skills].some((items) => items.isForSome);
@@ -188,7 +191,7 @@ class SubscribedUris {
 
   constructor(session: SessionScope) {
     this.#limits = session.limits;
-    this.#retained = session.shares.retain(undefined, 0, Infinity);
+    this.#retained = session.quotas.reserve(undefined, 0, Infinity);
     session.atEnd(() => this.#retained?.release());
   }
 
@@ -222,13 +225,16 @@ class SubscribedUris {
   }
 }
 
-function readTarget(target: ReadableResource, call: Exchange): JsonObject | Promise<JsonObject> {
+function readTarget(
+  target: ReadableResource,
+  call: RequestContext,
+): JsonObject | Promise<JsonObject> {
   const output = target.read(call);
   if (!isThenable(output)) return resultOf(target, output, call);
   return Promise.resolve(output).then((late) => resultOf(target, late, call));
 }
 
-function resultOf(target: ReadableResource, output: unknown, call: Exchange): JsonObject {
+function resultOf(target: ReadableResource, output: unknown, call: RequestContext): JsonObject {
   const { dialect } = call.request.peer;
   if (output === undefined) throw dialect.resourceNotFound(target.uri);
   const caching = isRetry(call.request.params) ? uncached : target.caching;
@@ -257,7 +263,7 @@ async function resourcePage(
   { resources, resourceTemplates, skills }: ServerCatalog,
   params: JsonObject | undefined,
   pageSize: number,
-  call: Exchange,
+  call: RequestContext,
 ): Promise<Page<ResourceDescription>> {
   const context = contextOf(call);
   const fixed = resources.listedTo(call.request);

@@ -3,7 +3,7 @@
  *
  * @see SEP-2640
  */
-import type { Exchange } from '../../actors/exchange.ts';
+import type { RequestContext } from '../../actors/request-context.ts';
 import { describeFile, fileIn, listedSkill } from '../define/skill.ts';
 import type { FileOfSkill, Skill } from '../define/skill.ts';
 import type { ResourceDescription } from '../define/resource.ts';
@@ -74,7 +74,7 @@ export function skillsFeature(skills: OfferedSkills, inForce: InForce): Feature 
   };
 }
 
-const pageSizeOf = (call: Exchange): number => scopeOfCall(call).limits.pageSize;
+const pageSizeOf = (call: RequestContext): number => scopeOfCall(call).limits.pageSize;
 
 /**
  * What is in a directory, by URI.

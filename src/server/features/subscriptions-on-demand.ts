@@ -1,10 +1,10 @@
 /** subscriptions/listen, loaded with the first subscription. */
-import { OnDemand } from '../../actors/on-demand.ts';
-import type { RequestHandler } from '../../actors/exchange.ts';
+import { LazyModule } from '../../actors/lazy-module.ts';
+import type { RequestHandler } from '../../actors/request-context.ts';
 import { ifOffered } from './feature.ts';
 import type { subscriptionsFeature, SubscriptionsFeature } from './subscriptions.ts';
 
-const code = new OnDemand(() => import('./subscriptions.ts'));
+const code = new LazyModule(() => import('./subscriptions.ts'));
 
 /** The subscriptions of a server's clients; see `subscriptionsFeature`. */
 export function subscriptionsOnDemand(

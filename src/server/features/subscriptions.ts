@@ -6,16 +6,21 @@
  */
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
-import type { Exchange } from '../../actors/exchange.ts';
+import type { RequestContext } from '../../actors/request-context.ts';
 import { subscriptionMachine } from '../../machines/subscription.machine.ts';
 import { ErrorCode, ProtocolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { MetaKey } from '../../protocol/meta.ts';
-import { covers, readInterests, servedInterests, sizeOf } from '../../protocol/subscriptions.ts';
-import type { Interests, Notice } from '../../protocol/subscriptions.ts';
+import {
+  matchesFilter,
+  readSubscriptionFilter,
+  servedFilter,
+  sizeOf,
+} from '../../protocol/subscriptions.ts';
+import type { SubscriptionFilter, ChangeNotification } from '../../protocol/subscriptions.ts';
 import { scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import { inspectedAs } from '../../actors/transitions.ts';
+import { inspectOptions } from '../../actors/transitions.ts';
 import type { UpstreamWatch } from '../define/upstream.ts';
 import type { Feature } from './feature.ts';
 import type { ServerCatalog, OfferedItems } from './registry.ts';
@@ -28,8 +33,8 @@ type Subscription = ActorRefFrom<typeof subscriptionMachine>;
 
 /** What a subscription listens for, and whose it is. */
 interface Open {
-  readonly interests: Interests;
-  /** See `RequestOrigin.party`. */
+  readonly interests: SubscriptionFilter;
+  /** See `RequestOrigin.clientKey`. */
   readonly party: string | undefined;
   /** Counts those of its owner, so that a recording can name it. */
   readonly number: number;
@@ -52,7 +57,7 @@ export interface SubscriptionsFeature extends Feature {
    *
    * @param except those that do not see it, by their numbers
    */
-  notice(owner: object, notice: Notice, except?: readonly number[]): void;
+  notice(owner: object, notice: ChangeNotification, except?: readonly number[]): void;
   /** The resources that a session, or an upstream, listens for. */
   urisOf(owner: object): readonly string[];
   /** The subscriptions of a session that do not see a change, by their numbers. */
@@ -67,8 +72,8 @@ export interface SubscriptionsFeature extends Feature {
  * @param catalog what the server has, of which each may see a part
  */
 export function subscriptionsFeature(
-  hasTask: (session: SessionScope, taskId: string, call: Exchange) => Promise<boolean>,
-  behind: (call: Exchange) => Promise<ListenedUpstream> | undefined,
+  hasTask: (session: SessionScope, taskId: string, call: RequestContext) => Promise<boolean>,
+  behind: (call: RequestContext) => Promise<ListenedUpstream> | undefined,
   catalog: ServerCatalog,
 ): SubscriptionsFeature {
   const subscriptions = new WeakMap<object, Map<Subscription, Open>>();
@@ -98,23 +103,26 @@ export function subscriptionsFeature(
   };
   let opened = 0;
 
-  const listen = async (params: JsonObject | undefined, call: Exchange): Promise<JsonObject> => {
+  const listen = async (
+    params: JsonObject | undefined,
+    call: RequestContext,
+  ): Promise<JsonObject> => {
     const session = scopeOfCall(call);
     const { maxSubscriptions } = session.limits;
-    const wanted = readInterests(params, maxSubscriptions);
+    const wanted = readSubscriptionFilter(params, maxSubscriptions);
     if (wanted.taskIds.length > 0) refuseWithoutTasks(call);
     const upstream = await behind(call);
     const { owner, capabilities } = upstream ?? { owner: session, ...session.server };
     const { taskIds } = wanted;
     const own = taskIds.map(async (taskId) => (await hasTask(session, taskId, call)) && taskId);
     const kept: ReadonlySet<unknown> = new Set(own.length > 0 ? await Promise.all(own) : []);
-    const served = servedInterests(wanted, capabilities, (taskId) => kept.has(taskId));
+    const served = servedFilter(wanted, capabilities, (taskId) => kept.has(taskId));
     const watch = served.uris.length > 0 ? await upstream?.watch(served.uris) : undefined;
     if (watch) call.whenEnded(() => watch.end());
     const interests = watch ? { ...served, uris: watch.uris } : served;
     const open = subscriptions.get(owner) ?? new Map<Subscription, Open>();
     subscriptions.set(owner, open);
-    const party = call.request.origin?.party;
+    const party = call.request.origin?.clientKey;
     const others = [...open.values()].filter((other) => other.party === party);
     refuseTooMany(interests, others, maxSubscriptions);
     const { clock, inspect } = session;
@@ -123,7 +131,7 @@ export function subscriptionsFeature(
       id: `subscription ${JSON.stringify(id)}`,
       input: { scope: session, id, interests, port: call },
       clock,
-      ...inspectedAs('subscription', session, inspect),
+      ...inspectOptions('subscription', session, inspect),
     });
     const asker = upstream ? undefined : call.request;
     const told = asker && toldTo(asker, interests.lists);
@@ -161,7 +169,7 @@ export function subscriptionsFeature(
     blindTo: (session, method, uri) => {
       const notice = { method, ...(uri === undefined ? {} : { subject: uri }) };
       return [...(subscriptions.get(session)?.values() ?? [])]
-        .filter((open) => covers(open.interests, notice) && isBlind(open, method, uri))
+        .filter((open) => matchesFilter(open.interests, notice) && isBlind(open, method, uri))
         .map(({ number }) => number);
     },
   };
@@ -169,7 +177,7 @@ export function subscriptionsFeature(
 
 type AnyItems = Pick<OfferedItems<never>, 'isForSome' | 'answerTo'>;
 
-function refuseTooMany(wanted: Interests, open: readonly Open[], max: number): void {
+function refuseTooMany(wanted: SubscriptionFilter, open: readonly Open[], max: number): void {
   const held = open.reduce((sum, { interests }) => sum + sizeOf(interests), 0);
   if (held + sizeOf(wanted) <= max) return;
   const message = `The client listens for ${held} things, and may for ${max}; this would be ${sizeOf(wanted)} more: end a subscription first`;

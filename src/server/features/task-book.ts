@@ -4,9 +4,13 @@
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
-import type { DetachedWork, Exchange, RequestHandler } from '../../actors/exchange.ts';
+import type {
+  BackgroundRun,
+  RequestContext,
+  RequestHandler,
+} from '../../actors/request-context.ts';
 import { maxClientsAtLimit } from '../../actors/limits.ts';
-import type { Reservation } from '../../actors/room.ts';
+import type { Reservation } from '../../actors/memory-budget.ts';
 import { taskMachine } from '../../../packages/tasks/src/task.machine.ts';
 import type { TaskInput } from '../../../packages/tasks/src/task.machine.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
@@ -24,11 +28,11 @@ import type { JsonObject, OutboundResponse } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
 import { taskChanged } from '../../protocol/subscriptions.ts';
-import type { Notice } from '../../protocol/subscriptions.ts';
+import type { ChangeNotification } from '../../protocol/subscriptions.ts';
 import type { Task } from '../../protocol/tasks.ts';
-import { askForRoots } from '../../rounds/questions.ts';
+import { requestRoots } from '../../rounds/input-requests.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import { inspectedAs } from '../../actors/transitions.ts';
+import { inspectOptions } from '../../actors/transitions.ts';
 import { stringParam } from './feature.ts';
 import type { DurableTasks } from '../../../packages/tasks/src/durable-tasks.ts';
 import { expired, notFound, notFoundHere } from '../../../packages/tasks/src/seen-task.ts';
@@ -89,10 +93,10 @@ interface NewTaskOptions {
 }
 
 /** What a task goes on from. */
-function stepOfCall({ request }: Exchange, isResendable = false): TaskStep {
+function stepOfCall({ request }: RequestContext, isResendable = false): TaskStep {
   const { params = {}, size, peer, origin } = request;
   const { dialect, info, capabilities } = peer;
-  const { party, principal } = origin ?? {};
+  const { clientKey: party, principal } = origin ?? {};
   const call: WrittenCall = {
     ...{ params, size, version: dialect.version, info, capabilities },
     ...{ party, principal },
@@ -103,7 +107,7 @@ function stepOfCall({ request }: Exchange, isResendable = false): TaskStep {
 
 export class TaskBook {
   readonly #session: SessionScope;
-  readonly #notice: (notice: Notice) => void;
+  readonly #notice: (notice: ChangeNotification) => void;
   /** By id, the oldest first. */
   readonly #tasks = new Map<string, KeptTask>();
   #nextPlace = 1;
@@ -126,7 +130,7 @@ export class TaskBook {
   #unlisten: (() => void) | undefined = undefined;
 
   /** @param notice tells the session's subscriptions */
-  constructor(session: SessionScope, notice: (notice: Notice) => void) {
+  constructor(session: SessionScope, notice: (notice: ChangeNotification) => void) {
     this.#session = session;
     this.#notice = notice;
     const { durable } = session;
@@ -150,7 +154,11 @@ export class TaskBook {
   }
 
   /** Records an ordinary call, and begins its work. It takes the place of its request among those that run. */
-  async #beginCall(call: DurableCall, host: Exchange, handler: RequestHandler): Promise<unknown> {
+  async #beginCall(
+    call: DurableCall,
+    host: RequestContext,
+    handler: RequestHandler,
+  ): Promise<unknown> {
     const { taskId, isResendable } = call;
     const { task, begin } = this.#prepare(host, handler, {
       taskId,
@@ -160,7 +168,7 @@ export class TaskBook {
       firstSteps: [stepOfCall(host, isResendable), ...(this.#durable?.hostSteps() ?? [])],
       durableCall: call,
     });
-    const of = this.#session.shares.nameOf(host.request.origin?.party);
+    const of = this.#session.quotas.keyOf(host.request.origin?.clientKey);
     return this.#durable?.begin(task, host, begin, of);
   }
 
@@ -168,7 +176,11 @@ export class TaskBook {
    * Makes a task of a request. The handler starts once the request is answered.
    * @throws {ProtocolError} -32000, retryable: too many tasks run or are kept
    */
-  create(call: Exchange, handler: RequestHandler, options: NewTaskOptions): Task | Promise<Task> {
+  create(
+    call: RequestContext,
+    handler: RequestHandler,
+    options: NewTaskOptions,
+  ): Task | Promise<Task> {
     const { origin } = call.request;
     if (origin?.resumes instanceof ResumedTask) return this.#resume(call, handler, origin.resumes);
     const { supervised } = options;
@@ -180,12 +192,12 @@ export class TaskBook {
   }
 
   #create(
-    call: Exchange,
+    call: RequestContext,
     handler: RequestHandler,
     { requestedTtlMs, isResumable, supervised }: NewTaskOptions,
   ): Task | Promise<Task> {
     const { origin } = call.request;
-    this.#makeRoom(origin?.party);
+    this.#makeRoom(origin?.clientKey);
     const retained = this.#retain(call);
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs } = this.#session.limits;
     const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, taskPollIntervalMs);
@@ -194,20 +206,20 @@ export class TaskBook {
     const firstSteps =
       isResumable && this.#durable?.canResume === true ? [stepOfCall(call)] : undefined;
     const { task, begin } = this.#prepare(call, handler, { taskId, ttlMs, retained, firstSteps });
-    const of = this.#session.shares.nameOf(origin?.party);
+    const of = this.#session.quotas.keyOf(origin?.clientKey);
     return this.#durable?.begin(task, call, begin, of) ?? begin();
   }
 
   /** Goes on with a task that was claimed. */
   #resume(
-    call: Exchange,
+    call: RequestContext,
     handler: RequestHandler,
     resumed: ResumedTask,
     durableCall?: DurableCall,
   ): Task {
     const { claim, task: begun, ttlMs, steps } = resumed;
-    const { party } = call.request.origin ?? {};
-    const retained = this.#session.shares.retain(party, call.request.size, Infinity);
+    const { clientKey: party } = call.request.origin ?? {};
+    const retained = this.#session.quotas.reserve(party, call.request.size, Infinity);
     if (!retained) throw this.#tooMany('what is kept for clients has no room for it');
     const { taskId } = claim;
     const { task, begin } = this.#prepare(call, handler, {
@@ -223,7 +235,7 @@ export class TaskBook {
   }
 
   #prepare(
-    call: Exchange,
+    call: RequestContext,
     handler: RequestHandler,
     {
       taskId,
@@ -251,7 +263,7 @@ export class TaskBook {
       clock,
       logger: (...words: unknown[]) =>
         this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
-      ...inspectedAs('task', session, inspect),
+      ...inspectOptions('task', session, inspect),
     });
     const ledger =
       firstSteps &&
@@ -311,24 +323,24 @@ export class TaskBook {
     actor: ActorRefFrom<typeof taskMachine>,
     polled: TaskQuestions | undefined,
     durableCall: DurableCall | undefined,
-  ): DetachedWork {
+  ): BackgroundRun {
     const session = this.#session;
     const { ledger } = task;
     return {
       taskId: task.taskId,
-      answered: (response) => {
+      onResponse: (response) => {
         const kept = this.#kept(task, response);
         if (this.#durable) void this.#durable.end(task, kept);
         else task.answered(kept);
       },
-      waiting: () => task.waiting,
-      described: (message) => {
+      relatedRequest: () => task.waiting,
+      onStatusMessage: (message) => {
         if (this.#durable) this.#durable.describe(task, message);
         else task.described(message);
       },
-      inputRequested: (method) =>
+      onInputRequested: (method) =>
         actor.send({ type: 'input.requested', method, at: this.#durable?.timeOfDay() }),
-      inputReceived: () => actor.send({ type: 'input.received', at: this.#durable?.timeOfDay() }),
+      onInputReceived: () => actor.send({ type: 'input.received', at: this.#durable?.timeOfDay() }),
       polled: {
         ask: (question) => (ledger ?? (polled as TaskQuestions)).ask(question),
         end: (reason) => polled?.end(reason),
@@ -338,22 +350,22 @@ export class TaskBook {
         roots: (run) => {
           const { environment, resolveRoots } = session;
           const resolve = environment.resolveRoots(resolveRoots);
-          return askForRoots(run, (question) => run.ask(question), resolve);
+          return requestRoots(run, (question) => run.sendRequest(question), resolve);
         },
       },
-      resumable: ledger && {
-        ledger,
-        ask: (question, send) => ledger.ask(question, send),
-        closing: () => {
+      durable: ledger && {
+        journal: ledger,
+        request: (question, send) => ledger.ask(question, send),
+        onSessionClosing: () => {
           if (!durableCall || durableCall.isResendable) ledger.closing();
         },
-        left: () => this.#left(task, durableCall),
+        onSessionEnded: () => this.#left(task, durableCall),
       },
       call: durableCall && {
-        get host() {
+        get hostRequest() {
           return durableCall.host;
         },
-        progressed: (report, send) => this.#durable?.report(task, report, send),
+        reportProgress: (report, send) => this.#durable?.report(task, report, send),
       },
     };
   }
@@ -380,7 +392,7 @@ export class TaskBook {
    * A task of this session, or one that is written down.
    * @throws {ProtocolError} -32602 there is no task with this id for this caller
    */
-  find(params: JsonObject | undefined, call: Exchange): SeenTask | Promise<SeenTask> {
+  find(params: JsonObject | undefined, call: RequestContext): SeenTask | Promise<SeenTask> {
     const taskId = stringParam(params, 'taskId');
     if (isCallRecord(taskId)) throw notFound(taskId);
     const task = this.#tasks.get(taskId);
@@ -391,14 +403,14 @@ export class TaskBook {
   }
 
   /** The same as it is now, wherever it runs. @throws as {@link find}; -32000, retryable */
-  async look(params: JsonObject | undefined, call: Exchange): Promise<SeenTask> {
+  async look(params: JsonObject | undefined, call: RequestContext): Promise<SeenTask> {
     const task = await this.find(params, call);
     const isSure = !this.#durable || !(task instanceof KeptTask) || task.hasEnded;
     return isSure ? task : this.#durable.latest(task);
   }
 
   /** Whether a caller may listen to a task; from then on it is told of, wherever it runs. */
-  async listenTo(taskId: string, call: Exchange): Promise<boolean> {
+  async listenTo(taskId: string, call: RequestContext): Promise<boolean> {
     if (isCallRecord(taskId)) return false;
     const task = this.#tasks.get(taskId);
     if (task || !this.#durable) return task?.isOf(call) ?? false;
@@ -431,7 +443,7 @@ export class TaskBook {
   }
 
   /** Stops the work of a task. @returns false if it has ended already */
-  async cancel(task: SeenTask, call: Exchange): Promise<boolean> {
+  async cancel(task: SeenTask, call: RequestContext): Promise<boolean> {
     if (!this.#durable || !(task instanceof KeptTask)) return task.cancel();
     if (await this.#durable.cancelled(task)) return true;
     // Another process may have claimed it.
@@ -456,7 +468,7 @@ export class TaskBook {
   }
 
   /** A page's worth of the caller's tasks, the oldest first. Those that go on elsewhere are looked up when they are read. */
-  listFor(call: Exchange): readonly RegistryEntry<Promise<Task | undefined>>[] {
+  listFor(call: RequestContext): readonly RegistryEntry<Promise<Task | undefined>>[] {
     const durable = this.#durable;
     const own = this.list()
       .filter((task) => task.isOf(call) && !task.isCall)
@@ -531,10 +543,10 @@ export class TaskBook {
   }
 
   /** Counts the request that becomes a task. */
-  #retain({ request: { origin, size } }: Exchange): Reservation {
-    const { shares, limits } = this.#session;
+  #retain({ request: { origin, size } }: RequestContext): Reservation {
+    const { quotas, limits } = this.#session;
     const { maxRetainedBytes: max } = limits;
-    const retained = shares.retain(origin?.party, size, max);
+    const retained = quotas.reserve(origin?.clientKey, size, max);
     if (retained) return retained;
     throw this.#tooMany(
       `what is kept for the client may come to ${max} bytes, and this task of ${size} would be more; try again when another one has ended or expired`,

@@ -4,17 +4,17 @@
  *
  * @see the extension io.modelcontextprotocol/tasks, "Task Update Requests"
  */
-import type { OutboundRequest } from '../../actors/exchange.ts';
+import type { OutboundRequest } from '../../actors/request-context.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { inputRequestsOf } from '../../protocol/input-required.ts';
-import { RoundQuestion, QuestionKeys } from '../../rounds/questions.ts';
+import { InputRequest, InputRequestKeys } from '../../rounds/input-requests.ts';
 
 export class TaskQuestions {
   readonly #clock: Clock;
-  readonly #keys = new QuestionKeys();
-  #open: RoundQuestion[] = [];
+  readonly #keys = new InputRequestKeys();
+  #open: InputRequest[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -23,7 +23,7 @@ export class TaskQuestions {
   /** @throws {RuntimeError} REQUEST_TIMEOUT, CANCELLED */
   ask(spec: OutboundRequest): Promise<JsonObject> {
     // It lives as long as its task, unless the handler says otherwise.
-    const question = new RoundQuestion(spec, this.#clock, Infinity);
+    const question = new InputRequest(spec, this.#clock, Infinity);
     question.key = this.#keys.take(spec.key);
     this.#open.push(question);
     const settled = () => {
@@ -58,7 +58,7 @@ export class TaskQuestions {
   async answer(answers: JsonObject): Promise<void> {
     const given = this.#open.filter(({ key }) => Object.hasOwn(answers, key));
     for (const question of given) {
-      const fault = await question.faultOf(answers[question.key]);
+      const fault = await question.validate(answers[question.key]);
       if (fault !== undefined) throw invalidParams(`"inputResponses.${question.key}" ${fault}`);
     }
     for (const question of given) question.settle(answers[question.key] as JsonObject);

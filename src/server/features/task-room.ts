@@ -26,7 +26,7 @@ export class TaskRoom {
   readonly #parties = new Map<string, TaskTally>();
   readonly #counted = new Map<string, readonly [party: string | undefined, state: KeptState]>();
 
-  /** Those of one client; see `RequestOrigin.party`. */
+  /** Those of one client; see `RequestOrigin.clientKey`. */
   of(party: string): TaskTally {
     return this.#parties.get(party) ?? new TaskTally();
   }

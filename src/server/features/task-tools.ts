@@ -1,5 +1,5 @@
 /** The feature of tasks as a server sees it, and what tools say of it: servers without tasks load no more of them. */
-import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
+import type { RequestContext, RequestHandler } from '../../actors/request-context.ts';
 import type { Tool } from '../define/tool.ts';
 import { machineOfTool } from '../define/tool-machine.ts';
 import type { SessionScope } from '../session/session-scope.ts';
@@ -15,7 +15,7 @@ export interface TasksFeature extends Feature {
    */
   augment(handler: RequestHandler, offersTasks: boolean): RequestHandler;
   /** Whether a caller may listen to a task. */
-  listenTo(session: SessionScope, taskId: string, call: Exchange): Promise<boolean>;
+  listenTo(session: SessionScope, taskId: string, call: RequestContext): Promise<boolean>;
   /** The tasks of a session; undefined before the first. */
   bookOf(session: SessionScope): Pick<TaskBook, 'list' | 'givenUp'> | undefined;
 }

@@ -1,8 +1,8 @@
 /** Tool calls as tasks, for servers whose tools may never offer them: loaded with the first tool that does. */
-import { wrapHandler } from '../../actors/exchange.ts';
-import type { RequestHandler } from '../../actors/exchange.ts';
-import { OnDemand } from '../../actors/on-demand.ts';
-import type { Notice } from '../../protocol/subscriptions.ts';
+import { wrapHandler } from '../../actors/request-context.ts';
+import type { RequestHandler } from '../../actors/request-context.ts';
+import { LazyModule } from '../../actors/lazy-module.ts';
+import type { ChangeNotification } from '../../protocol/subscriptions.ts';
 import type { Tool } from '../define/tool.ts';
 import { scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
@@ -18,14 +18,14 @@ export interface TasksOnDemand extends TasksFeature {
   begin(): void;
 }
 
-const code = new OnDemand(() => import('./tasks.ts'));
+const code = new LazyModule(() => import('./tasks.ts'));
 
 const methods = ['tasks/get', 'tasks/list', 'tasks/result', 'tasks/update', 'tasks/cancel'];
 
 /** @param notice tells the subscriptions of a session */
 export function tasksOnDemand(
   tools: OfferedItems<Tool>,
-  notice: (session: SessionScope, notice: Notice) => void,
+  notice: (session: SessionScope, notice: ChangeNotification) => void,
 ): TasksOnDemand {
   let made: TasksFeature | undefined;
   const withTasks = <R>(run: (tasks: TasksFeature) => R) =>
@@ -33,10 +33,10 @@ export function tasksOnDemand(
   return {
     get isOffered() {
       const isOffered = offersTasks(tools);
-      if (isOffered) code.begin();
+      if (isOffered) code.preload();
       return isOffered;
     },
-    begin: () => code.begin(),
+    begin: () => code.preload(),
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: Object.fromEntries(
       methods.map((method) => {
@@ -56,11 +56,11 @@ export function tasksOnDemand(
         if (!isOffered && !durable && !isSupervised) return handler(params, call);
         return whenLoaded((own) => own(params, call));
       };
-      const asksItself: RequestHandler['asksItself'] = (call) =>
+      const returnsInputRequired: RequestHandler['returnsInputRequired'] = (call) =>
         scopeOfCall(call).durable?.canResume
-          ? whenLoaded((own) => own.asksItself?.(call) ?? false)
-          : (handler.asksItself?.(call) ?? false);
-      return Object.assign(wrapHandler(handler, callTool), { asksItself });
+          ? whenLoaded((own) => own.returnsInputRequired?.(call) ?? false)
+          : (handler.returnsInputRequired?.(call) ?? false);
+      return Object.assign(wrapHandler(handler, callTool), { returnsInputRequired });
     },
     listenTo: async (session, taskId, call) =>
       await withTasks((tasks) => tasks.listenTo(session, taskId, call)),

@@ -4,12 +4,12 @@
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
-import { wrapHandler } from '../../actors/exchange.ts';
-import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
+import { wrapHandler } from '../../actors/request-context.ts';
+import type { RequestContext, RequestHandler } from '../../actors/request-context.ts';
 import { ErrorCode, ProtocolError, fromWireError } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
 import { readInputResponses } from '../../protocol/input-required.ts';
-import type { Notice } from '../../protocol/subscriptions.ts';
+import type { ChangeNotification } from '../../protocol/subscriptions.ts';
 import type { OfferedItems } from './registry.ts';
 import type { Tool } from '../define/tool.ts';
 import { validateResumption } from '../define/machine-run.ts';
@@ -39,23 +39,23 @@ function notRepeated(params: JsonObject | undefined): ProtocolError {
  */
 export function tasksFeature(
   tools: OfferedItems<Tool>,
-  notice: (session: SessionScope, notice: Notice) => void,
+  notice: (session: SessionScope, notice: ChangeNotification) => void,
 ): TasksFeature {
   const books = new PerSession((session) => {
     const book = new TaskBook(session, (task) => notice(session, task));
     session.atEnd(() => book.stop());
     return book;
   });
-  const bookOf = (call: Exchange) => books.of(scopeOfCall(call));
-  const bookFor = (call: Exchange) => {
+  const bookOf = (call: RequestContext) => books.of(scopeOfCall(call));
+  const bookFor = (call: RequestContext) => {
     refuseWithoutTasks(call);
     return bookOf(call);
   };
 
   /** Calls of a revision in which a host is asked in results, and not by requests. */
-  const inRounds = new WeakSet<Exchange>();
+  const inRounds = new WeakSet<RequestContext>();
 
-  const toolOf = (params: JsonObject | undefined, call: Exchange) => {
+  const toolOf = (params: JsonObject | undefined, call: RequestContext) => {
     const name = params?.['name'];
     return typeof name === 'string' ? tools.seenBy(call.request).get(name) : undefined;
   };
@@ -115,18 +115,20 @@ export function tasksFeature(
         const { dialect } = call.request.peer;
         const isCancelled = await bookOf(call).cancel(task, call);
         const { item } = await bookFor(call).find(params, call);
-        return isCancelled ? dialect.cancelledTask(item) : dialect.cancelledTooLate(item);
+        return isCancelled ? dialect.cancelledTask(item) : dialect.cancelledEndedTask(item);
       }),
     },
     augment(handler, isOffered) {
-      const asksItself: RequestHandler['asksItself'] = (call) => {
+      const returnsInputRequired: RequestHandler['returnsInputRequired'] = (call) => {
         const { durable } = scopeOfCall(call);
         const tool = durable?.canResume ? toolOf(call.request.params, call) : undefined;
-        if (!tool || !isResumable(tool)) return handler.asksItself?.(call) ?? false;
+        if (!tool || !isResumable(tool)) return handler.returnsInputRequired?.(call) ?? false;
         inRounds.add(call);
         return true;
       };
-      return Object.assign(wrapHandler(handler, callTool(handler, isOffered)), { asksItself });
+      return Object.assign(wrapHandler(handler, callTool(handler, isOffered)), {
+        returnsInputRequired,
+      });
     },
     listenTo: (session, taskId, call) => books.of(session).listenTo(taskId, call),
     bookOf: (session) => books.known(session),

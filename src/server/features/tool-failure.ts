@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, schema, "CallToolResult"
  */
 import type { ActorFactName, Report } from '../../actors/facts.ts';
-import type { Exchange } from '../../actors/exchange.ts';
+import type { RequestContext } from '../../actors/request-context.ts';
 import type { ErrorExposure } from '../define/tool.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import { ProtocolError, RuntimeError, ToolError, textOfError } from '../../protocol/errors.ts';
@@ -24,7 +24,7 @@ const unmeant = new WeakMap<JsonObject, unknown>();
  */
 export function failedCall(
   error: unknown,
-  call: Exchange,
+  call: RequestContext,
   { name, errors }: { readonly name: string; readonly errors: ErrorExposure },
 ): JsonObject {
   if (error instanceof ProtocolError || call.hasEnded) throw error;

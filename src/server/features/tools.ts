@@ -3,8 +3,8 @@
  *
  * @see MCP 2025-11-25, server/tools
  */
-import { isThenable } from '../../actors/exchange.ts';
-import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
+import { isThenable } from '../../actors/request-context.ts';
+import type { RequestContext, RequestHandler } from '../../actors/request-context.ts';
 import { metaWithApp, uiExtension } from '../../protocol/apps.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { ToolItem, ToolResultItem } from '../../protocol/dialects/dialect.ts';
@@ -86,7 +86,7 @@ export function toolsFeature(tools: OfferedItems<Tool>, inForce: InForce): Featu
           return { replay, singleUse };
         },
         // If a middleware has a bug, its message is not for the model.
-        recover: (error: unknown, { request: { peer } }: Exchange) => {
+        recover: (error: unknown, { request: { peer } }: RequestContext) => {
           if (isMeantForModel(error)) return peer.dialect.toolFailure(error);
           throw error;
         },
@@ -131,7 +131,7 @@ class CallableTool {
     this.#inForce = inForce;
   }
 
-  call(args: JsonObject, call: Exchange): ToolCallResult {
+  call(args: JsonObject, call: RequestContext): ToolCallResult {
     try {
       const checked = this.#checkInput(args);
       if (!(checked instanceof Promise)) return this.#run(args, checked, call);
@@ -141,7 +141,7 @@ class CallableTool {
     }
   }
 
-  #run(given: JsonObject, args: Checked, call: Exchange): ToolCallResult {
+  #run(given: JsonObject, args: Checked, call: RequestContext): ToolCallResult {
     if (!args.ok) {
       return call.request.peer.dialect.invalidArguments(
         `${this.#tool.name} was called with invalid arguments: ${args.fault}${namesHint(this.#tool, given)}`,
@@ -158,18 +158,18 @@ class CallableTool {
     return this.#result(output, call);
   }
 
-  #runMachine(input: unknown, context: HandlerContext, call: Exchange): unknown {
+  #runMachine(input: unknown, context: HandlerContext, call: RequestContext): unknown {
     const { hostClock: clock } = scopeOfCall(call);
     return runMachine(this.#tool, input, context, {
       clock,
-      ledger: call.ledger,
+      ledger: call.journal,
       started: (actor) => {
         call.machine = actor;
       },
     });
   }
 
-  #result(given: unknown, call: Exchange): ToolCallResult {
+  #result(given: unknown, call: RequestContext): ToolCallResult {
     const output = readToolOutput(given, this.#tool.name);
     const check = this.#checkOutput;
     if (!check || output.isError) return call.request.peer.dialect.toolResult(output);
@@ -178,7 +178,7 @@ class CallableTool {
     return this.#after(checked, (late) => this.#conforming(output, late, call), call);
   }
 
-  #conforming(output: ToolResultItem, checked: Checked, call: Exchange): JsonObject {
+  #conforming(output: ToolResultItem, checked: Checked, call: RequestContext): JsonObject {
     if (checked.ok) {
       const structured = checked.value as JsonObject;
       return call.request.peer.dialect.toolResult({ ...output, structured });
@@ -187,7 +187,7 @@ class CallableTool {
   }
 
   /** Goes on with what a promise gives. If it fails, the call fails. */
-  async #after<T>(late: PromiseLike<T>, goOn: (value: T) => ToolCallResult, call: Exchange) {
+  async #after<T>(late: PromiseLike<T>, goOn: (value: T) => ToolCallResult, call: RequestContext) {
     try {
       const result = goOn(await late);
       return result instanceof Promise ? await result : result;
@@ -196,7 +196,7 @@ class CallableTool {
     }
   }
 
-  #failed(error: unknown, call: Exchange): JsonObject {
+  #failed(error: unknown, call: RequestContext): JsonObject {
     const { name, errors = this.#inForce.errors ?? 'show' } = this.#tool;
     return failedCall(error, call, { name, errors });
   }

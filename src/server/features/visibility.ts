@@ -3,7 +3,7 @@
  * disabled. A server without either never gets here.
  */
 import type { Report } from '../../actors/facts.ts';
-import type { CalledRequest } from '../../actors/exchange.ts';
+import type { CalledRequest } from '../../actors/request-context.ts';
 import { sessionView } from '../context/session-view.ts';
 import type { ForSome, ItemViewer, VisibleByTag } from '../define/visible.ts';
 import { inspectValue } from '../../protocol/classify.ts';

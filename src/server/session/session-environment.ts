@@ -4,7 +4,7 @@
  * passes; a replay takes it from the recording.
  */
 import type { RootsResolver } from '../../protocol/roots.ts';
-import type { RequestHandler } from '../../actors/exchange.ts';
+import type { RequestHandler } from '../../actors/request-context.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { SessionShutdown } from '../../machines/session-ports.ts';
 import type { CloseCause } from '../../machines/session-ports.ts';

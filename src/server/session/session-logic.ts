@@ -2,7 +2,7 @@
  * The session machine with its actors, provided once for all sessions. What belongs to one session
  * comes to them in their input.
  */
-import { askRootsActor } from '../../actors/roots/ask-roots.actor.ts';
+import { rootsQueryActor } from '../../actors/roots/roots-query.actor.ts';
 import { correlationActor } from '../../actors/correlation/correlation.actor.ts';
 import { probeActor } from '../../actors/probe.actor.ts';
 import { observedWriter, readerPort } from '../../actors/traffic.ts';
@@ -17,11 +17,11 @@ import { sessionIn } from './session-scope.ts';
 /** Implementations of the session machine's actors, guards, actions and delays. */
 export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0];
 
-const ask = askRootsActor((input) => {
+const ask = rootsQueryActor((input) => {
   const session = sessionIn(input);
   const { environment, resolveRoots, report } = session;
   return {
-    retain: (bytes) => session.retainRoots(bytes),
+    reserve: (bytes) => session.retainRoots(bytes),
     resolve: environment.resolveRoots(resolveRoots),
     list: (request) => environment.listRoots(request),
     report,

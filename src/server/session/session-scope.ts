@@ -5,18 +5,18 @@
  */
 import type { InspectionEvent, Observer } from 'xstate';
 import type { RootsResolver } from '../../protocol/roots.ts';
-import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
+import type { RequestContext, RequestHandler } from '../../actors/request-context.ts';
 import type { Clock } from '../../actors/clock.ts';
-import { RoundsOnDemand } from '../../rounds/rounds-on-demand.ts';
+import { LazySuspendableCalls } from '../../rounds/lazy-suspendable-calls.ts';
 import type { StateSealer } from '../../rounds/request-state.ts';
 import { RequestIds } from '../../actors/correlation/correlation.actor.ts';
 import type { RouterView } from '../../actors/router/router.actor.ts';
-import type { Reservation } from '../../actors/room.ts';
-import { Quotas } from '../../actors/room.ts';
+import type { Reservation } from '../../actors/memory-budget.ts';
+import { Quotas } from '../../actors/memory-budget.ts';
 import { Traffic } from '../../actors/traffic.ts';
 import { unprovided, viewOf } from '../../machines/port.ts';
 import type { DeliveryEvent, TransportActors } from '../../machines/peer-ports.ts';
-import type { SharingActors } from '../../transports/transport.ts';
+import type { SharedTransportActors } from '../../transports/transport.ts';
 import type { ActorlessSession } from './actorless-session.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { PreparationOutcome, RootsRef } from '../../machines/session-context.ts';
@@ -42,7 +42,7 @@ import { sendAuthored } from '../context/session-view.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { defaultReport } from './default-report.ts';
 import { safeReport } from '../../actors/facts.ts';
-import { defaultLimits, limitsWith } from '../../actors/limits.ts';
+import { defaultLimits, mergeLimits } from '../../actors/limits.ts';
 import type { Limits } from '../../actors/limits.ts';
 import type { RandomIdUse, SessionEnvironment } from './session-environment.ts';
 import { stateOf } from '../../machines/session-state.ts';
@@ -100,12 +100,13 @@ export interface SessionHost {
   readonly hostClock: Clock;
 }
 
-/** The two actors of a session's transport, and what it knows of the session; see `SharingActors`. */
-export type SessionEnds = TransportActors & Partial<Omit<SharingActors, keyof TransportActors>>;
+/** The two actors of a session's transport, and what it knows of the session; see `SharedTransportActors`. */
+export type SessionEnds = TransportActors &
+  Partial<Omit<SharedTransportActors, keyof TransportActors>>;
 
 const nobody: ServerDescription = { serverInfo: { name: '', version: '' }, capabilities: {} };
 const noHandlers: ReadonlyMap<string, RequestHandler> = new Map();
-const noEnds: SessionEnds = { reader: unprovided('reader'), writer: unprovided('writer') };
+const noActors: SessionEnds = { reader: unprovided('reader'), writer: unprovided('writer') };
 
 export abstract class SessionScope implements SessionHandle {
   /** Started when it is needed, if the session begins without. */
@@ -126,7 +127,7 @@ export abstract class SessionScope implements SessionHandle {
   /** By method. Set before the session starts. */
   handlers = noHandlers;
   /** The transport's two actors. Set before the session starts. */
-  ends = noEnds;
+  actors = noActors;
   /** The names that were enabled (true) or disabled in it; undefined if none ever was. */
   switches: Map<string, boolean> | undefined;
   /** The event that the session emitted last. */
@@ -141,7 +142,7 @@ export abstract class SessionScope implements SessionHandle {
   abstract readonly resolveRoots: RootsResolver | undefined;
   readonly #options: ScopeOptions;
   #id: string | undefined = undefined;
-  #shares: Quotas | undefined = undefined;
+  #quotas: Quotas | undefined = undefined;
   #rootsRetained: Reservation | undefined = undefined;
   #transitions: Transitions | undefined = undefined;
   #log: SessionLog | undefined = undefined;
@@ -152,7 +153,7 @@ export abstract class SessionScope implements SessionHandle {
     this.environment = environment;
     this.clock = clock;
     this.hostClock = hostClock;
-    this.limits = options.limits ? limitsWith(options.limits) : defaultLimits;
+    this.limits = options.limits ? mergeLimits(options.limits) : defaultLimits;
     this.report = safeReport(options.report ?? defaultReport);
     this.startedAt = hostClock.now();
     this.#options = options;
@@ -186,13 +187,13 @@ export abstract class SessionScope implements SessionHandle {
   abstract readonly isPrepared: boolean;
 
   /** The same for the client of a call; undefined if the server has the same for all. */
-  abstract readonly describe: ((call: Exchange) => Promise<ServerDescription>) | undefined;
+  abstract readonly describe: ((call: RequestContext) => Promise<ServerDescription>) | undefined;
 
   /** Hands a notification to the upstream. @returns false if there is none that takes it */
   abstract forwards(notification: InboundNotification): boolean;
 
   /** Pauses the upstreams while the client does not read. */
-  abstract flowed(isBlocked: boolean): void;
+  abstract onBackpressure(isBlocked: boolean): void;
 
   elicitationCompleted(elicitationId: string): boolean {
     if (!this.isOperating || !this.#contexts?.elicitations.close(elicitationId)) return false;
@@ -232,15 +233,15 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   /** Towards which what its clients hold in memory counts. */
-  get shares(): Quotas {
-    return (this.#shares ??= this.ends.shares ?? new Quotas());
+  get quotas(): Quotas {
+    return (this.#quotas ??= this.actors.quotas ?? new Quotas());
   }
 
   /** Counts the client's list of roots. @returns false if there is no room for so many bytes */
   retainRoots(bytes: number): boolean {
     const { maxRetainedBytes: max } = this.limits;
     if (this.#rootsRetained) return this.#rootsRetained.resize(bytes, max);
-    const retained = this.shares.retain(undefined, bytes, max);
+    const retained = this.quotas.reserve(undefined, bytes, max);
     this.#rootsRetained = retained;
     if (retained) this.atEnd(() => retained.release());
     return retained !== undefined;
@@ -292,7 +293,7 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   /** The context of a call's handler: one for each call, so that middleware and handler share its progress. */
-  contextOf(call: Exchange): HandlerContext {
+  contextOf(call: RequestContext): HandlerContext {
     const known = call.context as HandlerContext | undefined;
     if (known) return known;
     this.#contexts ??= {
@@ -319,11 +320,11 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   /** What serves the session's calls that ask by ending. */
-  makeRounds(onSettled: () => void): RoundsOnDemand {
-    const { clock, environment, limits, report, shares } = this;
+  createSuspendableCalls(onSettled: () => void): LazySuspendableCalls {
+    const { clock, environment, limits, report, quotas } = this;
     const sealer = environment.sealer(this.sealer);
-    return new RoundsOnDemand({
-      ...{ clock, limits, report, shares, sealer, onSettled },
+    return new LazySuspendableCalls({
+      ...{ clock, limits, report, quotas, sealer, onCallSettled: onSettled },
       timeOfDay: () => Date.parse(this.timeOfDay()),
       randomId: () => this.randomId('call'),
       resolveRoots: () => environment.resolveRoots(this.resolveRoots),
@@ -418,12 +419,12 @@ export function sessionIn({ scope }: { readonly scope?: object | undefined }): S
 }
 
 /** The session that a call belongs to. */
-export function scopeOfCall({ request: { session } }: Exchange): SessionScope {
+export function scopeOfCall({ request: { session } }: RequestContext): SessionScope {
   return sessionIn({ scope: session });
 }
 
 /** See {@link SessionScope.contextOf}. */
-export function contextOf(call: Exchange): HandlerContext {
+export function contextOf(call: RequestContext): HandlerContext {
   return scopeOfCall(call).contextOf(call);
 }
 

@@ -2,7 +2,7 @@
  * A session as observables, for hosts without XState. A stream without subscribers costs nothing.
  */
 import { Observable, Subject } from 'rxjs';
-import type { PassedFrame, Traffic } from '../../actors/traffic.ts';
+import type { TrafficFrame, Traffic } from '../../actors/traffic.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import type { SessionEmitted } from '../../machines/session.machine.ts';
@@ -119,7 +119,7 @@ export function sessionStreams({
   };
 }
 
-function itemsOf(passed: PassedFrame): readonly TrafficItem[] {
+function itemsOf(passed: TrafficFrame): readonly TrafficItem[] {
   const { direction, frame, at } = passed;
   return direction === 'in' ? itemsOfInbound(frame, at) : itemsOfOutbound(frame, at);
 }

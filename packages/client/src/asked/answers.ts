@@ -7,8 +7,8 @@
  *
  * @see MCP 2025-11-25, client/roots, client/sampling, client/elicitation
  */
-import { anyMethod } from '../../../../src/actors/exchange.ts';
-import type { RequestHandler } from '../../../../src/actors/exchange.ts';
+import { anyMethod } from '../../../../src/actors/request-context.ts';
+import type { RequestHandler } from '../../../../src/actors/request-context.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import { BoundedMap } from '../../../../src/protocol/bounded-map.ts';
 import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';

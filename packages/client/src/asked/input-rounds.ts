@@ -4,10 +4,10 @@
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
-import { holdProcess } from '../../../../src/actors/clock.ts';
+import { refTimer } from '../../../../src/actors/clock.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
-import { unlessAborted, waitFor } from '../../../../src/actors/waiting.ts';
+import { FairSemaphore } from '../../../../src/actors/fair-semaphore.ts';
+import { unlessAborted, waitFor } from '../../../../src/actors/wait-for.ts';
 import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -96,7 +96,7 @@ async function goOn<TCall extends RoundsCall>(
   const cancel = (): void => end.abort(signal?.reason);
   const leftMs = Math.max(1, first.endsAt - clock.now());
   const timer = clock.setTimeout(() => end.abort(overdue(method, maxTotalMs)), leftMs);
-  holdProcess(timer);
+  refTimer(timer);
   signal?.addEventListener('abort', cancel);
   if (signal?.aborted) cancel();
   const rounds = new Rounds(host, call, end.signal);
@@ -185,8 +185,8 @@ class Rounds {
         clock: this.#host.clock,
         timeoutMs: delayMs,
         signal: this.#signal,
-        overdue: ({ resolve }) => resolve(),
-        cancelled: (reason) => reason as Error,
+        onTimeout: ({ resolve }) => resolve(),
+        abortError: (reason) => reason as Error,
       },
       () => () => {},
     );

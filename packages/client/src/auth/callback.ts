@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { refusedAuthorization } from './sdk-auth.ts';
-import { unlessAborted } from '../../../../src/actors/waiting.ts';
+import { unlessAborted } from '../../../../src/actors/wait-for.ts';
 
 /** Redirect target of one login. */
 export interface Callback {

@@ -1,6 +1,6 @@
 /** Storage of tokens and client registrations. */
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../../../src/actors/fair-semaphore.ts';
 
 /**
  * Key-value store of tokens and client registrations, as small JSON documents. Connections with the

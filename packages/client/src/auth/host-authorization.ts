@@ -26,7 +26,7 @@ import type {
 import { bearerChallenge, challengeWords } from '../http/authorization.ts';
 import { logInClient } from './client-login.ts';
 import { memoryCredentialStore } from './credential-store.ts';
-import { inspectedAs } from '../../../../src/actors/transitions.ts';
+import { inspectOptions } from '../../../../src/actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
@@ -104,7 +104,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
       id: 'authorization',
       input: { port: this, visitTimeoutMs },
       clock,
-      ...inspectedAs('authorization', observed),
+      ...inspectOptions('authorization', observed),
     });
     this.#actor.on('authorization.asked', ({ url, device }) => asked(url, device));
     this.#actor.start();

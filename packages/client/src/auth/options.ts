@@ -3,7 +3,7 @@ import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { DevicePrompt } from '../channel/connection-ports.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { isLoopback } from '../../../../src/protocol/oauth.ts';
-import { longestDelayMs } from '../../../../src/actors/clock.ts';
+import { maxDelayMs } from '../../../../src/actors/clock.ts';
 
 /** Options shared by all ways of obtaining a token. */
 interface Granting {
@@ -126,7 +126,7 @@ export function loginTimeFor(
   const visitMs =
     typeof auth === 'object' && 'visitTimeoutMs' in auth ? auth.visitTimeoutMs : undefined;
   if (visitMs === undefined) return given;
-  if (given === undefined) return Math.min(visitMs + besideVisitMs, longestDelayMs);
+  if (given === undefined) return Math.min(visitMs + besideVisitMs, maxDelayMs);
   if (given >= visitMs) return given;
   throw new RangeError(
     `limits.loginTimeoutMs must be at least auth.visitTimeoutMs (${visitMs}), got ${given}`,

@@ -23,7 +23,7 @@ import { refusalFrom, refusedAuthorization } from './sdk-auth.ts';
 import type { SdkAuth } from './sdk-auth.ts';
 import type { PersonAuth } from './options.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { unlessAborted } from '../../../../src/actors/waiting.ts';
+import { unlessAborted } from '../../../../src/actors/wait-for.ts';
 import { spawn } from 'node:child_process';
 
 /** Dependencies of a login. */

@@ -5,7 +5,7 @@
  */
 import type { InputScope, TransportActors } from '../../../../src/machines/peer-ports.ts';
 import type { Recipient } from '../../../../src/machines/port.ts';
-import type { Loss } from '../../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../../src/protocol/disconnects.ts';
 
 /** Events from the connection to its channel. */
 export type ChannelEvent =
@@ -29,7 +29,7 @@ export type ChannelEvent =
 export type ChannelReport =
   /** The channel is ready to send messages. */
   | { readonly type: 'channel.opened'; readonly ends: TransportActors }
-  | { readonly type: 'channel.lost'; readonly loss: Loss }
+  | { readonly type: 'channel.lost'; readonly loss: ConnectionLoss }
   /** The channel and its process are gone. */
   | { readonly type: 'channel.stopped' }
   /**

@@ -1,7 +1,7 @@
 /** The `restart` option of a host, its defaults and its validation. */
 import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { RestartPolicy, RestartTimes } from './restart-policy.ts';
-import { longestDelayMs } from '../../../../src/actors/clock.ts';
+import { maxDelayMs } from '../../../../src/actors/clock.ts';
 
 /** `none`, or the times that differ from the defaults. */
 export type RestartOption = 'none' | { readonly [K in keyof RestartTimes]?: number | undefined };
@@ -28,14 +28,14 @@ interface Range {
   readonly words: string;
 }
 
-const wait = { least: 1, most: longestDelayMs, words: `1 to ${longestDelayMs} milliseconds` };
+const wait = { least: 1, most: maxDelayMs, words: `1 to ${maxDelayMs} milliseconds` };
 const ranges: { readonly [K in keyof RestartTimes]: Range } = {
   initialMs: wait,
   maxMs: wait,
   factor: { least: 1, most: 1000, words: 'a number from 1 to 1000' },
   jitter: { least: 0, most: 1, words: 'a number from 0 to 1' },
   maxAttempts: { least: 0, most: Infinity, words: 'a whole number of at least 0, or Infinity' },
-  stableMs: { least: 0, most: longestDelayMs, words: `0 to ${longestDelayMs} milliseconds` },
+  stableMs: { least: 0, most: maxDelayMs, words: `0 to ${maxDelayMs} milliseconds` },
 };
 
 /**

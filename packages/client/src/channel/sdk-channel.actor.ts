@@ -1,6 +1,6 @@
 /** Channel over a transport with the official SDK's interface. */
 import type { ChannelEvent, ChannelInput } from './connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../../src/protocol/disconnects.ts';
 import { plainActor } from '../../../../src/machines/port.ts';
 import type { Behaviour } from '../../../../src/machines/port.ts';
 import { processRestart } from './restart-option.ts';
@@ -126,7 +126,7 @@ class SdkChannel implements Behaviour<ChannelEvent> {
     };
   }
 
-  #lost(loss: Loss): void {
+  #lost(loss: ConnectionLoss): void {
     this.#connection.send({ type: 'channel.lost', loss });
   }
 

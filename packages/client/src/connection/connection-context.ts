@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { Implementation } from '../../../../src/protocol/implementation.ts';
 import type { ChannelEvent } from '../channel/connection-ports.ts';
-import type { Loss, UnreadInput } from '../../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss, InvalidInput } from '../../../../src/protocol/disconnects.ts';
 import type {
   CorrelationEvent,
   InputScope,
@@ -77,7 +77,7 @@ export interface ConnectionInput extends InputScope {
   /** The last stderr lines of the server's process, for error messages. */
   readonly lastWords?: () => string | undefined;
   /** Invalid frames received so far, for the timeout error. */
-  readonly unreadInput?: () => UnreadInput | undefined;
+  readonly unreadInput?: () => InvalidInput | undefined;
 }
 
 /** Events of the handshake actor. */
@@ -129,7 +129,7 @@ export interface ConnectionContext extends ConnectionInput {
   /** Server of the last handshake. */
   readonly profile: ServerProfile | undefined;
   /** Reason for having no connection, or for the previous disconnect. */
-  readonly loss: Loss | undefined;
+  readonly loss: ConnectionLoss | undefined;
   /** Retries since the connection was last stable. */
   readonly attempts: number;
   readonly extraLaunch: ExtraLaunch;

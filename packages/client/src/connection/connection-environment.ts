@@ -4,7 +4,7 @@
  * recording.
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
-import type { RequestHandler } from '../../../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../../../src/actors/request-context.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import type { Transitions } from '../../../../src/actors/transitions.ts';
 import type { Answers } from '../asked/answers.ts';

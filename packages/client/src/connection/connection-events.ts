@@ -2,7 +2,7 @@
 import type { ErrorActorEvent } from 'xstate';
 import type { HandshakeFact, ServerProfile } from './connection-context.ts';
 import type { ChannelReport } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../../src/protocol/disconnects.ts';
 import type { CallsFact, TransportFact } from '../../../../src/machines/peer-ports.ts';
 
 /** Commands from the host. */
@@ -30,9 +30,9 @@ export type ConnectionMachineEvent =
 /** Events emitted to the host. */
 export type ConnectionEmitted =
   | { readonly type: 'connection.ready'; readonly profile: ServerProfile }
-  | { readonly type: 'connection.lost'; readonly loss: Loss }
+  | { readonly type: 'connection.lost'; readonly loss: ConnectionLoss }
   /** Retries are exhausted; only `connection.reopen` reopens it. */
-  | { readonly type: 'connection.failed'; readonly loss: Loss }
+  | { readonly type: 'connection.failed'; readonly loss: ConnectionLoss }
   /** A different person may be logged in: cached lists are invalid. */
   | { readonly type: 'login.changed' }
   /**
@@ -48,5 +48,5 @@ export type ConnectionEmitted =
 
 export interface ConnectionOutput {
   /** The last disconnect; undefined once the connection is ready again. */
-  readonly loss: Loss | undefined;
+  readonly loss: ConnectionLoss | undefined;
 }

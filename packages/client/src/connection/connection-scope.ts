@@ -5,11 +5,11 @@
 import type { ActorRefFrom, AnyActorRef, SnapshotFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { RequestIds } from '../../../../src/actors/correlation/correlation.actor.ts';
-import type { RequestHandler } from '../../../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../../../src/actors/request-context.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import type { HostRouterOptions } from '../../../../src/actors/router/host-side.ts';
 import type { RouterView } from '../../../../src/actors/router/router.actor.ts';
-import { Quotas } from '../../../../src/actors/room.ts';
+import { Quotas } from '../../../../src/actors/memory-budget.ts';
 import { Traffic } from '../../../../src/actors/traffic.ts';
 import type { ObservedTransport } from '../../../../src/actors/traffic.ts';
 import { Transitions } from '../../../../src/actors/transitions.ts';
@@ -149,11 +149,11 @@ export class ConnectionScope {
       limits,
       clock,
       peer: 'server',
-      shares: new Quotas(),
+      quotas: new Quotas(),
       requestIds: this.requestIds,
       traffic: this.traffic,
       handlers,
-      notified: ({ method, params }) => onNotification(method, params),
+      onNotification: ({ method, params }) => onNotification(method, params),
     };
   }
 
@@ -192,7 +192,7 @@ export function connectionIn({ scope }: { readonly scope?: object | undefined })
  */
 export function transportIn(input: ReaderInput | WriterInput): ObservedTransport {
   const { traffic } = connectionIn(input);
-  if (input.ends) return { traffic, ends: input.ends };
+  if (input.ends) return { traffic, actors: input.ends };
   throw new TypeError('The input of a connection\'s reader or writer must have "ends"');
 }
 

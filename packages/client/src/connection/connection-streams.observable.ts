@@ -1,6 +1,6 @@
 /** A connection as observables. Streams without subscribers cost nothing. */
 import type { SnapshotFrom } from 'xstate';
-import type { Loss, UnreadInput } from '../../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss, InvalidInput } from '../../../../src/protocol/disconnects.ts';
 import type { DevicePrompt } from '../channel/connection-ports.ts';
 import type { connectionMachine } from './connection.machine.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -32,7 +32,7 @@ export interface ConnectionState {
   /** Only in `backoff`. */
   readonly delayMs?: number;
   /** Reason for having no connection; in `connecting`, for the previous disconnect. */
-  readonly loss?: Loss;
+  readonly loss?: ConnectionLoss;
 }
 
 /** Maps the machine's state to the one shown to a host. A failed actor counts as closed. */
@@ -157,7 +157,7 @@ export class EventLog {
   #dropped = 0;
   #problems: Map<string, number> | undefined = undefined;
   /** Invalid frames so far. */
-  unreadInput: UnreadInput | undefined = undefined;
+  unreadInput: InvalidInput | undefined = undefined;
 
   constructor(maxKept: number, report: Report) {
     this.#maxKept = maxKept;
@@ -166,7 +166,7 @@ export class EventLog {
 
   tell(event: ConnectionEvent): void {
     const kept = this.#kept;
-    if (!kept) return this.#listeners.tell((listener) => listener(event));
+    if (!kept) return this.#listeners.notify((listener) => listener(event));
     kept.push(event);
     if (kept.length <= this.#maxKept) return;
     // The oldest events say the least about the current state.

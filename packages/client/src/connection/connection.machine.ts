@@ -29,7 +29,7 @@ import type {
 } from './connection-events.ts';
 import { closedByHost, failureOf, forbidsRetry } from '../../../../src/protocol/disconnects.ts';
 import type { ChannelEvent, ChannelInput } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../../src/protocol/disconnects.ts';
 import type {
   CorrelationEvent,
   InputScope,
@@ -81,7 +81,7 @@ const profileFrom = {
 };
 
 interface WithLoss {
-  readonly loss: Loss;
+  readonly loss: ConnectionLoss;
 }
 
 /** Extracts a loss from an event. */
@@ -168,7 +168,7 @@ const connectionSetup = setup({
      */
     mayLaunchUnprobed: (
       { context: { shows, extraLaunch } },
-      { loss }: { readonly loss: Loss | undefined },
+      { loss }: { readonly loss: ConnectionLoss | undefined },
     ) =>
       shows === 'pipe' &&
       extraLaunch === 'unspent' &&
@@ -317,7 +317,7 @@ const connectionSetup = setup({
       enqueue.sendTo(context.messaging.router, { type: 'gate.closed' });
       enqueue.sendTo(context.messaging.router, { type: 'calls.abandon' });
     }),
-    noteLoss: assign((_, { loss }: { readonly loss: Loss }) => ({ loss })),
+    noteLoss: assign((_, { loss }: { readonly loss: ConnectionLoss }) => ({ loss })),
     tellLoss: enqueueActions(({ context, enqueue }) => {
       if (context.loss) enqueue.emit({ type: 'connection.lost', loss: context.loss });
     }),

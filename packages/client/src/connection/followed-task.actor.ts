@@ -16,7 +16,7 @@ import type { TaskReport } from '../../../../src/protocol/tasks.ts';
 import { askProviders } from '../asked/input-rounds.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { Requests } from './requests.ts';
-import { longestDelayMs } from '../../../../src/actors/clock.ts';
+import { maxDelayMs } from '../../../../src/actors/clock.ts';
 
 /** Server that runs the tasks, and the providers that answer its input requests. */
 export interface AskedServer {
@@ -53,7 +53,7 @@ async function answer(
   const { taskId } = context.task;
   if (context.era === 'legacy') {
     // Input requests arrive as ordinary requests while `tasks/result` is pending.
-    const times = { timeoutMs: longestDelayMs, maxTotalMs: longestDelayMs };
+    const times = { timeoutMs: maxDelayMs, maxTotalMs: maxDelayMs };
     const result = await requests.request('tasks/result', { taskId }, { signal, ...times });
     return { kind: 'result', result };
   }

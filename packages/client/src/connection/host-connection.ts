@@ -1,11 +1,11 @@
 /**
  * The host's view of a connection around its actor, whether opened directly, invoked or spawned.
  */
-import { failWithCallers } from '../../../../src/actors/caller-frames.ts';
+import { throwWithCallerFrames } from '../../../../src/actors/caller-frames.ts';
 import { keepAlive, systemClock } from '../../../../src/actors/clock.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Fact, Report } from '../../../../src/actors/facts.ts';
-import { waitFor } from '../../../../src/actors/waiting.ts';
+import { waitFor } from '../../../../src/actors/wait-for.ts';
 import { viewOf } from '../../../../src/machines/port.ts';
 import type { WriterView } from '../../../../src/actors/writer/outbound-flow.ts';
 import type { ConnectionInput, ServerProfile } from './connection-context.ts';
@@ -253,12 +253,12 @@ export class HostConnection extends ServerFeatures {
   }
 
   ready({ signal }: Pick<HostRequestOptions, 'signal'> = {}): Promise<ServerProfile> {
-    return this.#awaitReady('failed', signal).catch(failWithCallers);
+    return this.#awaitReady('failed', signal).catch(throwWithCallerFrames);
   }
 
   /** Like {@link ready}, but rejects at the first disconnect. */
   firstReady({ signal }: Pick<HostRequestOptions, 'signal'> = {}): Promise<ServerProfile> {
-    return this.#awaitReady('lost', signal).catch(failWithCallers);
+    return this.#awaitReady('lost', signal).catch(throwWithCallerFrames);
   }
 
   reconnect(options?: Pick<HostRequestOptions, 'signal'>): Promise<ServerProfile> {
@@ -309,7 +309,7 @@ export class HostConnection extends ServerFeatures {
     const fail = (error: unknown) =>
       error instanceof Error ? error : disconnectError({ kind: 'failure', error });
     return waitFor<ServerProfile>(
-      { clock: this.#clock, timeoutMs: Infinity, signal, cancelled },
+      { clock: this.#clock, timeoutMs: Infinity, signal, abortError: cancelled },
       ({ resolve, reject }) => {
         const end = () => reject(disconnectError(undefined));
         const subscriptions = [

@@ -48,8 +48,8 @@ const connectedMachine = connectionMachine.provide({
 
 function correlating(input: { readonly scope?: object | undefined }) {
   const { requestIds, parts } = connectionIn(input);
-  const { limits, clock, report, onLateProgress: lateProgress } = parts;
-  const how = { peer: 'server', malformed: 'reported', lateProgress } as const;
+  const { limits, clock, report, onLateProgress } = parts;
+  const how = { peer: 'server', malformed: 'reported', onLateProgress } as const;
   return { limits, clock, report, requestIds, ...how };
 }
 

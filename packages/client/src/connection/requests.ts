@@ -1,15 +1,18 @@
 /** Sends, resends and rejects the host's requests to its server. */
-import { failedWithCallers, failWithCallers } from '../../../../src/actors/caller-frames.ts';
+import {
+  rejectedWithCallerFrames,
+  throwWithCallerFrames,
+} from '../../../../src/actors/caller-frames.ts';
 import { assertDuration } from '../../../../src/actors/clock.ts';
 import {
-  cancelledUnsent,
-  sendAsked,
+  cancelledBeforeSend,
+  sendRequests,
   progressFailed,
 } from '../../../../src/actors/correlation/peer-request.ts';
 import type { SendableRequest } from '../../../../src/actors/correlation/peer-request.ts';
 import type { PendingRequest } from '../../../../src/actors/correlation/correlation.actor.ts';
 import { turnEnd } from '../../../../src/actors/clock.ts';
-import type { Exchange } from '../../../../src/actors/exchange.ts';
+import type { RequestContext } from '../../../../src/actors/request-context.ts';
 import { disconnectError } from '../../../../src/protocol/disconnects.ts';
 import type { PeerRequest, RequestOutcome } from '../../../../src/machines/peer-ports.ts';
 import { viewOf } from '../../../../src/machines/port.ts';
@@ -65,7 +68,7 @@ export interface SentOptions extends HostRequestOptions {
 }
 
 /** A call that may end before the requests sent on its behalf. */
-export type EndingCall = Pick<Exchange, 'hasEnded' | 'signal' | 'whenEnded'>;
+export type EndingCall = Pick<RequestContext, 'hasEnded' | 'signal' | 'whenEnded'>;
 
 /** Requests of one connection. */
 export class Requests {
@@ -169,11 +172,11 @@ export class Requests {
       const snapshot = this.#snapshot;
       const refusal = this.#refusal(method, snapshot);
       // The caller is on the stack, but may be deeper than the engine shows.
-      if (refusal) return resolve(failedWithCallers(refusal));
-      if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
+      if (refusal) return resolve(rejectedWithCallerFrames(refusal));
+      if (signal?.aborted) throw cancelledBeforeSend(method, signal.reason);
       // A parent call that already has its answer does not cancel: only an aborted signal does.
       if (within?.hasEnded && within.signal.aborted) {
-        throw cancelledUnsent(method, within.signal.reason);
+        throw cancelledBeforeSend(method, within.signal.reason);
       }
       const request = new HostRequest(spec, read, resolve) as HostRequest<unknown>;
       if (manner.raw && isReady(snapshot)) {
@@ -198,7 +201,7 @@ export class Requests {
   }
 
   #handOver(requests: readonly HostRequest<unknown>[]): void {
-    sendAsked(this.#snapshot.context.correlation, requests);
+    sendRequests(this.#snapshot.context.correlation, requests);
     // Arguments may be large and responses late, so params are kept only if the request may be
     // resent.
     for (const request of requests) {
@@ -431,7 +434,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
   #cancel(reason: () => unknown): void {
     if (this.state === 'sent') this.manner.owner.cancel(this, reason());
     else if (this.state === 'unsent') {
-      this.settle({ ok: false, error: cancelledUnsent(this.method, reason()) });
+      this.settle({ ok: false, error: cancelledBeforeSend(this.method, reason()) });
     }
   }
 
@@ -440,13 +443,13 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
    * just as long.
    */
   #reject(error: Error): void {
-    this.#resolve(failedWithCallers(error));
+    this.#resolve(rejectedWithCallerFrames(error));
   }
 
   #succeed(result: JsonObject): void {
     try {
       const last = this.manner.mayAsk === 'yes' ? this.manner.owner.goOn(this, result) : undefined;
-      this.#resolve(last ? last.then(this.#read, failWithCallers) : this.#read(result));
+      this.#resolve(last ? last.then(this.#read, throwWithCallerFrames) : this.#read(result));
     } catch (error) {
       this.#reject(error as Error);
     }
@@ -455,7 +458,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
   #fail(error: Error): void {
     const { retry, owner } = this.manner;
     const again = retry === 'reads' ? owner.repeat(this, error) : undefined;
-    if (again) this.#resolve(again.then(this.#read, failWithCallers));
+    if (again) this.#resolve(again.then(this.#read, throwWithCallerFrames));
     else this.#reject(error);
   }
 }

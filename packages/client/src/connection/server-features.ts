@@ -2,7 +2,7 @@
  * Typed requests of a connection (tools, resources, prompts, completion), and the state restored on
  * each channel: subscriptions, the log level, the lists.
  */
-import { ownCopy, withCallers } from '../../../../src/actors/caller-frames.ts';
+import { copyError, addCallerFrames } from '../../../../src/actors/caller-frames.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import type { ObservedScope } from '../../../../src/actors/transitions.ts';
@@ -321,7 +321,7 @@ export abstract class ServerFeatures {
     try {
       return await list.items({ timeoutMs, signal, refresh });
     } catch (error) {
-      throw withCallers(ownCopy(error));
+      throw addCallerFrames(copyError(error));
     }
   }
 

@@ -1,10 +1,10 @@
 /** The host's view of a tool call that runs as a task. */
-import { inspectedAs } from '../../../../src/actors/transitions.ts';
+import { inspectOptions } from '../../../../src/actors/transitions.ts';
 import { Observable } from 'rxjs';
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { waitFor } from '../../../../src/actors/waiting.ts';
+import { waitFor } from '../../../../src/actors/wait-for.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import type {
   followedTaskMachine,
@@ -15,7 +15,7 @@ import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { TaskReport, TaskStatus } from '../../../../src/protocol/tasks.ts';
 import type { CallToolResult } from '../lists/list-results.ts';
-import { longestDelayMs } from '../../../../src/actors/clock.ts';
+import { maxDelayMs } from '../../../../src/actors/clock.ts';
 
 /** Status of a task. */
 export interface ToolTaskStatus {
@@ -73,7 +73,7 @@ export class FollowedTask implements ToolTask {
       id: this.id,
       input,
       clock,
-      ...inspectedAs('followed', port.observed),
+      ...inspectOptions('followed', port.observed),
     });
     this.#actor.start();
   }
@@ -105,23 +105,23 @@ export class FollowedTask implements ToolTask {
   }
 
   result({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<CallToolResult> {
-    const cancelled = (cause: unknown): RuntimeError =>
+    const abortError = (cause: unknown): RuntimeError =>
       new RuntimeError('CANCELLED', `Waiting for the task ${this.id} was cancelled`, { cause });
     // The server decides the time limit of a task.
-    return this.settled({ timeoutMs: longestDelayMs, signal, cancelled }).then(this.#port.read);
+    return this.settled({ timeoutMs: maxDelayMs, signal, abortError }).then(this.#port.read);
   }
 
   /** The raw result of the call, within the given time. */
   settled(bounds: {
     readonly timeoutMs: number;
     readonly signal: AbortSignal | undefined;
-    readonly cancelled: (reason: unknown) => Error;
+    readonly abortError: (reason: unknown) => Error;
     readonly overdue?: () => Error;
   }): Promise<JsonObject> {
     const { clock } = this.#port;
     const { overdue, ...wait } = bounds;
     return waitFor(
-      { clock, ...wait, overdue: ({ reject }) => overdue && reject(overdue()) },
+      { clock, ...wait, onTimeout: ({ reject }) => overdue && reject(overdue()) },
       ({ resolve, reject }) => {
         const look = (): void => {
           const { outcome } = this.#actor.getSnapshot().context;

@@ -28,7 +28,7 @@ import { followedTaskActors } from './followed-task.actor.ts';
 import type { AskedServer } from './followed-task.actor.ts';
 import { FollowedTask, answeredTask } from './tool-task.observable.ts';
 import type { ToolTask } from './tool-task.observable.ts';
-import { longestDelayMs } from '../../../../src/actors/clock.ts';
+import { maxDelayMs } from '../../../../src/actors/clock.ts';
 
 /** Task support of the current channel's server; `unknown` before the first channel. */
 type TaskOffer = 'unknown' | 'none' | 'legacy' | 'modern';
@@ -159,13 +159,12 @@ export class ToolTasks {
     };
     const whose = `The task ${task.id} of ${this.host.name}`;
     const settled = task.settled({
-      timeoutMs: isHeld
-        ? longestDelayMs
-        : Math.max(1, startedAt + maxTotalMs - this.host.clock.now()),
+      timeoutMs: isHeld ? maxDelayMs : Math.max(1, startedAt + maxTotalMs - this.host.clock.now()),
       signal: isHeld ? undefined : call.signal,
       overdue: () =>
         end(new RuntimeError('REQUEST_TIMEOUT', `${whose} did not end within ${maxTotalMs} ms`)),
-      cancelled: (cause) => end(new RuntimeError('CANCELLED', `${whose} was cancelled`, { cause })),
+      abortError: (cause) =>
+        end(new RuntimeError('CANCELLED', `${whose} was cancelled`, { cause })),
     });
     call.onTask?.(task);
     return settled;

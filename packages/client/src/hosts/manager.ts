@@ -7,9 +7,9 @@ import {
   invalidParams,
 } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
-import { waitFor } from '../../../../src/actors/waiting.ts';
-import type { WaitEnd } from '../../../../src/actors/waiting.ts';
+import { FairSemaphore } from '../../../../src/actors/fair-semaphore.ts';
+import { waitFor } from '../../../../src/actors/wait-for.ts';
+import type { WaitHandle } from '../../../../src/actors/wait-for.ts';
 import { closestMatch } from '../../../../src/protocol/suggestions.ts';
 import { quoted } from '../../../../src/protocol/printable.ts';
 import type { Connection } from '../connection/connection.ts';
@@ -198,9 +198,9 @@ export class ServerManager implements Servers {
     const cancelled = (cause: unknown): RuntimeError =>
       new RuntimeError('CANCELLED', 'Waiting for the lists of tools was cancelled', { cause });
     const { clock } = this.#host;
-    const overdue = ({ resolve }: WaitEnd<void>): void => resolve();
+    const overdue = ({ resolve }: WaitHandle<void>): void => resolve();
     await waitFor<void>(
-      { clock, timeoutMs, signal: options.signal, overdue, cancelled },
+      { clock, timeoutMs, signal: options.signal, onTimeout: overdue, abortError: cancelled },
       ({ resolve }) => {
         void Promise.allSettled(lists).then(() => resolve());
         return () => enough.abort();

@@ -21,7 +21,7 @@ import { isAnnotation, isPattern, patternWords, rateWords, readRate } from './to
 import type { ToolFilter, ToolPolicies } from './tool-policies.ts';
 import { expand } from './variables.ts';
 import type { EnvironmentVariables } from './variables.ts';
-import { longestDelayMs } from '../../../../src/actors/clock.ts';
+import { maxDelayMs } from '../../../../src/actors/clock.ts';
 
 /** Settings of a server. */
 export interface ServerSettings {
@@ -89,9 +89,8 @@ const texts: Shape = {
   each: { of: 'list', allowed: 'a string', takes: (value) => typeof value === 'string' },
 };
 const time: Shape = {
-  allowed: `a whole number of milliseconds, from 1 to ${longestDelayMs}`,
-  takes: (value) =>
-    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= longestDelayMs,
+  allowed: `a whole number of milliseconds, from 1 to ${maxDelayMs}`,
+  takes: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= maxDelayMs,
 };
 const quantity: Shape = {
   allowed: 'a whole number from 1 on',

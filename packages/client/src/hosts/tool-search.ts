@@ -3,8 +3,8 @@
  * could have the tool, and only until one does.
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { waitFor } from '../../../../src/actors/waiting.ts';
-import type { WaitEnd } from '../../../../src/actors/waiting.ts';
+import { waitFor } from '../../../../src/actors/wait-for.ts';
+import type { WaitHandle } from '../../../../src/actors/wait-for.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import { quoted } from '../../../../src/protocol/printable.ts';
 import { defaultConnectionLimits } from '../connection/limits.ts';
@@ -134,7 +134,7 @@ export class ToolSearch {
       if (whenAway !== 'refuse') return { found, late };
       return { found, late: late.filter((slot) => slot.status.state === 'ready') };
     };
-    const overdue = ({ resolve, reject }: WaitEnd<Finding>): void => {
+    const overdue = ({ resolve, reject }: WaitHandle<Finding>): void => {
       const { found, late } = look();
       if (found.length > 0) return resolve({ found, late: [] });
       const who = late.map((slot) => `${slot.name} (${slot.status.state})`).join(', ');
@@ -152,23 +152,26 @@ export class ToolSearch {
   #until<T>(
     look: () => T | undefined,
     { timeoutMs, signal }: { readonly timeoutMs: number } & Pick<HostRequestOptions, 'signal'>,
-    overdue: (end: WaitEnd<T>) => void,
+    overdue: (end: WaitHandle<T>) => void,
   ): Promise<T> {
     const cancelled = (cause: unknown): RuntimeError =>
       new RuntimeError('CANCELLED', 'Waiting for the lists of tools was cancelled', { cause });
     const { clock } = this.#servers;
-    return waitFor({ clock, timeoutMs, signal, overdue, cancelled }, ({ resolve, reject }) => {
-      const again = (): void => {
-        if (this.#end.signal.aborted) {
-          return reject(new RuntimeError('NOT_READY', 'All servers are closed'));
-        }
-        const value = look();
-        if (value !== undefined) resolve(value);
-      };
-      this.#looks.add(again);
-      again();
-      return () => this.#looks.delete(again);
-    });
+    return waitFor(
+      { clock, timeoutMs, signal, onTimeout: overdue, abortError: cancelled },
+      ({ resolve, reject }) => {
+        const again = (): void => {
+          if (this.#end.signal.aborted) {
+            return reject(new RuntimeError('NOT_READY', 'All servers are closed'));
+          }
+          const value = look();
+          if (value !== undefined) resolve(value);
+        };
+        this.#looks.add(again);
+        again();
+        return () => this.#looks.delete(again);
+      },
+    );
   }
 }
 

@@ -6,11 +6,11 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { shownChart } from '../../../../src/actors/transitions.ts';
+import { chartActor } from '../../../../src/actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import type { WriterView } from '../../../../src/actors/writer/outbound-flow.ts';
 import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../../src/protocol/disconnects.ts';
 import type {
   FramesToSend,
   RouterEvent,
@@ -74,7 +74,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   readonly #posts: Posts;
   readonly #gate = new ReadGate();
   #state: HttpChannelSnapshot = httpChannelChart.begun;
-  readonly #shown = shownChart('http-channel', () => this.#state);
+  readonly #shown = chartActor('http-channel', () => this.#state);
   /** Negotiated revision, sent once the chart reports the handshake as done. */
   #revision = '';
   #router: Recipient<RouterEvent> | undefined = undefined;
@@ -359,7 +359,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     };
   }
 
-  #tellLost(loss: Loss): void {
+  #tellLost(loss: ConnectionLoss): void {
     if (this.#state.matches('open')) this.#connection.send({ type: 'channel.lost', loss });
   }
 
@@ -396,7 +396,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   }
 }
 
-function lossOf(error: RuntimeError, kind: StreamEnd): Loss {
+function lossOf(error: RuntimeError, kind: StreamEnd): ConnectionLoss {
   const { status, code, message } = error;
   if (code === 'UNAUTHORIZED') return { kind: 'unauthorized', error };
   if (status !== undefined) return { kind: 'http', status, message };

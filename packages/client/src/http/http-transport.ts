@@ -1,7 +1,7 @@
 /** Differences between the HTTP transports of the specification. */
 import type { Report } from '../../../../src/actors/facts.ts';
 import { serverPushChart } from './server-push.machine.ts';
-import { shownChart } from '../../../../src/actors/transitions.ts';
+import { chartActor } from '../../../../src/actors/transitions.ts';
 import type { ServerPushEvent } from './server-push.machine.ts';
 import type { RuntimeError } from '../../../../src/protocol/errors.ts';
 import { ServerStream, eventHeaders } from './server-stream.ts';
@@ -48,7 +48,7 @@ export abstract class TransportStream implements StreamOwner {
   readonly #controller = new AbortController();
   readonly #stream: ServerStream;
   #state = serverPushChart.begun;
-  readonly #shown = shownChart('server-push', () => this.#state);
+  readonly #shown = chartActor('server-push', () => this.#state);
 
   constructor(
     owner: TransportOwner,

@@ -8,8 +8,8 @@ import type { EventSourceMessage } from 'eventsource-parser';
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { scatterMs, watchSleep } from '../../../../src/actors/sleep.ts';
-import { inspectedAs } from '../../../../src/actors/transitions.ts';
+import { reconnectJitterMs, watchSleep } from '../../../../src/actors/sleep-watch.ts';
+import { inspectOptions } from '../../../../src/actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { httpStreamMachine } from './http-stream.machine.ts';
 import type { HttpStreamEvent, HttpStreamPort } from './http-stream.machine.ts';
@@ -89,7 +89,7 @@ export class ServerStream implements HttpStreamPort {
       id: owner.what,
       clock,
       input,
-      ...inspectedAs('stream', environment.observed),
+      ...inspectOptions('stream', environment.observed),
     });
     const shown: MachineActor = { machine: 'stream', actor: this.#actor };
     environment.live.add(shown);
@@ -127,7 +127,7 @@ export class ServerStream implements HttpStreamPort {
     this.#reader = undefined;
   }
 
-  readonly scatterMs = scatterMs;
+  readonly scatterMs = reconnectJitterMs;
 
   gaveUp(): void {
     this.#letGo();

@@ -7,7 +7,7 @@
 import type { Report } from '../../../../src/actors/facts.ts';
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { InboundFrame, JsonObject, OutboundRequest } from '../../../../src/protocol/frames.ts';
-import { encodeHeaderValue, namedBy } from '../../../../src/protocol/header-values.ts';
+import { encodeHeaderValue, mcpNameMembers } from '../../../../src/protocol/header-values.ts';
 import { quoted } from '../../../../src/protocol/printable.ts';
 import { ListedParameters, mirroredValue } from '../../../schema/src/mirrored-parameters.ts';
 import type { MirroredParameter } from '../../../schema/src/mirrored-parameters.ts';
@@ -71,7 +71,7 @@ export function mirroredHeaders(
   parameters: readonly MirroredParameter[] = [],
 ): Record<string, string> {
   const headers: Record<string, string> = { 'mcp-method': encodeHeaderValue(method) };
-  const name = params?.[namedBy.get(method) ?? ''];
+  const name = params?.[mcpNameMembers.get(method) ?? ''];
   if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name);
   for (const { name: parameter, path } of parameters) {
     const text = textOf(mirroredValue(params, path));

@@ -1,10 +1,10 @@
 /** A cached list of a server, kept current for all its users. */
-import { inspectedAs } from '../../../../src/actors/transitions.ts';
+import { inspectOptions } from '../../../../src/actors/transitions.ts';
 import { createActor } from 'xstate';
 import type { ActorRefFrom, SnapshotFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { Listeners } from '../../../../src/actors/listeners.ts';
-import { waitFor } from '../../../../src/actors/waiting.ts';
+import { waitFor } from '../../../../src/actors/wait-for.ts';
 import type { ActorFactName, Report } from '../../../../src/actors/facts.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { stateName } from '../../../../src/machines/names.ts';
@@ -76,7 +76,7 @@ export class KeptList<T extends JsonObject> {
       id: `${kind.name} list`,
       input: { ...rest, name: kind.name },
       clock,
-      ...inspectedAs('catalog', observed),
+      ...inspectOptions('catalog', observed),
     });
     this.#actor.subscribe((snapshot) => this.#publish(snapshot));
     this.#actor.start();
@@ -164,8 +164,8 @@ export class KeptList<T extends JsonObject> {
     return waitFor(
       {
         ...{ clock: this.#clock, timeoutMs, signal },
-        overdue: ({ reject }) => reject(this.#overdue(timeoutMs)),
-        cancelled: () => this.#cancelled(signal),
+        onTimeout: ({ reject }) => reject(this.#overdue(timeoutMs)),
+        abortError: () => this.#cancelled(signal),
       },
       ({ resolve, reject }) => {
         /** Answers overtaken by changes are published too, so that no waiter starves. */
@@ -215,7 +215,7 @@ export class KeptList<T extends JsonObject> {
     if (next.items === items && next.state === state && next.reason === reason) return;
     this.#report = next;
     if (next.items !== items) this.#listed?.(next.items);
-    this.#listeners.tell((listener) => listener(next));
+    this.#listeners.notify((listener) => listener(next));
   }
 }
 

@@ -7,7 +7,7 @@
 import { createActor, fromPromise } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { inspectedAs, shownChart } from '../../../../src/actors/transitions.ts';
+import { inspectOptions, chartActor } from '../../../../src/actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { listeningMachine } from './listening.machine.ts';
 import type { ListeningInput } from './listening.machine.ts';
@@ -18,8 +18,8 @@ import type { JsonObject, RequestId } from '../../../../src/protocol/frames.ts';
 import { MetaKey } from '../../../../src/protocol/meta.ts';
 import { Method } from '../../../../src/protocol/methods.ts';
 import type { OwnRequest } from './ask-list.actor.ts';
-import { longestDelayMs } from '../../../../src/actors/clock.ts';
-import { scatterMs, watchSleep } from '../../../../src/actors/sleep.ts';
+import { maxDelayMs } from '../../../../src/actors/clock.ts';
+import { reconnectJitterMs, watchSleep } from '../../../../src/actors/sleep-watch.ts';
 
 /** Dependencies of a subscription on its connection. */
 export interface ListeningPort {
@@ -61,12 +61,12 @@ export class Subscription {
   ) {
     this.#port = port;
     const { listenRetryMs: retryMs, maxListenRetryMs: maxRetryMs } = port.limits;
-    const input = { scope: this, filter, retryMs, maxRetryMs, scatterMs };
+    const input = { scope: this, filter, retryMs, maxRetryMs, scatterMs: reconnectJitterMs };
     this.#actor = createActor(machine, {
       id: `${of} listening`,
       input,
       clock: port.clock,
-      ...inspectedAs('listening', this.observed),
+      ...inspectOptions('listening', this.observed),
     });
     this.#actor.on('listening.opened', ({ filter: agreed }) => owner.opened(agreed));
     this.#actor.on('listening.cut', ({ error }) => owner.cut(error));
@@ -114,8 +114,8 @@ export class Subscription {
       {
         signal,
         // The longest timer; the subscription is reopened after that.
-        timeoutMs: longestDelayMs,
-        maxTotalMs: longestDelayMs,
+        timeoutMs: maxDelayMs,
+        maxTotalMs: maxDelayMs,
         whenAway: 'refuse',
         sent: (id) => {
           this.#id = id;
@@ -142,7 +142,7 @@ export class Updates {
   get machines(): readonly MachineActor[] {
     if (this.#subscriptions.length === 0) return [];
     const subscriptions = this.#subscriptions.map((subscription) => subscription.machine);
-    return [shownChart('updates', () => this.#state, `${this.#of} updates`), ...subscriptions];
+    return [chartActor('updates', () => this.#state, `${this.#of} updates`), ...subscriptions];
   }
 
   /** True while an acknowledgment is pending that will activate notifications. */

@@ -8,7 +8,7 @@
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
 import type { ActorFactName, Report } from '../../../../src/actors/facts.ts';
-import { waitFor } from '../../../../src/actors/waiting.ts';
+import { waitFor } from '../../../../src/actors/wait-for.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { catalogMachine } from './catalog.machine.ts';
 import type { CatalogInput, CatalogName } from './catalog.machine.ts';
@@ -212,8 +212,8 @@ export class Lists {
     return waitFor<void>(
       {
         ...{ clock, signal, timeoutMs: limits.acknowledgeTimeoutMs },
-        overdue: ({ resolve }) => resolve(),
-        cancelled: (reason) => reason as Error,
+        onTimeout: ({ resolve }) => resolve(),
+        abortError: (reason) => reason as Error,
       },
       ({ resolve }) => {
         const held = (this.#held ??= new Map());

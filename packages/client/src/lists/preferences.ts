@@ -6,8 +6,8 @@
  */
 import { onceAtTurnEnd } from '../../../../src/actors/clock.ts';
 import type { MachineActor } from '../../../../src/actors/transitions.ts';
-import { waitFor } from '../../../../src/actors/waiting.ts';
-import type { WaitEnd } from '../../../../src/actors/waiting.ts';
+import { waitFor } from '../../../../src/actors/wait-for.ts';
+import type { WaitHandle } from '../../../../src/actors/wait-for.ts';
 import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -176,13 +176,13 @@ export class Preferences {
     const cancelled = (cause: unknown): RuntimeError =>
       new RuntimeError('CANCELLED', `Watching ${inspectValue(uri)} was cancelled`, { cause });
     if (signal?.aborted) return Promise.reject(cancelled(signal.reason));
-    const overdue = ({ reject }: WaitEnd<void>): void => {
+    const overdue = ({ reject }: WaitHandle<void>): void => {
       const message = `The server did not confirm the subscription to ${inspectValue(uri)} within ${timeoutMs} ms`;
       reject(new RuntimeError('REQUEST_TIMEOUT', message));
     };
     const { clock } = this.#host;
     const waited = waitFor<void>(
-      { clock, timeoutMs, signal, overdue, cancelled },
+      { clock, timeoutMs, signal, onTimeout: overdue, abortError: cancelled },
       ({ resolve, reject }) => {
         const settle: Waiter['settle'] = (error) => (error ? reject(error) : resolve());
         const waiter: Waiter = { uri, settle };

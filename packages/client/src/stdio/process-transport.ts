@@ -10,7 +10,7 @@ import { defaultLimits } from '../../../../src/actors/limits.ts';
 import { unobserved } from '../../../../src/actors/transitions.ts';
 import { disconnectError } from '../../../../src/protocol/disconnects.ts';
 import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../../src/protocol/disconnects.ts';
 import type {
   DeliveryEvent,
   TransportActors,
@@ -156,7 +156,7 @@ class ChannelTransport implements ProcessTransport {
   close(): Promise<void> {
     if (this.#state.value === 'unstarted') {
       this.#move('transport.closed');
-      this.#turns.later(() => this.onclose?.());
+      this.#turns.enqueue(() => this.onclose?.());
       this.#tellClosed();
     } else if (this.#state.value === 'starting') {
       this.#end(() => {
@@ -182,7 +182,7 @@ class ChannelTransport implements ProcessTransport {
         if (level === 'warning' || level === 'error') this.#tell(new Error(message));
       },
       observed: unobserved,
-      stderr: (text) => this.#turns.later(() => onStderr(text)),
+      stderr: (text) => this.#turns.enqueue(() => onStderr(text)),
       authorize: () => {},
     });
     const channel = createActor(logic, { input: { connection: this.#owner } });
@@ -256,20 +256,20 @@ class ChannelTransport implements ProcessTransport {
   #receive(frame: InboundFrame): void {
     const { messages, faults } = messagesOf(frame);
     for (const fault of faults) this.#tell(new Error(fault));
-    for (const message of messages) this.#turns.later(() => this.onmessage?.(message));
+    for (const message of messages) this.#turns.enqueue(() => this.onmessage?.(message));
     if (frame.kind !== 'invalid' || frame.id === undefined || !this.#state.matches('open')) return;
     const frames = [errorResponse(frame.id, frame.error)];
     this.#ends?.writer.send({ type: 'frames.send', frames });
   }
 
-  #lost(loss: Loss): void {
+  #lost(loss: ConnectionLoss): void {
     const error = disconnectError(loss);
     if (this.#state.value === 'starting') {
       this.#end(() => this.#started?.failed(error));
     } else if (this.#state.matches('open')) {
       this.#rejectUndelivered(error);
       this.#tell(error);
-      this.#turns.later(() => this.onclose?.());
+      this.#turns.enqueue(() => this.onclose?.());
       this.#end(() => {});
     }
   }
@@ -288,7 +288,7 @@ class ChannelTransport implements ProcessTransport {
     this.#channel?.stop();
     this.#channel = undefined;
     this.#ends = undefined;
-    this.#turns.later(() => {
+    this.#turns.enqueue(() => {
       this.#tellClosed();
       this.#last();
     });
@@ -299,7 +299,7 @@ class ChannelTransport implements ProcessTransport {
   }
 
   #tell(error: Error): void {
-    this.#turns.later(() => this.onerror?.(error));
+    this.#turns.enqueue(() => this.onerror?.(error));
   }
 
   #rejectUndelivered(error: Error): void {

@@ -8,7 +8,7 @@ import { basename } from 'node:path';
 import { readerActor } from '../../../../src/actors/reader/reader.actor.ts';
 import { writerActor } from '../../../../src/actors/writer/writer.actor.ts';
 import type { ChannelEvent, ChannelInput } from '../channel/connection-ports.ts';
-import type { Loss } from '../../../../src/protocol/disconnects.ts';
+import type { ConnectionLoss } from '../../../../src/protocol/disconnects.ts';
 import type { TransportActors } from '../../../../src/machines/peer-ports.ts';
 import { plainActor } from '../../../../src/machines/port.ts';
 import type { Behaviour } from '../../../../src/machines/port.ts';
@@ -28,7 +28,7 @@ import type { Environment, InheritEnv } from '../../../processes/src/environment
 import { processActor } from '../../../processes/src/child.actor.ts';
 import { StderrLog } from '../../../processes/src/stderr-log.ts';
 import { sinkOf, sourceOf } from '../../../../src/transports/stdio.ts';
-import { shownChart } from '../../../../src/actors/transitions.ts';
+import { chartActor } from '../../../../src/actors/transitions.ts';
 import type { MachineActor } from '../../../../src/actors/transitions.ts';
 import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
 
@@ -166,7 +166,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
 
   get view(): StdioChannelView {
     const machines = [
-      shownChart('stdio-channel', () => this.#state),
+      chartActor('stdio-channel', () => this.#state),
       { machine: 'process', actor: this.#process },
     ];
     return { state: stateName(this.#state), machines };
@@ -259,15 +259,15 @@ class StdioChannel implements Behaviour<ChannelEvent> {
     this.#connection.send({ type: 'channel.opened', ends: this.#ends });
   }
 
-  #ail(loss: Loss): void {
+  #ail(loss: ConnectionLoss): void {
     if (!this.#move({ type: 'pipe.failed' })) return;
     const { drainMs } = this.#plan.times;
     this.#lossTimer = this.#tools.clock.setTimeout(() => {
-      this.#lost({ ...loss, stderr: this.#lastWords } as Loss);
+      this.#lost({ ...loss, stderr: this.#lastWords } as ConnectionLoss);
     }, drainMs);
   }
 
-  #lost(loss: Loss): void {
+  #lost(loss: ConnectionLoss): void {
     if (!this.#move({ type: 'channel.lost' })) return;
     this.#connection.send({ type: 'channel.lost', loss });
   }

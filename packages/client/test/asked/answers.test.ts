@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { Answers } from '../../src/asked/answers.ts';
 import type { ElicitAnswer, Providers, UrlProvider } from '../../src/asked/providers.ts';
-import type { Exchange } from '../../../../src/actors/exchange.ts';
+import type { RequestContext } from '../../../../src/actors/request-context.ts';
 import type { Fact } from '../../../../src/actors/facts.ts';
 import { ProtocolError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -70,7 +70,7 @@ describe('declared capabilities', () => {
     expect(new Answers({ onRequest }, host).capabilities('untold')).toEqual({});
     expect(new Answers({}, host).isRaw).toBe(false);
     const [[, handler] = []] = answers.handlers;
-    const call = { request: { method: 'odd/ask' } } as Exchange;
+    const call = { request: { method: 'odd/ask' } } as RequestContext;
     expect([answers.handlers.size, await handler?.({}, call)]).toEqual([
       1,
       { answered: 'odd/ask' },

@@ -1,6 +1,6 @@
 /** Requests that want a login: who is asked for it, and what becomes of them. */
 import { describe, expect, test } from 'vitest';
-import { shownChart } from '../../../../src/actors/transitions.ts';
+import { chartActor } from '../../../../src/actors/transitions.ts';
 import { httpChannelChart } from '../../src/http/http-channel.machine.ts';
 import type {
   Challenge,
@@ -185,7 +185,7 @@ describe('a login', () => {
       }
       return greetedIn('s-1', asked);
     });
-    const machine = shownChart('authorization', () => httpChannelChart.begun);
+    const machine = chartActor('authorization', () => httpChannelChart.begun);
     const made = () => Object.assign(authorization, { machine });
     const host = new HttpHost(anywhere, { fetch, authorization: made });
     await host.greet();

@@ -1,5 +1,5 @@
 import { SimulatedClock } from 'xstate';
-import { sleepLookMs } from '../../../../src/actors/sleep.ts';
+import { sleepCheckMs } from '../../../../src/actors/sleep-watch.ts';
 import { streamResumption } from '../../src/http/http-stream.machine.ts';
 import { Arrivals } from './http-host.ts';
 
@@ -8,7 +8,7 @@ export class WaitClock extends SimulatedClock {
   readonly #waits = new Arrivals<number>();
 
   override setTimeout(callback: () => void, delayMs: number): number {
-    const isAside = delayMs === streamResumption.stableMs || delayMs === sleepLookMs;
+    const isAside = delayMs === streamResumption.stableMs || delayMs === sleepCheckMs;
     if (!isAside) this.#waits.add(delayMs);
     return super.setTimeout(callback, delayMs);
   }

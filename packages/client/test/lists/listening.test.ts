@@ -1,7 +1,7 @@
 /** The lists of a server that tells its changes to those who listen: before a server of ours of 2026-07-28. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { longestDelayMs } from '../../../../src/actors/clock.ts';
-import { sleepLookMs } from '../../../../src/actors/sleep.ts';
+import { maxDelayMs } from '../../../../src/actors/clock.ts';
+import { sleepCheckMs } from '../../../../src/actors/sleep-watch.ts';
 import type { OwnRequestOptions } from '../../src/lists/ask-list.actor.ts';
 import { defineTool } from '../../../../src/index.ts';
 import { ProtocolError, RuntimeError } from '../../../../src/protocol/errors.ts';
@@ -96,7 +96,7 @@ describe('before a server that tells only those who listen', () => {
     acknowledge(0);
     await flush();
     const whenAway = 'refuse';
-    const endless = { timeoutMs: longestDelayMs, maxTotalMs: longestDelayMs };
+    const endless = { timeoutMs: maxDelayMs, maxTotalMs: maxDelayMs };
     expect(requests.map(({ options }) => options)).toMatchObject([
       { whenAway, ...endless },
       { whenAway, signal: expect.any(AbortSignal) },
@@ -135,7 +135,7 @@ describe('before a server that tells only those who listen', () => {
     acknowledge(0);
     await flush();
     today.mockReturnValue(Date.now() + 3_600_000);
-    clock.increment(sleepLookMs);
+    clock.increment(sleepCheckMs);
     expect(ended).toEqual([0]);
     clock.increment(999);
     expect(methods()).toEqual([listen, 'tools/list']);

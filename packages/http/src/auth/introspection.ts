@@ -3,8 +3,8 @@
  *
  * @see RFC 7662
  */
-import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
-import { addressParty } from '../../../../src/protocol/address-party.ts';
+import { FairSemaphore } from '../../../../src/actors/fair-semaphore.ts';
+import { addressKey } from '../../../../src/protocol/address-key.ts';
 import { basicCredentials } from '../../../../src/protocol/oauth.ts';
 import { endpointOf } from './fetch-json.ts';
 import { fetchJson } from './fetch-json.ts';
@@ -36,7 +36,7 @@ export function introspectionCheck(
   };
 
   const answerTo = async (...[token, request, purpose]: Parameters<CheckToken>) => {
-    const party = addressParty(request.remoteAddress);
+    const party = addressKey(request.remoteAddress);
     if (purpose !== 'recheck' && !turns.hasRoom(maxIntrospections, party)) {
       const message = `${maxIntrospections} tokens of this address wait to be checked already`;
       throw new AuthorizationUnavailable(message, { retryAfterMs: 1000 });

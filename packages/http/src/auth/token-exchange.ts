@@ -14,7 +14,7 @@ import type {
   ExchangedToken,
   Principal,
   TokenExchange,
-  TokenWanted,
+  WantedToken,
 } from '../../../../src/protocol/request-origin.ts';
 import { postForm, endpointOf, validateTrustedUrl } from './fetch-json.ts';
 import type { FetchBounds, JsonAnswer } from './fetch-json.ts';
@@ -67,7 +67,7 @@ export class TokenExchanges {
   async #exchange(
     subjectToken: string,
     { id, clientId, scopes }: Principal,
-    wanted: TokenWanted,
+    wanted: WantedToken,
   ): Promise<ExchangedToken> {
     const { audience, resource, scope } = wanted;
     // Of two tokens of one principal, the narrower must not get what was exchanged for the broader.
@@ -97,7 +97,7 @@ export class TokenExchanges {
     this.#kept.set(key, { token, until });
   }
 
-  async #exchangeNow(subjectToken: string, wanted: TokenWanted): Promise<ExchangedToken> {
+  async #exchangeNow(subjectToken: string, wanted: WantedToken): Promise<ExchangedToken> {
     const { fetchTimeoutMs, maxDocumentBytes } = this.#limits;
     const bounds = { signal: AbortSignal.timeout(fetchTimeoutMs), maxDocumentBytes };
     const answer = await this.#ask(subjectToken, wanted, bounds).catch((error: unknown) => {
@@ -112,7 +112,7 @@ export class TokenExchanges {
 
   async #ask(
     subjectToken: string,
-    { audience = [], resource = [], scope }: TokenWanted,
+    { audience = [], resource = [], scope }: WantedToken,
     bounds: FetchBounds,
   ): Promise<JsonAnswer> {
     this.#endpoint ??= await endpointOf(this.#issuer ?? '', 'token_endpoint', bounds);
@@ -157,7 +157,7 @@ export class TokenExchanges {
   }
 
   /** @throws {RuntimeError} INVALID_RESPONSE: there is no token in it that may be used elsewhere */
-  #tokenIn(body: JsonObject, wanted: TokenWanted, subjectToken: string): ExchangedToken {
+  #tokenIn(body: JsonObject, wanted: WantedToken, subjectToken: string): ExchangedToken {
     const { access_token: token, token_type: type, expires_in: expiresIn, scope } = body;
     const fault =
       typeof token !== 'string' || token === ''
@@ -180,13 +180,13 @@ export class TokenExchanges {
   }
 }
 
-const nameOf = ({ audience, resource }: TokenWanted): string =>
+const nameOf = ({ audience, resource }: WantedToken): string =>
   [audience ?? resource ?? []].flat().join(', ');
 
 /** The authorization server has said no. */
 function refusalOf(
   { status, body }: JsonAnswer,
-  wanted: TokenWanted,
+  wanted: WantedToken,
   subjectToken: string,
 ): RuntimeError {
   const { error, error_description: description } = body ?? {};

@@ -287,7 +287,7 @@ export class HttpSession
   /** Refuses a request that names another revision than the session has. */
   #checkVersion(exchange: HttpExchange): boolean {
     const { protocolVersion: said } = exchange.head;
-    const wrong = said === undefined ? undefined : this.dialect?.versionFault(said);
+    const wrong = said === undefined ? undefined : this.dialect?.validateVersion(said);
     if (wrong !== undefined) this.endpoint.refuse(exchange, httpError(400, wrong));
     return wrong === undefined;
   }

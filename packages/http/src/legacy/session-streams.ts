@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../../src/actors/limits.ts';
-import type { Reservation } from '../../../../src/actors/room.ts';
+import type { Reservation } from '../../../../src/actors/memory-budget.ts';
 import type { HttpSessionView } from '../../../../src/actors/writer/http-view.ts';
 import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { ListenOptions } from '../../../../src/server/create-server.ts';
@@ -74,7 +74,7 @@ export class HttpSessionStreams implements StreamContext {
     const { limits, clock, account, listening } = session;
     const { maxRetainedBytes = defaultLimits.maxRetainedBytes } = listening.limits ?? {};
     this.#session = session;
-    const counted = () => account.quotas.retain(undefined, 0, Infinity);
+    const counted = () => account.quotas.reserve(undefined, 0, Infinity);
     const [events, pushes] = [counted(), counted()];
     this.#reservations = [events, pushes];
     const countEvents = (bytes: number) => events?.resize(bytes, maxRetainedBytes) ?? false;

@@ -8,7 +8,11 @@ import type { Tool } from '../../../../src/server/define/tool.ts';
 import type { ItemsAtDoor } from '../../../../src/server/features/registry.ts';
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { InboundRequest } from '../../../../src/protocol/frames.ts';
-import { headerFault, namedBy, plainHeaderFault } from '../../../../src/protocol/header-values.ts';
+import {
+  validateHeader,
+  mcpNameMembers,
+  validatePlainHeader,
+} from '../../../../src/protocol/header-values.ts';
 import { MetaKey } from '../../../../src/protocol/meta.ts';
 import { jsonSchemaOf } from '../../../schema/src/schema.ts';
 import { mirroredParameters, parameterMismatch } from '../../../schema/src/mirrored-parameters.ts';
@@ -23,7 +27,7 @@ export function versionMismatch(headers: Headers, { params }: Request): string |
   const meta = params?.['_meta'];
   const version = isJsonObject(meta) ? meta[MetaKey.protocolVersion] : undefined;
   if (typeof version !== 'string') return undefined;
-  return plainHeaderFault('MCP-Protocol-Version', headers.head.protocolVersion, {
+  return validatePlainHeader('MCP-Protocol-Version', headers.head.protocolVersion, {
     value: version,
     what: `"${MetaKey.protocolVersion}" in "_meta"`,
   });
@@ -36,17 +40,17 @@ export function headerMismatch(
   tools: ItemsAtDoor<Tool>,
 ): string | undefined {
   const { method, params } = request;
-  const fault = plainHeaderFault('Mcp-Method', headers.header('mcp-method'), {
+  const fault = validatePlainHeader('Mcp-Method', headers.header('mcp-method'), {
     value: method,
     what: 'the method',
   });
-  const member = namedBy.get(method);
+  const member = mcpNameMembers.get(method);
   if (fault !== undefined || member === undefined) return fault;
   const name = params?.[member];
   // The method itself says what is wrong with such a one.
   if (typeof name !== 'string') return undefined;
   return (
-    headerFault('Mcp-Name', headers.header('mcp-name'), { value: name, what: `"${member}"` }) ??
+    validateHeader('Mcp-Name', headers.header('mcp-name'), { value: name, what: `"${member}"` }) ??
     (method === 'tools/call'
       ? parameterMismatch(headers, parametersOf(tools.get(name, params)), params)
       : undefined)

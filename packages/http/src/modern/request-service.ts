@@ -16,7 +16,7 @@ import type {
 } from '../../../../src/protocol/frames.ts';
 import type { ListenOptions, McpServer } from '../../../../src/server/create-server.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
-import { Quotas } from '../../../../src/actors/room.ts';
+import { Quotas } from '../../../../src/actors/memory-budget.ts';
 import { describeEnd } from '../token-validity.ts';
 import type { TokenEnd } from '../token-validity.ts';
 import { EndpointSession } from '../endpoint-session.actor.ts';

@@ -25,7 +25,7 @@ import { itemsAtDoor } from '../../../../src/server/features/registry.ts';
 import type { RequestServices } from './request-services.ts';
 import { StatelessAnswer } from '../answers.ts';
 
-const unaskable =
+const noRequestsReason =
   'this server keeps no sessions, so no answer of its client would find the call that asks';
 
 export class SessionlessRequests {
@@ -81,7 +81,7 @@ export class SessionlessRequests {
     });
     const overreach = this.#authorization?.checkScopes(exchange, frame, tools);
     if (overreach) return exchange.answer(overreach);
-    const options = { idScope: 'request', revision, unaskable, id } as const;
+    const options = { idScope: 'request', revision, noRequestsReason, id } as const;
     service.serve(served, new SessionlessAnswer(exchange, options, service));
   }
 }

@@ -8,7 +8,7 @@
 import { open } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
-import { addressBytes } from '../../../../src/protocol/address-party.ts';
+import { addressBytes } from '../../../../src/protocol/address-key.ts';
 
 /** The system's connection tables. */
 const systemTables = process.platform === 'linux' ? ['/proc/net/tcp', '/proc/net/tcp6'] : [];

@@ -1,7 +1,7 @@
 /** Handlers that exchange the token of their caller: at a real authorization server, over real sockets. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { ExchangedToken } from '../../../../src/protocol/request-origin.ts';
-import type { TokenWanted } from '../../../../src/protocol/request-origin.ts';
+import type { WantedToken } from '../../../../src/protocol/request-origin.ts';
 import { gate, testClient } from 'mcp-actors/testing';
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -29,7 +29,7 @@ async function start(option: Partial<TokenExchangeOptions> = {}) {
     inputSchema: { type: 'object' },
     handler: async (wanted, { exchangeToken }) => {
       await calls.pass();
-      const outcome = await exchangeToken(wanted as TokenWanted).catch((error: unknown) => error);
+      const outcome = await exchangeToken(wanted as WantedToken).catch((error: unknown) => error);
       outcomes.push(outcome as ExchangedToken | Error);
       return 'done';
     },
@@ -71,7 +71,7 @@ async function startExchange(option: Partial<TokenExchangeOptions> = {}) {
   );
   const given = await present(await server.issue({ aud: resource }));
   const tokens = given.ok ? given.tokens : undefined;
-  const exchange = async (wanted: TokenWanted = { audience: api }): Promise<ExchangedToken> =>
+  const exchange = async (wanted: WantedToken = { audience: api }): Promise<ExchangedToken> =>
     (await tokens?.exchange(wanted)) as ExchangedToken;
   return { issuer: server, time, exchange };
 }

@@ -8,8 +8,8 @@ import type { ActorlessClient } from '../../../../src/machines/session-ports.ts'
 import { plainActor } from '../../../../src/machines/port.ts';
 import { readInitialize } from '../../../../src/protocol/initialize.ts';
 import { ServedSession } from '../../../../src/server/session.ts';
-import type { SharingActors } from '../../../../src/transports/transport.ts';
-import { Quotas } from '../../../../src/actors/room.ts';
+import type { SharedTransportActors } from '../../../../src/transports/transport.ts';
+import { Quotas } from '../../../../src/actors/memory-budget.ts';
 
 interface Arranged {
   readonly capabilities?: object;
@@ -238,7 +238,12 @@ test('an output that throws fails the session, as that of an actor would', async
     },
   };
   const nothing = plainActor(() => ({ receive: () => {} }));
-  const ends = { reader: nothing, writer: nothing, shares: new Quotas(), known } as SharingActors;
+  const ends = {
+    reader: nothing,
+    writer: nothing,
+    quotas: new Quotas(),
+    client: known,
+  } as SharedTransportActors;
   const quiet = Object.assign(() => {}, { threshold: 'error' } as const);
   const session = createMcpServer({ name: 's', version: '1' }).listen(() => ends, {
     report: quiet,

@@ -1,6 +1,6 @@
 /** The streams of one session without the session: what they say, keep, count and tell. */
 import { describe, expect, test } from 'vitest';
-import { Quotas } from '../../../../src/actors/room.ts';
+import { Quotas } from '../../../../src/actors/memory-budget.ts';
 import type { TokenValidity } from '../../src/token-validity.ts';
 import { HttpSessionStreams, noStreams } from '../../src/legacy/session-streams.ts';
 import type { StreamEvent } from '../../src/nodes/stores.ts';
@@ -80,7 +80,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
   };
   const told = () => own.splice(0);
   const names = () => home.facts.map(({ name }) => name);
-  const retained = () => quotas.held.retained;
+  const retained = () => quotas.used.retained;
   const push = (text: string) => streams.push({ text });
   return {
     ...home,

@@ -3,7 +3,7 @@
  * compares what the session does as it does it, and keeps the first difference.
  */
 import { isInput, isOutput } from '../format.ts';
-import type { Resumption } from '../../../../src/actors/exchange.ts';
+import type { Resumption } from '../../../../src/actors/request-context.ts';
 import type { InputLine, SessionOutputLine } from '../format.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
 import { isSameJson, withoutTime } from './difference.ts';

@@ -10,7 +10,7 @@ import { replayRecorded } from './replay-recorded.ts';
 import { setImmediate } from 'node:timers/promises';
 import type { McpServer } from '../../../../src/server/create-server.ts';
 import { memory } from '../../../../src/transports/memory.ts';
-import { loadOnDemand } from '../../../../src/actors/on-demand.ts';
+import { loadLazyModules } from '../../../../src/actors/lazy-module.ts';
 import { includesJson } from './difference.ts';
 import { RequestNames, UnclaimedOutputs, compareEnd } from './live-output.ts';
 
@@ -39,7 +39,7 @@ export async function replay(
   const { name, header, connection, unfinished } = recording;
   const { server } = options;
   const playback = new Playback(options);
-  await loadOnDemand();
+  await loadLazyModules();
   const play = async () => {
     if (connection && server) {
       throw new RecordingError(

@@ -1,6 +1,10 @@
 /** Handlers that do what the recorded ones did, at the moments when they did it. */
-import type { Exchange, RequestHandler, Resumption } from '../../../../src/actors/exchange.ts';
-import { ignoreUnhandled } from '../../../../src/actors/exchange.ts';
+import type {
+  RequestContext,
+  RequestHandler,
+  Resumption,
+} from '../../../../src/actors/request-context.ts';
+import { ignoreUnhandled } from '../../../../src/actors/request-context.ts';
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import { ProtocolError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -20,7 +24,7 @@ const anyTime = {
 };
 
 interface ReplayedCall {
-  readonly exchange: Exchange;
+  readonly exchange: RequestContext;
   readonly asked: Map<number, AbortController>;
   /** What the handler gave before it had returned. */
   settlement: Settlement | undefined;
@@ -29,7 +33,7 @@ interface ReplayedCall {
 
 /** What the handlers tell their replay. */
 export interface HandlersListener {
-  started(number: number, exchange: Exchange): void;
+  started(number: number, exchange: RequestContext): void;
   told(call: number, ask: number): void;
   /** What the recorded handler said of a call that goes on. */
   resumption(method: string): Resumption;
@@ -49,9 +53,12 @@ export class ReplayedHandlers {
   }
 
   handlerOf(method: string): RequestHandler {
-    return Object.assign((_: JsonObject | undefined, exchange: Exchange) => this.#run(exchange), {
-      resumption: () => this.#listener.resumption(method),
-    });
+    return Object.assign(
+      (_: JsonObject | undefined, exchange: RequestContext) => this.#run(exchange),
+      {
+        resumption: () => this.#listener.resumption(method),
+      },
+    );
   }
 
   /** @returns false if the replayed session has not started this call */
@@ -68,7 +75,7 @@ export class ReplayedHandlers {
     return true;
   }
 
-  #run(exchange: Exchange): unknown {
+  #run(exchange: RequestContext): unknown {
     const number = ++this.#count;
     const call: ReplayedCall = {
       exchange,
@@ -103,7 +110,7 @@ export class ReplayedHandlers {
       this.#listener.giveNested();
     };
     void exchange
-      .ask({
+      .sendRequest({
         method,
         params: paramsOf(line),
         timeoutMs,

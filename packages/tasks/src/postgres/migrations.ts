@@ -2,7 +2,7 @@
  * The tables of tasks in Postgres, as the changes that lead to them. A change that was released is never
  * edited: another one is added.
  */
-import type { SqlConnection } from '../../../../src/actors/exchange.ts';
+import type { SqlConnection } from '../../../../src/actors/request-context.ts';
 
 /** Before a table's name: the schema, quoted. */
 type Place = (table: string) => string;

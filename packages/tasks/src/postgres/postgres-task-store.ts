@@ -3,7 +3,7 @@
  * with what a handler writes by its own SQL. The time is the server's.
  */
 import { assertDuration } from '../../../../src/actors/clock.ts';
-import type { SqlConnection } from '../../../../src/actors/exchange.ts';
+import type { SqlConnection } from '../../../../src/actors/request-context.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type {
   AnyClaim,

@@ -3,8 +3,8 @@
  * how long they may take, and who is told of news.
  */
 import { setTimeout } from 'node:timers/promises';
-import type { SqlConnection } from '../../../../src/actors/exchange.ts';
-import { FairSemaphore } from '../../../../src/actors/party-turns.ts';
+import type { SqlConnection } from '../../../../src/actors/request-context.ts';
+import { FairSemaphore } from '../../../../src/actors/fair-semaphore.ts';
 import { missingPackage } from '../../../processes/src/missing-package.ts';
 import { sqlName } from './migrations.ts';
 

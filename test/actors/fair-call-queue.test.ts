@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import { FairCallQueue, ConcurrencyLimit } from '../../src/actors/router/call-queue.ts';
-import { Quotas } from '../../src/actors/room.ts';
+import { Quotas } from '../../src/actors/memory-budget.ts';
 import { Call } from '../../src/actors/router/call.ts';
 import { clientId } from './ids.ts';
 
 const replies = { add: () => {}, drop: () => {} };
 
-const call = (party: string, id: number): Call =>
+const call = (clientKey: string, id: number): Call =>
   new Call(
     {
       id: clientId(id),
       method: 'm',
       params: undefined,
       size: 10,
-      origin: { idScope: 'request', party },
+      origin: { idScope: 'request', clientKey },
     },
     () => ({}),
     {} as never,
@@ -27,16 +27,16 @@ function start(maxRunning: number, maxWaiting: number) {
   const places = new ConcurrencyLimit(bounds);
   const run = (each: Call) => void started.push(each);
   const queues = new FairCallQueue(bounds, new Quotas(), { run }, places);
-  const add = (party: string, id: number) => queues.of(party).add(call(party, id));
+  const add = (clientKey: string, id: number) => queues.queueOf(clientKey).add(call(clientKey, id));
   const end = (each: Call | undefined) => {
-    const party = each?.origin?.party;
-    if (!each || party === undefined) throw new Error('No such call was started');
-    queues.of(party).remove(each);
-    queues.left(party);
+    const clientKey = each?.origin?.clientKey;
+    if (!each || clientKey === undefined) throw new Error('No such call was started');
+    queues.queueOf(clientKey).remove(each);
+    queues.onCallRemoved(clientKey);
     each.end();
     queues.startWaiting();
   };
-  const shown = () => started.map(({ origin, id }) => `${origin?.party}${id}`);
+  const shown = () => started.map(({ origin, id }) => `${origin?.clientKey}${id}`);
   return { queues, places, started, add, end, shown };
 }
 
@@ -50,7 +50,7 @@ test('one client that takes all its places keeps no other from its own', () => {
 
 test('all together have four times the places of one, and take turns in what is left', () => {
   const { add, end, started, shown, places } = start(1, 3);
-  for (const party of ['a', 'b', 'c', 'd', 'e', 'f']) add(party, 1);
+  for (const clientKey of ['a', 'b', 'c', 'd', 'e', 'f']) add(clientKey, 1);
   expect(shown()).toEqual(['a1', 'b1', 'c1', 'd1']);
   add('e', 2);
   add('f', 2);
@@ -66,7 +66,7 @@ test('all together have four times the places of one, and take turns in what is 
 test('a call that leaves while it waits makes room, and a hold holds all of them', () => {
   const { queues, places, add, shown } = start(1, 2);
   places.hold('output');
-  expect(['a', 'b'].map((party) => add(party, 1))).toEqual([true, true]);
+  expect(['a', 'b'].map((clientKey) => add(clientKey, 1))).toEqual([true, true]);
   expect([shown(), places.holds]).toEqual([[], ['output']]);
   places.release('output');
   queues.startWaiting();

@@ -1,22 +1,22 @@
 /** A promise with a deadline and a signal, of which nothing is left once it has settled. */
-import { keepAlive, holdProcess } from './clock.ts';
+import { keepAlive, refTimer } from './clock.ts';
 import type { Clock } from './clock.ts';
 
 /** How a wait ends. Only the first end counts. */
-export interface WaitEnd<T> {
+export interface WaitHandle<T> {
   readonly resolve: (value: T) => void;
   readonly reject: (error: Error) => void;
 }
 
-export interface WaitBounds<T> {
+export interface WaitOptions<T> {
   readonly clock: Clock;
   /** The longest wait, milliseconds. Infinity: as long as it takes. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Ends it after `timeoutMs`. */
-  overdue?(end: WaitEnd<T>): void;
+  onTimeout?(end: WaitHandle<T>): void;
   /** The error once the signal fires. */
-  cancelled(reason: unknown): Error;
+  abortError(reason: unknown): Error;
 }
 
 /**
@@ -26,8 +26,8 @@ export interface WaitBounds<T> {
  * @param begin starts to listen, and returns what ends that; it is called in either case
  */
 export function waitFor<T>(
-  { clock, timeoutMs, signal, overdue, cancelled }: WaitBounds<T>,
-  begin: (end: WaitEnd<T>) => () => void,
+  { clock, timeoutMs, signal, onTimeout: overdue, abortError: cancelled }: WaitOptions<T>,
+  begin: (end: WaitHandle<T>) => () => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const ends: (() => void)[] = [];
@@ -35,7 +35,7 @@ export function waitFor<T>(
       for (const end of ends.splice(0)) end();
       settle();
     };
-    const end: WaitEnd<T> = {
+    const end: WaitHandle<T> = {
       resolve: (value) => over(() => resolve(value)),
       reject: (error) => over(() => reject(error)),
     };
@@ -43,7 +43,7 @@ export function waitFor<T>(
     if (timeoutMs === Infinity) ends.push(keepAlive());
     else {
       const timer = clock.setTimeout(() => overdue?.(end), timeoutMs);
-      holdProcess(timer);
+      refTimer(timer);
       ends.push(() => clock.clearTimeout(timer));
     }
     signal?.addEventListener('abort', cancel, { once: true });

@@ -1,6 +1,6 @@
 import { gate, flush } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { FairSemaphore } from '../../src/actors/party-turns.ts';
+import { FairSemaphore } from '../../src/actors/fair-semaphore.ts';
 
 /** Work that ends when it is told to, and notes when it begins. */
 function work(turns: FairSemaphore) {
@@ -8,7 +8,7 @@ function work(turns: FairSemaphore) {
   const ends = new Map<string, () => void>();
   return {
     begun,
-    begin: (name: string, signal?: AbortSignal, party?: string) => {
+    begin: (name: string, signal?: AbortSignal, clientKey?: string) => {
       const held = gate();
       ends.set(name, () => held.release());
       const run = async () => {
@@ -16,7 +16,7 @@ function work(turns: FairSemaphore) {
         await held.pass();
         return name;
       };
-      return turns.run(run, signal, party);
+      return turns.run(run, signal, clientKey);
     },
     end: async (name: string) => {
       ends.get(name)?.();
@@ -39,7 +39,7 @@ test('no more is done at once than there are places, in the order of coming', as
   expect(turns.isIdle).toBe(true);
 });
 
-test('a party does not wait behind all that another one has begun', async () => {
+test('a clientKey does not wait behind all that another one has begun', async () => {
   const { begun, begin, end } = work(new FairSemaphore(1));
   const all = [begin('a1', undefined, 'a'), begin('a2', undefined, 'a')];
   all.push(begin('a3', undefined, 'a'), begin('b1', undefined, 'b'));

@@ -6,7 +6,7 @@ import type { OutboundRequestId } from './frames.ts';
 import { endOfString } from './number-text.ts';
 
 /** So many bytes, or characters, are looked at, at either end. */
-export const namingLength = 256;
+export const idSearchLength = 256;
 
 const id = String.raw`(?<id>-?\d{1,16}|"(?:[^"\\]|\\.)*")`;
 const version = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*,\s*`;
@@ -21,12 +21,12 @@ const idLast = new RegExp(
 );
 
 /** The request that the beginning of an answer names; `later` if its end may; else undefined. */
-export function namedAtBeginning(beginning: string): OutboundRequestId | 'later' | undefined {
+export function leadingAnswerId(beginning: string): OutboundRequestId | 'later' | undefined {
   return idIn(idFirst.exec(beginning)) ?? (idLater.test(beginning) ? 'later' : undefined);
 }
 
 /** The request that the end of an answer names. */
-export function withTrailingName(end: string): OutboundRequestId | undefined {
+export function trailingAnswerId(end: string): OutboundRequestId | undefined {
   return idIn(idLast.exec(end));
 }
 
@@ -42,9 +42,11 @@ export function requestsAnsweredBy(text: string): readonly OutboundRequestId[] {
   let start = text.indexOf('{');
   for (let count = 0; start !== -1 && count < maxObjects; count++) {
     const end = endOfObject(text, start);
-    const at = namedAtBeginning(text.slice(start, Math.min(end, start + namingLength)));
+    const at = leadingAnswerId(text.slice(start, Math.min(end, start + idSearchLength)));
     const id =
-      at === 'later' ? withTrailingName(text.slice(Math.max(start, end - namingLength), end)) : at;
+      at === 'later'
+        ? trailingAnswerId(text.slice(Math.max(start, end - idSearchLength), end))
+        : at;
     if (id !== undefined) named.push(id);
     start = text.indexOf('{', end);
   }

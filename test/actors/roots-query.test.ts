@@ -1,17 +1,17 @@
 import { createActor } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { askRootsActor } from '../../src/actors/roots/ask-roots.actor.ts';
+import { rootsQueryActor } from '../../src/actors/roots/roots-query.actor.ts';
 import type { RootsResolver } from '../../src/protocol/roots.ts';
 import type { RequestId } from '../../src/protocol/frames.ts';
 import { startCorrelation } from './peer-requests.ts';
-import { facts, settled } from './stand-ins.ts';
+import { facts, settled } from './fakes.ts';
 
 function startAsking(resolve?: RootsResolver) {
   const { heard: told, report } = facts();
   const all = startCorrelation();
   all.open();
   const asking = createActor(
-    askRootsActor(() => ({ resolve, list: (request) => request(), retain: () => true, report })),
+    rootsQueryActor(() => ({ resolve, list: (request) => request(), reserve: () => true, report })),
     {
       input: { correlation: all.ref, timeoutMs: 5000 },
     },

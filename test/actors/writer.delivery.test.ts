@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { answerOf } from './ids.ts';
-import { settled } from './stand-ins.ts';
+import { settled } from './fakes.ts';
 import { startWriter } from './start-writer.ts';
 
 const answer = (id: number, text = '') => answerOf(id, { text });

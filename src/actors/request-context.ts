@@ -15,7 +15,7 @@ import type {
 import type { RequestOrigin } from '../protocol/request-origin.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RootsReport } from '../protocol/roots.ts';
-import { withCallers } from './caller-frames.ts';
+import { addCallerFrames } from './caller-frames.ts';
 import type { Clock } from './clock.ts';
 import type { DeliveryEvent } from '../machines/peer-ports.ts';
 import type { Recipient } from '../machines/port.ts';
@@ -65,14 +65,14 @@ export interface TaskHandle {
   describe(message: string): void;
 }
 
-/** What the work of a task does beside waiting for what its {@link WorkLedger} knows. */
-export interface WorkProbe {
+/** What the work of a task does beside waiting for what its {@link StepJournal} knows. */
+export interface IdleProbe {
   /** True if it only waits. */
-  isAtRest(): boolean;
+  isIdle(): boolean;
 }
 
 /** Where work stands that can go on in another process, for people. */
-export interface WorkStanding {
+export interface DurableRunStatus {
   /** The step that was written last, such as `once:charge`, or `state asking` of a machine; absent before the first. */
   readonly lastStep?: string | undefined;
   /** What it has asked and has no answer to yet. */
@@ -85,10 +85,10 @@ export interface WorkStanding {
  * What has happened in work that goes on in another process, and what it waits for. While it only waits, it may be
  * given up: its handler is run again when it goes on, and gets what was written here.
  */
-export interface WorkLedger {
-  /** See {@link Exchange.checkpoint}. */
+export interface StepJournal {
+  /** See {@link RequestContext.checkpoint}. */
   checkpoint: unknown;
-  /** See {@link Exchange.once}. What is made is written before it settles. */
+  /** See {@link RequestContext.once}. What is made is written before it settles. */
   once<T>(key: string, make: OnceFn<T>): Promise<T>;
   /** Settles when the time is over, counted from the first time that the work has come to this place. */
   sleep(ms: number): Promise<void>;
@@ -98,33 +98,33 @@ export interface WorkLedger {
   setTimer(callback: () => void, dueAt: number): unknown;
   clearTimer(timer: unknown): void;
   /** Asks whether the work does anything that the ledger does not know of. By default it does not. */
-  probe: WorkProbe | undefined;
+  probe: IdleProbe | undefined;
   /** Looks whether the work can be given up: something that it did has ended. */
-  rested(): void;
+  suspendIfIdle(): void;
 }
 
 /** Work that an earlier request has begun, perhaps in another process. */
-export interface ResumedWork {
+export interface ResumedRun {
   /** Who has sent that request. */
   readonly peer: PeerDescription;
 }
 
 /** Work that outlives the request that began it. */
-export interface DetachedWork {
+export interface BackgroundRun {
   readonly taskId: string;
   /** Takes what the request would have been answered with. */
-  answered(response: OutboundResponse): void;
+  onResponse(response: OutboundResponse): void;
   /**
    * The request that waits for what comes of it, if there is one: what the work has to ask goes on
    * that one's stream.
    */
-  waiting(): RelatedRequest | undefined;
+  relatedRequest(): RelatedRequest | undefined;
   /** The handler says how far it is. */
-  described(message: string): void;
+  onStatusMessage(message: string): void;
   /** The handler asks the client something. Told before the question is sent. */
-  inputRequested(method: string): void;
+  onInputRequested(method: string): void;
   /** One of its questions has an outcome. */
-  inputReceived(): void;
+  onInputReceived(): void;
   /**
    * How the work asks a client that is sent nothing on its behalf, neither questions nor progress:
    * it looks at the work.
@@ -133,48 +133,48 @@ export interface DetachedWork {
     ask(question: OutboundRequest): Promise<JsonObject>;
     /** The work no longer waits for what it asked. */
     end(reason: string): void;
-    roots(exchange: Exchange): Promise<RootsReport>;
+    roots(exchange: RequestContext): Promise<RootsReport>;
     /** How many questions have no answer yet. */
     readonly openQuestions: number;
   };
   /** Present if the work can go on in another process. */
-  readonly resumable?: ResumableWork | undefined;
+  readonly durable?: DurableRun | undefined;
   /** Present if the request is not answered yet: the work is that of an ordinary call. */
-  readonly call?: CallWork | undefined;
+  readonly call?: AwaitedCall | undefined;
 }
 
 /** Work of an ordinary call, whose host waits for the result, or comes back for it. */
-export interface CallWork {
+export interface AwaitedCall {
   /** The request that waits; undefined while the host is away. */
-  readonly host: CalledRequest | undefined;
+  readonly hostRequest: CalledRequest | undefined;
   /** @param send sends a report to the host; the report may be a later one */
-  progressed(report: ProgressReport, send: (report: ProgressReport) => void): void;
+  reportProgress(report: ProgressReport, send: (report: ProgressReport) => void): void;
 }
 
 /** Work that can go on in another process. */
-export interface ResumableWork {
-  readonly ledger: WorkLedger;
+export interface DurableRun {
+  readonly journal: StepJournal;
   /**
    * Asks the client, unless the answer is known.
    * @param send sends the question; without it, it waits in `polled`
    */
-  ask(
+  request(
     question: OutboundRequest,
     send?: (question: OutboundRequest) => Promise<JsonObject>,
   ): Promise<JsonObject>;
   /** The session begins to end: the work is given up as soon as it only waits. */
-  closing(): void;
+  onSessionClosing(): void;
   /** The session has ended before that: others may go on with the work. */
-  left(): void;
+  onSessionEnded(): void;
 }
 
-/** Ends work. See {@link Exchange.detach}. */
-export type EndWork = (reason?: Error) => void;
+/** Ends work. See {@link RequestContext.detach}. */
+export type CancelRun = (reason?: Error) => void;
 
 /** Calls that ask their client by ending, and go on with a retry. See `src/rounds`. */
-export interface CallRounds {
+export interface SuspendableCallService {
   /** Runs a handler that may ask; what it gives is what the request is answered with. */
-  serve(handler: RequestHandler, exchange: Exchange): unknown;
+  serve(handler: RequestHandler, exchange: RequestContext): unknown;
   /** The calls that wait for a retry. */
   readonly waiting: Iterable<SuspendedCall>;
   /** True if no handler of a call that was suspended still runs. */
@@ -213,7 +213,7 @@ export interface CalledRequest extends Caller {
   readonly origin?: RequestOrigin | undefined;
 }
 
-export interface Exchange {
+export interface RequestContext {
   /** The open request, or the last one: a call that asks its client by ending goes on with another. */
   readonly request: CalledRequest;
   /** The task whose work this is; undefined if it is not the work of a task. */
@@ -232,7 +232,7 @@ export interface Exchange {
   /** The machine that the tool is, once it runs: for those who watch. */
   machine: AnyActorRef | undefined;
   /** What has happened in the work, if it can go on in another process. */
-  readonly ledger?: WorkLedger | undefined;
+  readonly journal?: StepJournal | undefined;
   /**
    * Makes a value once for the call, however often its handler is run.
    *
@@ -245,7 +245,7 @@ export interface Exchange {
    *
    * @throws {RuntimeError} CANCELLED if the request has ended already
    */
-  ask(question: OutboundRequest): Promise<JsonObject>;
+  sendRequest(question: OutboundRequest): Promise<JsonObject>;
   /**
    * Sends a notification that belongs to the request; nothing once it has ended.
    * @param reportTo gets `frame.rejected` if it cannot be sent
@@ -285,7 +285,7 @@ export interface Exchange {
    * @returns what ends it: with a reason its signal fires; without one it is let go of, and nobody hears of what it
    *   comes to
    */
-  detach(handler: RequestHandler, work: DetachedWork): EndWork;
+  detach(handler: RequestHandler, work: BackgroundRun): CancelRun;
 }
 
 /** How a call may go on that was ended with questions to its client. */
@@ -301,14 +301,14 @@ export interface Resumption {
 
 /** Runs one request; what it gives is the response's `result`. */
 export interface RequestHandler {
-  (params: JsonObject | undefined, exchange: Exchange): unknown;
+  (params: JsonObject | undefined, exchange: RequestContext): unknown;
   /** How a call with these params may go on after its client was asked. */
   readonly resumption?: (params: JsonObject | undefined) => Resumption;
   /**
    * Whether the handler's own results ask the client, so that a retry is the handler's too. By
    * default the exchange ends the call with what the handler asks.
    */
-  readonly asksItself?: (exchange: Exchange) => boolean | Promise<boolean>;
+  readonly returnsInputRequired?: (exchange: RequestContext) => boolean | Promise<boolean>;
 }
 
 /** The handler of every method that has no other, `ping` excepted. */
@@ -316,10 +316,14 @@ export const anyMethod = '*';
 
 /** A handler in place of another one: it is resumed as that is. */
 export function wrapHandler(
-  { resumption, asksItself }: RequestHandler,
-  run: (params: JsonObject | undefined, exchange: Exchange) => unknown,
+  { resumption, returnsInputRequired }: RequestHandler,
+  run: (params: JsonObject | undefined, exchange: RequestContext) => unknown,
 ): RequestHandler {
-  return Object.assign(run, resumption ? { resumption } : {}, asksItself ? { asksItself } : {});
+  return Object.assign(
+    run,
+    resumption ? { resumption } : {},
+    returnsInputRequired ? { returnsInputRequired } : {},
+  );
 }
 
 /** True for a promise of any kind. */
@@ -354,7 +358,7 @@ export function ignoreUnhandled<T>(promise: Promise<T>): Promise<T> {
  */
 export function withCallerStack<T>(promise: Promise<T>): Promise<T> {
   const given: Promise<T> = promise.catch((error: unknown) => {
-    withCallers(error);
+    addCallerFrames(error);
     // Only now: V8 follows a promise as long as a single reaction waits for it.
     given.catch(() => {});
     throw error;

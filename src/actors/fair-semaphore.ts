@@ -5,7 +5,7 @@
 
 export class FairSemaphore {
   readonly #maxRunning: number;
-  /** What waits, by party. The party whose turn it is comes first. */
+  /** What waits, by clientKey. The clientKey whose turn it is comes first. */
   readonly #waiting = new Map<string, Set<() => void>>();
   #running = 0;
 
@@ -18,10 +18,10 @@ export class FairSemaphore {
     return this.#running === 0;
   }
 
-  /** Whether more of this party would begin at once, or be one of so many that wait. */
-  hasRoom(maxWaiting: number, party = ''): boolean {
+  /** Whether more of this clientKey would begin at once, or be one of so many that wait. */
+  hasRoom(maxWaiting: number, clientKey = ''): boolean {
     if (this.#running < this.#maxRunning) return true;
-    return (this.#waiting.get(party)?.size ?? 0) < maxWaiting;
+    return (this.#waiting.get(clientKey)?.size ?? 0) < maxWaiting;
   }
 
   /**
@@ -30,20 +30,20 @@ export class FairSemaphore {
    * @param signal the work is not begun once this is aborted
    * @throws the reason of the signal, or what the work throws
    */
-  async run<T>(work: () => Promise<T>, signal?: AbortSignal, party = ''): Promise<T> {
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal, clientKey = ''): Promise<T> {
     signal?.throwIfAborted();
     if (this.#running < this.#maxRunning) this.#running++;
-    else await this.#turn(party, signal);
+    else await this.#waitForTurn(clientKey, signal);
     try {
       return await work();
     } finally {
-      this.#next();
+      this.#startNext();
     }
   }
 
-  #turn(party: string, signal: AbortSignal | undefined): Promise<void> {
-    const line = this.#waiting.get(party) ?? new Set();
-    this.#waiting.set(party, line);
+  #waitForTurn(clientKey: string, signal: AbortSignal | undefined): Promise<void> {
+    const line = this.#waiting.get(clientKey) ?? new Set();
+    this.#waiting.set(clientKey, line);
     return new Promise((resolve, reject) => {
       const begin = (): void => {
         signal?.removeEventListener('abort', leave);
@@ -51,7 +51,7 @@ export class FairSemaphore {
       };
       const leave = (): void => {
         line.delete(begin);
-        if (line.size === 0) this.#waiting.delete(party);
+        if (line.size === 0) this.#waiting.delete(clientKey);
         reject(signal?.reason as Error);
       };
       signal?.addEventListener('abort', leave, { once: true });
@@ -60,17 +60,17 @@ export class FairSemaphore {
   }
 
   /** The place of what has ended is the next one's. */
-  #next(): void {
+  #startNext(): void {
     const [first] = this.#waiting;
     if (!first) {
       this.#running--;
       return;
     }
-    const [party, line] = first;
+    const [clientKey, line] = first;
     const [begin] = line;
-    this.#waiting.delete(party);
+    this.#waiting.delete(clientKey);
     if (begin) line.delete(begin);
-    if (line.size > 0) this.#waiting.set(party, line);
+    if (line.size > 0) this.#waiting.set(clientKey, line);
     begin?.();
   }
 }

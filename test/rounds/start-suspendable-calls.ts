@@ -1,7 +1,11 @@
 /** Rounds under test on their own: each request stands alone, as the router would run it. */
-import type { Exchange, RequestHandler, OutboundRequest } from '../../src/actors/exchange.ts';
+import type {
+  RequestContext,
+  RequestHandler,
+  OutboundRequest,
+} from '../../src/actors/request-context.ts';
 import type { Fact } from '../../src/actors/facts.ts';
-import { Quotas } from '../../src/actors/room.ts';
+import { Quotas } from '../../src/actors/memory-budget.ts';
 import { isJsonObject } from '../../src/protocol/classify.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
@@ -38,7 +42,7 @@ export interface Asking extends JsonObject {
 }
 
 export interface Wired {
-  readonly exchange: Exchange;
+  readonly exchange: RequestContext;
   readonly result: Promise<JsonObject>;
   /** The client cancels the request. */
   cancel(): void;
@@ -58,13 +62,13 @@ export function startRounds(
   const options: SuspendableCallsOptions = {
     clock,
     sealer: stateSealer('server'),
-    shares: new Quotas(),
+    quotas: new Quotas(),
     report: (fact) => void facts.push(fact),
     timeOfDay: () => clock.now(),
     randomId: () => `run-${++ids}`,
     resumption: 'keep',
     resolveRoots: () => undefined,
-    onSettled: () => {},
+    onCallSettled: () => {},
     ...given,
     limits: {
       maxSuspendedCalls: 1024,
@@ -101,7 +105,7 @@ export function startRounds(
       hasEnded = true;
       for (const callback of ends.splice(0)) callback();
     };
-    const exchange: Exchange = {
+    const exchange: RequestContext = {
       request: {
         id: clientId(++requests),
         method,
@@ -125,7 +129,7 @@ export function startRounds(
       checkpoint: undefined,
       machine: undefined,
       once: (_, make) => Promise.resolve(make({})),
-      ask: () => Promise.reject(new Error('nothing is asked over the wire')),
+      sendRequest: () => Promise.reject(new Error('nothing is asked over the wire')),
       notify: (name, body) => void said.push({ method: name, ...body }),
       announce: () => {},
       roots: () => Promise.reject(new Error('nothing is asked over the wire')),
@@ -171,6 +175,6 @@ export function startRounds(
   };
 }
 
-function originOf(id: string): Exchange['request']['origin'] {
+function originOf(id: string): RequestContext['request']['origin'] {
   return { idScope: 'request', principal: { id, subject: id, scopes: [], claims: {} } };
 }

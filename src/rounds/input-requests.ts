@@ -2,8 +2,8 @@
  * The questions that a call asks its client by ending: one question from its asking to its answer,
  * and all questions of a call with the answers so far.
  */
-import { ignoreUnhandled, runOnce } from '../actors/exchange.ts';
-import type { Exchange, OnceFn, OutboundRequest } from '../actors/exchange.ts';
+import { ignoreUnhandled, runOnce } from '../actors/request-context.ts';
+import type { RequestContext, OnceFn, OutboundRequest } from '../actors/request-context.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
 import type { RootsReport, RootsResolver } from '../protocol/roots.ts';
@@ -15,9 +15,9 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { validateAnswer } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
 import { declaresRoots, readRootsResult } from '../protocol/roots.ts';
-import type { RequestState, StateSealer, StatedQuestion } from './request-state.ts';
+import type { RequestState, StateSealer, RecordedInputRequest } from './request-state.ts';
 
-export class RoundQuestion {
+export class InputRequest {
   readonly spec: OutboundRequest;
   /** For people: which question this is. */
   readonly label: string;
@@ -26,7 +26,7 @@ export class RoundQuestion {
   /** Its key among the input requests; empty until it has one. */
   key = '';
   /** The digest of what it asks; empty until it is made. */
-  print = '';
+  digest = '';
   state: 'open' | 'answered' | 'failed' = 'open';
   readonly #clock: Clock;
   readonly #timer: unknown;
@@ -49,7 +49,7 @@ export class RoundQuestion {
   }
 
   /** What is wrong with this answer; undefined if nothing is. */
-  async faultOf(answer: unknown): Promise<string | undefined> {
+  async validate(answer: unknown): Promise<string | undefined> {
     const fault = validateAnswer(this.spec.method, answer);
     return fault ?? (await this.spec.accepts?.(answer as JsonObject));
   }
@@ -86,7 +86,7 @@ export class RoundQuestion {
 }
 
 /** Gives out the keys of a call's questions, each once. */
-export class QuestionKeys {
+export class InputRequestKeys {
   readonly #taken: Set<string>;
   #given: number;
 
@@ -120,12 +120,12 @@ interface QuestionBounds {
 type EarlierRun = Pick<RequestState, 'questions' | 'kept'>;
 
 /** A question with the client's answer. */
-type GivenAnswer = readonly [question: RoundQuestion, answer: JsonObject];
+type GivenAnswer = readonly [question: InputRequest, answer: JsonObject];
 
 /** The state of the questions once the handler asks no more for now. */
 export type Gathered =
   /** These must be sent to the client. */
-  | { readonly open: readonly RoundQuestion[] }
+  | { readonly open: readonly InputRequest[] }
   /** An answer from an earlier run is malformed. */
   | { readonly refused: ProtocolError };
 
@@ -133,16 +133,16 @@ export type Gathered =
  * The questions of one call, the answers so far, and the values made with `once`. A handler that is
  * run again begins with the answers of the earlier run.
  */
-export class CallQuestions {
+export class InputRequests {
   readonly #sealer: Pick<StateSealer, 'digest' | 'turn'>;
   /** The questions that the handler waits for. */
-  #open: RoundQuestion[] = [];
+  #open: InputRequest[] = [];
   /** The questions that have an answer, and those of an earlier run. */
-  #stated: StatedQuestion[];
+  #stated: RecordedInputRequest[];
   /** The questions of an earlier run that this run has not asked yet. */
-  readonly #unclaimed: StatedQuestion[];
-  readonly #keys: QuestionKeys;
-  readonly #made = new Map<string, Promise<unknown>>();
+  readonly #unclaimed: RecordedInputRequest[];
+  readonly #keys: InputRequestKeys;
+  readonly #once = new Map<string, Promise<unknown>>();
   readonly #values = new Map<string, unknown>();
 
   constructor(sealer: Pick<StateSealer, 'digest' | 'turn'>, earlier: EarlierRun | undefined) {
@@ -150,9 +150,9 @@ export class CallQuestions {
     this.#sealer = sealer;
     this.#stated = [...questions];
     this.#unclaimed = questions.filter(({ isDemand }) => !isDemand);
-    this.#keys = new QuestionKeys(questions.map(({ key }) => key));
+    this.#keys = new InputRequestKeys(questions.map(({ key }) => key));
     for (const [key, value] of kept) {
-      this.#made.set(key, Promise.resolve(value));
+      this.#once.set(key, Promise.resolve(value));
       this.#values.set(key, value);
     }
   }
@@ -163,14 +163,14 @@ export class CallQuestions {
   }
 
   /** A question of an earlier run that has an answer, and that this run has not asked. */
-  get missed(): StatedQuestion | undefined {
+  get missed(): RecordedInputRequest | undefined {
     return this.#unclaimed.find(({ answer }) => answer);
   }
 
   /** @returns the promise of the answer; undefined if too many questions are open */
-  ask(spec: OutboundRequest, { clock, limits }: QuestionBounds): Promise<JsonObject> | undefined {
+  add(spec: OutboundRequest, { clock, limits }: QuestionBounds): Promise<JsonObject> | undefined {
     if (this.#open.length >= limits.maxPending) return undefined;
-    const question = new RoundQuestion(spec, clock, limits.suspendedCallTimeoutMs);
+    const question = new InputRequest(spec, clock, limits.suspendedCallTimeoutMs);
     this.#open.push(question);
     return question.result;
   }
@@ -181,28 +181,30 @@ export class CallQuestions {
    */
   async gather(): Promise<Gathered> {
     do {
-      const fresh = this.#open.filter(({ print }) => print === '');
+      const fresh = this.#open.filter(({ digest: print }) => print === '');
       // This always takes a turn of the event loop, so that the reactions to an answer run first.
-      await Promise.all(fresh.map((question) => this.#takePrint(question)));
+      await Promise.all(fresh.map((question) => this.#computeDigest(question)));
       if (fresh.length === 0) await this.#sealer.turn();
       this.#open = this.#open.filter(({ state }) => state === 'open');
       const refused = await this.#answerKnown();
       if (refused) return { refused };
-    } while (this.#open.some(({ print }) => print === ''));
+    } while (this.#open.some(({ digest: print }) => print === ''));
     return { open: [...this.#open] };
   }
 
-  async #takePrint(question: RoundQuestion): Promise<void> {
+  async #computeDigest(question: InputRequest): Promise<void> {
     const { method, params } = question.spec;
-    question.print = await this.#sealer.digest([method, params]);
+    question.digest = await this.#sealer.digest([method, params]);
   }
 
   /** @returns what is wrong with an answer from an earlier run */
   async #answerKnown(): Promise<ProtocolError | undefined> {
-    for (const question of this.#open.filter(({ key, print }) => key === '' && print !== '')) {
+    for (const question of this.#open.filter(
+      ({ key, digest: print }) => key === '' && print !== '',
+    )) {
       const answer = this.#claim(question);
       if (!answer) continue;
-      const fault = await question.faultOf(answer);
+      const fault = await question.validate(answer);
       if (fault !== undefined) return malformed(question, fault);
       this.settle([[question, answer]]);
       // The code that gets the answer may ask more.
@@ -212,8 +214,8 @@ export class CallQuestions {
   }
 
   /** Gives a question its key. @returns its answer from an earlier run */
-  #claim(question: RoundQuestion): JsonObject | undefined {
-    const at = this.#unclaimed.findIndex(({ print }) => print === question.print);
+  #claim(question: InputRequest): JsonObject | undefined {
+    const at = this.#unclaimed.findIndex(({ print }) => print === question.digest);
     const [known] = at < 0 ? [] : this.#unclaimed.splice(at, 1);
     question.key = known?.key ?? this.#keys.take(question.spec.key);
     return known?.answer;
@@ -229,7 +231,7 @@ export class CallQuestions {
     for (const question of this.#open) {
       const { key } = question;
       if (key === '' || !Object.hasOwn(answers, key)) continue;
-      const fault = await question.faultOf(answers[key]);
+      const fault = await question.validate(answers[key]);
       if (fault !== undefined) throw malformed(question, fault);
       given.push([question, answers[key] as JsonObject]);
     }
@@ -238,7 +240,7 @@ export class CallQuestions {
 
   settle(given: readonly GivenAnswer[]): void {
     for (const [question, answer] of given) {
-      const { key, print, label } = question;
+      const { key, digest: print, label } = question;
       this.#open = this.#open.filter((other) => other !== question);
       this.#stated = this.#stated.filter((other) => other.key !== key);
       this.#stated.push({ key, print, label, answer });
@@ -252,15 +254,15 @@ export class CallQuestions {
   }
 
   /** Asks to have URLs opened, for a handler that has ended: nothing waits for the answers. */
-  async demand(specs: readonly OutboundRequest[], clock: Clock): Promise<readonly RoundQuestion[]> {
-    const questions = specs.map((spec) => new RoundQuestion(spec, clock, Infinity));
-    await Promise.all(questions.map((question) => this.#takePrint(question)));
+  async demand(specs: readonly OutboundRequest[], clock: Clock): Promise<readonly InputRequest[]> {
+    const questions = specs.map((spec) => new InputRequest(spec, clock, Infinity));
+    await Promise.all(questions.map((question) => this.#computeDigest(question)));
     for (const question of questions) this.#claim(question);
     return questions;
   }
 
   /** Gives up questions of an earlier run that have no answer and that this run has not asked. */
-  withdraw(isOpen: (key: string) => boolean): readonly StatedQuestion[] {
+  withdraw(isOpen: (key: string) => boolean): readonly RecordedInputRequest[] {
     const withdrawn = this.#unclaimed.filter(({ key, answer }) => !answer && isOpen(key));
     const left = this.#unclaimed.filter((question) => !withdrawn.includes(question));
     this.#unclaimed.splice(0, Infinity, ...left);
@@ -269,7 +271,7 @@ export class CallQuestions {
 
   /** The handler has set a checkpoint, so the answers so far are no longer needed. */
   dropAnswers(): void {
-    const hasNone = ({ answer }: StatedQuestion) => !answer;
+    const hasNone = ({ answer }: RecordedInputRequest) => !answer;
     this.#stated = this.#stated.filter(hasNone);
     this.#unclaimed.splice(0, Infinity, ...this.#unclaimed.filter(hasNone));
   }
@@ -280,7 +282,7 @@ export class CallQuestions {
    * @param open the questions to send now
    * @throws {RuntimeError} REPLAY_DIVERGED, naming both questions
    */
-  refuseDivergence(method: string, open: readonly RoundQuestion[]): void {
+  refuseDivergence(method: string, open: readonly InputRequest[]): void {
     const { missed } = this;
     const other = open.find(({ key }) => !this.#stated.some((stated) => stated.key === key));
     if (!missed || !other) return;
@@ -293,24 +295,24 @@ export class CallQuestions {
    * @param open the questions to send now
    */
   stated(
-    open: readonly RoundQuestion[],
+    open: readonly InputRequest[],
     by: 'handler' | 'demand',
   ): Pick<RequestState, 'questions' | 'kept'> {
-    const asked = open.map(({ key, print, label }): StatedQuestion =>
+    const asked = open.map(({ key, digest: print, label }): RecordedInputRequest =>
       by === 'demand' ? { key, print, label, isDemand: true } : { key, print, label },
     );
     const questions = [...this.#stated.filter(({ answer }) => answer), ...asked];
     return { questions, kept: [...this.#values] };
   }
 
-  /** See {@link Exchange.once}. */
+  /** See {@link RequestContext.once}. */
   once<T>(key: string, make: OnceFn<T>): Promise<T> {
-    const known = this.#made.get(key);
+    const known = this.#once.get(key);
     if (known) return known as Promise<T>;
     const making = this.#make(key, make);
-    this.#made.set(key, making);
+    this.#once.set(key, making);
     // A value that failed is made again.
-    making.catch(() => this.#made.delete(key));
+    making.catch(() => this.#once.delete(key));
     return making;
   }
 
@@ -321,7 +323,7 @@ export class CallQuestions {
   }
 }
 
-function malformed({ key }: RoundQuestion, fault: string): ProtocolError {
+function malformed({ key }: InputRequest, fault: string): ProtocolError {
   return invalidParams(`"inputResponses.${key}" ${fault}`);
 }
 
@@ -330,8 +332,8 @@ function malformed({ key }: RoundQuestion, fault: string): ProtocolError {
  *
  * @param ask asks the question; it waits as long as its call
  */
-export async function askForRoots(
-  { request: { peer }, signal }: Exchange,
+export async function requestRoots(
+  { request: { peer }, signal }: RequestContext,
   ask: (question: OutboundRequest) => Promise<JsonObject>,
   resolve: RootsResolver | undefined,
 ): Promise<RootsReport> {

@@ -16,18 +16,18 @@ import type { ListedRoot, Root, RootsResolver } from '../../protocol/roots.ts';
 import { requestPeer } from '../correlation/peer-request.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 
-export interface AskRootsOptions {
+export interface RootsQueryOptions {
   readonly resolve: RootsResolver | undefined;
   /** Gives the client's list: by the request, or because it is known already. */
   list(request: () => Promise<JsonObject>): Promise<JsonObject>;
   /** Counts what is kept of the list. @returns false if there is no room for so many bytes */
-  retain(bytes: number): boolean;
+  reserve(bytes: number): boolean;
   readonly report: Report<ActorFactName>;
 }
 
 /** The `ask` of the roots machine over a legacy session. */
-export function askRootsActor(
-  optionsOf: (input: AskInput) => AskRootsOptions,
+export function rootsQueryActor(
+  optionsOf: (input: AskInput) => RootsQueryOptions,
 ): PromiseActorLogic<AskOutcome, AskInput> {
   return fromPromise(async ({ input, signal }) => {
     const { correlation, timeoutMs, relatedTo } = input;
@@ -41,7 +41,7 @@ export function askRootsActor(
         throw new RuntimeError('INVALID_RESPONSE', message);
       }
       const bytes = textLength(reading.roots);
-      if (!options.retain(bytes)) {
+      if (!options.reserve(bytes)) {
         const message = `The client's roots come to ${bytes} bytes, and what is kept for it leaves no room for them`;
         throw new RuntimeError('LIMIT_EXCEEDED', message);
       }
@@ -59,7 +59,7 @@ export function askRootsActor(
 /** A resolver that throws is a bug in the server: the log has it with its stack. */
 async function resolved(
   listed: readonly ListedRoot[],
-  { resolve, report }: AskRootsOptions,
+  { resolve, report }: RootsQueryOptions,
   signal: AbortSignal,
 ): Promise<readonly Root[]> {
   if (!resolve) return listed;

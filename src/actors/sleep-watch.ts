@@ -5,14 +5,14 @@
 import type { Clock } from './clock.ts';
 
 /** How often it is looked, milliseconds. */
-export const sleepLookMs = 5000;
+export const sleepCheckMs = 5000;
 /** A shorter sleep is passed over: connections outlive it. */
 const shortestSleepMs = 60_000;
 /** Within which time what was open before a sleep is opened anew, milliseconds. */
 const scatteredMs = 2000;
 
 /** A moment of that time. */
-export const scatterMs = (): number => Math.random() * scatteredMs;
+export const reconnectJitterMs = (): number => Math.random() * scatteredMs;
 
 /**
  * Calls back after each sleep. Some systems stop the monotonic clock meanwhile, so that the time of day is
@@ -25,10 +25,10 @@ export function watchSleep(clock: Clock, woke: () => void): () => void {
   const look = (): void => {
     const [now, day] = [clock.now(), Date.now()];
     timer = clock.setTimeout(() => {
-      const sleptMs = Math.max(clock.now() - now, Date.now() - day) - sleepLookMs;
+      const sleptMs = Math.max(clock.now() - now, Date.now() - day) - sleepCheckMs;
       look();
       if (sleptMs >= shortestSleepMs) woke();
-    }, sleepLookMs);
+    }, sleepCheckMs);
   };
   look();
   return () => clock.clearTimeout(timer);

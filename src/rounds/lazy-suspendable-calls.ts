@@ -1,11 +1,15 @@
 /** The calls of a session that ask by ending. Their code is loaded with the first call that may. */
-import type { CallRounds, Exchange, RequestHandler } from '../actors/exchange.ts';
-import { OnDemand } from '../actors/on-demand.ts';
+import type {
+  SuspendableCallService,
+  RequestContext,
+  RequestHandler,
+} from '../actors/request-context.ts';
+import { LazyModule } from '../actors/lazy-module.ts';
 import type { SuspendableCalls, SuspendableCallsOptions } from './suspendable-calls.ts';
 
-const code = new OnDemand(() => import('./suspendable-calls.ts'));
+const code = new LazyModule(() => import('./suspendable-calls.ts'));
 
-export class RoundsOnDemand implements CallRounds {
+export class LazySuspendableCalls implements SuspendableCallService {
   readonly #options: SuspendableCallsOptions;
   #rounds: SuspendableCalls | undefined = undefined;
   /** Why no retry is served, if the session ended before the code was loaded. */
@@ -13,11 +17,11 @@ export class RoundsOnDemand implements CallRounds {
 
   constructor(options: SuspendableCallsOptions) {
     this.#options = options;
-    code.begin();
+    code.preload();
   }
 
-  serve(handler: RequestHandler, exchange: Exchange): unknown {
-    const rounds = this.#rounds ?? (code.now && this.#begin(code.now));
+  serve(handler: RequestHandler, exchange: RequestContext): unknown {
+    const rounds = this.#rounds ?? (code.loaded && this.#begin(code.loaded));
     if (rounds) return rounds.serve(handler, exchange);
     return code.load().then((loaded) => {
       // Only here: to read the signal makes one, for a call that may never need it.

@@ -1,16 +1,16 @@
 /** Whose share of the bounds an unauthorized request counts towards. */
 
 /** The address that was asked for last: most requests of a connection come in a row. */
-let lastAddress = { address: '', party: '' };
+let lastAddress = { address: '', clientKey: '' };
 
 /**
- * The party of an address. A client that has one address of IPv6 has all of its /64, so they are one
- * party. IPv4 addresses that are mapped into IPv6 are those of IPv4.
+ * The clientKey of an address. A client that has one address of IPv6 has all of its /64, so they are one
+ * clientKey. IPv4 addresses that are mapped into IPv6 are those of IPv4.
  */
-export function addressParty(address = 'unknown'): string {
+export function addressKey(address = 'unknown'): string {
   if (!address.includes(':')) return address;
-  if (lastAddress.address !== address) lastAddress = { address, party: networkOf(address) };
-  return lastAddress.party;
+  if (lastAddress.address !== address) lastAddress = { address, clientKey: networkOf(address) };
+  return lastAddress.clientKey;
 }
 
 function networkOf(address: string): string {
