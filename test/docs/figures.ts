@@ -358,7 +358,7 @@ export const citations: {
       [processEnd, 'fileRequestTimeoutMs = 300'],
     ],
     '4 KiB': [
-      ['src/actors/router/call-queue.ts', 'countedBytes = 4096'],
+      ['src/actors/router/call-queue.ts', 'minCountedBytes = 4096'],
       ['src/rounds/suspendable-calls.ts', 'countedLength = 4096'],
     ],
     '2 s': [

@@ -41,7 +41,7 @@ export type { FormField } from '../../../src/protocol/form.ts';
 export type { FoundTool, MergedTool, ServerStatus, ServersEvent } from './hosts/server-reports.ts';
 export { toolsForAiSdk } from './hosts/ai-sdk-tools.ts';
 export type { Servers } from './hosts/servers.ts';
-export type { ConnectionLoss as Loss } from '../../../src/protocol/disconnects.ts';
+export type { ConnectionLoss } from '../../../src/protocol/disconnects.ts';
 export type { Era } from './connection/connection-context.ts';
 export type {
   ElicitAnswer,
