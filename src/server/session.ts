@@ -460,7 +460,7 @@ export class ServedSession extends SessionScope implements McpSession {
     this.#close(cause);
     this.core.sessions.delete(this);
     this.end();
-    this.ends.onEnded?.();
+    this.actors.onEnded?.();
   }
 }
 
