@@ -279,7 +279,11 @@ export class PostAnswer extends RequestAnswer implements Maintained {
   #stream: SessionStream | undefined = undefined;
 
   constructor(exchange: HttpExchange, session: AnswerSession, frame: AnsweredFrame) {
-    super(exchange, { idScope: 'session', noRequestsReason: session.endpoint.unaskable }, session.usedAt);
+    super(
+      exchange,
+      { idScope: 'session', noRequestsReason: session.endpoint.unaskable },
+      session.usedAt,
+    );
     this.#session = session;
     this.frame = frame;
     exchange.onDisconnected(() => this.#onDisconnected());

@@ -52,7 +52,11 @@ export abstract class EndpointSession {
    *
    * @param client set if the session can start without actors
    */
-  protected actors(report: Report, quotas: Quotas, client?: InitializedClient): SharedTransportActors {
+  protected actors(
+    report: Report,
+    quotas: Quotas,
+    client?: InitializedClient,
+  ): SharedTransportActors {
     this.report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.router = input.router;
