@@ -46,7 +46,7 @@ const retries: Citation = [
   '[30_000, 60_000, 120_000, 240_000, 300_000, 300_000]',
 ];
 const headers: Citation = [page, 'headersTimeoutMs: 5000'];
-const guests: Citation = [page, 'maxGuests: 64'];
+const guests: Citation = [page, 'maxAuthenticated: 64'];
 const wholeResult: Citation = [
   'packages/workspace-server/test/result-size.test.ts',
   'maxCharacters = 40_000',
@@ -159,6 +159,8 @@ export const citations: {
     'five seconds': [['packages/cli/src/check.ts', 'default: 5_000']],
   },
   'packages/cli/README.md': {
+    '300 ms': [[processEnd, 'fileRequestTimeoutMs = 300']],
+    '350 ms': [[processEnd, 'graceMs = 350']],
     '3 s': [['packages/cli/src/client/find-tool.ts', 'listingMs = 3000']],
   },
   'docs/client.md': {
@@ -304,8 +306,8 @@ export const citations: {
     ],
   },
   'packages/inspector/README.md': {
-    '24 messages': [['packages/inspector/src/session-sampler.ts', 'allowance = 24']],
-    '32 connections': [[page, 'maxStrangers: 32']],
+    '24 messages': [['packages/inspector/src/session-sampler.ts', 'bucketSize = 24']],
+    '32 connections': [[page, 'maxUnauthenticated: 32']],
     '2,000 rows': [['packages/inspector/src/page/model.ts', 'maxRows = 2000']],
     '500 characters': [['packages/diagnostics/src/redaction.ts', 'maxString = 500']],
     '400 values': [['packages/inspector/src/frame-reading.ts', 'maxValues = 400']],
@@ -315,15 +317,6 @@ export const citations: {
     'five times': [['packages/inspector/src/page-sessions.ts', 'intervalMs = 200']],
   },
   'docs/limits.md': {
-    '3 s': [firstServer],
-    '64 characters': [mergedName],
-    '4,000 characters': [instructions, openApiFigures['4,000 characters']],
-    '1,024 characters': [openApiFigures['1,024 characters']],
-    '4,096 characters': [['packages/bridge/src/resource-owners.ts', 'maxSkillUri = 4096']],
-    '16 KiB': [openApiFigures['16 KiB']],
-    '100 pages': [[lists, 'maxListPages: 100']],
-    '10,000 entries': [[lists, 'maxListEntries: 10_000']],
-    '20 lines': [['packages/cli/src/stderr-lines.ts', 'maxLines = 20']],
     'four times': [shared],
     '64 KiB': [
       greeting,
@@ -338,12 +331,6 @@ export const citations: {
       ['src/protocol/implementation.ts', 'maxNameLength = 256'],
       ['packages/client/src/hosts/tool-policies.ts', 'maxPatternLength = 256'],
     ],
-    '512 characters': [['packages/bridge/src/policy-guard.ts', 'maxCountedName = 512']],
-    '32 connections': [[page, 'maxStrangers: 32']],
-    'five seconds': [headers],
-    '64 connections': [guests],
-    '40,000 characters': [wholeResult],
-    '8 MiB': [cursorPaths],
     '1 s': [
       [processEnd, 'signalDrainTimeoutMs = 1000'],
       [process, 'killMs: 1000'],
@@ -410,8 +397,13 @@ export const citations: {
     '50 s': [farthestRetry],
     '10 s': [[stream, 'stableMs: 10_000']],
     '50 ms': [[stream, 'shortestRetryMs = 50']],
-    '300 ms': [[processEnd, 'fileRequestTimeoutMs = 300']],
-    '350 ms': [[processEnd, 'graceMs = 350']],
+    '1 h': [[session, 'taskTtlMs: 60 * minute']],
+    '24 h': [[session, 'maxTaskTtlMs: 24 * 60 * minute']],
+    '20 s': [[session, 'holdMs: 20 * second']],
+    '30 min': [[http, 'sessionIdleTimeoutMs: 30 * minute']],
+    'maxWaiting 1024': [[session, 'maxWaiting: 1024']],
+    'maxSubscriptions 1024': [[session, 'maxSubscriptions: 1024']],
+    'maxRestarts 5': [[session, 'maxRestarts: 5']],
   },
   'docs/machine-tools.md': { '10 minutes': [suspended] },
   'packages/openapi/README.md': {
