@@ -13,7 +13,7 @@ function exchanged() {
     write: (text: string) => void sent.push(text),
     end: () => void sent.push('end'),
     cut: () => void sent.push('cut'),
-    ownedBy: () => {},
+    setOwner: () => {},
     unsentBytes: 5,
   };
   const exchange = {
@@ -55,7 +55,7 @@ function ofSession(frame = request()) {
         begin: () => void heard.push('begun'),
         send: (text: string) => void heard.push(text),
         end: (how: string) => void heard.push(how),
-        left: () => void heard.push('left'),
+        onConnectionClosed: () => void heard.push('left'),
       }) as never,
     onAnswerLost: () => void heard.push('lost'),
     onAnswerEnded: () => void heard.push('ended'),
