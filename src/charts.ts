@@ -55,7 +55,7 @@ export const charts = named({
   answer: postAnswerMachine,
   'session-stream': sessionStreamMachine,
   sink: sinkMachine,
-  admission: tokenValidityMachine,
+  'token-validity': tokenValidityMachine,
   ownership: ownershipMachine,
   forward: forwardMachine,
   redis: redisLinkMachine,

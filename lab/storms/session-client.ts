@@ -3,7 +3,11 @@
  * server asks is answered at a third. It waits as clients do: for `Retry-After`, and for the `retry` of a stream.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { EventReader, initializeOf, postHeaders } from '../../packages/http/test/raw-client.ts';
+import {
+  EventReader,
+  initializeRequest,
+  postHeaders,
+} from '../../packages/http/test/raw-client.ts';
 import type { Message, RawEvent } from '../../packages/http/test/raw-client.ts';
 import type { Fleet, NodePlace } from './fleet.ts';
 import type { History } from './history.ts';
@@ -73,7 +77,7 @@ export class SessionClient {
     const what = `${this.name} initialize`;
     this.due.add(what);
     while (!this.#left.signal.aborted) {
-      const { node, response } = await this.#send(initializeOf('2025-11-25', capabilities));
+      const { node, response } = await this.#send(initializeRequest('2025-11-25', capabilities));
       if (!(response instanceof Response)) {
         const why = `${response.message} (${String(response.cause)})`;
         this.#history.write(`${this.name} could not begin at ${node?.name ?? 'any node'}: ${why}`);

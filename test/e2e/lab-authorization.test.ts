@@ -1,7 +1,7 @@
 /** The laboratory with `--auth-*`: a process that admits nobody without a token of its issuer. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { AgreeingPerson } from '../../packages/http/test/auth/oauth-client.ts';
+import { AutoApprovingClient } from '../../packages/http/test/auth/oauth-client.ts';
 import { AuthorizationServer } from '../../packages/http/test/authorization-server.ts';
 import { program } from '../tooling/programs.ts';
 import { modern, textOf } from './both-eras-client.ts';
@@ -35,7 +35,7 @@ test.each([
   'the official client of %s finds the issuer, gets a token, and calls',
   async (_, mode) => {
     const { issuer, url } = await launchGuarded();
-    const person = new AgreeingPerson();
+    const person = new AutoApprovingClient();
     const open = () => new StreamableHTTPClientTransport(url, { authProvider: person });
     const make = () =>
       new Client({ name: 'guest', version: '1' }, { versionNegotiation: { mode } });

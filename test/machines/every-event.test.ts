@@ -122,13 +122,13 @@ const subscription: Table<SubscriptionEvent> = {
 };
 
 const httpSession: Table<HttpSessionEvent> = {
-  'session.greeted': true,
-  'session.readied': true,
-  'session.listened': true,
-  'session.served': true,
-  'session.quieted': true,
+  'session.initializeAnswered': true,
+  'session.initialized': true,
+  'session.started': true,
+  'session.actorsStarted': true,
+  'session.idled': true,
   'session.used': true,
-  'session.overdue': true,
+  'session.timedOut': true,
   'session.evicted': true,
   'session.abandoned': true,
   'session.ended': true,
@@ -258,8 +258,8 @@ const taskWork: Table<TaskWorkEvent> = {
 };
 
 const postAnswer: Table<PostAnswerEvent> = {
-  'stream.begun': true,
-  'client.left': true,
+  'stream.started': true,
+  'client.disconnected': true,
   'answer.ended': true,
 };
 
@@ -275,30 +275,30 @@ const sessionStream: Table<SessionStreamEvent> = {
 const sink: Table<SinkEvent> = {
   'output.hold': true,
   'output.release': true,
-  'output.end': true,
-  'output.taken': true,
+  'output.finish': true,
+  'output.drained': true,
   'connection.cut': true,
 };
 
-const admission: Table<TokenValidityEvent> = {
+const tokenValidity: Table<TokenValidityEvent> = {
   'token.recheck': true,
   'token.accepted': true,
-  'token.refused': true,
-  'token.unknown': true,
+  'token.rejected': true,
+  'token.unchecked': true,
   'token.expired': true,
 };
 
 const ownership: Table<OwnershipEvent> = {
   'lease.granted': true,
-  'lease.over': true,
+  'lease.expired': true,
   'store.changed': true,
   'store.restored': true,
   'node.left': true,
 };
 
 const forward: Table<ForwardEvent> = {
-  'answer.begun': true,
-  'relay.begun': true,
+  'answer.started': true,
+  'relay.started': true,
   'peer.failed': true,
   'request.ended': true,
 };
@@ -306,8 +306,8 @@ const forward: Table<ForwardEvent> = {
 const redisLink: Table<RedisLinkEvent> = {
   'link.connected': true,
   'link.lost': true,
-  'answer.overdue': true,
-  'answer.received': true,
+  'reply.timedOut': true,
+  'reply.received': true,
   'link.close': true,
 };
 
@@ -405,7 +405,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [forwardMachine, forward],
   [redisLinkMachine, redisLink],
   [ownershipMachine, ownership],
-  [tokenValidityMachine, admission],
+  [tokenValidityMachine, tokenValidity],
   [sinkMachine, sink],
   [sessionStreamMachine, sessionStream],
   [postAnswerMachine, postAnswer],

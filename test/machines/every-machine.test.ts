@@ -53,7 +53,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   postMachine: [{}],
   sessionStreamMachine: [{}],
   sinkMachine: [{}],
-  admissionMachine: [{}],
+  tokenValidityMachine: [{}],
   ownershipMachine: [{}],
   forwardMachine: [{}],
   redisLinkMachine: [{}],

@@ -63,46 +63,50 @@ const streams: Rows = {
 };
 
 const answers: Rows = {
-  unbegun: {
+  unsent: {
     by: [],
-    to: { 'stream.begun': 'streaming', 'client.left': 'lost', 'answer.ended': 'over' },
+    to: { 'stream.started': 'streaming', 'client.disconnected': 'lost', 'answer.ended': 'ended' },
   },
-  streaming: { by: ['stream.begun'], to: { 'answer.ended': 'over' } },
-  lost: { by: ['client.left'], to: { 'answer.ended': 'over' } },
-  over: { by: ['answer.ended'] },
+  streaming: { by: ['stream.started'], to: { 'answer.ended': 'ended' } },
+  lost: { by: ['client.disconnected'], to: { 'answer.ended': 'ended' } },
+  ended: { by: ['answer.ended'] },
 };
 
 const sinks: Rows = {
   open: {
     by: [],
-    to: { 'output.hold': 'holding.more', 'output.end': 'ending', 'connection.cut': 'over' },
+    to: { 'output.hold': 'holding.writing', 'output.finish': 'ending', 'connection.cut': 'ended' },
   },
-  'holding.more': {
+  'holding.writing': {
     by: ['output.hold'],
-    to: { 'output.end': 'holding.all', 'output.release': 'open', 'connection.cut': 'over' },
+    to: {
+      'output.finish': 'holding.complete',
+      'output.release': 'open',
+      'connection.cut': 'ended',
+    },
   },
-  'holding.all': {
-    by: ['output.hold', 'output.end'],
-    to: { 'output.release': 'ending', 'connection.cut': 'over' },
+  'holding.complete': {
+    by: ['output.hold', 'output.finish'],
+    to: { 'output.release': 'ending', 'connection.cut': 'ended' },
   },
-  ending: { by: ['output.end'], to: { 'output.taken': 'over', 'connection.cut': 'over' } },
-  over: { by: ['connection.cut'] },
+  ending: { by: ['output.finish'], to: { 'output.drained': 'ended', 'connection.cut': 'ended' } },
+  ended: { by: ['connection.cut'] },
 };
 
-const admissions: Rows = {
+const tokens: Rows = {
   valid: { by: [], to: { 'token.recheck': 'rechecking', 'token.expired': 'expired' } },
   rechecking: {
     by: ['token.recheck'],
     to: {
       'token.accepted': 'valid',
-      'token.refused': 'revoked',
-      'token.unknown': 'unchecked',
+      'token.rejected': 'revoked',
+      'token.unchecked': 'unchecked',
       'token.expired': 'expired',
     },
   },
   expired: { by: ['token.expired'] },
-  revoked: { by: ['token.recheck', 'token.refused'] },
-  unchecked: { by: ['token.recheck', 'token.unknown'] },
+  revoked: { by: ['token.recheck', 'token.rejected'] },
+  unchecked: { by: ['token.recheck', 'token.unchecked'] },
 };
 
 const served: Rows = {
@@ -152,24 +156,24 @@ const posts: Rows = {
   over: { by: ['post.cancelled'] },
 };
 
-const ended = { 'peer.failed': 'over', 'request.ended': 'over' } as const;
+const ended = { 'peer.failed': 'ended', 'request.ended': 'ended' } as const;
 
 const forwards: Rows = {
-  waiting: { by: [], to: { 'answer.begun': 'answering', 'relay.begun': 'relaying', ...ended } },
-  answering: { by: ['answer.begun'], to: ended },
-  relaying: { by: ['relay.begun'], to: ended },
-  over: { by: ['request.ended'] },
+  waiting: { by: [], to: { 'answer.started': 'buffering', 'relay.started': 'relaying', ...ended } },
+  buffering: { by: ['answer.started'], to: ended },
+  relaying: { by: ['relay.started'], to: ended },
+  ended: { by: ['request.ended'] },
 };
 
 const ownerships: Rows = {
   joining: { by: [], to: { 'lease.granted': 'owning', 'node.left': 'left' } },
   owning: {
     by: ['lease.granted'],
-    to: { 'lease.over': 'joining', 'store.changed': 'restoring', 'node.left': 'left' },
+    to: { 'lease.expired': 'joining', 'store.changed': 'restoring', 'node.left': 'left' },
   },
   restoring: {
     by: ['lease.granted', 'store.changed'],
-    to: { 'lease.over': 'joining', 'store.restored': 'owning', 'node.left': 'left' },
+    to: { 'lease.expired': 'joining', 'store.restored': 'owning', 'node.left': 'left' },
   },
   left: { by: ['node.left'] },
 };
@@ -178,14 +182,14 @@ const links: Rows = {
   connecting: { by: [], to: { 'link.connected': 'ready', 'link.close': 'closed' } },
   ready: {
     by: ['link.connected'],
-    to: { 'link.lost': 'connecting', 'answer.overdue': 'stalled', 'link.close': 'closed' },
+    to: { 'link.lost': 'connecting', 'reply.timedOut': 'stalled', 'link.close': 'closed' },
   },
   stalled: {
-    by: ['link.connected', 'answer.overdue'],
+    by: ['link.connected', 'reply.timedOut'],
     to: {
       'link.connected': 'ready',
       'link.lost': 'connecting',
-      'answer.received': 'ready',
+      'reply.received': 'ready',
       'link.close': 'closed',
     },
   },
@@ -213,7 +217,7 @@ function stated<TSnapshot extends AnyMachineSnapshot, TEvent extends EventObject
 stated(sessionStreamMachine, sessionStreamChart, streams);
 stated(postAnswerMachine, postAnswerChart, answers);
 stated(sinkMachine, sinkChart, sinks);
-stated(tokenValidityMachine, tokenValidityChart, admissions);
+stated(tokenValidityMachine, tokenValidityChart, tokens);
 stated(postMachine, postChart, posts);
 stated(serverPushMachine, serverPushChart, served);
 stated(updatesMachine, updatesChart, heard);

@@ -9,9 +9,9 @@ import { stateName } from '../../src/machines/names.ts';
 type EventName = HttpSessionEvent['type'];
 
 const events = [
-  'session.quieted',
+  'session.idled',
   'session.used',
-  'session.overdue',
+  'session.timedOut',
   'session.evicted',
   'session.abandoned',
   'session.ended',
@@ -21,40 +21,40 @@ const follow = (...names: readonly EventName[]) =>
   names.reduce((state, type) => nextHttpSession(state, { type }), begunHttpSession);
 
 const paths = {
-  greeting: [],
-  greeted: ['session.quieted'],
+  initializing: [],
+  unused: ['session.idled'],
   active: ['session.used'],
-  idle: ['session.used', 'session.quieted'],
-  expired: ['session.quieted', 'session.overdue'],
+  idle: ['session.used', 'session.idled'],
+  expired: ['session.idled', 'session.timedOut'],
   closed: ['session.ended'],
   abandoned: ['session.abandoned'],
 } satisfies Record<string, readonly EventName[]>;
 type StateName = keyof typeof paths;
 
 const table: { readonly [state in StateName]: { readonly [event in EventName]?: StateName } } = {
-  greeting: {
+  initializing: {
     'session.used': 'active',
-    'session.quieted': 'greeted',
+    'session.idled': 'unused',
     'session.evicted': 'expired',
     'session.abandoned': 'abandoned',
     'session.ended': 'closed',
   },
-  greeted: {
+  unused: {
     'session.used': 'active',
-    'session.overdue': 'expired',
+    'session.timedOut': 'expired',
     'session.evicted': 'expired',
     'session.abandoned': 'abandoned',
     'session.ended': 'closed',
   },
   active: {
-    'session.quieted': 'idle',
+    'session.idled': 'idle',
     'session.evicted': 'expired',
     'session.abandoned': 'abandoned',
     'session.ended': 'closed',
   },
   idle: {
     'session.used': 'active',
-    'session.overdue': 'expired',
+    'session.timedOut': 'expired',
     'session.evicted': 'expired',
     'session.abandoned': 'abandoned',
     'session.ended': 'closed',
@@ -78,12 +78,12 @@ describe('the http-session machine', () => {
     const seen = states.map((state) => [
       stateName(state),
       state.hasTag('evictable'),
-      state.hasTag('unasked'),
+      state.hasTag('unused'),
       state.status,
     ]);
     expect(seen).toEqual([
-      ['greeting', false, true, 'active'],
-      ['greeted', true, true, 'active'],
+      ['initializing', false, true, 'active'],
+      ['unused', true, true, 'active'],
       ['active', false, false, 'active'],
       ['idle', true, false, 'active'],
       ['expired', false, false, 'done'],
@@ -94,36 +94,40 @@ describe('the http-session machine', () => {
 
   test.each([
     [[], []],
-    [['session.greeted'], ['greeted']],
-    [['session.greeted', 'session.readied'], ['ready']],
-    [['session.readied'], []],
-    [['session.served', 'session.greeted'], []],
-    [['session.greeted', 'session.served', 'session.readied'], []],
-    [['session.greeted', 'session.readied', 'session.listened'], ['ready']],
-    [['session.greeted', 'session.listened'], ['greeted']],
-    [['session.greeted', 'session.listened', 'session.readied'], ['ready']],
-    [['session.listened', 'session.readied'], []],
-    [['session.listened', 'session.greeted'], ['greeted']],
-    [['session.listened', 'session.greeted', 'session.readied'], ['ready']],
-    [['session.listened', 'session.served', 'session.greeted'], []],
-    [['session.greeted', 'session.readied', 'session.served'], []],
+    [['session.initializeAnswered'], ['answered']],
+    [['session.initializeAnswered', 'session.initialized'], ['initialized']],
+    [['session.initialized'], []],
+    [['session.actorsStarted', 'session.initializeAnswered'], []],
+    [['session.initializeAnswered', 'session.actorsStarted', 'session.initialized'], []],
+    [['session.initializeAnswered', 'session.initialized', 'session.started'], ['initialized']],
+    [['session.initializeAnswered', 'session.started'], ['answered']],
+    [['session.initializeAnswered', 'session.started', 'session.initialized'], ['initialized']],
+    [['session.started', 'session.initialized'], []],
+    [['session.started', 'session.initializeAnswered'], ['answered']],
+    [['session.started', 'session.initializeAnswered', 'session.initialized'], ['initialized']],
+    [['session.started', 'session.actorsStarted', 'session.initializeAnswered'], []],
+    [['session.initializeAnswered', 'session.initialized', 'session.actorsStarted'], []],
   ] as const)('after %j its client is %j, whatever its use [HTTP-10]', (names, told) => {
-    for (const use of ['greeting', 'greeted', 'active', 'idle'] as const) {
+    for (const use of ['initializing', 'unused', 'active', 'idle'] as const) {
       const state = follow(...paths[use], ...names);
-      const tags = (['greeted', 'ready'] as const).filter((tag) => state.hasTag(tag));
+      const tags = (['answered', 'initialized'] as const).filter((tag) => state.hasTag(tag));
       expect([stateName(state), tags]).toEqual([use, told]);
     }
   });
 
   test('says whether its client, which asks, is served by actors', () => {
-    const asking = follow('session.greeted', 'session.readied', 'session.listened');
-    expect(asking.value).toMatchObject({ open: { client: 'asking' } });
-    const served = nextHttpSession(asking, { type: 'session.served' });
-    expect(served.value).toMatchObject({ open: { client: 'served' } });
+    const actorless = follow(
+      'session.initializeAnswered',
+      'session.initialized',
+      'session.started',
+    );
+    expect(actorless.value).toMatchObject({ open: { client: 'actorless' } });
+    const served = nextHttpSession(actorless, { type: 'session.actorsStarted' });
+    expect(served.value).toMatchObject({ open: { client: 'running' } });
   });
 
   test('is the same for all sessions in one state: a session needs no actor of it', () => {
-    expect(follow('session.used', 'session.quieted', 'session.used')).toBe(follow('session.used'));
-    expect(follow('session.quieted')).toBe(follow('session.quieted'));
+    expect(follow('session.used', 'session.idled', 'session.used')).toBe(follow('session.used'));
+    expect(follow('session.idled')).toBe(follow('session.idled'));
   });
 });

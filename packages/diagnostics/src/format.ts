@@ -64,7 +64,7 @@ export function formatHttpState(http: HttpView): string {
 
 /** Whether nothing of a session in this state is in progress. */
 export function isQuietSession(state: string): boolean {
-  return state === 'idle' || state === 'greeted';
+  return state === 'idle' || state === 'unused';
 }
 
 function withRest(whole: number, unit: string, rest: number, restUnit: string): string {

@@ -156,7 +156,7 @@ abstract class RequestAnswer implements RequestOrigin {
     if (!this.canStream || !this.headersUnsent) return false;
     const sink = this.#exchange.stream({ ...streamHeaders, ...this.headers });
     this.#sink = sink;
-    this.#move({ type: 'stream.begun' });
+    this.#move({ type: 'stream.started' });
     this.onStreamStarted(sink);
     return true;
   }
@@ -210,9 +210,9 @@ abstract class RequestAnswer implements RequestOrigin {
     this.onEnded();
   }
 
-  /** Its client has left before anything was sent, and its call goes on. */
+  /** Records that the client disconnected before anything was sent; its call keeps running. */
   protected markLost(): void {
-    this.#move({ type: 'client.left' });
+    this.#move({ type: 'client.disconnected' });
   }
 
   /**

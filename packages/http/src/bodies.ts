@@ -123,9 +123,9 @@ export class ReceivedBody implements Maintained {
   /**
    * Appends a chunk. May reject this body or another one.
    *
-   * @param isAll true for the last chunk
+   * @param isLast true for the last chunk
    */
-  append(chunk: Uint8Array, isAll: boolean): void {
+  append(chunk: Uint8Array, isLast: boolean): void {
     if (this.#isClosed) return;
     const { maxBodyBytes } = this.#endpoint.limits;
     const length = this.#length + chunk.length;
@@ -133,7 +133,7 @@ export class ReceivedBody implements Maintained {
     if (this.#length === 0) this.#bytes = chunk;
     else this.#copy(chunk, length);
     this.#length = length;
-    if (!isAll) this.#bodies.addBytes(this, chunk.length);
+    if (!isLast) this.#bodies.addBytes(this, chunk.length);
   }
 
   /** A body stays on the maintenance list until it is closed. */

@@ -123,7 +123,8 @@ export class Endpoint implements EndpointControl, EndpointContext {
         (part) => part.servers,
       );
     if (stores && !node) throw new TypeError(nodeMissing);
-    this.#nodes = stores && node && new Nodes(stores, { server, node, servers, home: this, serve });
+    this.#nodes =
+      stores && node && new Nodes(stores, { server, node, servers, endpoint: this, serve });
     this.#sessions = new HttpSessions(sessionServer, options, this, this.#nodes);
     if (options.sse) this.#sse = new SseSessions(sessionServer, options, this, this.#nodes);
   }
@@ -222,8 +223,8 @@ export class Endpoint implements EndpointControl, EndpointContext {
    */
   #forward(exchange: HttpExchange, text: string): boolean {
     if (!this.#nodes || this.isClosing || isFromModernClient(exchange)) return false;
-    const again = (tried: readonly string[]) => this.#read(exchange, text, tried);
-    return this.#sessions.forward(exchange, text, again);
+    const retry = (tried: readonly string[]) => this.#read(exchange, text, tried);
+    return this.#sessions.forward(exchange, text, retry);
   }
 
   /** @param tried nodes that the request was already forwarded to without success */
@@ -234,10 +235,10 @@ export class Endpoint implements EndpointControl, EndpointContext {
       return exchange.answer(closingAnswer);
     }
     if (isModern(exchange, frame)) {
-      const home = this.#nodes && retryNodeOf(frame);
-      if (home === undefined) return this.#modern.post(exchange, frame);
-      const forward = { exchange, body: text, isAnswered: true };
-      this.#nodes?.forwardHome(home, forward, () => this.#modern.post(exchange, frame));
+      const node = this.#nodes && retryNodeOf(frame);
+      if (node === undefined) return this.#modern.post(exchange, frame);
+      const forward = { exchange, body: text, expectsResponse: true };
+      this.#nodes?.forwardToNode(node, forward, () => this.#modern.post(exchange, frame));
     } else if (this.#sessionless) this.#sessionless.post(exchange, frame);
     else this.#sessions.post(exchange, frame, text, tried);
   }

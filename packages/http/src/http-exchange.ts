@@ -71,9 +71,9 @@ export interface HttpExchange extends ServedHttpRequest {
   /**
    * Reads the body, which must be UTF-8. Calls back once, or never if the client disconnects first.
    *
-   * @param party quota key that the bytes count towards; default: the sender's
+   * @param clientKey quota key that the bytes count towards; default: the sender's
    */
-  readBody(done: (body: Body) => void, party?: string): void;
+  readBody(done: (body: Body) => void, clientKey?: string): void;
   /** Adds headers to any later response. */
   addHeaders(headers: { readonly [name: string]: string }): void;
   /** Sends a complete response. A client that does not read it is cut off. */

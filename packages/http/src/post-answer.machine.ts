@@ -12,9 +12,9 @@ import type { PureChart } from '../../../src/machines/pure-chart.ts';
 
 export type PostAnswerEvent =
   /** There are messages before the response, or the response is slow. */
-  | { readonly type: 'stream.begun' }
+  | { readonly type: 'stream.started' }
   /** The client disconnected before anything was sent; its call keeps running. */
-  | { readonly type: 'client.left' }
+  | { readonly type: 'client.disconnected' }
   /** The response was sent, or there will be none. */
   | { readonly type: 'answer.ended' };
 
@@ -23,21 +23,22 @@ export const postAnswerMachine = setup({
 }).createMachine({
   id: 'post-answer',
   context: {},
-  initial: 'unbegun',
+  initial: 'unsent',
   states: {
-    unbegun: {
-      description: 'Nothing is sent: it may still be JSON.',
-      on: { 'stream.begun': 'streaming', 'client.left': 'lost', 'answer.ended': 'over' },
+    unsent: {
+      description: 'Nothing was sent; the answer may still be JSON.',
+      on: { 'stream.started': 'streaming', 'client.disconnected': 'lost', 'answer.ended': 'ended' },
     },
     streaming: {
-      description: 'It is a stream, which ends with the response.',
-      on: { 'answer.ended': 'over' },
+      description: 'The answer is a stream that ends with the response.',
+      on: { 'answer.ended': 'ended' },
     },
     lost: {
-      description: 'The call goes on, and nobody can take what it comes to.',
-      on: { 'answer.ended': 'over' },
+      description:
+        'The client disconnected; the call is running, but its response has no recipient.',
+      on: { 'answer.ended': 'ended' },
     },
-    over: { type: 'final', description: 'Nothing more is sent.' },
+    ended: { type: 'final', description: 'The answer is complete.' },
   },
 });
 

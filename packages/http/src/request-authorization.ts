@@ -8,7 +8,7 @@ import type { Clock } from '../../../src/actors/clock.ts';
 import type { MemoryBudget } from '../../../src/actors/memory-budget.ts';
 import type { InboundFrame, JsonObject } from '../../../src/protocol/frames.ts';
 import { TokenRechecks, RecheckedToken, reportUnavailableCheck } from './token-validity.ts';
-import { authorization } from './auth/authorizer.ts';
+import { createAuthorizer } from './auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import { textOfError } from '../../../src/protocol/errors.ts';
 import { httpError } from './checks.ts';
@@ -28,7 +28,7 @@ export class RequestAuthorization {
     { clock, report }: { readonly clock: Clock; readonly report: HttpReport },
   ) {
     const now = () => clock.now();
-    this.#authorizer = authorization(options, { wall: () => Date.now(), monotonic: now });
+    this.#authorizer = createAuthorizer(options, { wall: () => Date.now(), monotonic: now });
     this.#report = report;
     this.#rechecks = new TokenRechecks(this.#authorizer, now, report);
   }
@@ -81,7 +81,7 @@ export class RequestAuthorization {
     if (!principal) return undefined;
     const messages = frame.kind === 'batch' ? frame.messages : [frame];
     const scopes = messages.flatMap((message) => requiredScopes(message, tools));
-    const refusal = this.#authorizer.demand(principal, scopes);
+    const refusal = this.#authorizer.requireScopes(principal, scopes);
     return refusal && refusalAnswer(refusal);
   }
 }

@@ -29,7 +29,7 @@ export interface ClientAccount {
  * pending, no open stream. `silent`: `unused` with an open stream. `listening`: an open stream,
  * nothing pending. `busy`: a call is running.
  */
-export type SlotPriority = 'greeted' | 'idle' | 'silent' | 'listening' | 'busy';
+export type SlotPriority = 'unused' | 'idle' | 'silent' | 'listening' | 'busy';
 
 /** A session that occupies a slot. */
 export interface SlotHolder {
@@ -87,8 +87,8 @@ export class SessionSlots<T extends SlotHolder> {
     const isOwn = ({ account }: T) => account.key === key;
     const weakest =
       size === most
-        ? (this.#weakest('greeted', isOwn) ?? this.#weakest('idle', isOwn))
-        : (this.#weakest('greeted') ??
+        ? (this.#weakest('unused', isOwn) ?? this.#weakest('idle', isOwn))
+        : (this.#weakest('unused') ??
           this.#weakest('idle') ??
           this.#weakest('silent') ??
           this.#weakest('listening', ({ account }) => account.sessions > size + 1));

@@ -15,9 +15,9 @@ export type SinkEvent =
   /** The held output may be sent. */
   | { readonly type: 'output.release' }
   /** The last message was written. */
-  | { readonly type: 'output.end' }
-  /** The client has taken all output. */
-  | { readonly type: 'output.taken' }
+  | { readonly type: 'output.finish' }
+  /** The client has read all output. */
+  | { readonly type: 'output.drained' }
   /** The connection is closed; unsent output is dropped. */
   | { readonly type: 'connection.cut' };
 
@@ -29,23 +29,26 @@ export const sinkMachine = setup({
   initial: 'open',
   states: {
     open: {
-      description: 'What is written is sent.',
-      on: { 'output.hold': 'holding', 'output.end': 'ending', 'connection.cut': 'over' },
+      description: 'Output is sent at once.',
+      on: { 'output.hold': 'holding', 'output.finish': 'ending', 'connection.cut': 'ended' },
     },
     holding: {
-      description: 'What is written waits.',
-      initial: 'more',
+      description: 'Output is held back.',
+      initial: 'writing',
       states: {
-        more: { on: { 'output.end': 'all', 'output.release': '#sink.open' } },
-        all: { description: 'All is said.', on: { 'output.release': '#sink.ending' } },
+        writing: { on: { 'output.finish': 'complete', 'output.release': '#sink.open' } },
+        complete: {
+          description: 'The last message was written.',
+          on: { 'output.release': '#sink.ending' },
+        },
       },
-      on: { 'connection.cut': 'over' },
+      on: { 'connection.cut': 'ended' },
     },
     ending: {
-      description: 'All is said, and not all is taken.',
-      on: { 'output.taken': 'over', 'connection.cut': 'over' },
+      description: 'The last message was written; the client has not read all output.',
+      on: { 'output.drained': 'ended', 'connection.cut': 'ended' },
     },
-    over: { type: 'final', description: 'Nothing more is sent.' },
+    ended: { type: 'final', description: 'All output was sent or dropped.' },
   },
 });
 

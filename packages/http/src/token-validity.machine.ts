@@ -15,29 +15,29 @@ export type TokenValidityEvent =
   /** The token is valid, or has been uncheckable only briefly. */
   | { readonly type: 'token.accepted' }
   /** The token is invalid or names another principal. */
-  | { readonly type: 'token.refused' }
+  | { readonly type: 'token.rejected' }
   /** The token could not be checked for too long. */
-  | { readonly type: 'token.unknown' }
+  | { readonly type: 'token.unchecked' }
   /** The token has expired. */
   | { readonly type: 'token.expired' };
 
 export const tokenValidityMachine = setup({
   types: { context: {} as Record<never, never>, events: {} as TokenValidityEvent },
 }).createMachine({
-  id: 'admission',
+  id: 'token-validity',
   context: {},
   initial: 'valid',
   states: {
     valid: {
-      description: 'The stream goes on.',
+      description: 'The stream stays open.',
       on: { 'token.recheck': 'rechecking', 'token.expired': 'expired' },
     },
     rechecking: {
-      description: 'The stream goes on while the token is checked.',
+      description: 'The stream stays open while the token is rechecked.',
       on: {
         'token.accepted': 'valid',
-        'token.refused': 'revoked',
-        'token.unknown': 'unchecked',
+        'token.rejected': 'revoked',
+        'token.unchecked': 'unchecked',
         'token.expired': 'expired',
       },
     },

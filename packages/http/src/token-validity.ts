@@ -1,6 +1,5 @@
 /**
- * For how long a stream may go on with the token that it was opened with: until that expires, or is
- * refused when it is looked at again.
+ * Validity of the token that a stream was opened with: until it expires, or a recheck rejects it.
  */
 import { FairSemaphore } from '../../../src/actors/fair-semaphore.ts';
 import type { Authorization, AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
@@ -93,9 +92,9 @@ export class RecheckedToken implements TokenValidity {
       this.#validAtMs = now;
       return { type: 'token.accepted' };
     }
-    if (found.ok || found.status !== 503) return { type: 'token.refused' };
+    if (found.ok || found.status !== 503) return { type: 'token.rejected' };
     const isTooLong = now - this.#validAtMs >= this.#rechecks.limits.uncheckedTimeoutMs;
-    return { type: isTooLong ? 'token.unknown' : 'token.accepted' };
+    return { type: isTooLong ? 'token.unchecked' : 'token.accepted' };
   }
 
   #move(event: TokenValidityEvent): void {

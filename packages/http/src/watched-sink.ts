@@ -120,7 +120,7 @@ export class WatchedSink implements Maintained {
   /** Buffers the data without limit. Does nothing after the end. */
   write(data: string | Uint8Array): void {
     if (this.#state === sinkChart.begun) this.#writeNow(data);
-    else if (typeof data === 'string' && this.#state.matches({ holding: 'more' })) {
+    else if (typeof data === 'string' && this.#state.matches({ holding: 'writing' })) {
       this.#held += data;
     }
   }
@@ -134,7 +134,7 @@ export class WatchedSink implements Maintained {
   end(): void {
     this.#owner = undefined;
     const isOpen = this.#state === sinkChart.begun;
-    this.#move({ type: 'output.end' });
+    this.#move({ type: 'output.finish' });
     if (isOpen) this.#endOutlet();
   }
 
@@ -149,7 +149,7 @@ export class WatchedSink implements Maintained {
     if (end) return this.#owner?.onTokenEnded(end);
     const unread = this.#outlet.unsentBytes;
     if (unread === 0 && this.#state.value === 'ending')
-      return this.#finish({ type: 'output.taken' });
+      return this.#finish({ type: 'output.drained' });
     const taken = this.#writtenBytes - unread;
     const isTaking = unread === 0 || taken > this.#lastRead.bytes || !this.#outlet.hasConnection;
     const { keepaliveIntervalMs, unreadTimeoutMs } = this.#endpoint.limits;
@@ -192,7 +192,7 @@ export class WatchedSink implements Maintained {
 
   #endOutlet(): void {
     this.#outlet.end();
-    if (this.#outlet.unsentBytes === 0) this.#finish({ type: 'output.taken' });
+    if (this.#outlet.unsentBytes === 0) this.#finish({ type: 'output.drained' });
   }
 
   #move(event: SinkEvent): void {

@@ -8,14 +8,14 @@ import { CountingClock } from '../../../test/actors/counting-clock.ts';
 import type { BodyRefusal, ReceivedBody } from '../src/bodies.ts';
 import { WebExchange } from '../src/web-exchange.ts';
 import type { Body } from '../src/http-exchange.ts';
-import { exchangeHome } from './exchange-context.ts';
+import { exchangeContext } from './exchange-context.ts';
 import { headersOf } from './modern/modern-client.ts';
 import { post } from './raw-client.ts';
 import type { Message } from './raw-client.ts';
 import { serveTools } from './serving.ts';
 
 function reading(maxUnfinishedBytes: number, maxBodyBytes = 100) {
-  const home = exchangeHome({ maxUnfinishedBytes, maxBodyBytes, bodyTimeoutMs: 1000 });
+  const home = exchangeContext({ maxUnfinishedBytes, maxBodyBytes, bodyTimeoutMs: 1000 });
   const refused = new Map<string, BodyRefusal>();
   const begin = (name: string, party = 'one'): ReceivedBody =>
     home.bodies.open(party, (refusal) => refused.set(name, refusal));
@@ -178,7 +178,7 @@ test('a client that leaves in the middle of its body leaves room for others [HTT
 });
 
 test('a body of a `Request` is bounded in the same ways', async () => {
-  const home = exchangeHome({ maxUnfinishedBytes: 100, bodyTimeoutMs: 1000 });
+  const home = exchangeContext({ maxUnfinishedBytes: 100, bodyTimeoutMs: 1000 });
   const exchangeOf = (body: ReadableStream, remoteAddress: string) => {
     const init = { method: 'POST', body, duplex: 'half' } as RequestInit;
     return new WebExchange(new Request('http://localhost/mcp', init), home, { remoteAddress });

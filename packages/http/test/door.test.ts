@@ -13,8 +13,8 @@ import { laboratory } from '../../../examples/lab/laboratory.ts';
 import type { Directory } from '../src/nodes/stores.ts';
 import { MemoryNodes } from '../../nodes/test/memory-stores.ts';
 import type { Stores } from '../src/nodes/stores.ts';
-import { EventReader, initializeOf, post, postHeaders } from './raw-client.ts';
-import { reported, serveHttp } from './serving.ts';
+import { EventReader, initializeRequest, post, postHeaders } from './raw-client.ts';
+import { reportLog, serveHttp } from './serving.ts';
 
 const scopesOf: { readonly [token: string]: readonly string[] } = {
   ada: ['use'],
@@ -151,7 +151,7 @@ test('a session of HTTP+SSE is there for its principal alone, and looks at scope
   const stream = await fetch(new URL('/sse', url), { headers, signal: abort.signal });
   const events = new EventReader(stream);
   const messages = new URL(String((await events.next())?.data), url);
-  await post(messages, initializeOf('2024-11-05'), as('ada'));
+  await post(messages, initializeRequest('2024-11-05'), as('ada'));
   expect((await events.message()).data.result).toBeDefined();
   expect((await post(messages, call('who'), as('bob'))).status).toBe(404);
   const refused = await post(messages, call('write'), as('ada'));
@@ -218,7 +218,7 @@ interface Options {
 function served(options: Options): HttpHandler {
   const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
   const server = createMcpServer({ name: 'left', version: '1', tools: [push], stateKeys });
-  const handler = httpHandler(server, { ...options, sse: true, report: reported().report });
+  const handler = httpHandler(server, { ...options, sse: true, report: reportLog().report });
   onTestFinished(() => handler.close());
   return handler;
 }
@@ -233,7 +233,7 @@ async function begun(handler: HttpHandler, headers: Headers = {}): Promise<Heade
         body: JSON.stringify({ jsonrpc: '2.0', ...message }),
       }),
     );
-  const { headers: answered } = await post(initializeOf(), {});
+  const { headers: answered } = await post(initializeRequest(), {});
   const session = { 'mcp-session-id': answered.get('mcp-session-id') ?? '' };
   await post({ method: 'notifications/initialized' }, session);
   const call = { id: 1, method: 'tools/call', params: { name: 'push' } };

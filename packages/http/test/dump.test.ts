@@ -17,7 +17,7 @@ import {
   mostUrgentFirst,
 } from '../../diagnostics/src/sessions-text.ts';
 import { request } from './modern/modern-client.ts';
-import { EventReader, begin, initializeOf, post } from './raw-client.ts';
+import { EventReader, begin, initializeRequest, post } from './raw-client.ts';
 import { serveTools } from './serving.ts';
 
 const push = defineTool({
@@ -72,11 +72,11 @@ describe('a dump of a session over HTTP', () => {
     const session = await begin(url, '2025-11-25', { roots: {} });
     // It is asked for its roots once it has a stream.
     const waitingPushes = { count: 0 };
-    const atFirst = { kind: 'session', state: 'greeting', due: 0, streams: [], waitingPushes };
+    const atFirst = { kind: 'session', state: 'initializing', due: 0, streams: [], waitingPushes };
     expect(dump().http).toMatchObject(atFirst);
     expect(dump().http).not.toHaveProperty('principal');
     pass(5000);
-    expect(dump().http).toMatchObject({ state: 'greeted', quietMs: 5000 });
+    expect(dump().http).toMatchObject({ state: 'unused', quietMs: 5000 });
     await (await session.request('ping')).text();
     expect(dump().http).toMatchObject({ state: 'active' });
     pass(5000);
@@ -215,7 +215,7 @@ test('a dump of requests without a session counts them and tells their streams',
 test('a dump of a session says whose it is', async () => {
   const authorization = { verifyToken: (subject: string) => ({ subject }) };
   const { url, dump } = await watched([], {}, { authorization });
-  await (await post(url, initializeOf(), { authorization: 'Bearer ada' })).text();
+  await (await post(url, initializeRequest(), { authorization: 'Bearer ada' })).text();
   expect(dump().http).toMatchObject({ principal: expect.stringContaining('ada') as string });
 });
 

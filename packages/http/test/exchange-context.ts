@@ -7,13 +7,13 @@ import { defaultHttpLimits } from '../src/options.ts';
 import type { HttpLimits } from '../src/options.ts';
 import { Maintenance } from '../src/maintenance.ts';
 
-export interface TestHome extends ExchangeContext {
+export interface TestExchangeContext extends ExchangeContext {
   readonly clock: TestClock;
   readonly facts: readonly { readonly name: HttpFactName; readonly message: string }[];
 }
 
 /** Looks after things every 10 ms of a clock that the test drives. */
-export function exchangeHome(limits: Partial<HttpLimits> = {}): TestHome {
+export function exchangeContext(limits: Partial<HttpLimits> = {}): TestExchangeContext {
   const clock = new TestClock();
   const facts: { readonly name: HttpFactName; readonly message: string }[] = [];
   const report: HttpReport = (fact) => void facts.push(fact);

@@ -4,8 +4,8 @@ import { gate } from 'mcp-actors/testing';
 import { SimulatedClock } from 'xstate';
 import type { TokenLimits } from '../src/auth/options.ts';
 import type { AuthorizationOptions, HttpOptions } from '../src/index.ts';
-import { RawSession, initializeOf, post } from './raw-client.ts';
-import { reported, serveHttp } from './serving.ts';
+import { RawSession, initializeRequest, post } from './raw-client.ts';
+import { reportLog, serveHttp } from './serving.ts';
 
 export const minute = 60_000;
 export const skew = 30_000;
@@ -58,7 +58,7 @@ export async function serve(
     },
   });
   const server = createMcpServer({ name: 'guarded', version: '1', tools: [push, hold] });
-  const facts = reported();
+  const facts = reportLog();
   const { report } = facts;
   const session = { report, limits: { maxSubscriptions } };
   const url = await serveHttp(server, { authorization, clock, report, session, ...options });
@@ -89,7 +89,7 @@ export async function serve(
 }
 
 export async function begin(url: URL, token: Token): Promise<RawSession> {
-  const begun = await post(url, initializeOf(), as(token));
+  const begun = await post(url, initializeRequest(), as(token));
   await begun.text();
   const session = new RawSession(url, {
     ...as(token),

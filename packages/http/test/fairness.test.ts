@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Limits, Tool } from 'mcp-actors';
 import type { AuthorizationOptions, HttpOptions } from '../src/index.ts';
 import { ask, callTool } from './modern/modern-client.ts';
-import { initializeOf, post } from './raw-client.ts';
+import { initializeRequest, post } from './raw-client.ts';
 import { serveHttp } from './serving.ts';
 
 type Person = 'ada' | 'bob';
@@ -125,7 +125,7 @@ describe('beside a flood of another principal', () => {
   test('sessions stay', async () => {
     const url = await serve([], {}, { limits: { maxSessions: 3 } });
     const begin = async (person: Person) => {
-      const begun = await post(url, initializeOf(), as(person).headers);
+      const begun = await post(url, initializeRequest(), as(person).headers);
       await begun.text();
       return begun.headers.get('mcp-session-id') ?? `${begun.status}`;
     };
@@ -143,7 +143,7 @@ describe('beside a flood of another principal', () => {
 
   test('a session begins though all of hers are in use, and hers does not', async () => {
     const url = await serve([], {}, { limits: { maxSessions: 2 } });
-    const begin = (person: Person) => post(url, initializeOf(), as(person).headers);
+    const begin = (person: Person) => post(url, initializeRequest(), as(person).headers);
     const idle = await begin('bob');
     const adas = await begin('ada');
     const listening = await fetch(url, {

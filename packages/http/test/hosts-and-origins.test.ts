@@ -6,7 +6,7 @@ import { httpHandler } from '../src/index.ts';
 import type { HttpOptions } from '../src/index.ts';
 import { serveHttp as serve } from '../../serve/src/index.ts';
 import type { ServeHttpOptions } from '../../serve/src/index.ts';
-import { initializeOf, postHeaders } from './raw-client.ts';
+import { initializeRequest, postHeaders } from './raw-client.ts';
 import { serveHttp } from './serving.ts';
 
 const server = createMcpServer({ name: 'named', version: '1' });
@@ -27,7 +27,7 @@ function greet(url: URL, headers: Headers) {
       sent.setHeader(name, value);
     }
     sent.once('error', reject);
-    sent.end(JSON.stringify(initializeOf()));
+    sent.end(JSON.stringify(initializeRequest()));
   });
 }
 
@@ -92,7 +92,7 @@ describe('a host that a request names', () => {
   test('is checked the same of a `Request` [HTTP-01]', async () => {
     const statusOf = async (host: string, options: HttpOptions = {}) => {
       const handler = httpHandler(server, { report: () => {}, ...options });
-      const body = JSON.stringify(initializeOf());
+      const body = JSON.stringify(initializeRequest());
       const init = { method: 'POST', headers: postHeaders, body };
       const { status } = await handler(new Request(`http://${host}/mcp`, init));
       await handler.close(0);
@@ -157,7 +157,7 @@ describe('a page of the port of the endpoint itself', () => {
     const handler = httpHandler(server, { report: () => {} });
     const statusFrom = async (remoteAddress: string | undefined) => {
       const headers = { ...postHeaders, origin: 'http://127.0.0.1:3000' };
-      const body = JSON.stringify(initializeOf());
+      const body = JSON.stringify(initializeRequest());
       const sent = new Request('http://localhost:3000/mcp', { method: 'POST', headers, body });
       return (await handler(sent, { remoteAddress })).status;
     };

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Limits, McpSession, SessionDump, Tool, WatchedSession } from 'mcp-actors';
 import type { AuthorizationOptions, HttpOptions } from '../src/index.ts';
 import { ask, callTool } from './modern/modern-client.ts';
-import { initializeOf, post } from './raw-client.ts';
+import { initializeRequest, post } from './raw-client.ts';
 import { serveHttp } from './serving.ts';
 
 const authorization: AuthorizationOptions = { verifyToken: (token) => ({ subject: token }) };
@@ -151,7 +151,7 @@ describe('tasks', () => {
 
 /** Begins a session of somebody's. Gives what calls the tool `hold` in it. */
 async function begin(url: URL, person: string) {
-  const begun = await post(url, initializeOf(), as(person).headers);
+  const begun = await post(url, initializeRequest(), as(person).headers);
   await begun.text();
   const headers = {
     ...as(person).headers,
@@ -206,11 +206,11 @@ test('the sessions of one client share its room for requests in flight, and give
 
 test('an initialize of more than 64 KiB is refused, and leaves no session', async () => {
   const { url } = await serve([], {}, { limits: { maxSessions: 1 } });
-  const message = initializeOf('2025-11-25', { experimental: { pad: pad(70_000) } });
+  const message = initializeRequest('2025-11-25', { experimental: { pad: pad(70_000) } });
   const refused = await post(url, message, as('ada').headers);
   expect(await refused.text()).toContain('params may have 65536 characters of JSON');
   expect(refused.headers.get('mcp-session-id')).toBeNull();
-  expect((await post(url, initializeOf(), as('bob').headers)).status).toBe(200);
+  expect((await post(url, initializeRequest(), as('bob').headers)).status).toBe(200);
 });
 
 test('a session keeps no message that has passed: over HTTP there may be many', async () => {

@@ -9,7 +9,7 @@ import { gate, flush } from '../../testing/src/index.ts';
 import { NodeExchange } from '../src/node/node-handler.ts';
 import { NodeOutlet } from '../src/node/node-outlet.ts';
 import { Retransmissions } from '../src/node/retransmissions.ts';
-import { exchangeHome } from './exchange-context.ts';
+import { exchangeContext } from './exchange-context.ts';
 
 const retransmissions = new Retransmissions(10_000);
 
@@ -17,7 +17,7 @@ const retransmissions = new Retransmissions(10_000);
 async function serveExchanges(
   handle: (exchange: NodeExchange) => void,
   prepare: (request: IncomingMessage) => unknown = () => {},
-  home = exchangeHome(),
+  home = exchangeContext(),
 ): Promise<number> {
   // A HEAD that was given a body would fail.
   const options = { rejectNonStandardBodyWrites: true };
@@ -52,7 +52,7 @@ const answerBody = (exchange: NodeExchange) =>
       : exchange.answer({ ...body, body: body.message }),
   );
 
-const atMost = (maxBodyBytes: number) => exchangeHome({ maxBodyBytes });
+const atMost = (maxBodyBytes: number) => exchangeContext({ maxBodyBytes });
 
 const last = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
@@ -147,7 +147,7 @@ test('a body may be as long as it says that bodies may be, and one byte more is 
 });
 
 test('the room that an unfinished body takes is free once its client has left', async () => {
-  const home = exchangeHome();
+  const home = exchangeContext();
   const [began, gone] = [gate(), gate()];
   let request: IncomingMessage | undefined;
   const port = await serveExchanges(
@@ -260,7 +260,7 @@ test('a stream ends though nothing was said on it last', async () => {
 });
 
 test('what waits for the answers before it is looked after, and counted as not taken', async () => {
-  const home = exchangeHome();
+  const home = exchangeContext();
   const asked = gate();
   const exchanges: NodeExchange[] = [];
   const port = await serveExchanges(
@@ -448,7 +448,7 @@ test('who has gone before anybody asked is known to have gone', async () => {
     asked = resolve;
   });
   const http = createServer((request, response) => {
-    const exchange = new NodeExchange(request, response, exchangeHome(), retransmissions);
+    const exchange = new NodeExchange(request, response, exchangeContext(), retransmissions);
     response.once('close', () => exchange.onDisconnected(() => asked('gone')));
     request.socket.destroy();
   });

@@ -7,7 +7,7 @@ import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { serveHttp as serve } from '../../serve/src/index.ts';
 import type { ServeHttpOptions } from '../../serve/src/index.ts';
 import { TestClock, gate } from '../../testing/src/index.ts';
-import { EventReader, begin, initializeOf, post } from './raw-client.ts';
+import { EventReader, begin, initializeRequest, post } from './raw-client.ts';
 import { serveTools } from './serving.ts';
 
 const server = createMcpServer({ name: 'optional', version: '1' });
@@ -22,7 +22,7 @@ test.each([
   [{}, 'timeout=75'],
   [{ keepAliveTimeoutMs: 7000 }, 'timeout=7'],
 ])('with the connections %j an idle one is kept for %s s', async (connections, told) => {
-  const { headers } = await post(await listening({ connections }), initializeOf());
+  const { headers } = await post(await listening({ connections }), initializeRequest());
   expect(headers.get('keep-alive')).toBe(told);
 });
 

@@ -3,8 +3,8 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import type { AuthorizationOptions } from '../src/index.ts';
-import { EventReader, RawSession, initializeOf, jsonOf, post } from './raw-client.ts';
-import { reported, serveHttp } from './serving.ts';
+import { EventReader, RawSession, initializeRequest, jsonOf, post } from './raw-client.ts';
+import { reportLog, serveHttp } from './serving.ts';
 
 type Person = 'ada' | 'bob';
 
@@ -34,11 +34,11 @@ async function serve() {
   });
   const tools = [hold, ask];
   const server = createMcpServer({ name: 'shared', version: '1', tools, logging: {} });
-  const facts = reported();
+  const facts = reportLog();
   const session = { report: facts.report };
   const url = await serveHttp(server, { authorization, session, report: facts.report });
   const begin = async (person: Person) => {
-    const begun = await post(url, initializeOf(), as(person));
+    const begun = await post(url, initializeRequest(), as(person));
     await begun.text();
     const id = begun.headers.get('mcp-session-id') ?? '';
     const own = new RawSession(url, { ...as(person), 'mcp-session-id': id });

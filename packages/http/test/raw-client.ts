@@ -136,7 +136,7 @@ export async function jsonOf(response: Response): Promise<Message> {
   return (await response.json()) as Message;
 }
 
-export function initializeOf(protocolVersion = '2025-11-25', capabilities: object = {}) {
+export function initializeRequest(protocolVersion = '2025-11-25', capabilities: object = {}) {
   const clientInfo = { name: 'raw', version: '1' };
   const params = { protocolVersion, capabilities, clientInfo };
   return { jsonrpc: '2.0', id: 'init', method: 'initialize', params };
@@ -205,7 +205,7 @@ export async function begin(
   revision = '2025-11-25',
   capabilities: object = {},
 ): Promise<RawSession> {
-  const response = await post(url, initializeOf(revision, capabilities));
+  const response = await post(url, initializeRequest(revision, capabilities));
   await response.text();
   const id = response.headers.get('mcp-session-id') ?? '';
   const session = new RawSession(url, { 'mcp-session-id': id, 'mcp-protocol-version': revision });

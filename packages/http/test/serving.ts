@@ -66,14 +66,14 @@ export async function connectTo(
 }
 
 /** Facts, as they were reported. */
-export interface Reported {
+export interface ReportLog {
   readonly facts: readonly Fact[];
   report(fact: Fact): void;
   /** Resolves once a fact of this name was reported. */
   told(name: string): Promise<Fact>;
 }
 
-export function reported(): Reported {
+export function reportLog(): ReportLog {
   const facts: Fact[] = [];
   const waiting = new Set<() => void>();
   return {
@@ -102,7 +102,7 @@ export async function serveTools(
   options: HttpOptions = {},
   definition: Partial<ServerDefinition> = {},
 ) {
-  const facts = reported();
+  const facts = reportLog();
   const { report } = facts;
   const server = createMcpServer({ name: 'raw', version: '1', tools, ...definition });
   const { session, ...rest } = options;

@@ -9,7 +9,7 @@ import { SessionSlots } from '../src/session-slots.ts';
 import type { SlotPriority, SlotHolder } from '../src/session-slots.ts';
 import { gate } from '../../testing/src/index.ts';
 import { addressKey } from '../../../src/protocol/address-key.ts';
-import { EventReader, initializeOf, postHeaders } from './raw-client.ts';
+import { EventReader, initializeRequest, postHeaders } from './raw-client.ts';
 
 test.each([
   ['192.0.2.7', '192.0.2.7'],
@@ -102,7 +102,7 @@ function requestsTo(handler: HttpHandler) {
     return handler(request, { remoteAddress: address });
   };
   const greet = async (address: string) => {
-    const begun = await send(address, initializeOf());
+    const begun = await send(address, initializeRequest());
     const session = begun.headers.get('mcp-session-id');
     if (session === null) return `${begun.status}`;
     await send(address, { jsonrpc: '2.0', method: 'notifications/initialized' }, session);
@@ -233,7 +233,7 @@ describe('if there is no more room', () => {
       const request = new Request(target, { method: 'POST', headers: postHeaders, body });
       return (await handler(request, { remoteAddress: '192.0.2.1' })).status;
     };
-    expect(await post(initializeOf('2024-11-05'))).toBe(202);
+    expect(await post(initializeRequest('2024-11-05'))).toBe(202);
     expect(await post({ id: 2, method: 'ping' })).toBe(202);
     for (const address of addressesOf(100))
       expect((await listen(address, '/sse')).status).toBe(200);

@@ -6,7 +6,14 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { MemoryNodes } from '../../nodes/test/memory-stores.ts';
 import type { Stores } from '../src/nodes/stores.ts';
 import { httpHandler } from '../src/index.ts';
-import { EventReader, RawSession, begin, initializeOf, post, postHeaders } from './raw-client.ts';
+import {
+  EventReader,
+  RawSession,
+  begin,
+  initializeRequest,
+  post,
+  postHeaders,
+} from './raw-client.ts';
 
 /** A server that counts the calls that have run, and tells when there were so many. */
 async function serveCounted(isEnough: number) {
@@ -111,7 +118,7 @@ test('a stream that is asked for while calls are drained is refused, to be tried
     const init = { method, headers, ...(body && { body }) };
     return handler(new Request(`http://localhost${path}`, init));
   };
-  const begun = await ask('POST', initializeOf());
+  const begun = await ask('POST', initializeRequest());
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
   await ask('POST', { method: 'notifications/initialized' }, session);
   const call = ask('POST', { id: 1, method: 'tools/call', params: { name: 'hold' } }, session);

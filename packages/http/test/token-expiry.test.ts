@@ -6,8 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
 import { AuthorizationServer } from './authorization-server.ts';
 import { callTool, request } from './modern/modern-client.ts';
-import { EventReader, RawSession, initializeOf, post } from './raw-client.ts';
-import { reported, serveHttp } from './serving.ts';
+import { EventReader, RawSession, initializeRequest, post } from './raw-client.ts';
+import { reportLog, serveHttp } from './serving.ts';
 
 import { as, begin, lives, minute, serve, skew } from './expiring-tokens.ts';
 import type { Token } from './expiring-tokens.ts';
@@ -102,7 +102,7 @@ test('a session of HTTP+SSE ends with the last token that its client has shown',
   const stream = new EventReader(opened);
   const messages = String((await stream.next())?.data);
   await pass(5 * minute);
-  await post(new URL(messages, url), initializeOf('2024-11-05'), as('long'));
+  await post(new URL(messages, url), initializeRequest('2024-11-05'), as('long'));
   expect((await stream.message()).data.id).toBe('init');
   // One that ends earlier ends nothing.
   const ping = { jsonrpc: '2.0', id: 'p1', method: 'ping' };
@@ -113,7 +113,7 @@ test('a session of HTTP+SSE ends with the last token that its client has shown',
   await pass(3000);
   await pass(1000);
   expect(await stream.messages()).toEqual([]);
-  const gone = await post(new URL(messages, url), initializeOf('2024-11-05'), as('endless'));
+  const gone = await post(new URL(messages, url), initializeRequest('2024-11-05'), as('endless'));
   expect([gone.status, expired().length]).toEqual([404, 1]);
 });
 
@@ -272,7 +272,7 @@ describe('a token that is revoked before it expires', () => {
     const url = await serveHttp(server, { authorization, clock });
     for (const token of ['a', 'b', 'c', 'd', 'e']) {
       const headers = { authorization: `Bearer ${token}` };
-      const begun = await post(url, initializeOf(), headers);
+      const begun = await post(url, initializeRequest(), headers);
       const id = begun.headers.get('mcp-session-id') ?? '';
       await new RawSession(url, { ...headers, 'mcp-session-id': id }).get();
     }
@@ -289,7 +289,7 @@ describe('a token that is revoked before it expires', () => {
     const issuing = await AuthorizationServer.start({ tokens: 'opaque' });
     onTestFinished(() => issuing.close());
     const clock = new SimulatedClock();
-    const { report, facts } = reported();
+    const { report, facts } = reportLog();
     const server = createMcpServer({ name: 'guarded', version: '1', tools: [] });
     const url = await serveHttp(server, {
       authorization: {
@@ -302,7 +302,7 @@ describe('a token that is revoked before it expires', () => {
     });
     const token = await issuing.issue({ aud: 'https://mcp.example.com/mcp' });
     const headers = { authorization: `Bearer ${token}` };
-    const begun = await post(url, initializeOf(), headers);
+    const begun = await post(url, initializeRequest(), headers);
     const id = begun.headers.get('mcp-session-id') ?? '';
     const stream = await new RawSession(url, { ...headers, 'mcp-session-id': id }).get();
     expect(issuing.count('/introspect')).toBe(1);

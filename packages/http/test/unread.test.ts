@@ -8,12 +8,12 @@ import { MemoryNodes } from '../../nodes/test/memory-stores.ts';
 import { TestClock, enveloped, gate, flush } from '../../testing/src/index.ts';
 import { WatchedSink } from '../src/watched-sink.ts';
 import type { SinkOutlet, SinkOwner } from '../src/watched-sink.ts';
-import { exchangeHome } from './exchange-context.ts';
+import { exchangeContext } from './exchange-context.ts';
 import { posted } from './faults/wire.ts';
 import { headersOf } from './modern/modern-client.ts';
 import { EventReader, RawSession, begin } from './raw-client.ts';
 import type { Message } from './raw-client.ts';
-import { reported, serveHttp, serveTools } from './serving.ts';
+import { reportLog, serveHttp, serveTools } from './serving.ts';
 
 /** More than the buffers of a connection hold. */
 const long = 32 * 1024 ** 2;
@@ -173,7 +173,7 @@ test('a client of HTTP+SSE that takes nothing is cut off, and its session ends [
 test('a stream of another node of which its client takes nothing is cut off [HTTP-15]', async () => {
   const clock = new TestClock();
   const nodes = new MemoryNodes({ clock, limits: { maxBytes: 2 ** 26 } });
-  const facts = reported();
+  const facts = reportLog();
   const held = gate();
   const tool = defineTool({
     ...big,
@@ -220,7 +220,7 @@ test('a stream of another node of which its client takes nothing is cut off [HTT
 
 /** A sink over an outlet of which the test says what has left it. */
 function watched(keepaliveIntervalMs = 1000, until = Infinity) {
-  const home = exchangeHome({ unreadTimeoutMs: 100, keepaliveIntervalMs, maxUnreadBytes: 50 });
+  const home = exchangeContext({ unreadTimeoutMs: 100, keepaliveIntervalMs, maxUnreadBytes: 50 });
   const state = { untaken: 0, unanswered: 0, isItsTurn: true, happened: [] as string[] };
   const outlet: SinkOutlet = {
     write: (data) => {

@@ -10,7 +10,7 @@ import { startRedisNodes, stateKeys } from '../../nodes/test/redis-nodes.ts';
 import { RedisServer, hasRedis, needsRedis } from '../../nodes/test/redis-server.ts';
 import { at, startNodes } from './owner/nodes.ts';
 import { callTool } from './modern/modern-client.ts';
-import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from './raw-client.ts';
+import { EventReader, RawSession, begin, initializeRequest, jsonOf, post } from './raw-client.ts';
 import { serveHttp } from './serving.ts';
 
 /** A token is a name, and what its bearer may do. */
@@ -40,7 +40,7 @@ const serve = () =>
   serveHttp(createMcpServer({ name: 's', version: '1', tools: [secret, open] }), { authorization });
 
 async function sessionOf(url: URL, token: string): Promise<RawSession> {
-  const begun = await post(url, initializeOf(), as(token));
+  const begun = await post(url, initializeRequest(), as(token));
   await begun.text();
   const id = begun.headers.get('mcp-session-id') ?? '';
   const session = new RawSession(url, { ...as(token), 'mcp-session-id': id });
@@ -109,7 +109,7 @@ test('over HTTP+SSE a principal sees what is for it, and hears of more', async (
     await send({ id: method, method, params }, token);
     return (await events.message()).data;
   };
-  await send(initializeOf('2024-11-05'));
+  await send(initializeRequest('2024-11-05'));
   await events.message();
   await send({ method: 'notifications/initialized' });
   const listed = async (token: string) => {

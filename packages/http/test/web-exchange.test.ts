@@ -5,15 +5,15 @@ import { httpHandler } from '../src/index.ts';
 import type { ServedHttpRequest } from '../../../src/index.ts';
 import type { Body } from '../src/http-exchange.ts';
 import { WebExchange } from '../src/web-exchange.ts';
-import { exchangeHome } from './exchange-context.ts';
-import { initializeOf, postHeaders } from './raw-client.ts';
+import { exchangeContext } from './exchange-context.ts';
+import { initializeRequest, postHeaders } from './raw-client.ts';
 
 const url = 'http://127.0.0.1/mcp?a=b';
 
 const posted = (body: RequestInit['body']) =>
   new Request(url, { method: 'POST', body: body ?? null, duplex: 'half' } as RequestInit);
 
-const bodyOf = (request: Request, home = exchangeHome({ maxBodyBytes: 100 })) =>
+const bodyOf = (request: Request, home = exchangeContext({ maxBodyBytes: 100 })) =>
   new Promise<Body>((resolve) => new WebExchange(request, home).readBody(resolve));
 
 test('a body is read in whatever pieces it comes', async () => {
@@ -65,18 +65,18 @@ test('the head has each header that an endpoint looks at, and the host of the UR
     protocolVersion: 'mcp-protocol-version',
   };
   const request = new Request(url);
-  const bare = new WebExchange(request, exchangeHome());
+  const bare = new WebExchange(request, exchangeContext());
   expect([bare.head, bare.header('host')]).toEqual([{ host: '127.0.0.1' }, '127.0.0.1']);
   // Hosts have headers that `Request` keeps from others.
   const headers = new Map(Object.values(names).map((name) => [name, `of ${name}`]));
   Object.defineProperty(request, 'headers', { value: headers });
-  expect(new WebExchange(request, exchangeHome()).head).toEqual(
+  expect(new WebExchange(request, exchangeContext()).head).toEqual(
     Object.fromEntries(Object.entries(names).map(([key, name]) => [key, `of ${name}`])),
   );
 });
 
 test('a HEAD has the status and the headers of its answer, and no body', async () => {
-  const exchange = new WebExchange(new Request(url, { method: 'HEAD' }), exchangeHome());
+  const exchange = new WebExchange(new Request(url, { method: 'HEAD' }), exchangeContext());
   exchange.answer({ status: 404, headers: { 'x-said': 'yes' }, body: 'no' });
   const response = await exchange.response;
   expect([response.status, response.headers.get('x-said'), response.body]).toEqual([
@@ -100,7 +100,7 @@ test('a body that is not UTF-8, or was read before, or is read by somebody else,
 /** An exchange whose client may leave, and whether that was heard of. */
 function leaving() {
   const client = new AbortController();
-  const exchange = new WebExchange(new Request(url, { signal: client.signal }), exchangeHome());
+  const exchange = new WebExchange(new Request(url, { signal: client.signal }), exchangeContext());
   const heard: string[] = [];
   exchange.onDisconnected(() => heard.push('gone'));
   return { exchange, client, heard };
@@ -142,7 +142,7 @@ test('a stream counts what its reader has not taken, and hears when the reader l
 });
 
 test('a stream of which nothing is taken is cut, in its time', async () => {
-  const home = exchangeHome({ unreadTimeoutMs: 100 });
+  const home = exchangeContext({ unreadTimeoutMs: 100 });
   const exchange = new WebExchange(new Request(url), home);
   exchange.stream({}).write('said');
   const response = await exchange.response;
@@ -170,7 +170,7 @@ test('what chooses the server sees the request, without what shows who its clien
     return createMcpServer({ name: 'chosen', version: '1' });
   });
   const headers = { ...postHeaders, 'x-tenant': 'one', cookie: 'a=b', authorization: 'Basic YTpi' };
-  const body = JSON.stringify(initializeOf());
+  const body = JSON.stringify(initializeRequest());
   const request = new Request(url, { method: 'POST', headers, body });
   expect((await handler(request, { remoteAddress: '192.0.2.1' })).status).toBe(200);
   const [{ method, target, remoteAddress, header, headerNames } = {} as ServedHttpRequest] = seen;

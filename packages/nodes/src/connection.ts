@@ -7,41 +7,47 @@ import type { RedisLinkEvent } from './redis-link.machine.ts';
 import { textOfError } from '../../../src/protocol/errors.ts';
 import { createHash } from 'node:crypto';
 
-/** What Redis answers, in RESP 2. */
+/** A reply of Redis in RESP 2. */
 export type Reply = string | number | null | readonly Reply[];
 
-/** What is used of a client of the package `redis`, made by `createClient`, `createCluster` or `createSentinel`. */
+/**
+ * The parts used of a client of the package `redis`, made by `createClient`, `createCluster` or
+ * `createSentinel`.
+ */
 export interface RedisClientLike {
   readonly isOpen: boolean;
   connect(): Promise<unknown>;
   duplicate(): RedisClientLike;
   destroy(): unknown;
   on(event: 'error' | 'connect', listener: (error?: unknown) => void): unknown;
-  // Each of the three has parameters of its own.
+  // The three clients have different parameters.
   sendCommand(...args: never[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
-  /** Of a client made by `createClient`. */
+  /** Only on clients made by `createClient`. */
   readonly options?: unknown;
 }
 
 type ClientSettings = Pick<RedisClientOptions, 'username' | 'password' | 'database' | 'socket'>;
 
 export interface RedisConnectionOptions {
-  /** `redis[s]://[[user][:password]@]host[:port][/database]`; not beside a ready client. */
+  /** `redis[s]://[[user][:password]@]host[:port][/database]`. Not combined with a ready client. */
   readonly url?: string;
-  /** A ready client, or settings of the one that is made, such as `socket: { tls: true, ca }`. */
+  /** A ready client, or settings for a new one, such as `socket: { tls: true, ca }`. */
   readonly client?: RedisClientLike | ClientSettings;
-  /** How long a command may take, milliseconds. */
+  /** Time limit of a command, milliseconds. */
   readonly commandTimeoutMs: number;
-  /** Commands that wait for an answer at once. */
+  /** Maximum pending commands. */
   readonly maxCommands: number;
-  /** What they may come to, bytes. */
+  /** Maximum size of all pending commands, bytes. */
   readonly maxCommandBytes: number;
-  /** Silence after which the connection is given up and made anew, milliseconds. */
-  readonly silenceMs: number;
-  /** How long it waits at the most until it connects again, milliseconds. */
-  readonly reconnectMs: number;
-  /** Pings Redis: a subscriber sends nothing else, and its silence would be taken for its end. */
+  /** Silence after which the connection is closed and reopened, milliseconds. */
+  readonly socketTimeoutMs: number;
+  /** Maximum delay between reconnects, milliseconds. */
+  readonly maxReconnectMs: number;
+  /**
+   * Pings Redis regularly: a subscriber sends nothing else, and its silence would look like a lost
+   * connection.
+   */
   readonly isSubscriber?: boolean;
 }
 
@@ -51,8 +57,8 @@ function isReady(client: RedisConnectionOptions['client']): client is RedisClien
 
 const isCluster = (client: RedisClientLike): boolean => 'nodeByAddress' in client;
 
-/** Sends a command as this kind of client takes it. */
-function sendBy(
+/** Sends a command with the parameters of this kind of client. */
+function sendCommand(
   client: RedisClientLike,
   key: string | undefined,
   args: string[],
@@ -62,33 +68,36 @@ function sendBy(
   return 'getSentinelNode' in client ? send(false, args) : send(args);
 }
 
-const clientOf = (options: MadeClientOptions) => {
-  const { url, client, silenceMs, reconnectMs, commandTimeoutMs } = options;
+const newRedisClient = (options: NewClientOptions) => {
+  const { url, client, socketTimeoutMs, maxReconnectMs, commandTimeoutMs } = options;
   return createClient({
     ...client,
     ...(url === undefined ? {} : { url }),
     RESP: 2,
-    // The time of each command is limited here.
+    // Command timeouts are handled in this module.
     commandOptions: { timeout: 0 },
-    ...(options.isSubscriber ? { pingInterval: silenceMs / 3 } : {}),
-    // A command fails at once: its caller does not wait for a connection.
+    ...(options.isSubscriber ? { pingInterval: socketTimeoutMs / 3 } : {}),
+    // Commands fail at once instead of waiting for a connection.
     disableOfflineQueue: true,
     socket: {
       connectTimeout: commandTimeoutMs,
-      socketTimeout: silenceMs,
-      // Nodes that lost their store together come back one after the other.
+      socketTimeout: socketTimeoutMs,
+      // Jitter spreads the reconnects of nodes that lost the store together.
       reconnectStrategy: (retries) =>
-        Math.min(50 * 2 ** retries, reconnectMs) * (0.5 + Math.random() / 2),
+        Math.min(50 * 2 ** retries, maxReconnectMs) * (0.5 + Math.random() / 2),
       ...client?.socket,
     } as RedisClientOptions['socket'] & object,
   });
 };
 
-type MadeClientOptions = Omit<RedisConnectionOptions, 'client'> & {
+type NewClientOptions = Omit<RedisConnectionOptions, 'client'> & {
   readonly client?: ClientSettings;
 };
 
-/** By the first word of an error. All others are `refused`: the command is not permitted, or the server is not Redis. */
+/**
+ * Faults by the first word of an error reply. Others are `refused`: the command is not permitted,
+ * or the server is not Redis.
+ */
 const faults: { readonly [word: string]: StoreFault } = {
   OOM: 'full',
   MISCONF: 'full',
@@ -101,69 +110,70 @@ const faults: { readonly [word: string]: StoreFault } = {
   READONLY: 'away',
 };
 
-/** Why no command is sent in the states in which none is. */
-const faultIn = { connecting: 'away', stalled: 'slow', closed: 'closed' } as const;
+/** Faults of the states in which commands are rejected. */
+const faultInState = { connecting: 'away', stalled: 'slow', closed: 'closed' } as const;
 
-interface Waiting {
+interface PendingCommand {
   readonly untilMs: number;
-  overdue(): void;
+  onOverdue(): void;
 }
 
 /**
- * A connection to Redis that lets nothing wait for long: every command settles within
- * `commandTimeoutMs`, with an answer or with `StoreUnavailable`. After one that was late, all others
- * are refused at once until Redis answers again.
+ * A connection to Redis on which nothing waits long: each command settles within
+ * `commandTimeoutMs`, with a reply or with `StoreUnavailable`. After a late reply, further commands
+ * are rejected at once until Redis answers again.
  */
 export class RedisConnection {
   readonly #options: RedisConnectionOptions;
   readonly #scripts: readonly Script[];
-  /** Whose end is not ours, and which reconnects by itself. */
-  readonly #given: RedisClientLike | undefined;
+  /** Caller-owned client: we neither close nor reconnect it. */
+  readonly #providedClient: RedisClientLike | undefined;
   #client: RedisClientLike;
-  /** What was given is its giver's to close, but for what was made of it. */
-  #isOurs: boolean;
+  /** True if `#client` is ours to close: always, except for a caller-owned client. */
+  #ownsClient: boolean;
   #state = redisLinkChart.begun;
-  /** The oldest comes first: all have the same time. */
-  readonly #waiting = new Set<Waiting>();
-  #waitingBytes = 0;
+  /** Oldest first, because all commands have the same time limit. */
+  readonly #pending = new Set<PendingCommand>();
+  #pendingBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #lastError: unknown;
 
-  /** @param scripts what each new connection makes known to Redis */
+  /** @param scripts scripts loaded on each new connection */
   constructor(options: RedisConnectionOptions, scripts: readonly Script[] = []) {
     this.#options = options;
     this.#scripts = scripts;
     const { client } = options;
-    this.#given = isReady(client) ? client : undefined;
-    this.#isOurs = !this.#given;
-    this.#client = this.#given ?? this.#newClient();
-    if (this.#given) this.#guard(this.#given);
+    this.#providedClient = isReady(client) ? client : undefined;
+    this.#ownsClient = !this.#providedClient;
+    this.#client = this.#providedClient ?? this.#newClient();
+    if (this.#providedClient) this.#addListeners(this.#providedClient);
   }
 
-  /** Another one to the same Redis, for a subscription. */
-  another(): RedisConnection {
-    const client = this.#given?.duplicate();
+  /** A second connection to the same Redis, for subscriptions. */
+  forSubscriber(): RedisConnection {
+    const client = this.#providedClient?.duplicate();
     const options = { ...this.#options, isSubscriber: true, ...(client && { client }) };
     const another = new RedisConnection(options);
-    another.#isOurs = true;
+    another.#ownsClient = true;
     return another;
   }
 
   /**
-   * Makes the first connection; it may take as long as five commands.
-   * @throws {StoreUnavailable} an address or a password is wrong, or Redis does not answer
+   * Opens the first connection, within five command timeouts.
+   *
+   * @throws {StoreUnavailable} if an address or a password is wrong, or Redis does not answer
    */
   async open(): Promise<void> {
     const client = this.#client;
     const patienceMs = 5 * this.#options.commandTimeoutMs;
-    const made = this.#given ? undefined : (client as ReturnType<typeof clientOf>);
+    const made = this.#providedClient ? undefined : (client as ReturnType<typeof newRedisClient>);
     let timer: NodeJS.Timeout | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
         timer = setTimeout(() => reject(this.#unavailable('slow')), patienceMs);
         made?.once('ready', () => resolve());
         made?.on('error', (error) => {
-          // It is tried again: a process that starts may be too busy to see that it is connected.
+          // Timeouts are retried: a starting process may be too busy to notice the connection.
           if (!(error instanceof ConnectionTimeoutError)) reject(this.#unavailable('away'));
         });
         const connected = client.isOpen ? Promise.resolve() : client.connect();
@@ -183,15 +193,15 @@ export class RedisConnection {
     }
   }
 
-  /** Never waits for Redis. */
+  /** Closes the connection without waiting for Redis. */
   close(): void {
     this.#move({ type: 'link.close' });
-    if (this.#isOurs) this.#end(this.#client);
-    for (const { overdue } of [...this.#waiting]) overdue();
+    if (this.#ownsClient) this.#destroy(this.#client);
+    for (const { onOverdue } of [...this.#pending]) onOverdue();
     clearTimeout(this.#timer);
   }
 
-  /** True if keys may be on several masters, and a script may use those of one slot alone. */
+  /** True if keys may be on several masters, so that a script may only use keys of one slot. */
   get isCluster(): boolean {
     return isCluster(this.#client);
   }
@@ -200,19 +210,23 @@ export class RedisConnection {
     return this.#state.status === 'done';
   }
 
-  /** A script's answer. It is sent by its digest, which every new connection makes known first. */
+  /** Runs a script by its digest, which each new connection loads first. */
   async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<Reply> {
     const rest = [String(keys.length), ...keys, ...args];
     try {
       return await this.command(['EVALSHA', script.digest, ...rest], keys[0]);
     } catch (error) {
-      // Somebody has flushed the scripts.
+      // The scripts were flushed.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
       return this.command(['EVAL', script.text, ...rest], keys[0]);
     }
   }
 
-  /** Subscribes to a channel, also after the connection was lost. @throws {StoreUnavailable} */
+  /**
+   * Subscribes to a channel, and again after a reconnect.
+   *
+   * @throws {StoreUnavailable}
+   */
   async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
     try {
       await this.#client.subscribe(channel, listener);
@@ -221,7 +235,7 @@ export class RedisConnection {
     }
   }
 
-  /** The host and the port of the Redis that it was told to connect to; undefined if it was told otherwise. */
+  /** Configured host and port; undefined for a cluster, Sentinel or Unix socket. */
   get target(): { readonly host: string; readonly port: number } | undefined {
     const { socket } = (this.#client.options ?? {}) as {
       readonly socket?: { readonly host?: string; readonly port?: number; readonly path?: string };
@@ -230,38 +244,38 @@ export class RedisConnection {
     return { host: socket?.host ?? 'localhost', port: socket?.port ?? 6379 };
   }
 
-  /** @param key where it is sent to, in a cluster */
+  /** @param key selects the master in a cluster */
   command(args: string[], key?: string): Promise<Reply> {
     const bytes = args.reduce((sum, { length }) => sum + length, 0);
     const { maxCommands, maxCommandBytes } = this.#options;
     const { value } = this.#state;
-    if (value !== 'ready') return Promise.reject(this.#unavailable(faultIn[value]));
+    if (value !== 'ready') return Promise.reject(this.#unavailable(faultInState[value]));
     const isBusy =
-      this.#waiting.size >= maxCommands || this.#waitingBytes + bytes > maxCommandBytes;
-    if (isBusy && this.#waiting.size > 0) return Promise.reject(this.#unavailable('busy'));
+      this.#pending.size >= maxCommands || this.#pendingBytes + bytes > maxCommandBytes;
+    if (isBusy && this.#pending.size > 0) return Promise.reject(this.#unavailable('busy'));
     return this.#send(args, key, bytes);
   }
 
   #send(args: string[], key: string | undefined, bytes: number): Promise<Reply> {
     const timeoutMs = this.#options.commandTimeoutMs;
     return new Promise<Reply>((resolve, reject) => {
-      const waiting: Waiting = {
+      const waiting: PendingCommand = {
         untilMs: performance.now() + timeoutMs,
-        overdue: () => {
+        onOverdue: () => {
           settle();
           reject(this.#unavailable(this.isClosed ? 'closed' : 'slow'));
         },
       };
       const settle = (): void => {
-        if (this.#waiting.delete(waiting)) this.#waitingBytes -= bytes;
+        if (this.#pending.delete(waiting)) this.#pendingBytes -= bytes;
       };
-      this.#waiting.add(waiting);
-      this.#waitingBytes += bytes;
-      this.#timer ??= this.#timeAgain(timeoutMs);
-      sendBy(this.#client, key, args).then(
+      this.#pending.add(waiting);
+      this.#pendingBytes += bytes;
+      this.#timer ??= this.#scheduleTimeout(timeoutMs);
+      sendCommand(this.#client, key, args).then(
         (reply) => {
           settle();
-          this.#move({ type: 'answer.received' });
+          this.#move({ type: 'reply.received' });
           resolve(reply as Reply);
         },
         (error: unknown) => {
@@ -272,64 +286,64 @@ export class RedisConnection {
     });
   }
 
-  /** What has come while this process was busy is read first: it was not Redis that was slow. */
-  #timeAgain(afterMs: number): NodeJS.Timeout {
-    return setTimeout(() => setImmediate(() => this.#refuseOverdue()), afterMs);
+  /** Handles pending replies first: this process may have been busy, not Redis slow. */
+  #scheduleTimeout(afterMs: number): NodeJS.Timeout {
+    return setTimeout(() => setImmediate(() => this.#rejectOverdue()), afterMs);
   }
 
-  #refuseOverdue(): void {
+  #rejectOverdue(): void {
     this.#timer = undefined;
     const nowMs = performance.now();
-    for (const { untilMs, overdue } of this.#waiting) {
+    for (const { untilMs, onOverdue } of this.#pending) {
       if (untilMs > nowMs) break;
-      // A client that was given may never say that it is connected again: the next command finds out.
-      if (!this.#given) this.#move({ type: 'answer.overdue' });
-      overdue();
+      // A caller-owned client may not report a reconnect; the next command finds out.
+      if (!this.#providedClient) this.#move({ type: 'reply.timedOut' });
+      onOverdue();
     }
-    const [next] = this.#waiting;
-    if (next) this.#timer = this.#timeAgain(Math.max(1, next.untilMs - nowMs));
+    const [next] = this.#pending;
+    if (next) this.#timer = this.#scheduleTimeout(Math.max(1, next.untilMs - nowMs));
   }
 
   #errorFor(error: unknown): Error {
     if (!(error instanceof ErrorReply)) {
       return this.#unavailable(this.isClosed ? 'closed' : 'away', error);
     }
-    this.#move({ type: 'answer.received' });
+    this.#move({ type: 'reply.received' });
     const word = /^[A-Z]+/.exec(error.message)?.[0] ?? '';
     if (word === 'NOSCRIPT') return error;
-    // It was the primary and is no longer: the address may lead to the new one.
-    if (word === 'READONLY' && !this.#given) this.#reconnect();
+    // The former primary became a replica; the address may now lead to the new primary.
+    if (word === 'READONLY' && !this.#providedClient) this.#reconnect();
     return this.#unavailable(faults[word] ?? 'refused', error);
   }
 
   #reconnect(): void {
     if (this.#state.value !== 'ready') return;
     this.#move({ type: 'link.lost' });
-    this.#end(this.#client);
+    this.#destroy(this.#client);
     this.#client = this.#newClient();
     this.#client.connect().catch((error: unknown) => {
       this.#lastError = error;
     });
   }
 
-  #end(client: RedisClientLike): void {
+  #destroy(client: RedisClientLike): void {
     if (client.isOpen) client.destroy();
   }
 
-  /** Without a listener, the loss of a connection ends the process. */
-  #guard(client: RedisClientLike): void {
+  /** Without an error listener, a lost connection would end the process. */
+  #addListeners(client: RedisClientLike): void {
     client.on('error', (error) => {
       this.#lastError = error;
     });
-    // One that was destroyed while it connected does not know it.
+    // A client destroyed while connecting still completes the connection.
     client.on('connect', () => {
-      if (this.#isOurs && (client !== this.#client || this.isClosed)) client.destroy();
+      if (this.#ownsClient && (client !== this.#client || this.isClosed)) client.destroy();
     });
   }
 
   #newClient(): RedisClientLike {
-    const client = clientOf(this.#options as MadeClientOptions);
-    this.#guard(client);
+    const client = newRedisClient(this.#options as NewClientOptions);
+    this.#addListeners(client);
     client.on('reconnecting', () => {
       if (client === this.#client) this.#move({ type: 'link.lost' });
     });
@@ -337,7 +351,7 @@ export class RedisConnection {
       if (client !== this.#client || this.isClosed) return;
       this.#move({ type: 'link.connected' });
       for (const { text } of this.#scripts) {
-        // A script that cannot be loaded now is sent whole later.
+        // A script that fails to load is sent in full later.
         this.command(['SCRIPT', 'LOAD', text]).catch((error: unknown) => {
           this.#lastError = error;
         });
@@ -366,18 +380,18 @@ export class RedisConnection {
 }
 
 /**
- * A Lua script: what has to be done in one go.
+ * A Lua script, executed atomically.
  *
- * If Redis has no room, it refuses a script at its first write if that needs room, and lets it go on
- * if an earlier write needed none. So what must not be done halfway begins with the write that needs
- * room, and signs of life and removals begin with one that needs none, such as `PEXPIRE`.
+ * A full Redis rejects a script at its first write if that needs memory, but continues it if an
+ * earlier write needed none. So an update that must not be partial starts with the write that needs
+ * memory, while renewals and deletions start with one that needs none, such as `PEXPIRE`.
  */
 export interface Script {
   readonly text: string;
   readonly digest: string;
 }
 
-/** Time in Lua is the server's, in milliseconds: the clocks of nodes differ. */
+/** Scripts use the server's time, in milliseconds, because the clocks of nodes differ. */
 const now = `
 local function now()
   local time = redis.call('TIME')
@@ -385,7 +399,7 @@ local function now()
 end
 `;
 
-/** A script that may ask for the time with `now()`. */
+/** Creates a script that can call `now()`. */
 export function luaScript(body: string): Script {
   const text = now + body;
   return { text, digest: createHash('sha1').update(text).digest('hex') };

@@ -1,125 +1,131 @@
-/** Ids that may be part of a key: no braces, so that a hash tag is all of the id. */
+/** Ids that may be part of a key. Without braces, so that the hash tag is the whole id. */
 const plain = /^[A-Za-z0-9._~-]{1,128}$/;
 
 /**
- * Where things are in Redis. All keys of one session are in one slot of a cluster, and so are all
- * leases, and what leads to tasks. A task is one key.
+ * Names of all keys in Redis. In a cluster, all keys of one session share a slot, and so do all
+ * leases, and all task indexes. A task is a single key.
  */
 export class Keys {
   readonly #prefix: string;
 
-  /** @throws {RangeError} the prefix has braces, which would be another hash tag */
+  /** @throws {RangeError} if the prefix has braces, which would form another hash tag */
   constructor(prefix: string) {
     if (/[{}]/.test(prefix)) throw new RangeError(`The prefix ${prefix} must not have braces`);
     this.#prefix = prefix;
   }
 
-  /** Whether there can be a session or a task with this id. */
+  /** True for valid session and task ids. */
   isId(id: string): boolean {
     return plain.test(id);
   }
 
-  /** Hash: owner, fence, revision, principal, and what the client has said, by slots. */
+  /** Hash: owner, fence, revision, principal, and facts by slot. */
   record(session: string): string {
     return `${this.#prefix}{${session}}:record`;
   }
 
-  /** List: what its streams have said. */
+  /** List: the events of the session's streams. */
   log(session: string): string {
     return `${this.#prefix}{${session}}:log`;
   }
 
-  /** Text: where the node is. There as long as its lease lasts. */
+  /** String: the node's address. Exists as long as its lease. */
   lease(node: string): string {
     return `${this.#prefix}{leases}:${node}`;
   }
 
-  /** Hash: which data the store has, and since when. */
+  /** Hash: identity of the store's data, and its start time. */
   get store(): string {
     return `${this.#prefix}{leases}:store`;
   }
 
-  /** Sorted set: the nodes, by when they were heard of last. */
+  /** Sorted set: nodes, by time of last renewal. */
   get nodes(): string {
     return `${this.#prefix}{leases}:nodes`;
   }
 
-  /** Sorted set: the ids of sessions that were removed, by when. */
+  /** Sorted set: ids of deleted sessions, by time of deletion. */
   get removed(): string {
     return `${this.#prefix}{leases}:removed`;
   }
 
-  /** Text: the key that nodes without a key in common sign with. */
+  /** String: signing key of nodes without a configured one. */
   get secret(): string {
     return `${this.#prefix}{leases}:secret`;
   }
 
-  /** Text: how many broadcasts there have been. */
+  /** String: number of broadcasts so far. */
   get broadcasts(): string {
     return `${this.#prefix}{leases}:broadcasts`;
   }
 
-  /** The channel of the broadcasts. */
+  /** Channel of the broadcasts. */
   get channel(): string {
     return `${this.#prefix}broadcasts`;
   }
 
-  /** Hash: what a caller may still call of a tool, and since when. */
+  /** Hash: remaining calls of a caller and tool, and the time of the last call. */
   count(digest: string): string {
     return `${this.#prefix}count:${digest}`;
   }
 
-  /** Hash: what is kept of a task, and its steps. */
+  /** Hash: a task and its steps. */
   task(id: string): string {
     return `${this.#prefix}task:${id}`;
   }
 
-  /** Sorted set: who has or had tasks, by when their leases end. */
+  /** Sorted set: owners of tasks, by end of their leases. */
   get taskOwners(): string {
     return `${this.#prefix}{tasks}:owners`;
   }
 
-  /** Before an owner: sorted set of the tasks that it may have, by when their time is over. It lacks none. */
+  /**
+   * Prefix, followed by an owner. Sorted set: tasks the owner may have, by expiry. Complete, but
+   * possibly outdated.
+   */
   get openTasks(): string {
     return `${this.#prefix}{tasks}:open:`;
   }
 
-  /** Before a server: sorted set of its parked tasks, by when they are due, or earlier. It lacks none. */
+  /**
+   * Prefix, followed by a server. Sorted set: parked tasks, by due time or earlier. Complete, but
+   * possibly outdated.
+   */
   get dueTasks(): string {
     return `${this.#prefix}{tasks}:due:`;
   }
 
-  /** Sorted set: all tasks, by when their time is over. */
+  /** Sorted set: all tasks, by expiry. */
   get keptTasks(): string {
     return `${this.#prefix}{tasks}:kept`;
   }
 
-  /** Sorted set: all tasks, by their ids. */
+  /** Sorted set: all tasks, by id. */
   get taskIds(): string {
     return `${this.#prefix}{tasks}:ids`;
   }
 
-  /** Sorted set: the ids of the tasks that a share has, by when their time is over. It lacks none. */
-  shareOfTasks(of: string): string {
+  /** Sorted set: ids of the tasks of a quota, by expiry. Complete, but possibly outdated. */
+  quotaTasks(of: string): string {
     return `${this.#prefix}{tasks}:share:${of}`;
   }
 
-  /** Sorted set: those of them that make room for others. */
-  roomOfTasks(of: string): string {
+  /** Sorted set: tasks of a quota that may be evicted. */
+  evictableTasks(of: string): string {
     return `${this.#prefix}{tasks}:room:${of}`;
   }
 
-  /** Sorted set: tasks that somebody is claiming, by until when others leave them to it. */
+  /** Sorted set: tasks being claimed, by end of the reservation. */
   get reservedTasks(): string {
     return `${this.#prefix}{tasks}:reserved`;
   }
 
-  /** Sorted set: tasks that were claimed or have ended, by the number of the change. */
+  /** Sorted set: claimed and ended tasks, by number of the change. */
   get changedTasks(): string {
     return `${this.#prefix}{tasks}:changed`;
   }
 
-  /** The number of the last change. */
+  /** String: number of the last change. */
   get lastTaskChange(): string {
     return `${this.#prefix}{tasks}:last`;
   }

@@ -4,8 +4,8 @@ import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 
 /**
- * KEYS: the count of broadcasts. ARGV: channel, text, how long the count is kept. Each broadcast has a
- * number, so a node finds out which it has missed. `PEXPIRE` first: a full Redis still counts.
+ * KEYS: broadcast counter. ARGV: channel, text, time to live of the counter. Numbers each
+ * broadcast, so that a node notices missed ones. `PEXPIRE` first: a full Redis still counts.
  */
 const publish = luaScript(`
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
@@ -15,23 +15,23 @@ redis.call('PUBLISH', ARGV[1], number .. ' ' .. ARGV[2])
 return number
 `);
 
-/** Scripts to make known to a new connection. */
+/** Scripts loaded on each new connection. */
 export const broadcastScripts = [publish];
 
-/** Longer than any node is away. */
+/** Longer than any node is disconnected. */
 const countMs = 7 * 24 * 60 * 60 * 1000;
 
-/** Broadcasts by Redis's publish/subscribe, which forgets what nobody hears. */
+/** Broadcasts over Redis publish/subscribe, which drops messages without a subscriber. */
 export class RedisBroadcasts implements Broadcasts {
   readonly #connection: RedisConnection;
-  /** A connection that is subscribed takes no other commands. */
+  /** Separate, because a subscribed connection accepts no other commands. */
   readonly #subscriber: RedisConnection;
   readonly #keys: Keys;
   #listener: BroadcastListener | undefined = undefined;
-  /** The number of the last broadcast that came; undefined before the first lease. */
-  #last: number | undefined = undefined;
-  /** The number that must have come by the next renewal of the lease. */
-  #owed = 0;
+  /** Number of the last received broadcast; undefined before the first lease. */
+  #lastReceived: number | undefined = undefined;
+  /** Number that must be received before the next lease renewal. */
+  #expected = 0;
   #store = '';
 
   constructor(connection: RedisConnection, subscriber: RedisConnection, keys: Keys) {
@@ -49,31 +49,31 @@ export class RedisBroadcasts implements Broadcasts {
     this.#listener = listener;
     await this.#subscriber.subscribe(this.#keys.channel, (message) => {
       const at = message.indexOf(' ');
-      this.#take(Number(message.slice(0, at)), message.slice(at + 1));
+      this.#receive(Number(message.slice(0, at)), message.slice(at + 1));
     });
   }
 
   /**
-   * Compares what came with what was published. What was published lately may be on its way: it is looked for at
-   * the next renewal.
+   * Compares received with published broadcasts. Recent ones may still be on their way, so they are
+   * checked at the next renewal.
    *
-   * @param count how many broadcasts there have been
-   * @param store the name of the data that have the count
+   * @param count number of broadcasts so far
+   * @param store identity of the data with that counter
    */
   check(count: number, store: string): void {
-    const isFirst = this.#last === undefined;
+    const isFirst = this.#lastReceived === undefined;
     const isOther = store !== this.#store;
-    const isLost = !isFirst && (isOther || this.#last! < this.#owed);
-    if (isFirst || isOther) this.#last = count;
-    else if (isLost) this.#last = this.#owed;
-    this.#owed = count;
+    const isLost = !isFirst && (isOther || this.#lastReceived! < this.#expected);
+    if (isFirst || isOther) this.#lastReceived = count;
+    else if (isLost) this.#lastReceived = this.#expected;
+    this.#expected = count;
     this.#store = store;
     if (isLost) this.#listener?.missed();
   }
 
-  #take(number: number, text: string): void {
-    const last = this.#last ?? number - 1;
-    this.#last = number;
+  #receive(number: number, text: string): void {
+    const last = this.#lastReceived ?? number - 1;
+    this.#lastReceived = number;
     if (number !== last + 1) this.#listener?.missed();
     this.#listener?.received(text);
   }

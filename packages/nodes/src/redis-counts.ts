@@ -5,9 +5,9 @@ import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 
 /**
- * KEYS: count. ARGV: name, calls and milliseconds of each rate by turns. How long to wait, milliseconds; 0: it
- * was counted. A bucket that is full says nothing, so the key lives until all of them are: a caller who makes up
- * names leaves no more here than at its node.
+ * KEYS: counter. ARGV: for each rate its name, calls and milliseconds. Returns milliseconds to
+ * wait; 0 if the call was counted. The key expires once all buckets are full, so callers who invent
+ * names leave nothing behind.
  */
 const take = luaScript(`
 local at, wait, ttl, left = now(), 0, 0, {}
@@ -26,10 +26,10 @@ redis.call('PEXPIRE', KEYS[1], math.ceil(ttl))
 return 0
 `);
 
-/** Scripts to make known to a new connection. */
+/** Scripts loaded on each new connection. */
 export const countScripts = [take];
 
-/** Counts in Redis: a hash for all rates of one caller and one tool. */
+/** Rate limits in Redis: one hash per caller and tool. */
 export const redisCounts = (connection: RedisConnection, keys: Keys): CallCounts => ({
   take: async (who, rates) => {
     const key = keys.count(createHash('sha256').update(who).digest('base64url'));

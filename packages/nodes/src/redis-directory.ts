@@ -1,23 +1,23 @@
 import { StoreUnavailable, isNodeName } from '../../http/src/nodes/stores.ts';
 import type {
   Directory,
-  Found,
+  SessionLookup,
   LeaseReply,
   LeaseRequest,
   NodeAddress,
   SessionRecord,
-  Written,
+  WriteResult,
 } from '../../http/src/nodes/stores.ts';
 import { luaScript } from './connection.ts';
 import type { RedisConnection, Reply } from './connection.ts';
 import type { Keys } from './keys.ts';
 
-/** How many removed sessions are remembered; the oldest give way. */
+/** Maximum remembered deletions; the oldest are dropped first. */
 const maxRemoved = 100_000;
 
 /**
- * Which data this Redis has: its process, or what a cluster counts its failovers with. A user without
- * the right to ask has one name for all.
+ * Identity of this Redis's data: its run id, or the failover epoch of a cluster. Constant if the
+ * user may not read it.
  */
 const storeName = `
 local function storeName()
@@ -30,10 +30,11 @@ end
 `;
 
 /**
- * KEYS: store, lease, nodes, removed, secret, broadcasts. ARGV: node, leaseMs, 'new', 'prolong' or until when it may
- * be taken again, how long the store is remembered, the address, since when removed sessions are unknown, how long
- * they are remembered. Whether the lease is held; its end; name and age of the store; the count of broadcasts; the
- * removed sessions. If there was nothing at all, the store is as old as its process: nobody had anything in it.
+ * KEYS: store, lease, nodes, removed, secret, broadcasts. ARGV: node; leaseMs; 'new', 'prolong' or
+ * the latest time for a revival; time to live of the store's identity; address; start of unknown
+ * deletions; time deletions are remembered. Returns whether the lease is held, its end, name and
+ * start of the store's data, the time, the number of broadcasts, and the deleted sessions. If Redis
+ * had no data at all, the store is as old as its process: nobody had anything in it.
  */
 const lease = luaScript(`${storeName}
 local at = now()
@@ -69,7 +70,10 @@ local count = redis.call('GET', KEYS[6]) or '0'
 return {held, string.format('%.0f', at + ARGV[2]), name, since, string.format('%.0f', at), count, removed}
 `);
 
-/** KEYS: store, lease, removed. ARGV: a session. The address, if the lease lasts; whether the session was removed; name and age of the store. */
+/**
+ * KEYS: store, lease, removed. ARGV: session. Returns the address if the lease lasts, whether the
+ * session was deleted, name and start of the store's data, and the time.
+ */
 const look = luaScript(`${storeName}
 local name = storeName()
 local known = redis.call('HMGET', KEYS[1], 'name', 'since')
@@ -79,9 +83,7 @@ local removed = redis.call('ZSCORE', KEYS[3], ARGV[1])
 return {redis.call('GET', KEYS[2]), removed, name, since, at}
 `);
 
-/**
- * KEYS: removed. ARGV: how long it is remembered, ids. \`PEXPIRE\` first: a full Redis still takes it.
- */
+/** KEYS: removed. ARGV: time to live, ids. \`PEXPIRE\` first: a full Redis still executes it. */
 const remember = luaScript(`
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 for n = 2, #ARGV do redis.call('ZADD', KEYS[1], string.format('%.0f', now()), ARGV[n]) end
@@ -89,18 +91,18 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1
 `);
 
-/** KEYS: secret. ARGV: candidate, ttlMs. */
+/** KEYS: secret. ARGV: candidate, ttlMs. Returns the secret. */
 const secret = luaScript(`
 redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
 return redis.call('GET', KEYS[1])
 `);
 
-/** KEYS: record. The name of the store, as the master has it that has this key. */
+/** KEYS: record. Returns the identity of the data on this key's master. */
 const nameAt = luaScript(`${storeName}
 return storeName()
 `);
 
-/** KEYS: record. ARGV: node, the fence that was read, the store that it was read from, ttlMs. The record. */
+/** KEYS: record. ARGV: node, expected fence, expected store identity, ttlMs. Returns the record. */
 const claim = luaScript(`${storeName}
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if fence ~= ARGV[2] or storeName() ~= ARGV[3] then return false end
@@ -127,7 +129,10 @@ redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 1
 `);
 
-/** KEYS: record. ARGV: fence, revision, ttlMs, then perhaps a field and its value. 0: fenced; 1: written; 2: behind. */
+/**
+ * KEYS: record. ARGV: fence, revision, ttlMs, then optionally a field and its value. Returns 0:
+ * fenced; 1: written; 2: behind.
+ */
 const write = luaScript(`
 local there = redis.call('HMGET', KEYS[1], 'fence', 'revision')
 if not there[1] then return 2 end
@@ -145,7 +150,7 @@ end
 return 1
 `);
 
-/** KEYS: record, log. ARGV: fence. 0: fenced. */
+/** KEYS: record, log. ARGV: fence. Returns 0: fenced. */
 const remove = luaScript(`
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if fence and tonumber(fence) > tonumber(ARGV[1]) then return 0 end
@@ -153,26 +158,26 @@ redis.call('DEL', KEYS[1], KEYS[2])
 return 1
 `);
 
-/** Scripts to make known to a new connection. */
+/** Scripts loaded on each new connection. */
 export const directoryScripts = [lease, look, nameAt, claim, put, write, remove, remember, secret];
 
-/** Longer than any session that nobody uses is kept. */
+/** Longer than any idle session is kept. */
 const storeMs = 7 * 24 * 60 * 60 * 1000;
 
-/** What scripts answer with 0, 1 and 2. */
-export const writings: readonly Written[] = ['fenced', 'written', 'behind'];
+/** Meaning of the results 0, 1 and 2 of scripts. */
+export const writeResults: readonly WriteResult[] = ['fenced', 'written', 'behind'];
 
-/** The directory in Redis: a hash for each session, and a key for each lease. */
+/** Session directory in Redis: a hash per session and a key per lease. */
 export class RedisDirectory implements Directory {
   readonly #connection: RedisConnection;
   readonly #keys: Keys;
   readonly #leaseMs: string;
   readonly #ttl: string;
-  /** How long a removed session is remembered: longer than any copy of its record is kept. */
+  /** Time a deletion is remembered: longer than any copy of the record lives. */
   readonly #removedMs: string;
-  readonly #leased: (broadcasts: number, store: string) => void;
+  readonly #onLeased: (broadcasts: number, store: string) => void;
 
-  /** @param leased hears how many broadcasts there have been, with each lease */
+  /** @param leased called with the number of broadcasts after each lease request */
   constructor(
     connection: RedisConnection,
     keys: Keys,
@@ -181,10 +186,10 @@ export class RedisDirectory implements Directory {
   ) {
     this.#connection = connection;
     this.#keys = keys;
-    this.#leased = leased;
+    this.#onLeased = leased;
     this.#removedMs = String(Math.ceil(2 * idleMs));
     this.#leaseMs = String(Math.ceil(leaseMs));
-    // Its owner says a few times in that time that it is in use.
+    // The owner of a session in use renews it several times within this time.
     this.#ttl = String(Math.ceil(1.5 * idleMs));
   }
 
@@ -205,7 +210,7 @@ export class RedisDirectory implements Directory {
     )) as StoreReply;
     const age = storeOf(reply);
     const [held, untilMs, , , , count, ids] = reply;
-    this.#leased(Number(count), age.name);
+    this.#onLeased(Number(count), age.name);
     const leased = { isHeld: held === 1, untilMs: Number(untilMs), store: age };
     return { ...leased, removed: ids as readonly string[] };
   }
@@ -217,11 +222,12 @@ export class RedisDirectory implements Directory {
     await this.#connection.command(['ZREM', nodes, node], nodes);
   }
 
-  async find(id: string): Promise<Found> {
+  async find(id: string): Promise<SessionLookup> {
     const canBe = this.#keys.isId(id);
     const record = canBe ? await this.#read(id) : undefined;
     const { address, store, isRemoved } = await this.#look(record?.owner ?? '', canBe ? id : '');
-    // A master of a cluster may be new, and lack the record, before the one that has the leases knows of it.
+    // A newly promoted master may lack the record before the master with the leases knows of the
+    // failover.
     const isOther = canBe && !record && (await this.#nameAt(id)) !== store.name;
     if (isOther) {
       const message = 'the masters of the cluster do not agree yet';
@@ -231,7 +237,7 @@ export class RedisDirectory implements Directory {
     return { record, isRemoved, address, store };
   }
 
-  async node(name: string): Promise<Pick<Found, 'address' | 'store'>> {
+  async node(name: string): Promise<Pick<SessionLookup, 'address' | 'store'>> {
     const { address, store } = await this.#look(isNodeName(name) ? name : '', '');
     return { address, store };
   }
@@ -266,12 +272,12 @@ export class RedisDirectory implements Directory {
   async write(
     { id, fence, revision }: Pick<SessionRecord, 'id' | 'fence' | 'revision'>,
     change?: { readonly slot: string; readonly text: string | undefined },
-  ): Promise<Written> {
+  ): Promise<WriteResult> {
     const args = [String(fence), String(revision), this.#ttl];
     if (change) args.push(`${factPrefix}${change.slot}`);
     if (change?.text !== undefined) args.push(change.text);
     const reply = await this.#connection.run(write, [this.#keys.record(id)], args);
-    return writings[Number(reply)] ?? 'behind';
+    return writeResults[Number(reply)] ?? 'behind';
   }
 
   async remove(id: string, fence: number): Promise<boolean> {
@@ -305,7 +311,7 @@ export class RedisDirectory implements Directory {
     return this.#connection.run(nameAt, [this.#keys.record(id)], []);
   }
 
-  async #read(id: string): Promise<Found['record']> {
+  async #read(id: string): Promise<SessionLookup['record']> {
     const key = this.#keys.record(id);
     const fields = ['principal', 'owner', 'fence'];
     const reply = await this.#connection.command(['HMGET', key, ...fields], key);
@@ -315,22 +321,22 @@ export class RedisDirectory implements Directory {
   }
 }
 
-/** Before the slots of what a client has said. */
+/** Prefix of the fields with facts. */
 const factPrefix = 'said:';
 
 type StoreReply = readonly [Reply, Reply, string, string, string, Reply?, Reply?];
 
-/** An address as it is written: the version of the protocol, and the URL. */
+/** Parses a stored address: protocol version and URL. */
 function addressOf(text: string): NodeAddress | undefined {
   const [, protocol, url] = /^(\d+) (.+)$/.exec(text) ?? [];
   return url === undefined ? undefined : { url, protocol: Number(protocol) };
 }
 
-function storeOf([, , name, since, at]: StoreReply): Found['store'] {
+function storeOf([, , name, since, at]: StoreReply): SessionLookup['store'] {
   return { name, sinceMs: Number(since), ageMs: Number(at) - Number(since) };
 }
 
-/** A hash as Redis answers it: names and values by turns. */
+/** Parses a hash reply of alternating names and values. */
 function recordOf(id: string, reply: readonly Reply[]): SessionRecord {
   const fields = new Map<string, string>();
   for (let n = 0; n < reply.length; n += 2) fields.set(String(reply[n]), String(reply[n + 1]));

@@ -1,8 +1,8 @@
 /**
- * A node's connection to Redis: whether a command may be sent. After an answer that was late, all
- * commands are refused until Redis answers again.
+ * State of a connection to Redis: whether commands may be sent. After a late reply, commands are
+ * rejected until Redis answers again.
  *
- * It has no context and does nothing by itself: see {@link pureChart}.
+ * A pure chart without context or actor: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -10,14 +10,14 @@ import { pureChart } from '../../../src/machines/pure-chart.ts';
 import type { PureChart } from '../../../src/machines/pure-chart.ts';
 
 export type RedisLinkEvent =
-  /** The connection is made. */
+  /** The connection was established. */
   | { readonly type: 'link.connected' }
-  /** The connection broke, or leads to a replica: another one is made. */
+  /** The connection broke or leads to a replica; another one is opened. */
   | { readonly type: 'link.lost' }
-  /** A command was not answered in time. */
-  | { readonly type: 'answer.overdue' }
-  /** Redis answers, in time or late. */
-  | { readonly type: 'answer.received' }
+  /** A command timed out. */
+  | { readonly type: 'reply.timedOut' }
+  /** Redis replied, in time or late. */
+  | { readonly type: 'reply.received' }
   /** The node closes the connection. */
   | { readonly type: 'link.close' };
 
@@ -35,17 +35,17 @@ export const redisLinkMachine = setup({
     },
     ready: {
       description: 'Commands are sent.',
-      on: { 'link.lost': 'connecting', 'answer.overdue': 'stalled' },
+      on: { 'link.lost': 'connecting', 'reply.timedOut': 'stalled' },
     },
     stalled: {
       description: 'Commands are refused: Redis is slow.',
-      on: { 'link.connected': 'ready', 'link.lost': 'connecting', 'answer.received': 'ready' },
+      on: { 'link.connected': 'ready', 'link.lost': 'connecting', 'reply.received': 'ready' },
     },
     closed: { type: 'final', description: 'Commands are refused for good.' },
   },
 });
 
-/** The state of a connection. */
+/** State of a connection. */
 export type RedisLinkSnapshot = SnapshotFrom<typeof redisLinkMachine>;
 
 export const redisLinkChart: PureChart<RedisLinkSnapshot, RedisLinkEvent> =

@@ -4,16 +4,16 @@ import type {
   StreamLog,
   SessionRecord,
   StoreLimits,
-  Written,
+  WriteResult,
 } from '../../http/src/nodes/stores.ts';
 import { luaScript } from './connection.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { writings } from './redis-directory.ts';
+import { writeResults } from './redis-directory.ts';
 
 /**
- * KEYS: record, log. ARGV: fence, maxEvents, maxBytes, maxAgeMs, 'put' if nothing else is to be there, entries.
- * Each entry begins with its time and its length. 0: fenced; 1: written; 2: behind.
+ * KEYS: record, log. ARGV: fence, maxEvents, maxBytes, maxAgeMs, 'put' to replace the log, entries.
+ * Each stored entry starts with its time and length. Returns 0: fenced; 1: written; 2: behind.
  */
 const append = luaScript(`
 local fence = redis.call('HGET', KEYS[1], 'fence')
@@ -41,17 +41,17 @@ redis.call('PEXPIRE', KEYS[2], ARGV[4])
 return 1
 `);
 
-/** KEYS: log. The time, and all entries. */
+/** KEYS: log. Returns the time and all entries. */
 const read = luaScript(`
 local entries = redis.call('LRANGE', KEYS[1], 0, -1)
 table.insert(entries, 1, string.format('%.0f', now()))
 return entries
 `);
 
-/** Scripts to make known to a new connection. */
+/** Scripts loaded on each new connection. */
 export const logScripts = [append, read];
 
-/** Event logs in Redis: a list for each session. */
+/** Event logs in Redis: a list per session. */
 export class RedisLog implements StreamLog {
   readonly #connection: RedisConnection;
   readonly #keys: Keys;
@@ -90,10 +90,10 @@ export class RedisLog implements StreamLog {
     how: 'append' | 'put',
     { id, fence }: Pick<SessionRecord, 'id' | 'fence'>,
     entries: readonly StreamEvent[],
-  ): Promise<Written> {
+  ): Promise<WriteResult> {
     const keys = [this.#keys.record(id), this.#keys.log(id)];
     const texts = entries.map((entry) => JSON.stringify(entry));
     const args = [String(fence), ...this.#bounds, how, ...texts];
-    return writings[Number(await this.#connection.run(append, keys, args))] ?? 'behind';
+    return writeResults[Number(await this.#connection.run(append, keys, args))] ?? 'behind';
   }
 }

@@ -11,19 +11,19 @@ import { countScripts, redisCounts } from './redis-counts.ts';
 import { RedisDirectory, directoryScripts } from './redis-directory.ts';
 import { RedisLog, logScripts } from './redis-log.ts';
 
-/** Which Redis the nodes share, and how it is reached: by a `url`, or by a ready client. */
+/** Connection to the shared Redis, by `url` or with a ready client, and limits of the stores. */
 export interface RedisStoresOptions extends Partial<
-  Omit<RedisConnectionOptions, 'silenceMs' | 'reconnectMs' | 'isSubscriber'>
+  Omit<RedisConnectionOptions, 'socketTimeoutMs' | 'maxReconnectMs' | 'isSubscriber'>
 > {
-  /** Before every key; nodes with the same one share. Default `mcp:`. */
+  /** Prefix of all keys; nodes with the same prefix share sessions. Default `mcp:`. */
   readonly prefix?: string;
-  /** Time without a sign of life after which a node is taken to be dead, milliseconds. */
+  /** Time without renewal after which a node is considered dead, milliseconds. Default 10 s. */
   readonly leaseMs?: number;
-  /** Bounds and times; what is left out has its default. */
+  /** Limits of the stores; missing ones have defaults. */
   readonly limits?: Partial<StoreLimits>;
 }
 
-/** The defaults of how Redis is spoken to. */
+/** Default options of a Redis connection. */
 export const defaultRedisOptions = {
   prefix: 'mcp:',
   commandTimeoutMs: 1000,
@@ -35,14 +35,14 @@ export const defaultRedisOptions = {
 const durations = ['commandTimeoutMs', 'leaseMs'] as const;
 
 /**
- * The stores of a node that shares its sessions with others by way of Redis, version 6.2 or newer. It
- * must not evict keys (`maxmemory-policy noeviction`).
+ * Opens stores that share sessions through Redis 6.2 or newer. Redis must not evict keys
+ * (`maxmemory-policy noeviction`).
  *
- * What it has told is as durable as Redis makes it. If Redis has lost its data, the nodes that live
- * put their sessions back.
+ * Data is as durable as Redis makes it. After Redis lost its data, live nodes restore their
+ * sessions.
  *
- * @throws {StoreUnavailable} Redis cannot be reached
- * @throws {RangeError} an option that cannot be
+ * @throws {StoreUnavailable} if Redis cannot be reached
+ * @throws {RangeError} if an option is invalid
  */
 export async function redisStores(given: RedisStoresOptions): Promise<Stores> {
   const options = { ...defaultRedisOptions, ...given };
@@ -51,12 +51,17 @@ export async function redisStores(given: RedisStoresOptions): Promise<Stores> {
   const limits = storeLimits(given.limits);
   const keys = new Keys(options.prefix);
   const scripts = [...directoryScripts, ...logScripts, ...broadcastScripts, ...countScripts];
-  // After Redis has lost its data, a node has the time of a lease to put back what it knows.
-  const reconnectMs = Math.min(2000, leaseMs / 4);
-  // A node that lives renews its lease on one connection, and sends signs of life on the other.
-  const spoken = { ...options, reconnectMs, silenceMs: leaseMs + 2 * commandTimeoutMs };
-  const connection = new RedisConnection(spoken, scripts);
-  const subscriber = connection.another();
+  // After a data loss, nodes have one lease time to restore their sessions.
+  const maxReconnectMs = Math.min(2000, leaseMs / 4);
+  // Live nodes renew their lease on one connection and ping on the other, so longer silence means a
+  // dead connection.
+  const connectionOptions = {
+    ...options,
+    maxReconnectMs,
+    socketTimeoutMs: leaseMs + 2 * commandTimeoutMs,
+  };
+  const connection = new RedisConnection(connectionOptions, scripts);
+  const subscriber = connection.forSubscriber();
   const close = () => {
     subscriber.close();
     connection.close();
@@ -82,17 +87,19 @@ export async function redisStores(given: RedisStoresOptions): Promise<Stores> {
   };
 }
 
-/** The address that packets to Redis leave from. */
+/** Local address of packets to Redis. */
 async function localAddressOf(connection: RedisConnection): Promise<string | undefined> {
   const { target } = connection;
   if (target) return routeTo(target.host, target.port);
-  // A cluster or a Sentinel says where the client comes from.
+  // Clusters and Sentinels report the client's address.
   const info = await connection.command(['CLIENT', 'INFO']);
   const [, address] = /\baddr=\[?([^\s\]]+)\]?:\d+/.exec(String(info)) ?? [];
   return address;
 }
 
-/** The address of this machine that packets to another leave from. None is sent: UDP only looks the route up. */
+/**
+ * Local address of packets to a host. Sends none: connecting a UDP socket only looks up the route.
+ */
 async function routeTo(host: string, port: number): Promise<string> {
   for (const type of ['udp4', 'udp6'] as const) {
     const socket = createSocket(type);

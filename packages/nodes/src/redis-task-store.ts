@@ -1,10 +1,11 @@
 /**
- * Tasks in Redis, for any number of nodes: a hash for each task, and what leads to them. The time is the server's.
+ * Task store in Redis for any number of nodes: a hash per task, plus indexes. All times are the
+ * server's.
  *
- * In a cluster a task and what leads to it are on different masters, so that no script writes both. What
- * leads to a task is written before the task, and removed after it: it leads to each task, and perhaps to some
- * that are gone or belong to somebody else by now, which is found out when they are claimed. Elsewhere one script
- * parks a task, or answers and wakes it.
+ * In a cluster, a task and its index entries are on different masters, so no script writes both.
+ * Entries are written before their task and removed after it: every task has entries, and some
+ * entries may point to tasks that are gone or have another owner, which a claim detects. Outside
+ * clusters a single script parks a task, or records an answer and wakes it.
  */
 import { assertDuration } from '../../../src/actors/clock.ts';
 import type {
@@ -29,31 +30,36 @@ import { Keys } from './keys.ts';
 import { defaultRedisOptions } from './redis-stores.ts';
 import { rememberedMs, reservedMs, taskScripts } from './task-scripts.ts';
 
-/** Which Redis, and how it is reached: by a `url`, or by a ready client. */
+/** Connection to Redis, by `url` or with a ready client. */
 export interface RedisTaskStoreOptions extends Partial<
-  Omit<RedisConnectionOptions, 'silenceMs' | 'reconnectMs'>
+  Omit<RedisConnectionOptions, 'socketTimeoutMs' | 'maxReconnectMs'>
 > {
-  /** Before every key; nodes with the same one share. Default `mcp:`. */
+  /** Prefix of all keys; nodes with the same prefix share tasks. Default `mcp:`. */
   readonly prefix?: string;
-  /** How long a lease lasts without a sign of life, milliseconds; 30 s by default. */
+  /** Duration of a lease without renewal, milliseconds. Default 30 s. */
   readonly leaseMs?: number;
 }
 
 /**
- * Opens the tasks in a Redis, version 6.2 or newer. It must not evict keys (`maxmemory-policy noeviction`), and what
- * it has told is as durable as Redis makes it (`appendonly yes`, `appendfsync always`).
+ * Opens a task store in Redis 6.2 or newer. Redis must not evict keys (`maxmemory-policy
+ * noeviction`), and tasks are as durable as Redis makes them (`appendonly yes`, `appendfsync
+ * always`).
  *
- * @throws {StoreUnavailable} Redis cannot be reached
- * @throws {RangeError} an option that cannot be
+ * @throws {StoreUnavailable} if Redis cannot be reached
+ * @throws {RangeError} if an option is invalid
  */
 export async function redisTaskStore(given: RedisTaskStoreOptions): Promise<TaskStore> {
   const options = { ...defaultRedisOptions, leaseMs: 30_000, ...given };
   for (const name of ['commandTimeoutMs', 'leaseMs'] as const) assertDuration(name, options[name]);
   const { leaseMs, commandTimeoutMs } = options;
   const keys = new Keys(options.prefix);
-  // A process that lives asks for something a few times in a lease.
-  const spoken = { ...options, reconnectMs: 1000, silenceMs: leaseMs + 2 * commandTimeoutMs };
-  const connection = new RedisConnection(spoken, Object.values(taskScripts));
+  // Live processes send several commands within a lease, so longer silence means a dead connection.
+  const connectionOptions = {
+    ...options,
+    maxReconnectMs: 1000,
+    socketTimeoutMs: leaseMs + 2 * commandTimeoutMs,
+  };
+  const connection = new RedisConnection(connectionOptions, Object.values(taskScripts));
   try {
     await connection.open();
   } catch (error) {
@@ -63,19 +69,19 @@ export async function redisTaskStore(given: RedisTaskStoreOptions): Promise<Task
   return new RedisTaskStore(connection, keys, leaseMs);
 }
 
-/** What became of a write, as scripts answer it. */
-const writings: readonly TaskWritten[] = ['written', 'ended', 'fenced'];
+/** Meaning of the results 0, 1 and 2 of scripts. */
+const writeResults: readonly TaskWritten[] = ['written', 'ended', 'fenced'];
 
-/** A task in what leads to it. */
-const pathOf = (server: string, taskId: string) => `${JSON.stringify(server)}:${taskId}`;
+/** A task's entry in the indexes. */
+const indexEntry = (server: string, taskId: string) => `${JSON.stringify(server)}:${taskId}`;
 
-/** A task that may be free: what leads to it, from which key, by which number. */
+/** A claimable task: its index key, member and score. */
 interface Candidate {
   readonly taskId: string;
   readonly from: string;
   readonly score: string;
-  /** Set if it is claimed although it is the claimer's. */
-  readonly isUnheard?: true;
+  /** Set for a task that already belongs to the claimer. */
+  readonly isOwn?: true;
 }
 
 class RedisTaskStore implements TaskStore {
@@ -91,7 +97,7 @@ class RedisTaskStore implements TaskStore {
 
   async lease(owner: string): Promise<void> {
     const args = [owner, String(this.leaseMs), String(rememberedMs)];
-    await this.#run('lease', this.#leading(owner), args);
+    await this.#run('lease', this.#indexKeys(owner), args);
   }
 
   async leave(owner: string): Promise<void> {
@@ -101,12 +107,12 @@ class RedisTaskStore implements TaskStore {
   async create(task: NewTaskRecord): Promise<TaskClaim> {
     const { taskId, server, owner, text, ttlMs, steps = [], share } = task;
     const ttl = String(Math.max(1, Math.ceil(ttlMs)));
-    const keys = this.#leading(owner);
-    const leading = [owner, pathOf(server, taskId), ttl, taskId];
+    const keys = this.#indexKeys(owner);
+    const leading = [owner, indexEntry(server, taskId), ttl, taskId];
     const first = share
       ? await this.#run(
           'lead',
-          [...keys, ...this.#roomOf(share.of)],
+          [...keys, ...this.#quotaKeys(share.of)],
           [...leading, String(share.max)],
         )
       : await this.#run('lead', keys, leading);
@@ -120,17 +126,17 @@ class RedisTaskStore implements TaskStore {
 
   async #forget(taskId: string): Promise<void> {
     const key = this.#keys.task(taskId);
-    // Nothing leads to it, and it has its time to live.
+    // If this fails, the unindexed task expires on its own.
     await this.#connection.command(['UNLINK', key], key).catch(() => {});
   }
 
-  #roomOf(share: string): readonly string[] {
-    return [this.#keys.shareOfTasks(share), this.#keys.roomOfTasks(share)];
+  #quotaKeys(share: string): readonly string[] {
+    return [this.#keys.quotaTasks(share), this.#keys.evictableTasks(share)];
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
     if (!this.#keys.isId(taskId)) return undefined;
-    const [record, owners] = await Promise.all([this.#record(taskId), this.#living()]);
+    const [record, owners] = await Promise.all([this.#record(taskId), this.#liveOwners()]);
     return record && { record, isOwned: owners.includes(record.owner) };
   }
 
@@ -148,7 +154,7 @@ class RedisTaskStore implements TaskStore {
     if (!isLed && told === '') {
       const reply = await this.#run('append', [key], [fence, park, ...written]);
       const [became] = reply as readonly [number];
-      return writings[became] ?? 'ended';
+      return writeResults[became] ?? 'ended';
     }
     const { dueTasks, openTasks } = this.#keys;
     const fields = ['HMGET', key, 'server', 'owner'];
@@ -157,20 +163,20 @@ class RedisTaskStore implements TaskStore {
       | null
     )[];
     if (isLed && typeof server !== 'string') return 'ended';
-    const path = typeof server === 'string' ? pathOf(server, taskId) : '';
+    const path = typeof server === 'string' ? indexEntry(server, taskId) : '';
     const [due, open] = [`${dueTasks}${server}`, `${openTasks}${owner}`];
     if (!this.#connection.isCluster) {
       const keys = [key, ...this.#changes, ...(isLed ? [due] : [])];
       const args = [fence, park, path, openTasks, told, String(rememberedMs), kept, ...written];
       const [became] = (await this.#run('appendWhole', keys, args)) as readonly [number];
-      return writings[became] ?? 'ended';
+      return writeResults[became] ?? 'ended';
     }
-    // Who looks for what is due finds it, should this process end before the last script.
+    // Indexed ahead, so that other nodes find the task if this process dies before the last script.
     const ahead = String(Math.max(Number(park), reservedMs));
     const place = isLed ? await this.#run('leadAhead', [due, open], [path, ahead, kept]) : '';
     const reply = await this.#run('append', [key], [fence, park, ...written]);
     const [became, , dueAt = ''] = reply as readonly [number, ...string[]];
-    if (became !== 0) return writings[became] ?? 'ended';
+    if (became !== 0) return writeResults[became] ?? 'ended';
     const left = park === '' ? '' : String(place);
     const args = [path, dueAt, kept, left, told, String(rememberedMs)];
     await this.#run('parked', [...this.#changes, due, open], args);
@@ -187,38 +193,41 @@ class RedisTaskStore implements TaskStore {
     const [became, owner = '', server = '', share = '', ttlMs] = reply as FinishReply;
     if (became === 0) {
       if (letsGo && share !== '') {
-        const room = [this.#keys.roomOfTasks(share)];
+        const room = [this.#keys.evictableTasks(share)];
         await this.#run('letGo', room, [taskId, String(ttlMs)]).catch(() => {});
       }
       const { openTasks, dueTasks } = this.#keys;
       const keys = [...this.#changes, `${openTasks}${owner}`, `${dueTasks}${server}`];
-      const args = [pathOf(server, taskId), taskId, String(rememberedMs)];
-      // It has ended, whether others hear of it or find out.
+      const args = [indexEntry(server, taskId), taskId, String(rememberedMs)];
+      // The task has ended; other nodes find out even if this fails.
       await this.#run('leadNoMore', keys, args).catch(() => {});
     }
-    return writings[became] ?? 'ended';
+    return writeResults[became] ?? 'ended';
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedTasks> {
     const { owner, server, max, taskId, except = [] } = request;
     const tasks: TaskRecord[] = [];
     if (request.held) {
-      const [owners, unheard] = await Promise.all([this.#living(), this.#unheard(request)]);
-      tasks.push(...(await this.#take(request, unheard, owners)));
+      const [owners, unheard] = await Promise.all([
+        this.#liveOwners(),
+        this.#unknownOwnTasks(request),
+      ]);
+      tasks.push(...(await this.#claimAll(request, unheard, owners)));
     }
     if (taskId !== undefined && tasks.length === 0 && !except.includes(taskId)) {
       const ttl = String(rememberedMs);
       const [owners] = await Promise.all([
-        this.#living(),
-        this.#run('lead', this.#leading(owner), [owner, pathOf(server, taskId), ttl]),
+        this.#liveOwners(),
+        this.#run('lead', this.#indexKeys(owner), [owner, indexEntry(server, taskId), ttl]),
       ]);
-      tasks.push(...(await this.#take(request, [{ taskId, from: '', score: '' }], owners)));
+      tasks.push(...(await this.#claimAll(request, [{ taskId, from: '', score: '' }], owners)));
     }
     for (;;) {
-      // Of what is free others may be quicker with some.
+      // Other nodes may claim some candidates first.
       const most = taskId === undefined ? max - tasks.length : 0;
-      const { owners, candidates, nextInMs } = await this.#free(request, most);
-      tasks.push(...(await this.#take(request, candidates, owners)));
+      const { owners, candidates, nextInMs } = await this.#findUnowned(request, most);
+      tasks.push(...(await this.#claimAll(request, candidates, owners)));
       const isAll = most === 0 || candidates.length < most || tasks.length >= max;
       if (isAll) return { tasks, nextInMs };
     }
@@ -232,7 +241,7 @@ class RedisTaskStore implements TaskStore {
 
   async list({ after, max }: TaskListRequest): Promise<readonly FoundTask[]> {
     const key = this.#keys.taskIds;
-    const owners = await this.#living();
+    const owners = await this.#liveOwners();
     const listed: FoundTask[] = [];
     for (let from = after; listed.length < max;) {
       const range = [from === undefined ? '-' : `(${from}`, '+', 'LIMIT', '0', String(max)];
@@ -255,7 +264,7 @@ class RedisTaskStore implements TaskStore {
     return [this.#keys.lastTaskChange, this.#keys.changedTasks];
   }
 
-  #leading(owner: string): readonly string[] {
+  #indexKeys(owner: string): readonly string[] {
     const { taskOwners, openTasks, keptTasks, taskIds } = this.#keys;
     return [taskOwners, `${openTasks}${owner}`, keptTasks, taskIds];
   }
@@ -264,7 +273,7 @@ class RedisTaskStore implements TaskStore {
     return this.#connection.run(taskScripts[name], keys, args);
   }
 
-  async #living(): Promise<readonly string[]> {
+  async #liveOwners(): Promise<readonly string[]> {
     return (await this.#run('living', [this.#keys.taskOwners], [])) as readonly string[];
   }
 
@@ -272,12 +281,12 @@ class RedisTaskStore implements TaskStore {
     return recordOf(taskId, (await this.#run('read', [this.#keys.task(taskId)], [])) as FoundReply);
   }
 
-  /** What is the claimer's, and not known to it. */
-  async #unheard(request: ClaimRequest): Promise<readonly Candidate[]> {
+  /** Tasks that belong to the claimer without its knowledge, because a reply was lost. */
+  async #unknownOwnTasks(request: ClaimRequest): Promise<readonly Candidate[]> {
     const { owner, server, max, taskId, except = [], held = [] } = request;
     const key = `${this.#keys.openTasks}${owner}`;
     const own = (await this.#connection.command(['ZRANGE', key, '0', '-1'], key)) as string[];
-    const before = pathOf(server, '');
+    const before = indexEntry(server, '');
     const known = new Set([...held, ...except]);
     return own
       .filter((path) => path.startsWith(before))
@@ -287,9 +296,9 @@ class RedisTaskStore implements TaskStore {
       .map((id) => ({ taskId: id, from: '', score: '', isUnheard: true }));
   }
 
-  async #free({ owner, server, except = [] }: ClaimRequest, max: number) {
+  async #findUnowned({ owner, server, except = [] }: ClaimRequest, max: number) {
     const { taskOwners, reservedTasks, openTasks, dueTasks } = this.#keys;
-    const before = pathOf(server, '');
+    const before = indexEntry(server, '');
     const reply = await this.#run(
       'findUnowned',
       [taskOwners, reservedTasks, `${openTasks}${owner}`, `${dueTasks}${server}`],
@@ -308,8 +317,8 @@ class RedisTaskStore implements TaskStore {
     return { owners, candidates, nextInMs: next ?? undefined };
   }
 
-  /** Takes those that are nobody's, and notes what has become of all. */
-  async #take(
+  /** Claims candidates that have no owner, and updates the indexes for all of them. */
+  async #claimAll(
     { owner, server }: ClaimRequest,
     candidates: readonly Candidate[],
     owners: readonly string[],
@@ -320,22 +329,22 @@ class RedisTaskStore implements TaskStore {
     const keys = [...this.#changes, reservedTasks, `${openTasks}${owner}`, ...from];
     const taken = await Promise.allSettled(
       candidates.map(async (candidate) => {
-        const { taskId, isUnheard } = candidate;
-        const asked = [owner, server, isUnheard ? 'own' : '', ...owners];
+        const { taskId, isOwn } = candidate;
+        const asked = [owner, server, isOwn ? 'own' : '', ...owners];
         const reply = await this.#run('claim', [this.#keys.task(taskId)], asked);
         const record = recordOf(taskId, reply as FoundReply);
         const why = reply as readonly [string, string?];
         const place = String(keys.indexOf(candidate.from) + 1);
-        // Who was to wake its owner may have ended before that.
+        // The process that was to wake the owner may have died before it did.
         const isUntold = candidate.from.startsWith(dueTasks) && /^(ours|owned)$/.test(why[0]);
         const refused = isUntold ? ['told', taskId] : [why[0], why[1] ?? ''];
         const became = record ? ['claimed', taskId] : refused;
-        return { record, noted: [pathOf(server, taskId), place, candidate.score, ...became] };
+        return { record, noted: [indexEntry(server, taskId), place, candidate.score, ...became] };
       }),
     );
     const known = taken.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const args = [String(rememberedMs), ...known.flatMap(({ noted }) => noted)];
-    // What is not noted is found again.
+    // Without this update the candidates are found again.
     await this.#run('settle', keys, args).catch(() => {});
     const records = known.flatMap(({ record }) => record ?? []);
     const failed = taken.find((one) => one.status === 'rejected');
@@ -356,7 +365,7 @@ type FinishReply = readonly [
 
 type FoundReply = readonly [number, readonly string[], number] | readonly [string, string?];
 
-/** A hash as Redis answers it: names and values by turns. */
+/** Parses a hash reply of alternating names and values. */
 function recordOf(taskId: string, reply: FoundReply): TaskRecord | undefined {
   const [ttlMs, values, now = 0] = reply;
   if (typeof ttlMs === 'string' || typeof values !== 'object' || values.length === 0) {

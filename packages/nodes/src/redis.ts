@@ -1,4 +1,4 @@
-/** Sessions and tasks of several processes, shared by way of Redis: `mcp-actors/redis`. */
+/** `mcp-actors/redis`: sessions and tasks shared by several processes through Redis. */
 export { redisStores } from './redis-stores.ts';
 export type { RedisStoresOptions } from './redis-stores.ts';
 export { redisTaskStore } from './redis-task-store.ts';

@@ -1,13 +1,16 @@
-/** What a store of tasks does in Redis: each script whole or not at all, by the server's time. */
+/** Lua scripts of the task store. Each is atomic and uses the server's time. */
 import { luaScript } from './connection.ts';
 
-/** How long others leave a task to the process that claims it, milliseconds. */
+/** Time a task is reserved for the process that claims it, milliseconds. */
 export const reservedMs = 10_000;
 
-/** How long what leads to tasks is kept if no task asks for more, milliseconds. */
+/** Minimum time to live of indexes, milliseconds. */
 export const rememberedMs = 7 * 24 * 60 * 60 * 1000;
 
-/** Adds the steps in ARGV from there on, keys and texts by turns. A step has its place before its text. */
+/**
+ * Adds the steps from ARGV[from] on, alternating keys and texts. A stored step starts with its
+ * position.
+ */
 const addSteps = `
 local function addSteps(from, keepsEarlier)
   for n = from, #ARGV, 2 do
@@ -21,14 +24,14 @@ local function addSteps(from, keepsEarlier)
 end
 `;
 
-/** Keeps what leads to tasks at least that long: nothing stays for ever. */
+/** Extends a key's time to live to at least `ms`, so that no index lives forever. */
 const keep = `
 local function keep(key, ms)
   if redis.call('PTTL', key) < tonumber(ms) then redis.call('PEXPIRE', key, ms) end
 end
 `;
 
-/** KEYS: task. ARGV: server, owner, text, ttlMs, share, steps. 0: there is a task of this id. */
+/** KEYS: task. ARGV: server, owner, text, ttlMs, quota, steps. Returns 0 if the id is taken. */
 const create = luaScript(`${addSteps}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('HSET', KEYS[1], 'server', ARGV[1], 'owner', ARGV[2], 'text', ARGV[3],
@@ -38,19 +41,22 @@ redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 1
 `);
 
-/** KEYS: task. How long it is kept, its fields, and the time; the names of steps begin with a colon. */
+/** KEYS: task. Returns time to live, fields and the time. Names of steps start with a colon. */
 const read = luaScript(`
 return {redis.call('PTTL', KEYS[1]), redis.call('HGETALL', KEYS[1]), now()}
 `);
 
-/** Answers for those who must not write to a task. ARGV[1]: their fence; empty if anybody may. */
+/**
+ * Rejects writes to ended tasks and with an outdated fence. ARGV[1]: the writer's fence; empty to
+ * skip the check.
+ */
 const refuseOthers = `
 local there = redis.call('HMGET', KEYS[1], 'state', 'fence', 'owner', 'server', 'dueAt', 'share')
 if there[1] ~= 'open' then return {1} end
 if ARGV[1] ~= '' and ARGV[1] ~= there[2] then return {2} end
 `;
 
-/** KEYS: task. ARGV: fence, text. Whose it was, what it counts towards, and how long it is kept. */
+/** KEYS: task. ARGV: fence, text. Returns owner, server, quota and time to live. */
 const finish = luaScript(`${refuseOthers}
 redis.call('HSET', KEYS[1], 'state', 'ended', 'text', ARGV[2])
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -60,8 +66,8 @@ return {0, there[3], there[4], there[6] or '', redis.call('PTTL', KEYS[1])}
 `);
 
 /**
- * KEYS: task. ARGV: owner, server, whether also what is its own, whose leases last. As {@link read}; otherwise why not,
- * and when it is due if it waits.
+ * KEYS: task. ARGV: owner, server, whether to reclaim its own task, owners with a lease. Returns
+ * the task as {@link read} does, or why not, with the due time of a parked task.
  */
 const claim = luaScript(`
 local there = redis.call('HMGET', KEYS[1], 'state', 'server', 'owner', 'dueAt')
@@ -77,10 +83,13 @@ if there[3] ~= '' and not isOurs then redis.call('HINCRBY', KEYS[1], 'claims', 1
 return {redis.call('PTTL', KEYS[1]), redis.call('HGETALL', KEYS[1]), now()}
 `);
 
-/** A process that looks so seldom that more has changed misses some; its next write tells it. */
+/**
+ * Maximum remembered changes. A process that polls too rarely misses some, and learns of them with
+ * its next write.
+ */
 const changesKept = 50_000;
 
-/** Notes that a task has changed: in the number of the last change, and among the changes. */
+/** Records a change: increments the change number and adds the task to the changes. */
 const changed = `${keep}
 local function changed(last, changes, id, ms)
   redis.call('ZADD', changes, redis.call('INCR', last), id)
@@ -91,8 +100,8 @@ end
 `;
 
 /**
- * Leads to a parked task, never later than it is due, and by another number each time: what has looked at an earlier
- * one removes nothing.
+ * Indexes a parked task, never after its due time, and with a new score each time: a process that
+ * saw an earlier score removes nothing.
  */
 const leadToDue = `
 local function leadToDue(key, path, due, ms)
@@ -104,8 +113,8 @@ end
 `;
 
 /**
- * Writes steps to a task, ARGV[3] on. ARGV[1]: the fence; ARGV[2]: how long the task is parked, or nothing. From here on
- * `due` is set if the task is parked or woken.
+ * Appends steps to a task. ARGV[1]: fence; ARGV[2]: parking time or empty. Sets `due` if the task
+ * is parked or woken.
  */
 const appendSteps = `${refuseOthers}${addSteps}
 local due
@@ -120,16 +129,16 @@ local function append(from)
 end
 `;
 
-/** KEYS: task. ARGV: fence, how long it is parked or nothing, steps. Whose it was, and when it is due. */
+/** KEYS: task. ARGV: fence, parking time or empty, steps. Returns the owner and the due time. */
 const append = luaScript(`${appendSteps}
 append(3)
 return {0, there[3], due and string.format('%.0f', due) or ''}
 `);
 
 /**
- * KEYS: task, last change, changes, and parked tasks if it is parked or woken. ARGV: fence, how long it is parked or nothing,
- * what leads to it, how the keys of an owner's open tasks begin, its id if it is told, how long changes are kept, how long
- * what leads to it is kept, steps. The same as {@link append} and {@link parked} in one.
+ * KEYS: task, last change, changes, and parked tasks if it is parked or woken. ARGV: fence, parking
+ * time or empty, index entry, key prefix of open tasks, task id to announce or empty, time to live
+ * of changes, time to live of the index, steps. Combines {@link append} and {@link parked}.
  */
 const appendWhole = luaScript(`${appendSteps}${changed}${leadToDue}
 append(8)
@@ -140,8 +149,8 @@ return {0}
 `);
 
 /**
- * KEYS: parked tasks, the open tasks of the owner. ARGV: what leads to it, how long from now, how long that is kept. By which
- * number the owner is led to it.
+ * KEYS: parked tasks, open tasks of the owner. ARGV: index entry, time from now, time to live.
+ * Returns the score of the owner's entry.
  */
 const leadAhead = luaScript(`${keep}${leadToDue}
 leadToDue(KEYS[1], ARGV[1], now() + ARGV[2], ARGV[3])
@@ -149,9 +158,9 @@ return redis.call('ZSCORE', KEYS[2], ARGV[1]) or ''
 `);
 
 /**
- * KEYS: last change, changes, parked tasks, the open tasks of the owner. ARGV: what leads to it; when it is due, or nothing; how
- * long that is kept; by which number the owner was led to it, or nothing if it stays with the owner; its id if it is told;
- * how long changes are kept.
+ * KEYS: last change, changes, parked tasks, open tasks of the owner. ARGV: index entry; due time or
+ * empty; time to live of the index; score of the owner's entry, or empty to keep it; task id to
+ * announce or empty; time to live of changes.
  */
 const parked = luaScript(`${changed}${leadToDue}
 if ARGV[2] ~= '' then leadToDue(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[3]) end
@@ -163,10 +172,13 @@ if ARGV[5] ~= '' then changed(KEYS[1], KEYS[2], ARGV[5], ARGV[6]) end
 return 1
 `);
 
-/** How many tasks are forgotten at a time whose time is over. */
+/** Maximum expired tasks removed from the indexes at a time. */
 const forgottenAtOnce = 1000;
 
-/** KEYS: owners, the open tasks of this one, kept, ids. ARGV: owner, leaseMs, how long it is remembered. */
+/**
+ * KEYS: owners, open tasks of this owner, expiries, ids. ARGV: owner, leaseMs, time to live of the
+ * index.
+ */
 const lease = luaScript(`${keep}
 local at = now()
 keep(KEYS[1], ARGV[3])
@@ -185,14 +197,15 @@ const leave = luaScript(`
 return redis.call('ZADD', KEYS[1], 'XX', now(), ARGV[1])
 `);
 
-/** KEYS: owners. Those whose leases last. */
+/** KEYS: owners. Returns owners with a current lease. */
 const living = luaScript(`
 return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now()), '+inf')
 `);
 
 /**
- * KEYS: owners, the open tasks of this one, kept, ids, its share and the room of that. ARGV: owner, task, ttlMs, its id if it is new, how many its
- * share may have. 0: it has no room; an id: what makes room for it.
+ * KEYS: owners, open tasks of this owner, expiries, ids, tasks and evictable tasks of the quota.
+ * ARGV: owner, index entry, ttlMs, task id if new, maximum tasks of the quota. Returns 0 if the
+ * quota is full, or the id of an evicted task.
  */
 const lead = luaScript(`${keep}
 local over = now() + ARGV[3]
@@ -216,14 +229,17 @@ for n = 1, #KEYS do keep(KEYS[n], ARGV[3]) end
 return first
 `);
 
-/** KEYS: the room of a share. ARGV: task, how long it is kept. */
+/** KEYS: evictable tasks of a quota. ARGV: task, time to live. */
 const letGo = luaScript(`${keep}
 redis.call('ZADD', KEYS[1], now() + ARGV[2], ARGV[1])
 keep(KEYS[1], ARGV[2])
 return 1
 `);
 
-/** KEYS: last change, changes, and what no longer leads to it. ARGV: task, its id, how long changes are kept. */
+/**
+ * KEYS: last change, changes, and indexes to remove the entry from. ARGV: index entry, task id,
+ * time to live of changes.
+ */
 const leadNoMore = luaScript(`${changed}
 for n = 3, #KEYS do redis.call('ZREM', KEYS[n], ARGV[1]) end
 changed(KEYS[1], KEYS[2], ARGV[2], ARGV[3])
@@ -283,9 +299,9 @@ return {owners, given, next and math.max(0, math.ceil(next - at)) or false}
 `);
 
 /**
- * KEYS: last change, changes, reserved, the open tasks of this one, where tasks were led to. ARGV: how long changes are
- * kept, then by fives a task, the place of its key among KEYS or 0, by which number, what became of it, and its id if it was claimed or is
- * to be told, or when it is due.
+ * KEYS: last change, changes, reserved tasks, open tasks of this owner, and the indexes of the
+ * candidates. ARGV: time to live of changes, then for each candidate its entry, the position of its
+ * index among KEYS or 0, its score, the outcome, and the task id to announce or the due time.
  */
 const settle = luaScript(`${changed}
 for n = 2, #ARGV, 5 do
@@ -302,7 +318,10 @@ end
 return 1
 `);
 
-/** KEYS: last change, changes. ARGV: since. The last one, what has changed, and the time. */
+/**
+ * KEYS: last change, changes. ARGV: known change number. Returns the last change number, the
+ * changed tasks and the time.
+ */
 const changesSince = luaScript(`
 local last = tonumber(redis.call('GET', KEYS[1]) or '0')
 local since = tonumber(ARGV[1])

@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/actors/clock.ts';
 import { StoreUnavailable, storeLimits } from '../../http/src/nodes/stores.ts';
 import type {
   BroadcastListener,
-  Found,
+  SessionLookup,
   StoredEvent,
   LeaseReply,
   LeaseRequest,
@@ -14,7 +14,7 @@ import type {
   StoreEpoch,
   StoreLimits,
   Stores,
-  Written,
+  WriteResult,
 } from '../../http/src/nodes/stores.ts';
 
 export interface MemoryStoresOptions {
@@ -87,7 +87,7 @@ export class DirectoryRules {
     return { isHeld, untilMs, store: this.age, removed };
   }
 
-  find(id: string): Found {
+  find(id: string): SessionLookup {
     const isRemoved = this.data.removed.has(id);
     const record = isRemoved ? undefined : this.#read(id);
     const address = record && this.address(record.owner);
@@ -113,7 +113,7 @@ export class DirectoryRules {
   write(
     { id, fence, revision }: Pick<SessionRecord, 'id' | 'fence' | 'revision'>,
     change?: { readonly slot: string; readonly text: string | undefined },
-  ): Written {
+  ): WriteResult {
     const there = this.#read(id);
     if (!there) return 'behind';
     if (there.fence !== fence) return there.fence > fence ? 'fenced' : 'behind';
@@ -251,7 +251,7 @@ export class MemoryNodes {
     { id, fence }: Pick<SessionRecord, 'id' | 'fence'>,
     log: KeptLog,
     entries: readonly StreamEvent[],
-  ): Written {
+  ): WriteResult {
     const { record } = this.rules.find(id);
     if (record?.fence !== fence) return record && record.fence > fence ? 'fenced' : 'behind';
     this.#logs.set(id, log);

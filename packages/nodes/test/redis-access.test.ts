@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { createMcpServer, defineTool } from '../../../src/index.ts';
 import type { RedisStoresOptions } from '../src/redis.ts';
 import { RawSession, begin } from '../../http/test/raw-client.ts';
-import { reported } from '../../http/test/serving.ts';
+import { reportLog } from '../../http/test/serving.ts';
 import { certificate } from './loopback-certificate.ts';
 import { startRedisNodes, stateKeys } from './redis-nodes.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
@@ -42,7 +42,7 @@ test.each<[string, () => RedisStoresOptions | Promise<RedisStoresOptions>]>([
     () => ({ url: redis.url.replace('//', '//nodes:secret@'), client: { socket } }),
   ],
 ])('sessions are shared by %s', async (_, stores) => {
-  const { report, facts } = reported();
+  const { report, facts } = reportLog();
   const [a, b] = await startRedisNodes({
     count: 2,
     stores: async () => ({ commandTimeoutMs: 20_000, ...(await stores()) }),

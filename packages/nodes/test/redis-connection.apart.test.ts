@@ -44,7 +44,7 @@ class HeldClient implements RedisClientLike {
 async function connected(options: Partial<RedisConnectionOptions> = {}, client = new HeldClient()) {
   const connection = new RedisConnection({
     ...{ client, commandTimeoutMs: 1000, maxCommands: 100, maxCommandBytes: 1000 },
-    ...{ silenceMs: 10_000, reconnectMs: 1000 },
+    ...{ socketTimeoutMs: 10_000, maxReconnectMs: 1000 },
     ...options,
   });
   await connection.open();
@@ -130,7 +130,7 @@ describe('a connection to Redis', () => {
 
   test('tells what waits, and what comes later, that it is closed; the client stays its giver’s', async () => {
     const { connection, client } = await connected();
-    const another = connection.another();
+    const another = connection.forSubscriber();
     const waiting = outcome(connection.command(['A']));
     connection.close();
     expect(await waiting).toEqual(['closed', 1000]);

@@ -280,11 +280,16 @@ describe('a node that shares a Redis', () => {
     nodes.add(stores);
     const node = new Ownership(stores, {
       ...{ clock, idleMs: 600_000, report: () => {} },
-      ...{ joined: () => {}, removed: () => {}, storeChanged: async () => {}, beat: () => {} },
+      ...{
+        onJoined: () => {},
+        onRemoved: () => {},
+        onStoreChanged: async () => {},
+        onRenewed: () => {},
+      },
       address: async () => leaseRequest.address,
     });
     await node.ready();
-    const copy = { said: [], abandon: () => {} };
+    const copy = { loggedEvents: [], abandon: () => {} };
     const sessions = Array.from({ length: 100 }, (_, n) => {
       const who = { id: `many-${n}`, principal: undefined };
       return new OwnedSession(who, copy, node, clock.now());

@@ -270,7 +270,12 @@ test('the address that leads to Redis is the one that this machine sends from', 
 
 test('a primary that has become a replica is connected to anew: its address may lead to another', async (context) => {
   needsRedis(context);
-  const bounds = { maxCommands: 100, maxCommandBytes: 1000, silenceMs: 60_000, reconnectMs: 1000 };
+  const bounds = {
+    maxCommands: 100,
+    maxCommandBytes: 1000,
+    socketTimeoutMs: 60_000,
+    maxReconnectMs: 1000,
+  };
   const connection = new RedisConnection({ url: redis.url, commandTimeoutMs: 20_000, ...bounds });
   onTestFinished(() => connection.close());
   await connection.open();

@@ -4,13 +4,13 @@ import type { Attributes, Histogram, MeterProvider } from '@opentelemetry/api';
 import { httpAttributes } from './subject.ts';
 import type { Watcher } from '../../../src/server/session.ts';
 
-/** The instrumentation scope of every span and metric. */
+/** Instrumentation scope of all spans and metrics. */
 export const scope = 'mcp-actors';
 
-/** Seconds, as the conventions ask. */
+/** Bucket boundaries of the semantic conventions, seconds. */
 const boundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
-/** A histogram of seconds. */
+/** Creates a histogram of durations in seconds. */
 export function durationHistogram(
   provider: MeterProvider,
   name: string,
@@ -23,20 +23,24 @@ export function durationHistogram(
   });
 }
 
-/** Where durations go, and their attributes. */
+/** Destination and attributes of durations. */
 export interface SessionDurationsOptions {
-  /** By default the globally registered one. */
+  /** Default: the globally registered provider. */
   readonly meterProvider?: MeterProvider;
-  /** On every duration, such as `{ 'network.transport': 'pipe' }` for sessions over stdio. */
+  /**
+   * Attributes of every duration, such as `{ 'network.transport': 'pipe' }` for sessions over
+   * stdio.
+   */
   readonly attributes?: Attributes;
 }
 
 /**
- * A watcher that records `mcp.server.session.duration`, in seconds, once a session has ended:
+ * Creates a watcher that records `mcp.server.session.duration`, in seconds, when a session ends:
  * `server.listen(transport, { watchers: [sessionDurations()] })`.
  *
- * `error.type` is how the session ended, if that is an error: `output-broken`, `unresponsive` or
- * `failure`. Requests over HTTP without a session do not count. `mcp.protocol.version` is absent if no client ever sent `initialize`.
+ * `error.type` is set if the session ended with an error: `output-broken`, `unresponsive` or
+ * `failure`. HTTP requests without a session are not counted. `mcp.protocol.version` is absent if
+ * no client sent `initialize`.
  *
  * @see OpenTelemetry semantic conventions for generative AI, "Model Context Protocol (MCP)",
  *   "Metric: mcp.server.session.duration" (status: development)

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry for a server: `mcp-actors/opentelemetry`. It needs `@opentelemetry/api`, an
- * optional peer dependency.
+ * `mcp-actors/opentelemetry`: OpenTelemetry for a server. Requires the optional peer dependency
+ * `@opentelemetry/api`.
  */
 export { openTelemetry } from './open-telemetry.ts';
 export type { OpenTelemetryOptions } from './open-telemetry.ts';

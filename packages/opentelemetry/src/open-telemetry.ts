@@ -1,5 +1,5 @@
 /**
- * A span and a duration for each request that runs a handler.
+ * Spans and durations of requests that run a handler.
  *
  * @see OpenTelemetry semantic conventions for generative AI, "Model Context Protocol (MCP)",
  *   "Server" (status: development)
@@ -38,36 +38,36 @@ import {
   textOfError,
 } from '../../../src/protocol/errors.ts';
 
-/** Where spans and durations go, and their attributes. */
+/** Destinations and attributes of spans and durations. */
 export interface OpenTelemetryOptions {
-  /** By default the globally registered one. */
+  /** Default: the globally registered provider. */
   readonly tracerProvider?: TracerProvider;
-  /** By default the globally registered one. */
+  /** Default: the globally registered provider. */
   readonly meterProvider?: MeterProvider;
   /**
-   * Reads the client's trace context from `params._meta`, and over HTTP from the headers. By default
-   * the globally registered one.
+   * Reads the client's trace context from `params._meta` and, over HTTP, from the headers. Default:
+   * the globally registered propagator.
    */
   readonly propagator?: Pick<TextMapPropagator, 'extract'>;
   /**
-   * On every span and every duration, such as `{ 'network.transport': 'pipe' }` for a server over
-   * stdio. Over HTTP it is said by itself that it is, unless they say something else.
+   * Attributes of every span and duration, such as `{ 'network.transport': 'pipe' }` for a server
+   * over stdio. Over HTTP the network attributes are set automatically and may be overridden.
    */
   readonly attributes?: Attributes;
   /**
-   * Gives `mcp.session.id`; undefined if the request is part of no session. By default the id that
-   * the session has in this process, if the revision has sessions.
+   * Returns `mcp.session.id`; undefined for a request without a session. Default: this process's id
+   * of the session, if the revision has sessions.
    */
   readonly sessionId?: (call: IncomingCall) => string | undefined;
 }
 
 /**
- * Middleware that makes a server span `{method} {tool or prompt}` for each request that runs a
- * handler, and records `mcp.server.operation.duration`. The span is a child of the client's span if
- * the request carries one, and is active while the handler runs. Arguments and results are not
- * recorded.
+ * Creates middleware that starts a server span `{method} {tool or prompt}` for each request that
+ * runs a handler, and records `mcp.server.operation.duration`. The span is a child of the client's
+ * span, if the request carries one, and is active while the handler runs. Arguments and results are
+ * not recorded.
  *
- * Install it first, so that it sees what other middleware does: `server.use(openTelemetry())`.
+ * Install it first, so that it also measures other middleware: `server.use(openTelemetry())`.
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
   const { tracerProvider = trace, meterProvider = metrics, propagator = propagation } = options;
@@ -82,8 +82,8 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
   return (call, next) => {
     const subject = subjectOf(call, options.attributes);
     const sessionId = sessionIdOf(call);
-    const ambient = surroundingsOf(call, propagator);
-    const parent = propagator.extract(ambient, carrierOf(call.params), metaGetter);
+    const ambient = transportContext(call, propagator);
+    const parent = propagator.extract(ambient, traceCarrier(call.params), metaGetter);
     const span = tracer.startSpan(
       subject.spanName,
       {
@@ -98,13 +98,13 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
     );
     const startedMs = performance.now();
     const measured = contexts.with(trace.setSpan(parent, span), next);
-    return ended(call, measured, (outcome) => {
+    return reportOutcome(call, measured, (outcome) => {
       durations.record(
         (performance.now() - startedMs) / 1000,
         { ...subject.metricAttributes(outcome.statusCode), ...attributesOf(outcome) },
         parent,
       );
-      end(span, outcome);
+      endSpan(span, outcome);
     });
   };
 }
@@ -113,8 +113,8 @@ function idOfSession({ context }: IncomingCall): string | undefined {
   return context.client.dialect.sessionOfRequest(context.session)?.id;
 }
 
-/** Reports the outcome once: an aborted call has ended, even if its handler still runs. */
-async function ended(
+/** Reports the outcome once. An aborted call counts as ended even while its handler still runs. */
+async function reportOutcome(
   call: IncomingCall,
   measured: Promise<JsonObject>,
   report: (outcome: CallOutcome) => void,
@@ -138,7 +138,7 @@ async function ended(
   }
 }
 
-function end(span: Span, outcome: CallOutcome): void {
+function endSpan(span: Span, outcome: CallOutcome): void {
   span.setAttributes(attributesOf(outcome));
   if (outcome.exception) span.recordException(outcome.exception);
   if (outcome.errorType !== undefined) {
@@ -159,10 +159,9 @@ function attributesOf({ errorType, statusCode }: CallOutcome): Attributes {
 }
 
 /**
- * The span that the transport runs in. Over HTTP, if nothing traces the server's own HTTP requests,
- * it is the one that the headers name.
+ * The span of the transport: the active one or, for untraced HTTP requests, the one in the headers.
  */
-function surroundingsOf(
+function transportContext(
   { context: { http } }: IncomingCall,
   propagator: Pick<TextMapPropagator, 'extract'>,
 ): Context {
@@ -171,9 +170,7 @@ function surroundingsOf(
   return propagator.extract(active, http, headerGetter);
 }
 
-/**
- * Links to the span that the transport runs in, such as an HTTP request's, if it is not the parent.
- */
+/** Links to the transport's span, such as that of an HTTP request, unless it is the parent. */
 function ambientLinks(ambient: Context, parent: Context): Link[] {
   const around = trace.getSpanContext(ambient);
   const isParent = around?.spanId === trace.getSpanContext(parent)?.spanId;
@@ -181,12 +178,12 @@ function ambientLinks(ambient: Context, parent: Context): Link[] {
 }
 
 /**
- * The carrier of a request's trace context: its `_meta`, with `traceparent`, `tracestate` and
- * `baggage` unprefixed.
+ * Carrier of a request's trace context: its `_meta`, with `traceparent`, `tracestate` and `baggage`
+ * unprefixed.
  *
  * @see MCP SEP-414
  */
-function carrierOf(params: JsonObject | undefined): JsonObject {
+function traceCarrier(params: JsonObject | undefined): JsonObject {
   const meta = params?.['_meta'];
   return isJsonObject(meta) ? meta : {};
 }
@@ -196,7 +193,7 @@ const headerGetter: TextMapGetter<ServedHttpRequest> = {
   get: (http, name) => http.header(name),
 };
 
-/** Reads strings only: a client may write anything into `_meta`. */
+/** Reads only strings, because a client may send anything in `_meta`. */
 const metaGetter: TextMapGetter<JsonObject> = {
   keys: (meta) => Object.keys(meta),
   get: (meta, key) => {
@@ -205,21 +202,21 @@ const metaGetter: TextMapGetter<JsonObject> = {
   },
 };
 
-/** How a request ended, in the terms of the conventions. */
+/** Outcome of a request, in the terms of the conventions. */
 interface CallOutcome {
-  /** `error.type`; absent if the request succeeded. */
+  /** `error.type`; absent on success. */
   readonly errorType?: string;
-  /** `rpc.response.status_code`: the code of the error that the client gets. */
+  /** `rpc.response.status_code`: code of the error sent to the client. */
   readonly statusCode?: string;
-  /** The message of the error that the client gets. */
+  /** Message of the error sent to the client. */
   readonly message?: string;
-  /** The error behind an internal error, or behind the failure of a tool that its author did not mean. */
+  /** Cause of an internal error, or of an unintended tool failure. */
   readonly exception?: Exception;
 }
 
 const toolFailed: CallOutcome = { errorType: 'tool_error' };
 
-/** On the wire, a tool's failure is a result like any other. */
+/** A failed tool call is an ordinary result on the wire. */
 function outcomeOfResult(method: string, result: JsonObject): CallOutcome {
   if (method !== 'tools/call' || result['isError'] !== true) return {};
   const cause = causeOfFailure(result);
@@ -238,7 +235,7 @@ function exceptionOf(error: unknown): Exception {
   return error instanceof Error ? error : textOfError(error);
 }
 
-/** The client cancelled and gets no answer, or the session ended. */
+/** Outcome of a call that was cancelled, or whose session ended. */
 function outcomeOfAbort({ context }: IncomingCall, reason: unknown): CallOutcome {
   const isCancelled = reason instanceof RuntimeError && reason.code === 'CANCELLED';
   return isCancelled

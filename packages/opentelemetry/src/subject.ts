@@ -1,25 +1,25 @@
-/** What a request is about: the name and the attributes of its span and of its duration. */
+/** Name and attributes of a request's span and duration. */
 import type { Attributes } from '@opentelemetry/api';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import { ErrorCode } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { IncomingCall } from '../../../src/server/features/middleware.ts';
 
-export interface Subject {
+export interface RequestSubject {
   readonly spanName: string;
   readonly spanAttributes: Attributes;
-  /** @param statusCode the code of the error that the request was answered with, if it was */
+  /** @param statusCode code of the error response, if any */
   metricAttributes(statusCode: string | undefined): Attributes;
 }
 
-/** What the conventions say of HTTP; QUIC would be the author's to say. */
+/** Attributes of HTTP. An author who serves QUIC overrides them. */
 export const httpAttributes: Attributes = {
   'network.transport': 'tcp',
   'network.protocol.name': 'http',
 };
 
-/** @param added attributes for the span and the metric */
-export function subjectOf(call: IncomingCall, added: Attributes = {}): Subject {
+/** @param added attributes to add to the span and the metric */
+export function subjectOf(call: IncomingCall, added: Attributes = {}): RequestSubject {
   const { method, params, context } = call;
   const target = targetOf(method, params);
   const common: Attributes = {
@@ -36,10 +36,10 @@ export function subjectOf(call: IncomingCall, added: Attributes = {}): Subject {
     spanAttributes: {
       ...common,
       ...named,
-      'jsonrpc.request.id': text(String(context.requestId)),
+      'jsonrpc.request.id': truncated(String(context.requestId)),
       ...(uri === undefined ? {} : { 'mcp.resource.uri': uri }),
     },
-    // Names that do not exist would let a client create endless time series.
+    // Unknown names are omitted: a client could create unlimited time series with them.
     metricAttributes: (statusCode) =>
       statusCode === String(ErrorCode.invalidParams) ? common : { ...common, ...named },
   };
@@ -71,15 +71,15 @@ function named(
   owner: JsonObject | undefined,
 ): SpanTarget | undefined {
   const name = owner?.['name'];
-  return typeof name === 'string' ? { attribute, name: text(name) } : undefined;
+  return typeof name === 'string' ? { attribute, name: truncated(name) } : undefined;
 }
 
 function uriOf(method: string, params: JsonObject | undefined): string | undefined {
   const uri = method.startsWith('resources/') ? params?.['uri'] : undefined;
-  return typeof uri === 'string' ? text(uri) : undefined;
+  return typeof uri === 'string' ? truncated(uri) : undefined;
 }
 
-/** A client may send names of any length. */
-function text(value: string): string {
+/** Truncates names, because a client may send any length. */
+function truncated(value: string): string {
   return value.slice(0, 256);
 }

@@ -39,7 +39,7 @@ export interface HttpSessionView {
   readonly kind: 'session';
   /** The beginning of the id: see {@link shortenedId}. */
   readonly id: string;
-  /** Of the `http-session` machine: `greeting`, `greeted`, `active`, `idle`, `expired`, `closed`. */
+  /** Of the `http-session` machine: `initializing`, `unused`, `active`, `idle`, `expired`, `closed`. */
   readonly state: string;
   /** The time since the client was heard of, or its last answer ended. */
   readonly quietMs: number;

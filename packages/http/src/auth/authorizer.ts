@@ -1,6 +1,6 @@
 /**
- * Authorization of HTTP requests: this server as an OAuth 2.1 resource server. It gets strings and
- * gives decisions, and knows nothing of the transport.
+ * Authorization of HTTP requests: this server as an OAuth 2.1 resource server. Takes strings and
+ * returns decisions; knows nothing of the transport.
  *
  * @see MCP 2026-07-28, basic/authorization; RFC 6750; RFC 9728
  */
@@ -13,26 +13,26 @@ import { introspectionCheck } from './introspection.ts';
 import { jwtCheck } from './jwt.ts';
 import { checkAuthorization, resourceOf, tokenLimitsOf } from './options.ts';
 import type { AuthorizationOptions, TokenLimits, VerifierOptions } from './options.ts';
-import { demandSubject, withImplied } from './principal-claims.ts';
-import { remembering } from './token-cache.ts';
+import { requireSubject, expandScopes } from './principal-claims.ts';
+import { cachedCheck } from './token-cache.ts';
 import { TokenExchanges } from './token-exchange.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
 import type { CheckPurpose, CheckToken, Time } from './token-check.ts';
 import { isScope } from '../../../../src/protocol/oauth.ts';
 
-/** How a request is answered that is not served. Nothing of it contains a token. */
+/** An error response for a request that is not authorized. Contains no token. */
 export interface AuthorizationRefusal {
   readonly ok: false;
   /**
-   * 400: malformed; 401: no valid token; 403: the token does not allow it; 503: whether the token is
-   * valid cannot be known now.
+   * 400: malformed; 401: no valid token; 403: insufficient scope; 503: the token cannot be checked
+   * now.
    */
   readonly status: 400 | 401 | 403 | 503;
-  /** With `www-authenticate`, or `retry-after` for a 503. */
+  /** `www-authenticate`, or `retry-after` with a 503. */
   readonly headers: { readonly [name: string]: string };
-  /** For the client. */
+  /** Message for the client. */
   readonly message: string;
-  /** For the log alone: why a 503, in the words of what went wrong. */
+  /** Cause of a 503, for the log only. */
   readonly detail?: string;
 }
 
@@ -40,34 +40,34 @@ export type Authorization =
   | {
       readonly ok: true;
       readonly principal: Principal;
-      /** Exchanges the token; undefined if the server exchanges none. */
+      /** Token exchange for the caller's token; undefined if not configured. */
       readonly tokens: TokenExchange | undefined;
-      /** How long the token will still be accepted, milliseconds; undefined if it does not expire. */
+      /** Remaining lifetime of the token, milliseconds; undefined if it does not expire. */
       readonly expiresInMs: number | undefined;
     }
   | AuthorizationRefusal;
 
 export interface Authorizer {
   readonly limits: TokenLimits;
-  /** The document for clients; undefined if they are not told where to get a token. */
+  /** Protected resource metadata; undefined if clients are not told where to get a token. */
   readonly metadata: ResourceMetadata | undefined;
-  /** Where it is served: with the endpoint's path inserted, and at the root. */
+  /** Paths of the metadata: with the endpoint's path inserted, and at the root. */
   readonly metadataPaths: readonly string[];
-  /** Says who makes a request, or how it is refused. It does not fail. */
+  /** Identifies the caller, or returns the error response. Never rejects. */
   authenticate(request: RequestToAuthorize, purpose?: CheckPurpose): Promise<Authorization>;
   /**
-   * Says whether a principal may do what needs these scopes.
+   * Checks that a principal has the required scopes.
    *
-   * @returns undefined if it may; else a 403 that names all scopes to ask for
+   * @returns undefined if it does; otherwise a 403 that names all scopes to request
    */
-  demand(principal: Principal, scopes: readonly string[]): AuthorizationRefusal | undefined;
+  requireScopes(principal: Principal, scopes: readonly string[]): AuthorizationRefusal | undefined;
 }
 
 /**
- * @param time for tests
- * @throws {TypeError} or {RangeError} naming the option that is wrong
+ * @param time clocks, replaced in tests
+ * @throws {TypeError} or {RangeError} naming the invalid option
  */
-export function authorization(options: AuthorizationOptions, time: Time = realTime): Authorizer {
+export function createAuthorizer(options: AuthorizationOptions, time: Time = realTime): Authorizer {
   checkAuthorization(options);
   return new ResourceServer(options, tokenLimitsOf(options), time);
 }
@@ -104,32 +104,32 @@ class ResourceServer implements Authorizer {
     purpose: CheckPurpose = 'request',
   ): Promise<Authorization> {
     const presented = presentedToken(request);
-    if (presented.kind === 'none') return this.#refused(401, 'An access token is needed');
+    if (presented.kind === 'none') return this.#refusal(401, 'An access token is needed');
     if (presented.kind === 'malformed') {
-      return this.#refused(400, presented.message, 'invalid_request');
+      return this.#refusal(400, presented.message, 'invalid_request');
     }
     const { token } = presented;
     if (token.length > this.limits.maxTokenLength) {
-      return this.#refused(401, 'The token is too long', 'invalid_token');
+      return this.#refusal(401, 'The token is too long', 'invalid_token');
     }
     try {
       const found = await this.#check(token, request, purpose);
-      const principal = { ...found, scopes: withImplied(found.scopes, this.#implied) };
+      const principal = { ...found, scopes: expandScopes(found.scopes, this.#implied) };
       const expiresInMs = this.#expiresInMs(principal);
       const tokens = this.#exchanges?.of(token, principal);
-      return this.demand(principal, []) ?? { ok: true, principal, tokens, expiresInMs };
+      return this.requireScopes(principal, []) ?? { ok: true, principal, tokens, expiresInMs };
     } catch (error) {
-      if (error instanceof InvalidToken) return this.#refused(401, error.message, 'invalid_token');
+      if (error instanceof InvalidToken) return this.#refusal(401, error.message, 'invalid_token');
       return unavailable(error, token);
     }
   }
 
-  demand(principal: Principal, scopes: readonly string[]): AuthorizationRefusal | undefined {
+  requireScopes(principal: Principal, scopes: readonly string[]): AuthorizationRefusal | undefined {
     const needed = [...new Set([...this.#required, ...scopes])];
     const lacking = needed.filter((scope) => !principal.scopes.includes(scope));
     if (lacking.length === 0) return undefined;
     const message = `The token does not allow this: it lacks ${lacking.join(', ')}`;
-    return this.#refused(403, message, 'insufficient_scope', stepUpScopes(principal, needed));
+    return this.#refusal(403, message, 'insufficient_scope', stepUpScopes(principal, needed));
   }
 
   #expiresInMs({ expiresAt }: Principal): number | undefined {
@@ -137,7 +137,7 @@ class ResourceServer implements Authorizer {
     return expiresAt + this.limits.clockSkewSeconds * 1000 - this.#time.wall();
   }
 
-  #refused(
+  #refusal(
     status: 400 | 401 | 403,
     message: string,
     error?: BearerError,
@@ -165,28 +165,32 @@ function metadataOf(options: AuthorizationOptions, resource: string): ResourceMe
 }
 
 function checkOf(options: AuthorizationOptions, limits: TokenLimits, time: Time): CheckToken {
-  if (options.verifyToken) return ownCheck(options, limits, time);
+  if (options.verifyToken) return verifierCheck(options, limits, time);
   if (options.introspection) {
-    return remembering(introspectionCheck(options, limits, time), limits, time, 'kept');
+    return cachedCheck(introspectionCheck(options, limits, time), limits, time, 'kept');
   }
-  return remembering(jwtCheck(options, limits, time), limits, time, 'forgotten');
+  return cachedCheck(jwtCheck(options, limits, time), limits, time, 'forgotten');
 }
 
-function ownCheck({ verifyToken }: VerifierOptions, limits: TokenLimits, time: Time): CheckToken {
+function verifierCheck(
+  { verifyToken }: VerifierOptions,
+  limits: TokenLimits,
+  time: Time,
+): CheckToken {
   return async (token, request) => {
     const verified = await verifyToken(token, request);
     if (!verified) throw new InvalidToken('The token is not valid');
     const { subject, clientId, scopes = [], claims = {}, expiresAt } = verified;
-    const id = demandSubject(subject);
+    const id = requireSubject(subject);
     if (expiresAt !== undefined && time.wall() >= expiresAt + limits.clockSkewSeconds * 1000) {
       throw new InvalidToken('The token has expired');
     }
-    // Not all that it gave: it may have put the token there.
+    // Copies known members only, as the verifier may have included the token.
     return { id, subject, clientId, scopes, claims, expiresAt };
   };
 }
 
-/** Whether the token is valid is unknown: a 401 would make the client ask for another one. */
+/** 503, because a 401 would make the client request another token. */
 function unavailable(error: unknown, token: string): AuthorizationRefusal {
   const retryAfterMs = error instanceof AuthorizationUnavailable ? error.retryAfterMs : 1000;
   const cause = error instanceof AuthorizationUnavailable ? error.cause : undefined;
@@ -197,13 +201,13 @@ function unavailable(error: unknown, token: string): AuthorizationRefusal {
     status: 503,
     headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
     message: 'Access tokens cannot be checked at the moment; try again later',
-    // An author's verifier may name the token in what it throws.
+    // A custom verifier may name the token in its error.
     detail: detail.replaceAll(token, '[token]'),
   };
 }
 
 /**
- * What clients are told of this server as a protected resource, and where.
+ * Protected resource metadata and its location.
  *
  * @see RFC 9728; MCP 2026-07-28, basic/authorization/authorization-server-discovery
  */
@@ -220,31 +224,31 @@ export interface ResourceMetadata {
 
 const wellKnown = '/.well-known/oauth-protected-resource';
 
-/** Where the metadata of a resource is, for those who know its URL: its path is inserted. */
+/** URL of a resource's metadata: the resource's path is inserted after the well-known prefix. */
 function metadataUrlOf(resource: string): string {
   const { origin, pathname, search } = new URL(resource);
   return `${origin}${wellKnown}${pathname === '/' ? '' : pathname}${search}`;
 }
 
-/** The paths under which the metadata is served: with the resource's path inserted, and at the root. */
+/** Paths of the metadata: with the resource's path inserted, and at the root. */
 function metadataPathsOf(resource: string): readonly string[] {
   return [...new Set([new URL(metadataUrlOf(resource)).pathname, wellKnown])];
 }
 
-/** What is wrong with a request; without a token there is nothing to say. */
+/** Error codes of RFC 6750; a request without a token gets none. */
 type BearerError = 'invalid_request' | 'invalid_token' | 'insufficient_scope';
 
 interface BearerChallenge {
   readonly error?: BearerError | undefined;
-  /** For a developer. */
+  /** Description for developers. */
   readonly description?: string | undefined;
   readonly scopes: readonly string[];
-  /** Where the metadata of the resource is. */
+  /** URL of the resource metadata. */
   readonly metadataUrl: string | undefined;
 }
 
 /**
- * The value of `WWW-Authenticate`: what a client needs in order to get the token that it lacks.
+ * Value of `WWW-Authenticate`, from which a client learns how to get the required token.
  *
  * @see RFC 6750, 3; RFC 9728, 5.1; MCP 2026-07-28, basic/authorization, "Scope Challenge Handling"
  */
@@ -256,23 +260,23 @@ function challengeText({ error, description, scopes, metadataUrl }: BearerChalle
     resource_metadata: metadataUrl,
   };
   const written = Object.entries(parameters).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${quoted(value)}`],
+    value === undefined ? [] : [`${name}=${quotedString(value)}`],
   );
   return written.length === 0 ? 'Bearer' : `Bearer ${written.join(', ')}`;
 }
 
-/** A quoted string of RFC 9110, 5.6.4; what no header may contain becomes `?`. */
-function quoted(value: string): string {
+/** A quoted string (RFC 9110, 5.6.4). Characters that are invalid in headers become `?`. */
+function quotedString(value: string): string {
   return `"${value.replaceAll(/[^\x20-\x7E]/g, '?').replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
-/** A token may name so many that the header would be too long for its reader. */
+/** Limits the header's length for tokens with many scopes. */
 const maxGranted = 50;
 
 /**
- * The scopes to ask for in place of those that a principal has: these, and what the operation needs.
- * Clients of 2025-11-25 ask for what they are told and would lose the others. `offline_access` is
- * not asked for: a resource does not have that scope.
+ * Scopes to request in a step-up: the required ones plus those already granted, because clients of
+ * 2025-11-25 request exactly what they are told and would lose the others. Omits `offline_access`,
+ * which is not a scope of a resource.
  */
 function stepUpScopes({ scopes }: Principal, needed: readonly string[]): readonly string[] {
   const kept = scopes.filter((scope) => isScope(scope) && scope !== 'offline_access');

@@ -4,11 +4,11 @@
  * @see RFC 6750, 2.1; MCP 2026-07-28, basic/authorization, "Token Requirements"
  */
 
-/** What of an HTTP request authorization looks at. */
+/** The parts of an HTTP request that authorization reads. */
 export interface RequestToAuthorize {
-  /** Path and query, as they were sent. */
+  /** Path and query as sent. */
   readonly target: string;
-  /** The address that it comes from, if the host knows it. */
+  /** Client address, if known. */
   readonly remoteAddress?: string | undefined;
   /** @param name lower case */
   header(name: string): string | undefined;
@@ -16,13 +16,14 @@ export interface RequestToAuthorize {
 
 export type PresentedToken =
   | { readonly kind: 'token'; readonly token: string }
-  /** Neither a bearer token, nor anything that is meant for one. */
+  /** No bearer token, nor an attempt to send one. */
   | { readonly kind: 'none' }
   | { readonly kind: 'malformed'; readonly message: string };
 
-/** Reads the token. What it says of a malformed one contains nothing of the request. */
+/** Reads the token. Messages about a malformed one repeat nothing of the request. */
 export function presentedToken(request: RequestToAuthorize): PresentedToken {
-  // Whether another one is in the header does not matter: this one is in logs and histories by now.
+  // Rejected even if the header has a token, too: the one in the query is already in logs and
+  // histories.
   if (hasTokenInQuery(request.target)) {
     const message = 'An access token must not be in the query; send it in the Authorization header';
     return { kind: 'malformed', message };

@@ -1,32 +1,32 @@
-/** Requests to an authorization server: bounded in time and size, never redirected. */
+/** Requests to an authorization server: limited in time and size, never redirected. */
 import { isJsonObject, inspectValue } from '../../../../src/protocol/classify.ts';
 import { textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { isLoopback } from '../../../../src/protocol/oauth.ts';
 
-/** How long all that one token needs of the authorization server may take, and how long one answer may be. */
+/** Limits shared by all requests that one token check needs. */
 export interface FetchBounds {
   readonly signal: AbortSignal;
   readonly maxDocumentBytes: number;
 }
 
-/** A request with a form. */
+/** A form request. */
 export interface FormPost {
   readonly headers: Record<string, string>;
   readonly body: URLSearchParams;
 }
 
-/** An answer of any status. */
+/** A response with any status. */
 export interface JsonAnswer {
   readonly status: number;
-  /** Undefined if it is not a JSON object. */
+  /** Undefined unless the body is a JSON object. */
   readonly body: JsonObject | undefined;
 }
 
 /**
- * Sends a form, and reads the answer whatever its status.
+ * Posts a form and reads the response whatever its status.
  *
- * @throws {Error} the answer did not come, or is too long; the message names the URL
+ * @throws {Error} if there is no response or it is too long; the message names the URL
  */
 export async function postForm(
   url: string,
@@ -36,13 +36,13 @@ export async function postForm(
   try {
     const response = await send(url, bounds, post);
     const text = await textOf(response, bounds.maxDocumentBytes);
-    return { status: response.status, body: objectIn(text) };
+    return { status: response.status, body: parseObject(text) };
   } catch (error) {
     throw new Error(`${url} gave no answer: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-function objectIn(text: string): JsonObject | undefined {
+function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : undefined;
@@ -55,7 +55,7 @@ function send(url: string, { signal }: FetchBounds, post?: FormPost): Promise<Re
   return fetch(url, {
     ...(post ? { method: 'POST', body: post.body } : {}),
     headers: { accept: 'application/json', ...post?.headers },
-    // Another address was not configured.
+    // Only the configured address is trusted.
     redirect: 'manual',
     signal,
   });
@@ -64,7 +64,8 @@ function send(url: string, { signal }: FetchBounds, post?: FormPost): Promise<Re
 /**
  * Fetches a JSON object.
  *
- * @throws {Error} the answer did not come, is too long, or is not a JSON object; the message names the URL
+ * @throws {Error} if there is no response, it is too long or not a JSON object; the message names
+ *   the URL
  */
 export async function fetchJson(
   url: string,
@@ -88,7 +89,7 @@ export async function fetchJson(
 async function textOf({ body }: Response, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let [text, bytes] = ['', 0];
-  // Leaving the loop cancels the rest.
+  // Leaving the loop cancels the body.
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw new RangeError(`it is longer than ${maxBytes} bytes`);
@@ -97,15 +98,19 @@ async function textOf({ body }: Response, maxBytes: number): Promise<string> {
   return text + decoder.decode();
 }
 
-/** `fetch` fails with "fetch failed", and has the reason as the cause. */
+/** `fetch` rejects with "fetch failed" and the reason as its cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof TypeError ? error.cause : undefined;
   return textOfError(cause ?? error);
 }
 
-/** @returns what is wrong with the URL of something that is trusted; undefined if nothing is */
+/**
+ * Validates the URL of a trusted party.
+ *
+ * @returns a predicate that describes the problem; undefined if the URL is valid
+ */
 export function validateTrustedUrl(text: unknown): string | undefined {
-  const url = typeof text === 'string' ? urlOf(text) : undefined;
+  const url = typeof text === 'string' ? parseUrl(text) : undefined;
   if (!url) return 'must be an absolute URL';
   if (url.username || url.password) return 'must be without credentials';
   if (url.hash) return 'must be without a fragment';
@@ -114,11 +119,11 @@ export function validateTrustedUrl(text: unknown): string | undefined {
   return 'must begin with https:// (http:// on loopback alone)';
 }
 
-function urlOf(text: string): URL | undefined {
+function parseUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** Where an issuer's metadata may be, in the order in which clients look. */
+/** Candidate URLs of an issuer's metadata, in the order clients try them. */
 function metadataUrlsOf(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
@@ -131,10 +136,10 @@ function metadataUrlsOf(issuer: string): readonly string[] {
 }
 
 /**
- * Asks an issuer where it has something: its metadata says so.
+ * Reads an endpoint URL from an issuer's metadata.
  *
- * @param member of its metadata, a URL
- * @throws {Error} it says nothing, or something that must not be trusted; the message has each place
+ * @param member metadata member, a URL
+ * @throws {Error} if no metadata has a trustworthy URL; the message lists every attempt
  * @see RFC 8414, 3; OpenID Connect Discovery 1.0, 4
  */
 export async function endpointOf(
@@ -154,7 +159,7 @@ export async function endpointOf(
 }
 
 function readMember(body: JsonObject, issuer: string, member: string, url: string): string {
-  // A document of another issuer may come from an attacker.
+  // Metadata of another issuer may come from an attacker.
   if (body['issuer'] !== issuer) {
     throw new Error(
       `${url} is the metadata of ${inspectValue(body['issuer'])}, not of this issuer`,

@@ -1,5 +1,5 @@
 /**
- * Tokens that their issuer alone can read: it is asked about each.
+ * Checks opaque tokens by introspection at their issuer.
  *
  * @see RFC 7662
  */
@@ -11,7 +11,7 @@ import { fetchJson } from './fetch-json.ts';
 import type { FetchBounds } from './fetch-json.ts';
 import { audiencesOf } from './options.ts';
 import type { IntrospectionOptions, TokenLimits } from './options.ts';
-import { isFor, numericDate, principalOfClaims } from './principal-claims.ts';
+import { matchesAudience, numericDate, principalOfClaims } from './principal-claims.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
 import type { CheckToken, Time } from './token-check.ts';
 
@@ -44,11 +44,12 @@ export function introspectionCheck(
     const signal = AbortSignal.timeout(fetchTimeoutMs);
     const asking = () => ask(token, { signal, maxDocumentBytes });
     try {
-      // Streams have places of their own: a flood of requests must not keep a revoked one open.
+      // Rechecks of streams bypass the queue: a flood of requests must not keep a revoked stream
+      // open.
       if (purpose === 'recheck') return await asking();
       return await turns.run(asking, signal, party);
     } catch (cause) {
-      // It may have moved.
+      // The endpoint may have moved.
       endpoint = introspection.endpoint;
       const message = 'The authorization server cannot be asked about tokens';
       throw new AuthorizationUnavailable(message, { retryAfterMs: fetchTimeoutMs, cause });
@@ -61,7 +62,7 @@ export function introspectionCheck(
     const { iss = issuer, aud } = answer;
     const [exp, nbf] = [numericDate(answer, 'exp'), numericDate(answer, 'nbf')];
     if (iss !== issuer) throw new InvalidToken('The token is of another issuer');
-    if (!isFor(audiences, aud))
+    if (!matchesAudience(audiences, aud))
       throw new InvalidToken('The token is for another server than this one');
     const now = time.wall() / 1000;
     const { clockSkewSeconds } = limits;

@@ -1,5 +1,5 @@
 /**
- * Tokens that are JWTs.
+ * Checks tokens that are JWTs.
  *
  * @see RFC 9068; RFC 8725; MCP 2026-07-28, basic/authorization, "Token Handling"
  */
@@ -10,11 +10,11 @@ import { endpointOf } from './fetch-json.ts';
 import { KeySet } from './key-set.ts';
 import { algorithmsOf, audiencesOf } from './options.ts';
 import type { JwtOptions, TokenLimits } from './options.ts';
-import { isFor, principalOfClaims } from './principal-claims.ts';
+import { matchesAudience, principalOfClaims } from './principal-claims.ts';
 import { InvalidToken } from './token-check.ts';
 import type { CheckToken, Time } from './token-check.ts';
 
-/** What a token calls its kind. Anything else was signed for another purpose. */
+/** Accepted values of the `typ` header. Other types were signed for other purposes. */
 const types = [undefined, 'jwt', 'at+jwt', 'application/at+jwt', 'application/jwt'];
 
 export function jwtCheck(options: JwtOptions, limits: TokenLimits, time: Time): CheckToken {
@@ -36,7 +36,7 @@ export function jwtCheck(options: JwtOptions, limits: TokenLimits, time: Time): 
     };
     const verify = (key: LocalJWKSet | CryptoKey): Promise<JWTVerifyResult> => {
       const all = { ...verifying, currentDate: new Date(time.wall()) };
-      // Two overloads of one function, which finds out itself what it has been given.
+      // One call for two overloads; the function tells the key types apart itself.
       return jose.jwtVerify(token, key as LocalJWKSet, all);
     };
     const { payload, protectedHeader } = await keys
@@ -45,14 +45,14 @@ export function jwtCheck(options: JwtOptions, limits: TokenLimits, time: Time): 
     if (!types.includes(protectedHeader.typ?.toLowerCase())) {
       throw new InvalidToken('The token is of another type than an access token');
     }
-    if (!isFor(audiences, payload.aud)) throw new InvalidToken(wrongAudience);
+    if (!matchesAudience(audiences, payload.aud)) throw new InvalidToken(wrongAudience);
     return principalOfClaims(issuer, payload);
   };
 }
 
 const wrongAudience = 'The token is for another server than this one';
 
-/** A token that does not name its key may be signed by any of them. */
+/** Tries every matching key, for tokens without a key id. */
 async function withAnyOf(
   find: LocalJWKSet,
   verify: (key: LocalJWKSet | CryptoKey) => Promise<JWTVerifyResult>,
@@ -82,7 +82,7 @@ function isMissingKey(error: unknown): boolean {
   return codeOf(error) === 'ERR_JWKS_NO_MATCHING_KEY';
 }
 
-/** In words of our own: those of the error may repeat what is in the token. */
+/** Own messages, because those of the library may repeat parts of the token. */
 function refusal(error: unknown): never {
   const code = codeOf(error);
   const claim = isJsonObject(error) ? error['claim'] : undefined;

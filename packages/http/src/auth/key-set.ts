@@ -1,7 +1,7 @@
 /**
- * The keys of an issuer: fetched when they are first needed, again when they are old or a token
- * names one that is not among them, and never more often than the pause allows: anybody can send
- * tokens with invented key ids.
+ * Signing keys of an issuer: fetched on first use, and again when they are old or a token names an
+ * unknown key. A minimum pause between fetches applies, because anyone can send tokens with
+ * invented key ids.
  *
  * @see RFC 7517
  */
@@ -21,13 +21,13 @@ export class KeySet {
   readonly #limits: TokenLimits;
   readonly #now: () => number;
   #keys: Keys | undefined;
-  /** When the last attempt ended, and why it failed if it did. */
+  /** End of the last fetch, and its error if it failed. */
   #attempt: { readonly endedAt: number; readonly failure?: unknown } | undefined;
   #fetching: Promise<void> | undefined;
 
   /**
-   * @param uriOf where the keys are; asked before each fetch
-   * @param now monotonic, milliseconds
+   * @param uriOf returns the URL of the keys; called before each fetch
+   * @param now monotonic clock, ms
    */
   constructor(
     uriOf: (bounds: FetchBounds) => Promise<string>,
@@ -40,11 +40,10 @@ export class KeySet {
   }
 
   /**
-   * Runs a check with the keys, and once more with newer ones if the first did not have the key and
-   * newer ones may be had.
+   * Runs a check with the keys. If the key is missing, runs it once more with newer keys.
    *
-   * @param isMissing whether this error says that the key is not among them
-   * @throws {AuthorizationUnavailable} the keys cannot be had
+   * @param isMissing true for errors that say the key is unknown
+   * @throws {AuthorizationUnavailable} if the keys cannot be fetched
    */
   async use<T>(
     check: (find: LocalJWKSet) => Promise<T>,
@@ -57,7 +56,7 @@ export class KeySet {
       if (!isMissing(error)) throw error;
       if (this.#keys === keys && !this.#isPausing) await this.#fetch();
       if (this.#keys && this.#keys !== keys) return await check(this.#keys.find);
-      // The issuer may have the key: it could not be asked.
+      // The issuer may have the key but could not be reached.
       if (this.#attempt?.failure !== undefined) throw this.#unavailable();
       throw error;
     }
@@ -66,7 +65,7 @@ export class KeySet {
   async #current(): Promise<Keys> {
     const { keysMaxAgeMs, keysStaleMs } = this.#limits;
     if (this.#ageMs >= keysMaxAgeMs && !this.#isPausing) await this.#fetch();
-    // Old keys are good keys while the issuer is away, though not for ever.
+    // Stale keys remain valid for a limited time while the issuer is unreachable.
     if (this.#keys && this.#ageMs < keysMaxAgeMs + keysStaleMs) return this.#keys;
     throw this.#unavailable();
   }
@@ -80,15 +79,15 @@ export class KeySet {
     return this.#now() - this.#attempt.endedAt < this.#limits.refetchPauseMs;
   }
 
-  /** One fetch at a time, for all that wait for it. It does not fail: the attempt tells. */
+  /** Shares one fetch among all callers. Never rejects: `#attempt` records the outcome. */
   #fetch(): Promise<void> {
     return (this.#fetching ??= this.#fetchNow().then(
-      () => this.#ended(),
-      (error: unknown) => this.#ended(error),
+      () => this.#onFetchEnded(),
+      (error: unknown) => this.#onFetchEnded(error),
     ));
   }
 
-  #ended(failure?: unknown): void {
+  #onFetchEnded(failure?: unknown): void {
     this.#fetching = undefined;
     this.#attempt = { endedAt: this.#now(), failure };
   }

@@ -1,55 +1,54 @@
-/** How a server knows its callers, as its author writes it. What is wrong is said at once. */
+/** Options of authorization, validated at start. */
 import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { validateScopes } from '../../../../src/protocol/oauth.ts';
 import type { RequestToAuthorize } from './bearer-token.ts';
 import { validateTrustedUrl } from './fetch-json.ts';
 
-/** Bounds of authorization, each an option. */
+/** Limits of authorization. */
 export interface TokenLimits {
-  /** The longest token, characters; a longer one is refused unread. */
+  /** Maximum token length, characters; longer tokens are rejected unread. */
   readonly maxTokenLength: number;
-  /** How far the clocks of the issuer and of this server may be apart, seconds. */
+  /** Tolerated clock difference between the issuer and this server, seconds. */
   readonly clockSkewSeconds: number;
-  /** How long the authorization server may take for all that one token needs of it, milliseconds. */
+  /** Time limit for all requests to the authorization server that one token needs, milliseconds. */
   readonly fetchTimeoutMs: number;
-  /** How long a key set, metadata or an introspection may be, bytes. */
+  /** Maximum size of a key set, metadata document or introspection response, bytes. */
   readonly maxDocumentBytes: number;
-  /** How old keys may be before they are fetched again, milliseconds. */
+  /** Age at which keys are fetched again, milliseconds. */
   readonly keysMaxAgeMs: number;
-  /** For how long older keys are still used if the issuer cannot be reached, milliseconds. */
+  /** Additional time stale keys are used while the issuer is unreachable, milliseconds. */
   readonly keysStaleMs: number;
-  /** The pause after a fetch of keys, whatever tokens come meanwhile, milliseconds. */
+  /** Minimum pause between key fetches, milliseconds. */
   readonly refetchPauseMs: number;
   /**
-   * How long a checked token is not checked again, milliseconds, and never past its expiry: a
-   * revoked one is accepted until then. 0: every request checks its token.
+   * Time a checked token is cached, milliseconds, at most until it expires. A revoked token is
+   * accepted until then. 0: every request checks its token.
    */
   readonly tokenCacheMs: number;
-  /** How many checked tokens are remembered. */
+  /** Maximum number of cached tokens. */
   readonly maxCachedTokens: number;
   /**
-   * How many tokens of requests may be with the authorization server for introspection at once. As
-   * many more of one address wait: addresses take turns. Those of streams have `maxRechecks`.
+   * Maximum concurrent introspections for requests. Up to as many more wait per address; addresses
+   * take turns. Streams have `maxRechecks`.
    */
   readonly maxIntrospections: number;
   /**
-   * How long a stream that stays open goes on until its token is checked again, milliseconds, so
-   * that one that was revoked ends it. 0: never.
+   * Interval at which the token of an open stream is checked again, milliseconds, to detect
+   * revocation. 0: never.
    */
   readonly recheckMs: number;
-  /** How many tokens of streams are checked again at once; principals take turns. */
+  /** Maximum concurrent rechecks of stream tokens; principals take turns. */
   readonly maxRechecks: number;
   /**
-   * How long a stream goes on though its token cannot be checked again, because the authorization
-   * server does not answer, milliseconds; then it ends.
+   * Time a stream stays open while the authorization server does not answer rechecks, milliseconds.
    */
   readonly uncheckedTimeoutMs: number;
-  /** How many exchanged tokens are kept until they expire. */
+  /** Maximum number of exchanged tokens cached until they expire. */
   readonly maxExchangedTokens: number;
 }
 
-/** What the checking of tokens keeps to if nobody says otherwise. docs/limits.md explains each. */
+/** Default limits of authorization. docs/limits.md explains each. */
 export const defaultTokenLimits: TokenLimits = Object.freeze({
   maxTokenLength: 16 * 1024,
   clockSkewSeconds: 30,
@@ -67,34 +66,39 @@ export const defaultTokenLimits: TokenLimits = Object.freeze({
   maxExchangedTokens: 1_000,
 });
 
-/** Where tokens are exchanged, and who this server is there. */
+/** Token exchange at an authorization server (RFC 8693). */
 export interface TokenExchangeOptions {
-  /** This server's id at the authorization server. */
+  /** Client id of this server at the authorization server. */
   readonly clientId: string;
-  /** Sent as HTTP Basic authentication. */
+  /** Client secret, sent with HTTP Basic authentication. */
   readonly clientSecret?: string;
-  /** A PKCS #8 key in PEM: signs an assertion instead of sending a secret (RFC 7523). */
+  /**
+   * Private key (PKCS #8, PEM) that signs a client assertion instead of sending a secret (RFC
+   * 7523).
+   */
   readonly privateKey?: string;
-  /** The algorithm of the signature; `ES256` by default. */
+  /** Signature algorithm of the assertion. Default `ES256`. */
   readonly algorithm?: string;
-  /** The token endpoint. By default the issuer's metadata say where; with `verifyToken` it must be given. */
+  /** Token endpoint. Default: from the issuer's metadata. Required with `verifyToken`. */
   readonly endpoint?: string;
 }
 
 interface CommonOptions {
-  /** Scopes that every request needs. */
+  /** Scopes required by every request. */
   readonly requiredScopes?: readonly string[];
-  /** What the metadata names; by default `requiredScopes`. Name the fewest that one can begin with. */
+  /**
+   * Scopes listed in the metadata. Default: `requiredScopes`. List the minimum a client can start
+   * with.
+   */
   readonly scopesSupported?: readonly string[];
-  /** The narrower scopes that a broader one implies: `{ 'files:write': ['files:read'] }`. */
+  /** Narrower scopes implied by a broader one: `{ 'files:write': ['files:read'] }`. */
   readonly impliedScopes?: { readonly [broader: string]: readonly string[] };
-  /** The name of the server, for people. */
+  /** Human-readable name of the server. */
   readonly resourceName?: string;
-  /** Where developers read about it. */
+  /** URL of the documentation for developers. */
   readonly resourceDocumentation?: string;
   /**
-   * Lets handlers exchange the token of their caller for one of another server:
-   * `context.exchangeToken`.
+   * Lets handlers exchange the caller's token for one of another server: `context.exchangeToken`.
    *
    * @see RFC 8693
    */
@@ -103,84 +107,86 @@ interface CommonOptions {
 }
 
 interface IssuerOptions extends CommonOptions {
-  /** The authorization server, exactly as it names itself: `https://auth.example.com`. */
+  /** Issuer identifier, exactly as in its tokens: `https://auth.example.com`. */
   readonly issuer: string;
   /**
-   * Whom a token must be for: the URL of this server's endpoint, as clients know it, or the name
-   * that the authorization server has for it. With several, one of them.
+   * Accepted audiences of a token: the public URL of the endpoint, or its name at the authorization
+   * server. One of several must match.
    */
   readonly audience: string | readonly string[];
-  /** The URL of the endpoint as clients know it; by default the first audience that is one. */
+  /** Public URL of the endpoint. Default: the first audience that is a URL. */
   readonly resource?: string;
   readonly verifyToken?: never;
 }
 
-/** Tokens are JWTs, signed by their issuer. */
+/** Validates tokens as JWTs signed by the issuer. */
 export interface JwtOptions extends IssuerOptions {
-  /** Where its keys are; by default its metadata say so. */
+  /** URL of the issuer's keys. Default: from its metadata. */
   readonly jwksUri?: string;
-  /** Accepted signatures, of the asymmetric ones; by default all of those. */
+  /** Accepted signature algorithms, which must be asymmetric. Default: all of them. */
   readonly algorithms?: readonly string[];
-  /** Only for tokens that their issuer is asked about: see {@link IntrospectionOptions}. */
+  /** Not with JWTs: see {@link IntrospectionOptions}. */
   readonly introspection?: never;
 }
 
-/** Tokens mean something to their issuer alone, which is asked. */
+/** Validates opaque tokens by introspection at the issuer. */
 export interface IntrospectionOptions extends IssuerOptions {
   /** @see RFC 7662 */
   readonly introspection: {
     readonly clientId: string;
     readonly clientSecret: string;
-    /** By default the issuer's metadata say where. */
+    /** Introspection endpoint. Default: from the issuer's metadata. */
     readonly endpoint?: string;
   };
-  /** Only for signed tokens: see {@link JwtOptions}. */
+  /** Only with JWTs: see {@link JwtOptions}. */
   readonly jwksUri?: never;
-  /** Only for signed tokens: see {@link JwtOptions}. */
+  /** Only with JWTs: see {@link JwtOptions}. */
   readonly algorithms?: never;
 }
 
-/** What a token of one's own says. */
+/** Result of a custom token verifier. */
 export interface VerifiedToken {
-  /** Unique among all that `verifyToken` accepts: sessions are bound to it. */
+  /** Unique among all subjects of `verifyToken`: sessions are bound to it. */
   readonly subject: string;
-  /** The client that the token was issued to, if it is known. */
+  /** Client that the token was issued to, if known. */
   readonly clientId?: string;
-  /** What the token allows; by default nothing that needs a scope. */
+  /** Granted scopes. Default: none. */
   readonly scopes?: readonly string[];
-  /** What else it says; handlers find it at `context.principal`. */
+  /** Other claims, available to handlers as `context.principal`. */
   readonly claims?: JsonObject;
-  /** Milliseconds since 1970. */
+  /** Expiry, milliseconds since 1970. */
   readonly expiresAt?: number;
 }
 
-/** Tokens are checked by the author's own code. */
+/** Validates tokens with your own function. */
 export interface VerifierOptions extends CommonOptions {
   /**
-   * Checks everything about a token, its audience too. It is called for each request.
+   * Validates a token completely, including its audience. Called for each request.
    *
-   * @returns undefined for one that is not valid
-   * @throws if it cannot tell now: the client is told to try again later
+   * @returns undefined if the token is invalid
+   * @throws if validity cannot be determined now: the client is told to try again later
    */
   readonly verifyToken: (
     token: string,
     request: RequestToAuthorize,
   ) => VerifiedToken | undefined | Promise<VerifiedToken | undefined>;
-  /** With both, clients are told where to get a token. */
+  /**
+   * Public URL of the endpoint. Together with `authorizationServers` it tells clients where to get
+   * a token.
+   */
   readonly resource?: string;
-  /** Where clients may get a token. */
+  /** Authorization servers that issue tokens for this server. */
   readonly authorizationServers?: readonly string[];
-  /** Only for tokens that the runtime checks: see {@link JwtOptions}. */
+  /** Only for tokens validated by this library: see {@link JwtOptions}. */
   readonly issuer?: never;
 }
 
 /**
- * How an endpoint tells who calls: by signed tokens, by asking the issuer, or by code of your
- * own.
+ * How an endpoint authenticates callers: with JWTs, by introspection, or with your own verifier.
  */
 export type AuthorizationOptions = JwtOptions | IntrospectionOptions | VerifierOptions;
 
-/** Those whose keys are public: with a shared one this server could issue tokens itself. */
+/** Asymmetric only: with a shared key this server could issue tokens itself. */
 const asymmetric = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'ML-DSA-44', 'ML-DSA-65', 'ML-DSA-87'],
@@ -194,7 +200,7 @@ export function algorithmsOf({ algorithms = asymmetric }: JwtOptions): string[] 
   );
 }
 
-/** @throws {RangeError} naming the limit */
+/** @throws {RangeError} naming the invalid limit */
 export function tokenLimitsOf({ limits = {} }: CommonOptions): TokenLimits {
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaultTokenLimits, name)) {
@@ -211,7 +217,7 @@ export function tokenLimitsOf({ limits = {} }: CommonOptions): TokenLimits {
   return { ...defaultTokenLimits, ...limits };
 }
 
-/** @throws {TypeError} naming the option */
+/** @throws {TypeError} naming the invalid option */
 export function checkAuthorization(given: AuthorizationOptions): void {
   const options: unknown = given;
   if (!isJsonObject(options)) {
@@ -229,10 +235,10 @@ export function checkAuthorization(given: AuthorizationOptions): void {
 
 function checkIssuer(options: JwtOptions | IntrospectionOptions): void {
   const { issuer, jwksUri, introspection } = options;
-  demandUrl('issuer', issuer);
-  if (jwksUri !== undefined) demandUrl('jwksUri', jwksUri);
+  requireUrl('issuer', issuer);
+  if (jwksUri !== undefined) requireUrl('jwksUri', jwksUri);
   if (introspection?.endpoint !== undefined)
-    demandUrl('introspection.endpoint', introspection.endpoint);
+    requireUrl('introspection.endpoint', introspection.endpoint);
   for (const member of ['clientId', 'clientSecret'] as const) {
     if (introspection && typeof introspection[member] !== 'string') {
       throw new TypeError(`introspection.${member} must be a string`);
@@ -244,20 +250,20 @@ function checkIssuer(options: JwtOptions | IntrospectionOptions): void {
       `audience must name this server in the tokens of ${issuer}; without it, a token for any other server would be accepted`,
     );
   }
-  demandUrl('resource', resourceOf(options));
+  requireUrl('resource', resourceOf(options));
 }
 
 function checkVerifier({ verifyToken, resource, authorizationServers }: VerifierOptions): void {
   if (typeof verifyToken !== 'function') {
     throw new TypeError(`verifyToken must be a function, this is ${inspectValue(verifyToken)}`);
   }
-  if (resource !== undefined) demandUrl('resource', resource);
-  for (const server of authorizationServers ?? []) demandUrl('authorizationServers', server);
+  if (resource !== undefined) requireUrl('resource', resource);
+  for (const server of authorizationServers ?? []) requireUrl('authorizationServers', server);
   if ((resource === undefined) === (authorizationServers === undefined)) return;
   throw new TypeError('resource and authorizationServers go together: both are in the metadata');
 }
 
-function demandUrl(name: string, value: unknown): void {
+function requireUrl(name: string, value: unknown): void {
   const fault = validateTrustedUrl(value);
   if (fault !== undefined) throw new TypeError(`${name} ${fault}, this is ${inspectValue(value)}`);
 }
@@ -266,7 +272,7 @@ export function audiencesOf({ audience }: IssuerOptions): readonly string[] {
   return typeof audience === 'string' ? [audience] : [...(audience ?? [])];
 }
 
-/** The URL of the protected resource; undefined if clients are not told where to get tokens. */
+/** URL of the protected resource; undefined if clients are not told where to get a token. */
 export function resourceOf(options: AuthorizationOptions): string | undefined {
   if (options.resource !== undefined || options.verifyToken) return options.resource;
   return audiencesOf(options).find((one) => validateTrustedUrl(one) === undefined);

@@ -1,4 +1,4 @@
-/** From what is known of a valid token to the principal. */
+/** Derives the principal from the claims of a valid token. */
 import { inspectValue } from '../../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
@@ -6,9 +6,9 @@ import { isScope } from '../../../../src/protocol/oauth.ts';
 import { InvalidToken } from './token-check.ts';
 
 /**
- * Reads the claims that a JWT and an introspection have in common.
+ * Reads the claims common to JWTs and introspection responses.
  *
- * @throws {InvalidToken} they do not name a subject, or name a time that cannot be read
+ * @throws {InvalidToken} if there is no subject, or a time is invalid
  */
 export function principalOfClaims(issuer: string, claims: JsonObject): Principal {
   const { sub, client_id: client, azp } = claims;
@@ -17,7 +17,7 @@ export function principalOfClaims(issuer: string, claims: JsonObject): Principal
   const subject = textOf(sub) ?? clientId;
   if (subject === undefined) throw new InvalidToken('The token names nobody: it has no "sub"');
   return {
-    // A client may be called what a person is called.
+    // A client id may equal a user's subject.
     id: JSON.stringify(textOf(sub) === undefined ? [issuer, 'client', subject] : [issuer, subject]),
     subject,
     clientId,
@@ -28,10 +28,10 @@ export function principalOfClaims(issuer: string, claims: JsonObject): Principal
 }
 
 /**
- * A time that a token names, seconds since 1970; undefined if it names none. Some issuers write it as
- * text.
+ * Reads a time claim, seconds since 1970; undefined if absent. Some issuers write it as a string.
  *
- * @throws {InvalidToken} it is not a time: a token whose end cannot be read must not last for ever
+ * @throws {InvalidToken} if it is not a time: a token without a readable expiry must not last
+ *   forever
  */
 export function numericDate(claims: JsonObject, name: 'exp' | 'nbf'): number | undefined {
   const claim = claims[name];
@@ -45,7 +45,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** `scope` is a text (RFC 8693), `scp` a text or a list, as some issuers write it. */
+/** `scope` is a string (RFC 8693); some issuers use `scp`, a string or a list. */
 function scopesOf({ scope, scp }: JsonObject): readonly string[] {
   const given = scope ?? scp;
   const list: readonly unknown[] = Array.isArray(given)
@@ -56,13 +56,13 @@ function scopesOf({ scope, scp }: JsonObject): readonly string[] {
   return list.filter((each) => isScope(each));
 }
 
-/** What a scope implies, it implies in turn. */
-export function withImplied(
+/** Adds implied scopes, transitively. */
+export function expandScopes(
   scopes: readonly string[],
   implied: { readonly [broader: string]: readonly string[] },
 ): readonly string[] {
   const all = new Set(scopes);
-  // A set that grows is walked to its end.
+  // Iterating a set also visits values added meanwhile.
   for (const scope of all) {
     for (const narrower of Object.hasOwn(implied, scope) ? (implied[scope] ?? []) : []) {
       all.add(narrower);
@@ -72,17 +72,17 @@ export function withImplied(
 }
 
 /**
- * Whether an `aud` names this server. `https://a.example` and `https://a.example/` are one URL:
- * clients write either.
+ * True if an `aud` claim names this server. `https://a.example` and `https://a.example/` are the
+ * same URL.
  */
-export function isFor(audiences: readonly string[], aud: unknown): boolean {
+export function matchesAudience(audiences: readonly string[], aud: unknown): boolean {
   const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   return named.some(
-    (one) => typeof one === 'string' && audiences.some((ours) => isSame(ours, one)),
+    (one) => typeof one === 'string' && audiences.some((ours) => isSameAudience(ours, one)),
   );
 }
 
-function isSame(ours: string, theirs: string): boolean {
+function isSameAudience(ours: string, theirs: string): boolean {
   return ours === theirs || (withRoot(ours) === withRoot(theirs) && /^https?:/.test(ours));
 }
 
@@ -90,8 +90,8 @@ function withRoot(url: string): string {
   return /^https?:\/\/[^/?#]+$/.test(url) ? `${url}/` : url;
 }
 
-/** @throws {TypeError} verifyToken did not give a principal */
-export function demandSubject(subject: unknown): string {
+/** @throws {TypeError} if `verifyToken` returned no valid subject */
+export function requireSubject(subject: unknown): string {
   const text = textOf(subject);
   if (text !== undefined) return text;
   throw new TypeError(

@@ -1,6 +1,6 @@
 /**
- * Remembers for a short time what came of a token, so that not every request checks it. It keeps
- * digests: a token is in no dump of it.
+ * Caches the outcome of token checks for a short time. Keys are digests, so no dump of the cache
+ * contains a token.
  */
 import { BoundedMap } from '../../../../src/protocol/bounded-map.ts';
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
@@ -11,10 +11,10 @@ import type { CheckToken, Time } from './token-check.ts';
 type Outcome = { readonly principal: Principal } | { readonly refusal: InvalidToken };
 
 /**
- * @param refusals whether a refused token stays refused for that time too, as it should if another
- *   server has to be asked; a key that is not known now may be in a moment
+ * @param refusals whether rejections are cached, too. They should be if each check asks another
+ *   server; a key that is unknown now may appear in a moment
  */
-export function remembering(
+export function cachedCheck(
   check: CheckToken,
   limits: TokenLimits,
   time: Time,
@@ -22,7 +22,7 @@ export function remembering(
 ): CheckToken {
   const { tokenCacheMs, maxCachedTokens, clockSkewSeconds } = limits;
   if (tokenCacheMs === 0) return check;
-  // Refused tokens have a place of their own: a client that sends many does not push the good ones out.
+  // Rejections have their own cache, so that a flood of invalid tokens does not evict valid ones.
   const accepted = new BoundedMap<string, Outcome & { readonly until: number }>(maxCachedTokens);
   const refused = new BoundedMap<string, Outcome & { readonly until: number }>(maxCachedTokens);
   const checking = new Map<string, Promise<Principal>>();
@@ -35,7 +35,7 @@ export function remembering(
     }
     return undefined;
   };
-  /** The date may be set while a token is remembered. */
+  /** Compares wall time, because the system date may change while a token is cached. */
   const isOver = (outcome: Outcome): boolean => {
     const expiresAt = 'principal' in outcome ? outcome.principal.expiresAt : undefined;
     return expiresAt !== undefined && time.wall() >= expiresAt + clockSkewSeconds * 1000;
@@ -61,8 +61,8 @@ export function remembering(
     const known = remembered(key);
     if (known && 'principal' in known) return known.principal;
     if (known) throw known.refusal;
-    // Requests that come together with the same token wait for one check.
-    // What is checked for a stream does not wait for its turn, as they may.
+    // Concurrent requests with the same token share one check. Rechecks do not wait in the request
+    // queue.
     let running = purpose === 'request' ? checking.get(key) : undefined;
     if (!running) {
       running = checkNow(key, token, request, purpose);

@@ -1,14 +1,14 @@
-/** What the ways to check a token have in common: whom it names, or one of two errors. */
+/** Common interface of token checks. */
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
 import type { RequestToAuthorize } from './bearer-token.ts';
 
-/** What a token is checked for: a request that has come, or a stream that goes on. */
+/** Why a token is checked: for a new request, or to recheck an open stream. */
 export type CheckPurpose = 'request' | 'recheck';
 
 /**
  * Checks a token.
  *
- * @throws {InvalidToken} or {@link AuthorizationUnavailable}, and nothing else on purpose
+ * @throws {InvalidToken} or {@link AuthorizationUnavailable}; anything else is a bug
  */
 export type CheckToken = (
   token: string,
@@ -16,23 +16,23 @@ export type CheckToken = (
   purpose: CheckPurpose,
 ) => Promise<Principal>;
 
-/** Two clocks: tokens expire by the date; pauses must not depend on changes of the date. */
+/** Two clocks: tokens expire by date, while pauses must not depend on date changes. */
 export interface Time {
   /** Milliseconds since 1970. */
   wall(): number;
-  /** Milliseconds since any moment. */
+  /** Milliseconds since an arbitrary time. */
   monotonic(): number;
 }
 
-/** Why a token is not valid: for a developer. It says nothing that the token does not. */
+/** An invalid token, with a message for developers that reveals only what the token contains. */
 export class InvalidToken extends Error {
   override readonly name = 'InvalidToken';
 }
 
-/** What is needed of the authorization server cannot be had now: nobody knows whether a token is valid. */
+/** The authorization server cannot be reached, so a token's validity is unknown. */
 export class AuthorizationUnavailable extends Error {
   override readonly name = 'AuthorizationUnavailable';
-  /** When to try again, milliseconds from now. */
+  /** Delay before a retry, milliseconds. */
   readonly retryAfterMs: number;
 
   constructor(

@@ -1,6 +1,6 @@
 /**
- * Tokens for other servers, in place of those that callers have sent: a caller's own token goes to the
- * authorization server that exchanges it, and nowhere else.
+ * Exchanges callers' tokens for tokens of other servers. A caller's own token is sent only to the
+ * authorization server that exchanges it.
  *
  * @see RFC 8693; MCP 2026-07-28, basic/authorization, "Access Token Privilege Restriction"
  */
@@ -23,11 +23,11 @@ import type { Time } from './token-check.ts';
 
 const accessToken = 'urn:ietf:params:oauth:token-type:access_token';
 
-/** How long an assertion is valid, seconds. */
+/** Lifetime of a client assertion, seconds. */
 const assertionSeconds = 60;
 
-/** A token that was got before, and until when it is given again, monotonic milliseconds. */
-interface Kept {
+/** A cached token, and the end of its reuse in monotonic ms. */
+interface CachedToken {
   readonly token: ExchangedToken;
   readonly until: number;
 }
@@ -37,12 +37,12 @@ export class TokenExchanges {
   readonly #issuer: string | undefined;
   readonly #limits: TokenLimits;
   readonly #time: Time;
-  readonly #kept: BoundedMap<string, Kept>;
-  /** The exchanges that are under way. */
+  readonly #cache: BoundedMap<string, CachedToken>;
+  /** Exchanges in progress. */
   readonly #running = new Map<string, Promise<ExchangedToken>>();
   #endpoint: string | undefined;
 
-  /** @throws {TypeError} naming the option that is wrong */
+  /** @throws {TypeError} naming the invalid option */
   constructor(
     options: TokenExchangeOptions,
     issuer: string | undefined,
@@ -54,11 +54,11 @@ export class TokenExchanges {
     this.#issuer = issuer;
     this.#limits = limits;
     this.#time = time;
-    this.#kept = new BoundedMap(limits.maxExchangedTokens);
+    this.#cache = new BoundedMap(limits.maxExchangedTokens);
     this.#endpoint = options.endpoint;
   }
 
-  /** The exchange of the token of one request. The token is shown by nothing of it. */
+  /** Token exchange for one request. Its properties do not expose the token. */
   of(subjectToken: string, principal: Principal): TokenExchange {
     return { exchange: (wanted) => this.#exchange(subjectToken, principal, wanted) };
   }
@@ -70,10 +70,11 @@ export class TokenExchanges {
     wanted: WantedToken,
   ): Promise<ExchangedToken> {
     const { audience, resource, scope } = wanted;
-    // Of two tokens of one principal, the narrower must not get what was exchanged for the broader.
+    // The key includes granted scopes: a narrow token must not get what a broad one was exchanged
+    // for.
     const held = [id, clientId, scopes.toSorted()];
     const key = JSON.stringify([held, audience, resource, scope?.split(' ').toSorted()]);
-    const kept = this.#kept.get(key);
+    const kept = this.#cache.get(key);
     if (kept && this.#time.monotonic() < kept.until && kept.token.accessToken !== wanted.refused) {
       return kept.token;
     }
@@ -81,7 +82,7 @@ export class TokenExchanges {
       this.#running.get(key) ??
       this.#exchangeNow(subjectToken, wanted)
         .then((token) => {
-          this.#keep(key, token);
+          this.#remember(key, token);
           return token;
         })
         .finally(() => this.#running.delete(key));
@@ -89,28 +90,30 @@ export class TokenExchanges {
     return await running;
   }
 
-  #keep(key: string, token: ExchangedToken): void {
-    this.#kept.delete(key);
+  #remember(key: string, token: ExchangedToken): void {
+    this.#cache.delete(key);
     if (token.expiresAt === undefined) return;
     const lifetimeMs = token.expiresAt - this.#time.wall();
     const until = this.#time.monotonic() + lifetimeMs - Math.min(10_000, lifetimeMs / 2);
-    this.#kept.set(key, { token, until });
+    this.#cache.set(key, { token, until });
   }
 
   async #exchangeNow(subjectToken: string, wanted: WantedToken): Promise<ExchangedToken> {
     const { fetchTimeoutMs, maxDocumentBytes } = this.#limits;
     const bounds = { signal: AbortSignal.timeout(fetchTimeoutMs), maxDocumentBytes };
-    const answer = await this.#ask(subjectToken, wanted, bounds).catch((error: unknown) => {
-      // It may have moved.
-      this.#endpoint = this.#options.endpoint;
-      const why = withoutToken(textOfError(error), subjectToken);
-      throw new RuntimeError('NOT_READY', `Tokens cannot be exchanged now: ${why}`);
-    });
-    if (answer.status !== 200) throw refusalOf(answer, wanted, subjectToken);
+    const answer = await this.#requestToken(subjectToken, wanted, bounds).catch(
+      (error: unknown) => {
+        // The endpoint may have moved.
+        this.#endpoint = this.#options.endpoint;
+        const why = withoutToken(textOfError(error), subjectToken);
+        throw new RuntimeError('NOT_READY', `Tokens cannot be exchanged now: ${why}`);
+      },
+    );
+    if (answer.status !== 200) throw refusalError(answer, wanted, subjectToken);
     return this.#tokenIn(answer.body ?? {}, wanted, subjectToken);
   }
 
-  async #ask(
+  async #requestToken(
     subjectToken: string,
     { audience = [], resource = [], scope }: WantedToken,
     bounds: FetchBounds,
@@ -133,7 +136,7 @@ export class TokenExchanges {
     return answer;
   }
 
-  /** The headers that show who this server is, or none if the body does. */
+  /** Headers that authenticate this server; empty if the body does. */
   async #identify(body: URLSearchParams, endpoint: string): Promise<Record<string, string>> {
     const { clientId, clientSecret, privateKey, algorithm = 'ES256' } = this.#options;
     if (privateKey === undefined) {
@@ -156,7 +159,7 @@ export class TokenExchanges {
     return {};
   }
 
-  /** @throws {RuntimeError} INVALID_RESPONSE: there is no token in it that may be used elsewhere */
+  /** @throws {RuntimeError} INVALID_RESPONSE if the response has no usable token */
   #tokenIn(body: JsonObject, wanted: WantedToken, subjectToken: string): ExchangedToken {
     const { access_token: token, token_type: type, expires_in: expiresIn, scope } = body;
     const fault =
@@ -168,7 +171,7 @@ export class TokenExchanges {
             ? `"token_type" is ${inspectValue(type)}, and should be Bearer`
             : undefined;
     if (fault !== undefined) {
-      const message = `What was exchanged for ${nameOf(wanted)} is not used: ${fault}`;
+      const message = `What was exchanged for ${targetName(wanted)} is not used: ${fault}`;
       throw new RuntimeError('INVALID_RESPONSE', message);
     }
     const seconds = Number(expiresIn);
@@ -180,11 +183,11 @@ export class TokenExchanges {
   }
 }
 
-const nameOf = ({ audience, resource }: WantedToken): string =>
+const targetName = ({ audience, resource }: WantedToken): string =>
   [audience ?? resource ?? []].flat().join(', ');
 
-/** The authorization server has said no. */
-function refusalOf(
+/** Error for an exchange that the authorization server rejected. */
+function refusalError(
   { status, body }: JsonAnswer,
   wanted: WantedToken,
   subjectToken: string,
@@ -192,14 +195,14 @@ function refusalOf(
   const { error, error_description: description } = body ?? {};
   const said = [error, description].filter((part) => typeof part === 'string').join(': ');
   const why = withoutToken(said, subjectToken) || `HTTP ${status}`;
-  const message = `The authorization server gives no token for ${nameOf(wanted)}: ${why}`;
+  const message = `The authorization server gives no token for ${targetName(wanted)}: ${why}`;
   return new RuntimeError('UNAUTHORIZED', message, { status });
 }
 
 const withoutToken = (text: string, token: string): string =>
   printable(text.replaceAll(token, '[token]'), 300);
 
-/** @throws {TypeError} naming the option */
+/** @throws {TypeError} naming the invalid option */
 function checkTokenExchange(given: TokenExchangeOptions, issuer: string | undefined): void {
   const options: unknown = given;
   if (!isJsonObject(options)) {

@@ -1,13 +1,13 @@
-/** The list of nodes that requests may be forwarded to. */
+/** The allowlist of nodes that requests may be forwarded to. */
 
-// Not an import: bundles for the web contain this module too, and cannot resolve Node's.
+// No static import, because web bundles include this module and cannot resolve Node's.
 const { BlockList, isIP } = process.getBuiltinModule('node:net');
 
 /**
- * Reads a list of hosts: names or addresses, with a port or without, and networks such as `10.0.0.0/8`.
+ * Parses a list of hosts, with or without a port, and networks such as `10.0.0.0/8`.
  *
- * @returns true for a URL whose host is on the list
- * @throws {TypeError} naming what is no host
+ * @returns true for URLs whose host is on the list
+ * @throws {TypeError} naming the invalid entry
  */
 export function allowedPeers(peers: readonly string[]): (url: string) => boolean {
   const networks = new BlockList();

@@ -1,8 +1,8 @@
 /**
- * A request that one node forwards to another, as the first node sees it. A request is sent once: after that, a
- * failure is told to its client.
+ * State of a forwarded request at the node that forwards it. A request is sent once; failures after
+ * that are reported to the client.
  *
- * It has no context and does nothing by itself: see {@link pureChart}.
+ * A pure chart without context or actor: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -10,13 +10,13 @@ import { pureChart } from '../../../../src/machines/pure-chart.ts';
 import type { PureChart } from '../../../../src/machines/pure-chart.ts';
 
 export type ForwardEvent =
-  /** A response begins whose body is short: it is answered at its end. */
-  | { readonly type: 'answer.begun' }
-  /** A response begins that is passed on as it comes. */
-  | { readonly type: 'relay.begun' }
-  /** The connection broke, or the other node has gone silent. */
+  /** A short response starts: it is buffered and sent at once. */
+  | { readonly type: 'answer.started' }
+  /** A response starts that is relayed chunk by chunk. */
+  | { readonly type: 'relay.started' }
+  /** The connection broke, or the other node stopped responding. */
   | { readonly type: 'peer.failed' }
-  /** All has been said, or the client has left. */
+  /** The response is complete, or the client disconnected. */
   | { readonly type: 'request.ended' };
 
 export const forwardMachine = setup({
@@ -25,23 +25,24 @@ export const forwardMachine = setup({
   id: 'forward',
   context: {},
   initial: 'waiting',
-  on: { 'request.ended': '.over', 'peer.failed': '.over' },
+  on: { 'request.ended': '.ended', 'peer.failed': '.ended' },
   states: {
     waiting: {
-      description:
-        'The other node has it, or is being connected to. A failure is answered with an error.',
-      on: { 'answer.begun': 'answering', 'relay.begun': 'relaying' },
+      description: 'Connecting, or waiting for the response. A failure is answered with an error.',
+      on: { 'answer.started': 'buffering', 'relay.started': 'relaying' },
     },
-    answering: { description: 'Its answer comes, and its client has none of it yet.' },
+    buffering: {
+      description: 'A short response is being received; nothing was sent to the client.',
+    },
     relaying: {
       description:
-        'Its client has a part of the response. A failure ends the stream, or cuts the body off.',
+        'The response is being relayed. A failure ends the stream or truncates the body.',
     },
-    over: { type: 'final' },
+    ended: { type: 'final' },
   },
 });
 
-/** The state of a forwarded request. */
+/** State of a forwarded request. */
 export type ForwardSnapshot = SnapshotFrom<typeof forwardMachine>;
 
 export const forwardChart: PureChart<ForwardSnapshot, ForwardEvent> = pureChart(forwardMachine);

@@ -1,40 +1,40 @@
 /**
- * The connections to other nodes: keep-alive, with backpressure, and a watch over each node that has requests of
- * ours. What becomes of a request is told in a few facts, by which its owner decides what to do.
+ * Connections to other nodes: keep-alive, with backpressure, and probes of nodes with open
+ * requests. Reports what happens to each request; its owner decides what to do.
  */
 import type { Agent as HttpAgent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import { forwardHeader } from '../nodes/forwarding-protocol.ts';
 
-// Not an import: bundles for the web contain this module too, and cannot resolve Node's.
+// No static import, because web bundles include this module and cannot resolve Node's.
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 
-/** The beginning of a node's response. */
+/** Head of a node's response. */
 export interface PeerResponse {
   readonly status: number;
-  /** Names in lower case and values, by turns. */
+  /** Pairs of name and value; names in lower case. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Said by a node of ours; undefined if something else has answered. */
+  /** Outcome reported by a node of the cluster; undefined if something else answered. */
   readonly outcome: string | undefined;
 }
 
-/** Hears what becomes of a forwarded request. */
+/** Callbacks of a forwarded request. */
 export interface PeerListener {
-  /** Nothing was sent: the node has not got it. */
-  unreached(why: Error): void;
+  /** The connection failed before anything was sent. */
+  unreachable(why: Error): void;
   responded(response: PeerResponse): void;
   data(chunk: Uint8Array): void;
   ended(): void;
-  /** The connection broke after the request was sent, or the node has gone silent. */
+  /** The connection broke after the request was sent, or the node stopped responding. */
   broken(why: Error): void;
 }
 
-/** A request that is on its way to another node, until it has ended. */
+/** A request sent to another node. */
 export interface PeerRequest {
   pause(): void;
   resume(): void;
-  /** Its client has left. The listener hears nothing more. */
+  /** Aborts the request. The listener is not called again. */
   abort(): void;
 }
 
@@ -46,17 +46,17 @@ export interface OutgoingRequest {
   readonly body: string;
 }
 
-/** How long a connection may take to be made, milliseconds. */
+/** Connection timeout, milliseconds. */
 const connectTimeoutMs = 700;
 
-/** How long a connection is kept that nobody uses, milliseconds: less than any server keeps one (Node: 5 s). */
+/** Idle timeout of a connection, milliseconds: shorter than that of any server (Node: 5 s). */
 const idleTimeoutMs = 4000;
 
-/** How long a node may say nothing before it is probed, and before its requests are given up, milliseconds. */
+/** Silence after which a node is probed, and after which its requests fail, milliseconds. */
 const probeAfterMs = 2000;
 const silentAfterMs = 6000;
 
-/** Where a node listens. */
+/** Address of a node. */
 interface Target {
   readonly isSecure: boolean;
   readonly host: string;
@@ -64,14 +64,14 @@ interface Target {
   readonly path: string;
 }
 
-/** A node that requests are forwarded to. */
+/** A node with open requests. */
 interface Peer {
   readonly url: string;
   readonly target: Target;
   readonly probe: () => OutgoingRequest;
   readonly requests: Set<SentRequest>;
-  /** When it has last given a sign of life. */
-  aliveAt: number;
+  /** Time of its last response, monotonic ms. */
+  lastAliveAt: number;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -80,14 +80,14 @@ export class PeerClient {
   readonly #https: HttpsAgent;
   readonly #peers = new Map<string, Peer>();
 
-  /** @param ca certificates that nodes over HTTPS are trusted by, beside those that Node knows */
+  /** @param ca CA certificates for nodes over HTTPS, replacing Node's defaults */
   constructor(ca?: string | readonly string[]) {
     const options = { keepAlive: true, timeout: idleTimeoutMs, maxFreeSockets: 64 };
     this.#http = new http.Agent(options);
     this.#https = new https.Agent({ ...options, ...(ca ? { ca: ca as string | string[] } : {}) });
   }
 
-  /** @param probe asks the node whether it is there, should it be silent for long */
+  /** @param probe creates a probe, for a node that has been silent too long */
   send(
     outgoing: OutgoingRequest,
     listener: PeerListener,
@@ -95,13 +95,17 @@ export class PeerClient {
   ): PeerRequest {
     const { url } = outgoing;
     const peer = this.#peers.get(url) ?? this.#watch(url, probe);
-    if (peer.requests.size === 0) peer.aliveAt = performance.now();
+    if (peer.requests.size === 0) peer.lastAliveAt = performance.now();
     const sent = new SentRequest(this.#request(outgoing, peer.target), listener, peer);
     peer.requests.add(sent);
     return sent;
   }
 
-  /** Asks a node whether it is there. @returns what it says; rejects if it says nothing in time */
+  /**
+   * Probes a node.
+   *
+   * @returns its response; rejects without one in time
+   */
   probe(outgoing: OutgoingRequest, timeoutMs = silentAfterMs / 2): Promise<PeerResponse> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -113,7 +117,7 @@ export class PeerClient {
         reject(why);
       };
       const listener: PeerListener = {
-        unreached: failed,
+        unreachable: failed,
         broken: failed,
         responded: (response) => {
           clearTimeout(timer);
@@ -156,11 +160,11 @@ export class PeerClient {
       target: targetOf(url),
       probe,
       requests: new Set(),
-      aliveAt: performance.now(),
+      lastAliveAt: performance.now(),
       timer: undefined,
     };
     this.#peers.set(url, peer);
-    peer.timer = setTimeout(() => this.#look(peer), probeAfterMs);
+    peer.timer = setTimeout(() => this.#checkPeer(peer), probeAfterMs);
     peer.timer.unref();
     return peer;
   }
@@ -170,25 +174,25 @@ export class PeerClient {
     if (this.#peers.get(peer.url) === peer) this.#peers.delete(peer.url);
   }
 
-  #look(peer: Peer): void {
+  #checkPeer(peer: Peer): void {
     if (peer.requests.size === 0) return this.#unwatch(peer);
-    peer.timer = setTimeout(() => this.#look(peer), probeAfterMs);
+    peer.timer = setTimeout(() => this.#checkPeer(peer), probeAfterMs);
     peer.timer.unref();
-    // Reads first what has come while this process was busy: it was not the node that was silent.
+    // Reads pending input first: this process may have been busy, not the peer silent.
     setImmediate(() => this.#probe(peer));
   }
 
   #probe(peer: Peer): void {
-    const silentMs = performance.now() - peer.aliveAt;
+    const silentMs = performance.now() - peer.lastAliveAt;
     if (silentMs >= silentAfterMs) {
       const why = new Error(`it has given no sign of life for ${Math.round(silentMs)} ms`);
       for (const request of peer.requests) request.fail(why);
       return;
     }
     if (silentMs < probeAfterMs / 2) return;
-    const alive = (): void => void (peer.aliveAt = performance.now());
+    const alive = (): void => void (peer.lastAliveAt = performance.now());
     this.probe(peer.probe()).then(alive, (error: NodeJS.ErrnoException) => {
-      // Its machine answers: the system ends the connections of a process that is no more.
+      // The host is up: its system resets connections of a dead process.
       if (error.code === 'ECONNREFUSED' || error.code === 'ECONNRESET') alive();
     });
   }
@@ -205,10 +209,10 @@ class SentRequest implements PeerRequest {
   readonly #listener: PeerListener;
   readonly #peer: Peer | undefined;
   #response: IncomingMessage | undefined = undefined;
-  #state: 'connecting' | 'sent' | 'over' = 'connecting';
+  #state: 'connecting' | 'sent' | 'ended' = 'connecting';
   #timer: NodeJS.Timeout | undefined = undefined;
 
-  /** @param peer undefined for a request that only asks whether a node is there */
+  /** @param peer undefined for a probe */
   constructor(request: ClientRequest, listener: PeerListener, peer: Peer | undefined) {
     this.#request = request;
     this.#listener = listener;
@@ -217,7 +221,7 @@ class SentRequest implements PeerRequest {
       if (!socket.connecting) return this.#connected();
       socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => this.#connected());
       this.#timer = setTimeout(
-        // A connection that was made while this process was busy is heard of first.
+        // Handles a pending connect event first: this process may have been busy.
         () => setImmediate(() => this.#connectionLate()),
         connectTimeoutMs,
       );
@@ -225,7 +229,7 @@ class SentRequest implements PeerRequest {
     request.on('error', (error) => this.fail(error));
     request.on('response', (response) => this.#responded(response));
     request.on('close', () => {
-      // What has come of a response may still wait to be read.
+      // Received data of a response may still be unread.
       if (!this.#response) this.fail(new Error('the connection was closed'));
     });
   }
@@ -239,14 +243,14 @@ class SentRequest implements PeerRequest {
   }
 
   abort(): void {
-    if (this.#over()) this.#request.destroy();
+    if (this.#finish()) this.#request.destroy();
   }
 
   fail(why: Error): void {
     const isUnsent = this.#state === 'connecting';
-    if (!this.#over()) return;
+    if (!this.#finish()) return;
     this.#request.destroy();
-    if (isUnsent) this.#listener.unreached(why);
+    if (isUnsent) this.#listener.unreachable(why);
     else this.#listener.broken(why);
   }
 
@@ -261,9 +265,9 @@ class SentRequest implements PeerRequest {
   }
 
   #responded(response: IncomingMessage): void {
-    if (this.#state === 'over') return;
+    if (this.#state === 'ended') return;
     this.#response = response;
-    this.#alive();
+    this.#markAlive();
     const { rawHeaders, statusCode: status = 502 } = response;
     const headers: (readonly [string, string])[] = [];
     let outcome: string | undefined;
@@ -275,30 +279,30 @@ class SentRequest implements PeerRequest {
     }
     this.#listener.responded({ status, headers, outcome });
     response.on('data', (chunk: Buffer) => {
-      this.#alive();
-      if (this.#state !== 'over') this.#listener.data(chunk);
+      this.#markAlive();
+      if (this.#state !== 'ended') this.#listener.data(chunk);
     });
     response.on('end', () => {
       if (!response.complete) return this.fail(new Error('the response was cut off'));
-      if (this.#over()) this.#listener.ended();
+      if (this.#finish()) this.#listener.ended();
     });
     response.on('error', (error) => this.fail(error));
     response.on('close', () => {
-      // An error costs the copy of the stack.
-      if (this.#state !== 'over') this.fail(new Error('the response was cut off'));
+      // Checked first, because creating an error captures a stack.
+      if (this.#state !== 'ended') this.fail(new Error('the response was cut off'));
     });
   }
 
-  #over(): boolean {
-    if (this.#state === 'over') return false;
-    this.#state = 'over';
+  #finish(): boolean {
+    if (this.#state === 'ended') return false;
+    this.#state = 'ended';
     clearTimeout(this.#timer);
     this.#peer?.requests.delete(this);
     return true;
   }
 
-  /** It has given a sign of life. */
-  #alive(): void {
-    if (this.#peer) this.#peer.aliveAt = performance.now();
+  /** Records that the peer is alive. */
+  #markAlive(): void {
+    if (this.#peer) this.#peer.lastAliveAt = performance.now();
   }
 }

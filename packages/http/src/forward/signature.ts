@@ -1,24 +1,24 @@
 /**
- * The header that a node signs a forwarded request with: what the first node has checked, for which node, when. Any node
- * that has the key believes it, and nobody else can make it.
+ * The signature header of a forwarded request: what the first node checked, for which node, and
+ * when. Only holders of a shared key can create or verify it.
  */
 import type { KeyObject } from 'node:crypto';
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
 import { protocolVersions } from '../nodes/forwarding-protocol.ts';
 import type { ForwardedHead } from '../nodes/forwarding-protocol.ts';
 
-// Not an import: bundles for the web contain this module too, and cannot resolve Node's.
+// No static import, because web bundles include this module and cannot resolve Node's.
 const { createHmac, createSecretKey, hash, timingSafeEqual } =
   process.getBuiltinModule('node:crypto');
 
-/** Keys to sign with, made of what the nodes have in common. */
+/** Signing keys derived from the nodes' shared secrets. */
 export function keysFrom(secrets: readonly string[]): readonly KeyObject[] {
   return secrets.map((secret) =>
     createSecretKey(createHmac('sha256', secret).update('mcp-actors forwarding').digest()),
   );
 }
 
-/** The digest of a body; of none, an empty text. */
+/** Digest of a body; empty for an empty body. */
 export function digestOf(body: string): string {
   return body === '' ? '' : hash('sha256', body, 'base64url');
 }
@@ -38,7 +38,7 @@ type Row = readonly [
   tokenValidMs: number | null,
 ];
 
-/** Signs with each key: while keys are rotated, a node that has only one of them believes it. */
+/** Signs with every key, so that a node with only one of them accepts it during key rotation. */
 export function sign(head: ForwardedHead, keys: readonly KeyObject[], version: number): string {
   const { from, to, timeMs, method, target, sessionId, digest, remoteAddress } = head;
   const { host, origin, principal, tokenValidMs } = head;
@@ -52,19 +52,20 @@ export function sign(head: ForwardedHead, keys: readonly KeyObject[], version: n
 }
 
 /**
- * What a header says. `foreign`: nothing of ours. `unsigned`: it is for a node, and none of the keys has signed it.
- * `unknown`: signed, in a version of the protocol that this code does not accept.
+ * Result of verifying a header. `foreign`: not a signature of this protocol. `unsigned`: addressed
+ * to a node but signed with none of the keys. `unknown`: signed, in an unsupported protocol
+ * version.
  */
-export type Verified =
+export type VerifiedHeader =
   | { readonly kind: 'signed'; readonly head: ForwardedHead }
   | { readonly kind: 'unsigned'; readonly to: string }
   | { readonly kind: 'foreign' }
   | { readonly kind: 'unknown' };
 
-/** More keys than anybody rotates. */
+/** Generous limit for key rotation. */
 const maxMacs = 8;
 
-export function verify(header: string, keys: readonly KeyObject[]): Verified {
+export function verify(header: string, keys: readonly KeyObject[]): VerifiedHeader {
   const [version = '', payload = '', ...macs] = header.split('.', 2 + maxMacs);
   const signed = `${version}.${payload}`;
   const isOurs = keys.some((key) => {
@@ -74,7 +75,7 @@ export function verify(header: string, keys: readonly KeyObject[]): Verified {
       return given.length === mac.length && timingSafeEqual(given, mac);
     });
   });
-  const row = isOurs || version === '1' ? rowOf(payload) : undefined;
+  const row = isOurs || version === '1' ? parseRow(payload) : undefined;
   if (!isOurs) return row ? { kind: 'unsigned', to: String(row[1]) } : { kind: 'foreign' };
   const { oldest, newest } = protocolVersions;
   if (!(Number(version) >= oldest && Number(version) <= newest) || !row) return { kind: 'unknown' };
@@ -100,12 +101,12 @@ export function verify(header: string, keys: readonly KeyObject[]): Verified {
 const macOf = (text: string, key: KeyObject): Buffer =>
   createHmac('sha256', key).update(text).digest();
 
-function rowOf(payload: string): Row | undefined {
+function parseRow(payload: string): Row | undefined {
   try {
     const row: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
     return Array.isArray(row) ? (row as unknown as Row) : undefined;
   } catch {
-    // Anybody may send such a header.
+    // Anyone can send such a header.
     return undefined;
   }
 }

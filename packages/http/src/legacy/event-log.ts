@@ -1,22 +1,23 @@
 /**
- * What the streams of a session have said, so that a client whose stream was cut can have it
- * repeated. Bounded by events, bytes and age: the oldest go first, whatever their stream.
+ * Replay log of a session's streams, for clients whose connection was cut. Limited by events, bytes
+ * and age; the oldest events go first, whatever their stream.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { HttpLimits } from '../options.ts';
 
-/** A stream whose events are kept. */
+/** A stream with events in the log. */
 export interface LoggedStream {
   /**
-   * An event of it was dropped.
-   * @returns true if no connection has ever had it
+   * Called when an event of the stream was dropped.
+   *
+   * @returns true if the event was never sent on any connection
    */
   onEventDropped(event: number): boolean;
 }
 
-/** An event as it was written. */
+/** A logged event, in SSE format. */
 interface LoggedEvent {
   readonly stream: LoggedStream;
   readonly number: number;
@@ -26,11 +27,15 @@ interface LoggedEvent {
 
 type StreamEventLimits = Pick<HttpLimits, 'maxEvents' | 'maxEventBytes' | 'eventTtlMs'>;
 
-/** What is told of what a session keeps. */
+/** Memory accounting and loss reports of a message buffer. */
 export interface Retention {
-  /** So many were dropped that no client has had, and why. */
+  /** Called when messages were dropped before any client received them. */
   onLost(count: number, reason: string): void;
-  /** Counts what is kept. @returns false if there is no room for so many bytes */
+  /**
+   * Reserves memory for the buffer's total size.
+   *
+   * @returns false if the quota does not allow that many bytes
+   */
   retain(bytes: number): boolean;
 }
 
@@ -51,14 +56,15 @@ export class StreamEventLog {
     return this.#events.length === 0;
   }
 
-  /** How many are kept, and their bytes together. */
+  /** Number and total size of the logged events. */
   get size(): { readonly events: number; readonly bytes: number } {
     return { events: this.#events.length, bytes: this.#bytes };
   }
 
   /**
-   * Keeps an event. One that alone is more than may be kept is dropped, and no other for it.
-   * @param ageMs how long it has been kept already, by another process
+   * Logs an event. An event larger than the whole log is dropped instead of evicting others.
+   *
+   * @param ageMs time the event has already been kept by another process
    */
   add(stream: LoggedStream, number: number, text: string, ageMs = 0): void {
     const { maxEventBytes } = this.#limits;
@@ -78,7 +84,7 @@ export class StreamEventLog {
     return !this.#retention.retain(this.#bytes);
   }
 
-  /** The events of a stream after one of them, in order. */
+  /** Events of a stream after the given one, in order. */
   after(stream: LoggedStream, number: number): readonly Pick<LoggedEvent, 'number' | 'text'>[] {
     this.trim();
     return this.#events.flatMap((event) =>
@@ -86,7 +92,7 @@ export class StreamEventLog {
     );
   }
 
-  /** Drops what is too old, and what is too much. */
+  /** Drops expired and excess events. */
   trim(): void {
     const { maxEvents, maxEventBytes, eventTtlMs } = this.#limits;
     const now = this.#clock.now();
@@ -105,7 +111,7 @@ export class StreamEventLog {
     if (aged > 0) this.#retention.onLost(aged, `they were kept for ${eventTtlMs} ms`);
   }
 
-  /** @returns 1 if no connection has had it, 0 otherwise */
+  /** @returns 1 if the event was never sent, otherwise 0 */
   #dropFirst(event: LoggedEvent): number {
     this.#events.shift();
     this.#bytes -= event.text.length;

@@ -1,8 +1,9 @@
 /**
- * A session whose client has said `initialize` and nothing else yet. It is answered without a session
- * actor: many clients that have greeted a server over HTTP never come back, and nobody says goodbye.
+ * Answers `initialize` without starting a session actor: many HTTP clients never come back after
+ * `initialize`, and none of them says goodbye.
  *
- * @see MCP 2025-11-25, basic/lifecycle, "Initialization"; docs/maintaining/decisions/04-http-sessions-start-late.md
+ * @see MCP 2025-11-25, basic/lifecycle, "Initialization";
+ *   docs/decisions/04-http-sessions-start-late.md
  */
 import { acceptedInitialize } from '../../../../src/protocol/initialize-answers.ts';
 import { encodeFrame } from '../../../../src/protocol/codec.ts';
@@ -18,23 +19,23 @@ import type { McpServer } from '../../../../src/server/create-server.ts';
 import { descriptionOf } from '../../../../src/server/session-actor.ts';
 
 export interface InitializeAnswer {
-  /** What is kept of it, for the session that begins later. */
+  /** The client's description, kept for the session actor. */
   readonly client: InitializedClient;
-  /** What it is answered with, and its text; undefined if that is to be found out. */
+  /** The response and its JSON; undefined if the server must be prepared first. */
   readonly answer?: { readonly response: OutboundResponse; readonly body: string };
 }
 
-/** Whether a message belongs to the greeting: its client has asked for nothing by it. */
+/** True for `initialize` and `notifications/initialized`, which request nothing of the server. */
 export function isHandshake(frame: InboundFrame): boolean {
   return ('method' in frame && frame.method === Method.initialize) || isInitialized(frame);
 }
 
-/** Whether a client says that it is ready. */
+/** True for `notifications/initialized`. */
 export function isInitialized(frame: InboundFrame): boolean {
   return frame.kind === 'notification' && frame.method === Method.initialized;
 }
 
-/** Answers an `initialize`; undefined if the session has to see it. */
+/** Answers `initialize`; undefined if the session actor must handle it. */
 export function answerInitialize(
   server: McpServer,
   frame: InboundRequest,

@@ -1,12 +1,11 @@
 /**
- * A session over HTTP: how far it has come with its client, and how long it is kept, because a client
- * that leaves for good does not say so.
+ * State of an HTTP session: the progress of its handshake, and how long an idle session is kept,
+ * because clients rarely end their sessions.
  *
- * Ordinary requests are not sent to the machine. The keeper of the sessions checks from time to
- * time which of them are quiet, and tells the machine of the first request after that.
+ * The machine does not see ordinary requests. The endpoint checks periodically which sessions are
+ * idle, and sends the first request after that.
  *
- * It has no context and does nothing by itself, so a session needs no actor for it: see {@link
- * pureChart}.
+ * A pure chart without context or actor: see {@link pureChart}.
  *
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
@@ -16,42 +15,42 @@ import { pureChart } from '../../../../src/machines/pure-chart.ts';
 import type { StateMeta } from '../../../../src/machines/names.ts';
 
 export type HttpSessionEvent =
-  /** Its client's `initialize` was answered without actors. */
-  | { readonly type: 'session.greeted' }
-  /** Its client has said since that it is ready. */
-  | { readonly type: 'session.readied' }
-  /** Its client is served, and has no actors yet. */
-  | { readonly type: 'session.listened' }
-  /** Its actors were made. */
-  | { readonly type: 'session.served' }
-  /** No request of it is in progress, and no stream is open. */
-  | { readonly type: 'session.quieted' }
-  /** A request has come after the greeting. */
+  /** `initialize` was answered. */
+  | { readonly type: 'session.initializeAnswered' }
+  /** The client sent `notifications/initialized`. */
+  | { readonly type: 'session.initialized' }
+  /** The session is served, still without actors. */
+  | { readonly type: 'session.started' }
+  /** The session's actors have started. */
+  | { readonly type: 'session.actorsStarted' }
+  /** No request is in progress and no stream is open. */
+  | { readonly type: 'session.idled' }
+  /** A request arrived after the handshake. */
   | { readonly type: 'session.used' }
-  /** It was idle for longer than it may be. */
-  | { readonly type: 'session.overdue' }
-  /** Its place is needed for another one. */
+  /** The idle timeout has passed. */
+  | { readonly type: 'session.timedOut' }
+  /** Another session needs its slot. */
   | { readonly type: 'session.evicted' }
-  /** Another node may serve it from now on. */
+  /** Another node may serve the session from now on. */
   | { readonly type: 'session.abandoned' }
-  /** The client has ended it, or the session itself is over. */
+  /** The client deleted the session, or the session itself ended. */
   | { readonly type: 'session.ended' };
 
-/** What a state means outside the machine. */
+/** Meaning of the states for users of the machine. */
 export type HttpSessionTag =
   /** Requests are served. */
   | 'open'
-  /** Nothing is in progress: the session may be ended to make room for another one. */
+  /** Nothing is in progress, so the session may be evicted. */
   | 'evictable'
-  /** Its client has sent no request since the greeting. */
-  | 'unasked'
-  /** A request was sent since it was quiet. */
+  /** No request arrived since the handshake. */
+  | 'unused'
+  /** A request arrived since the session was idle. */
   | 'active'
-  /** Its client was answered, and has not said that it is ready. */
-  | 'greeted'
-  /** Its client has said that it is ready, and has no actors yet. */
-  | 'ready'
-  /** Another node may go on with it at once: there is nothing of it but its greeting. */
+  /** `initialize` was answered; `notifications/initialized` is missing. */
+  | 'answered'
+  /** The client sent `notifications/initialized`; there are no actors yet. */
+  | 'initialized'
+  /** Only the handshake happened, so another node may take over at once. */
   | 'movable';
 
 export const httpSessionMachine = setup({
@@ -77,96 +76,97 @@ export const httpSessionMachine = setup({
       },
       states: {
         client: {
-          description: 'How far it has come.',
+          description: 'Progress of the handshake.',
           meta: { isAside: true },
-          initial: 'unknown',
-          on: { 'session.served': '.served' },
+          initial: 'uninitialized',
+          on: { 'session.actorsStarted': '.running' },
           states: {
-            unknown: {
-              description: 'Its initialize was not answered.',
-              on: { 'session.greeted': 'greeted', 'session.listened': 'preparing' },
+            uninitialized: {
+              description: '`initialize` was not answered yet.',
+              on: { 'session.initializeAnswered': 'answered', 'session.started': 'preparing' },
             },
             preparing: {
-              description: 'What the server has for it is found out.',
-              on: { 'session.greeted': 'early' },
+              description: 'The server is being prepared for the client.',
+              on: { 'session.initializeAnswered': 'early' },
             },
-            greeted: {
-              description: 'It was answered, and has no actors yet.',
-              tags: ['greeted', 'movable'],
-              on: { 'session.readied': 'ready', 'session.listened': 'early' },
+            answered: {
+              description: '`initialize` was answered; there are no actors yet.',
+              tags: ['answered', 'movable'],
+              on: { 'session.initialized': 'ready', 'session.started': 'early' },
             },
             early: {
-              description: 'It may ask, and has not said yet that it is ready.',
-              tags: 'greeted',
-              on: { 'session.readied': 'asking' },
+              description: 'Requests are served before `notifications/initialized`.',
+              tags: 'answered',
+              on: { 'session.initialized': 'actorless' },
             },
             ready: {
-              description: 'It has said that it is ready, and no more.',
-              tags: 'ready',
-              on: { 'session.listened': 'asking' },
+              description: 'The handshake is complete; no request has arrived.',
+              tags: 'initialized',
+              on: { 'session.started': 'actorless' },
             },
-            asking: {
-              description: 'It asks, and is answered. No actor is needed for that.',
-              tags: 'ready',
+            actorless: {
+              description: 'Requests are served without actors.',
+              tags: 'initialized',
             },
-            served: { description: 'The actors of a session speak with it.' },
+            running: { description: 'The actors of the session serve the client.' },
           },
         },
         use: {
-          description: 'How long it is kept.',
+          description: 'Decides how long the session is kept.',
           meta: { isNameless: true },
-          initial: 'greeting',
+          initial: 'initializing',
           states: {
-            greeting: {
-              description: 'Its client begins it.',
-              tags: 'unasked',
-              on: { 'session.used': 'active', 'session.quieted': 'greeted' },
+            initializing: {
+              description: 'The handshake is in progress.',
+              tags: 'unused',
+              on: { 'session.used': 'active', 'session.idled': 'unused' },
             },
-            greeted: {
-              description: 'Its client has asked nothing since: the first to give up its place.',
-              tags: ['evictable', 'unasked'],
-              on: { 'session.used': 'active', 'session.overdue': '#http-session.expired' },
+            unused: {
+              description: 'No request since the handshake: evicted first.',
+              tags: ['evictable', 'unused'],
+              on: { 'session.used': 'active', 'session.timedOut': '#http-session.expired' },
             },
             active: {
-              description: 'Requests come, are served, or a stream is open.',
+              description: 'A request is in progress, or a stream is open.',
               tags: 'active',
-              on: { 'session.quieted': 'idle' },
+              on: { 'session.idled': 'idle' },
             },
             idle: {
-              description: 'Nothing has come for a while, and nobody listens.',
+              description: 'No request is in progress and no stream is open.',
               tags: 'evictable',
-              on: { 'session.used': 'active', 'session.overdue': '#http-session.expired' },
+              on: { 'session.used': 'active', 'session.timedOut': '#http-session.expired' },
             },
           },
         },
       },
     },
-    expired: { type: 'final', description: 'The client did not come back.' },
-    closed: { type: 'final', description: 'The client has ended it, or the server has.' },
-    abandoned: { type: 'final', description: 'This node has no right to it any more.' },
+    expired: { type: 'final', description: 'The idle timeout passed, or the session was evicted.' },
+    closed: { type: 'final', description: 'The client or the server ended the session.' },
+    abandoned: { type: 'final', description: 'Another node may serve the session.' },
   },
 });
 
-/** The state of a session. Sessions in the same state share one snapshot. */
+/** State of a session. Sessions in the same state share one snapshot. */
 export type HttpSessionSnapshot = SnapshotFrom<typeof httpSessionMachine>;
 
 const chart = pureChart(httpSessionMachine);
 
 export const begunHttpSession: HttpSessionSnapshot = chart.begun;
 
-/** Where an event leads. */
+/** Computes the next state. */
 export const nextHttpSession: (
   from: HttpSessionSnapshot,
   event: HttpSessionEvent,
 ) => HttpSessionSnapshot = chart.next;
 
 /**
- * Why a session was ended, in words.
- * @param idleTimeoutMs how long it may be idle, milliseconds
+ * Reason of a session's end, for messages.
+ *
+ * @param idleTimeoutMs idle timeout, milliseconds
  */
 export function reasonOfEnd(by: HttpSessionEvent['type'], idleTimeoutMs: number): string {
-  if (by === 'session.evicted') return 'Another session needed its place';
-  if (by === 'session.abandoned') return 'Another process may serve the session by now';
-  if (by !== 'session.overdue') return 'The client has ended the session';
-  return `Its client was not heard of for ${idleTimeoutMs} ms`;
+  if (by === 'session.evicted') return 'Another session needed its slot';
+  if (by === 'session.abandoned') return 'Another process may serve the session now';
+  if (by !== 'session.timedOut') return 'The client ended the session';
+  return `The session was idle for ${idleTimeoutMs} ms`;
 }

@@ -1,6 +1,6 @@
 /**
- * One session over HTTP, of the revisions with a handshake: what its client posts goes in, and what
- * it says goes on the stream that it belongs to.
+ * One HTTP session of a revision with a handshake: receives what the client posts, and sends each
+ * outgoing message on the stream it belongs to.
  *
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
  */
@@ -36,12 +36,12 @@ import type { HttpReport } from '../facts.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import type { RequestAuthorization } from '../request-authorization.ts';
 import { firstFence } from '../owner/owned-session.ts';
-import type { OwnedCopy, OwnedSession } from '../owner/owned-session.ts';
-import type { WokenSession } from '../owner/ownership.ts';
+import type { LocalSession, OwnedSession } from '../owner/owned-session.ts';
+import type { RestoredSession } from '../owner/ownership.ts';
 import {
   changesByMessage,
   changesByResponse,
-  framesOf,
+  replayFrames,
   switchChange,
   switchesOf,
 } from '../nodes/session-facts.ts';
@@ -59,48 +59,47 @@ import { notListed } from '../maintenance.ts';
 import type { Maintained, Maintenance } from '../maintenance.ts';
 import { RuntimeError, errorResponse } from '../../../../src/protocol/errors.ts';
 
-/** What all sessions of an endpoint have in common. */
+/** Settings shared by all sessions of an endpoint. */
 export interface SessionsContext extends AnswerContext {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly maintenance: Maintenance;
   readonly report: HttpReport;
-  /** Undefined if everybody may use the endpoint. */
+  /** Undefined if no authorization is required. */
   readonly authorization: RequestAuthorization | undefined;
   readonly isClosing: boolean;
-  /** Answers a request that does not reach its session. */
+  /** Rejects a request that does not reach its session. */
   refuse(exchange: HttpExchange, answer: HttpAnswer): void;
-  /** The session is over here. */
+  /** Called once the session has ended at this node. */
   ended(session: HttpSession): void;
 }
 
 export class HttpSession
   extends EndpointSession
-  implements AnswerSession, StreamingSession, OwnedCopy, Maintained, SlotHolder
+  implements AnswerSession, StreamingSession, LocalSession, Maintained, SlotHolder
 {
   readonly id: string;
-  /** Whose session it is; undefined without authorization. */
+  /** Owner of the session; undefined without authorization. */
   readonly principal: Principal | undefined;
   readonly account: ClientAccount;
   readonly server: McpServer;
-  /** What is written down of it for other nodes; undefined if there are none. */
+  /** The session's record in the shared store; undefined for a single node. */
   readonly owned: OwnedSession | undefined;
   listIndex = notListed;
-  /** When it was last used, the clock's milliseconds. */
+  /** Time of last use, clock ms. */
   usedAt: number;
   readonly endpoint: SessionsContext;
   readonly listening: ListenOptions;
-  /** Where it is. */
   #state = begunHttpSession;
-  /** Its client, if it was answered before there were actors. */
+  /** The client, if `initialize` was answered without actors. */
   #client: InitializedClient | undefined = undefined;
   #mcp: McpSession | undefined = undefined;
-  /** How many answers are due. */
+  /** Number of pending answers. */
   #pending = 0;
-  /** Answers whose client waits for the first byte. */
+  /** Number of answers whose clients wait for the first byte. */
   #awaitingBytes = 0;
   #openStreams: HttpSessionStreams | undefined = undefined;
-  /** Settles once what was enabled or disabled lately is written down. */
+  /** Settles once recent enabled/disabled changes are stored; undefined if none are pending. */
   #switching: Promise<unknown> | undefined = undefined;
 
   constructor(
@@ -108,7 +107,7 @@ export class HttpSession
     listening: ListenOptions,
     who: Pick<HttpSession, 'id' | 'principal' | 'account'>,
     endpoint: SessionsContext,
-    owned?: (copy: OwnedCopy) => OwnedSession,
+    owned?: (localSession: LocalSession) => OwnedSession,
   ) {
     super();
     this.endpoint = endpoint;
@@ -123,7 +122,11 @@ export class HttpSession
     endpoint.maintenance.add(this);
   }
 
-  /** The session that is served. @throws what the host's code throws that begins it */
+  /**
+   * The session actor, started on first access.
+   *
+   * @throws whatever the host's session code throws
+   */
   get mcp(): McpSession {
     return this.#mcp ?? this.#serve();
   }
@@ -140,12 +143,12 @@ export class HttpSession
     return this.endpoint.clock;
   }
 
-  /** The revision that was negotiated; undefined before that. */
+  /** Negotiated revision; undefined before `initialize`. */
   get dialect(): Dialect | undefined {
     return this.client?.dialect;
   }
 
-  /** Its client, once that has said who it is. */
+  /** The client's description; undefined before `initialize`. */
   get client(): InitializedClient | undefined {
     return this.#client ?? this.#mcp?.actor.getSnapshot().context.client;
   }
@@ -153,14 +156,15 @@ export class HttpSession
   get priority(): SlotPriority {
     this.#markIdle();
     if (!this.#state.hasTag('evictable')) return this.#pending > 0 ? 'busy' : 'listening';
-    return this.#state.hasTag('unasked') ? 'greeted' : 'idle';
+    return this.#state.hasTag('unused') ? 'unused' : 'idle';
   }
 
-  // What the client sends.
+  // Messages from the client.
 
   /**
-   * Answers the message that begins it, if the session does not have to see it.
-   * @returns false if the message is to be posted
+   * Answers `initialize` without the session actor, if possible.
+   *
+   * @returns false if the message must be posted to the session
    */
   initialize(exchange: HttpExchange, frame: InboundRequest): boolean {
     const greeting = this.#mcp ? undefined : answerInitialize(this.server, frame);
@@ -168,24 +172,24 @@ export class HttpSession
     this.#client = greeting.client;
     const { answer: greeted } = greeting;
     if (!greeted) return false;
-    this.#move({ type: 'session.greeted' });
+    this.#move({ type: 'session.initializeAnswered' });
     const headers = { 'content-type': 'application/json', 'mcp-session-id': this.id };
     const answer = { status: 200, headers, body: greeted.body };
     this.#answerOnceSaved(exchange, this.#save(changesByResponse(frame, greeted.response)), answer);
     return true;
   }
 
-  /** Goes on with what another process has written down of it. */
-  restore({ record, log }: WokenSession): void {
+  /** Continues a session from the record and event log of another process. */
+  restore({ record, log }: RestoredSession): void {
     this.#mcp ??= this.#serve();
     if (log.length > 0) this.#streams.restore(log);
-    for (const frame of framesOf(record)) this.receive(frame);
+    for (const frame of replayFrames(record)) this.receive(frame);
   }
 
-  /** Takes one message. What needs an answer is answered; anything else is accepted. */
+  /** Receives one message. Requests are answered; anything else is accepted with 202. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
     if (!this.#checkVersion(exchange)) return;
-    const isReady = this.#state.hasTag('greeted') && isInitialized(frame);
+    const isReady = this.#state.hasTag('answered') && isInitialized(frame);
     if (!isReady && !this.#ensureServed(exchange)) return;
     const { authorization } = this.endpoint;
     const overreach = authorization?.checkScopes(exchange, frame, visibleTools(this, exchange));
@@ -202,7 +206,7 @@ export class HttpSession
         return this.receive(withOrigin(frame, answer));
       }
       case 'response':
-        // What waits for it is told if it cannot be read.
+        // The pending request is rejected even if the response is malformed.
         this.receive(frame);
         return exchange.answer(
           'malformed' in frame.outcome
@@ -215,13 +219,13 @@ export class HttpSession
                 ),
         );
       default:
-        if (isReady) this.#move({ type: 'session.readied' });
+        if (isReady) this.#move({ type: 'session.initialized' });
         else this.receive(frame);
         this.#answerOnceSaved(exchange, this.#save(changesByMessage(frame)), { status: 202 });
     }
   }
 
-  /** An earlier owner's requests have ended with it. */
+  /** True for ids of this owner: requests sent by earlier owners ended with them. */
   #isOwnRequestId(id: unknown): boolean {
     const fence = this.#fence;
     return fence === firstFence || (typeof id === 'string' && id.includes(`-${fence}.`));
@@ -231,18 +235,18 @@ export class HttpSession
     return this.owned?.fence ?? firstFence;
   }
 
-  /** Writes down what has changed, before it is acknowledged; undefined if there is nothing to wait for. */
+  /** Stores changes before they are acknowledged; undefined if there is nothing to store. */
   #save(changes: readonly FactChange[]): Promise<void> | undefined {
     if (!this.owned || changes.length === 0) return undefined;
     const isBeginning = changes.some(({ slot }) => slot === 'initialize');
-    if (!isBeginning) return this.owned.note(changes);
+    if (!isBeginning) return this.owned.saveChanges(changes);
     return this.owned.begin(changes).catch((error: unknown) => {
       this.delete();
       throw error;
     });
   }
 
-  /** The same for what a frame acknowledges. */
+  /** Stores the changes that a response acknowledges. */
   #saveFor(request: InboundFrame, frame: OutboundFrame): Promise<void> | undefined {
     const changes = changesByResponse(request, frame);
     const switching = 'method' in frame ? undefined : this.#switching;
@@ -261,14 +265,14 @@ export class HttpSession
     );
   }
 
-  /** Opens a stream for what belongs to no request, or goes on with one that was cut. */
+  /** Opens a standalone stream, or resumes one that was cut. */
   get(exchange: HttpExchange): void {
     if (!this.#checkVersion(exchange) || !this.#ensureServed(exchange)) return;
     this.#markUsed();
     this.#streams.get(exchange);
   }
 
-  /** Ends it, here and at all other nodes, and answers the client that asked for it. */
+  /** Deletes the session on all nodes and answers the client. */
   deletedBy(exchange: HttpExchange): void {
     if (!this.#checkVersion(exchange)) return;
     if (!this.owned) {
@@ -284,7 +288,7 @@ export class HttpSession
     );
   }
 
-  /** Refuses a request that names another revision than the session has. */
+  /** Rejects a request for another revision than the negotiated one. */
   #checkVersion(exchange: HttpExchange): boolean {
     const { protocolVersion: said } = exchange.head;
     const wrong = said === undefined ? undefined : this.dialect?.validateVersion(said);
@@ -292,12 +296,15 @@ export class HttpSession
     return wrong === undefined;
   }
 
-  /** What another node may go on with at once: it has a greeting, and no actors. */
+  /** Set while another node may take over at once: only the handshake happened. */
   get movable(): OwnedSession | undefined {
     return this.#state.hasTag('movable') ? this.owned : undefined;
   }
 
-  /** Begins to serve the session, if it was only greeted. If that fails, the request is answered. */
+  /**
+   * Starts the session actor if necessary. On failure the request is answered and the session
+   * deleted.
+   */
   #ensureServed(exchange: HttpExchange): boolean {
     if (this.#mcp) return true;
     try {
@@ -310,27 +317,27 @@ export class HttpSession
     }
   }
 
-  /** Its client has ended it. */
+  /** Ends the session for its client. */
   delete(): void {
     this.#move({ type: 'session.ended' });
   }
 
-  /** Another node may serve it from now on. */
+  /** Ends the local session, because another node may serve it from now on. */
   abandon(): void {
     this.#openStreams?.close(this.limits.retryMs);
     this.#move({ type: 'session.abandoned' });
   }
 
-  get said(): readonly StreamEvent[] {
+  get loggedEvents(): readonly StreamEvent[] {
     return this.#openStreams?.loggedEvents ?? [];
   }
 
-  /** Takes a message as if its client had posted it. */
+  /** Handles a message as if the client had posted it. */
   receive(frame: InboundFrame): void {
     this.router.send({ type: 'frames.received', frames: [frame] });
   }
 
-  /** Its place is needed. */
+  /** Ends the session to free its slot. */
   evict(): void {
     this.#move({ type: 'session.evicted' });
   }
@@ -343,14 +350,15 @@ export class HttpSession
     const isUsed = owned && (this.usedAt > owned.touchedAt || this.#isBusy);
     if (isUsed && now - owned.touchedAt >= sessionIdleTimeoutMs / 4) owned.touch(now);
     if (this.#isConnected || now - this.usedAt < sessionIdleTimeoutMs) return;
-    // Calls may still run: their client has left them, and has not come back for the answers.
-    this.#move({ type: 'session.quieted' });
-    this.#move({ type: 'session.overdue' });
+    // Calls may still be running, but their client disconnected and did not return for the answers.
+    this.#move({ type: 'session.idled' });
+    this.#move({ type: 'session.timedOut' });
   }
 
   /**
-   * Ends when the session is drained.
-   * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
+   * Resolves once the session is drained.
+   *
+   * @param drainTimeoutMs drain timeout in milliseconds, if shorter than the configured limit
    */
   async close(reason: string, drainTimeoutMs?: number): Promise<void> {
     if (!this.#mcp) return this.#move({ type: 'session.ended' });
@@ -358,7 +366,7 @@ export class HttpSession
     await this.#mcp.closed;
   }
 
-  // What its answers ask.
+  // Used by the session's answers.
 
   get isInitialized(): boolean {
     return Boolean(this.dialect);
@@ -393,14 +401,14 @@ export class HttpSession
     this.endpoint.maintenance.delete(answer);
   }
 
-  // What its streams ask.
+  // Used by the session's streams.
 
   firstEvent(lastId: string): string {
     return this.dialect?.firstEvent(lastId, this.limits.retryMs) ?? '';
   }
 
   get drainRetryMs(): number | undefined {
-    // If only this endpoint ends, its client may go on at another node.
+    // If only this endpoint closes, the client may continue at another node.
     return this.endpoint.isClosing ? this.limits.retryMs : undefined;
   }
 
@@ -413,12 +421,12 @@ export class HttpSession
     this.notify({ type: `ownStream.${is}` });
   }
 
-  // Its life.
+  // Lifecycle.
 
   #serve(): McpSession {
     const fence = this.#fence;
     const { randomId = () => crypto.randomUUID() } = this.listening;
-    // The requests of a session that was brought back tell which owner has sent them.
+    // Request ids of a restored session name the owner that sent them.
     const own = fence === firstFence ? {} : { randomId: () => `${fence}.${randomId()}` };
     const kept = this.owned ? { switches: this.#switchKeeper(this.owned) } : {};
     const more = { clock: this.clock, ...own, ...kept };
@@ -428,16 +436,16 @@ export class HttpSession
       options,
     );
     this.#mcp = mcp;
-    this.#move({ type: 'session.listened' });
+    this.#move({ type: 'session.started' });
     return mcp;
   }
 
-  /** Writes down what is enabled and disabled in it: what it answers from then on waits for that. */
+  /** Stores enabled/disabled changes; later responses wait until they are stored. */
   #switchKeeper(owned: OwnedSession): SwitchKeeper {
     return {
       made: switchesOf(owned.record),
       note: (name, isEnabled) => {
-        const noting = owned.note([switchChange(name, isEnabled)]);
+        const noting = owned.saveChanges([switchChange(name, isEnabled)]);
         const switching = Promise.all([this.#switching, noting]);
         this.#switching = switching;
         const done = () => {
@@ -448,7 +456,7 @@ export class HttpSession
     };
   }
 
-  /** A greeting does not count as use: its client has asked for nothing yet. */
+  /** The handshake does not count as use. */
   #markUsedBy(frame: InboundFrame): void {
     if (this.#state.hasTag('active') || !isHandshake(frame)) this.#markUsed();
     else this.usedAt = this.clock.now();
@@ -460,14 +468,14 @@ export class HttpSession
   }
 
   #markIdle(): void {
-    if (!this.#isBusy) this.#move({ type: 'session.quieted' });
+    if (!this.#isBusy) this.#move({ type: 'session.idled' });
   }
 
   get #isBusy(): boolean {
     return this.#pending > 0 || this.#isConnected;
   }
 
-  /** True while the client holds a connection of the session open. */
+  /** True while the client keeps a connection of the session open. */
   get #isConnected(): boolean {
     return this.#awaitingBytes > 0 || (this.#openStreams?.connections ?? 0) > 0;
   }
@@ -479,15 +487,15 @@ export class HttpSession
   }
 
   override get isReady(): boolean {
-    return this.#state.hasTag('ready');
+    return this.#state.hasTag('initialized');
   }
 
   override greeted(): void {
-    this.#move({ type: 'session.greeted' });
+    this.#move({ type: 'session.initializeAnswered' });
   }
 
   protected override ended(): void {
-    // If it has not begun, those who wanted it are told.
+    // Before the start, the requests that started the session are answered instead.
     if (!this.#mcp) return;
     this.#openStreams?.close();
     this.#move({ type: 'session.ended' });
@@ -496,17 +504,17 @@ export class HttpSession
   #onFinal({ type }: HttpSessionEvent): void {
     this.endpoint.ended(this);
     this.endpoint.maintenance.delete(this);
-    // What is still in flight is answered with an error at once: the client does not come back.
+    // Calls in flight fail at once: the client is not coming back.
     this.#mcp?.shutdown(reasonOfEnd(type, this.limits.sessionIdleTimeoutMs), 0);
     this.#openStreams?.closeStandaloneStreams();
   }
 
-  /** Made when it is first needed: most sessions are idle most of the time. */
+  /** Created on first use: most sessions are idle most of the time. */
   get #streams(): HttpSessionStreams {
     return (this.#openStreams ??= new HttpSessionStreams(this));
   }
 
-  /** As a dump shows it. */
+  /** View for dumps. */
   get view(): HttpSessionView {
     const { principal, limits } = this;
     return {
@@ -520,12 +528,12 @@ export class HttpSession
     };
   }
 
-  // What it says.
+  // Messages to the client.
 
   protected override onWritable(owner: Recipient<TransportFact>): void {
     super.onWritable(owner);
-    this.#move({ type: 'session.served' });
-    // The client opens its first stream later, if ever.
+    this.#move({ type: 'session.actorsStarted' });
+    // The client opens a standalone stream later, if ever.
     this.notify({ type: 'ownStream.closed' });
   }
 
@@ -537,15 +545,15 @@ export class HttpSession
     const { frames, relatedTo, reportTo } = event;
     const answer = answerOf(relatedTo);
     for (const frame of frames) {
-      // Another node may have said more by now.
-      if (!answer && this.owned && !this.owned.isHere) continue;
+      // Another node may already serve the session.
+      if (!answer && this.owned && !this.owned.isServedHere) continue;
       const noting = answer && this.owned && this.#saveFor(answer.frame, frame);
       if (noting) {
         this.#sendOnceSaved(noting, answer, frame);
         continue;
       }
-      // Another node has answered the request, or the frame says that an answer cannot be read: the
-      // status has said so, and no response goes on a stream that belongs to no request.
+      // Responses need an answer to go with: another node answered the request, or the status has
+      // already reported a malformed response.
       if (!answer && (relatedTo?.origin || !('method' in frame))) continue;
       const text = encodeFrame(frame, (message, error) =>
         this.reportUnserializable(message, error, event),
@@ -558,7 +566,7 @@ export class HttpSession
     }
   }
 
-  /** Sends a response once other nodes know what its request has changed; if they cannot be told, an error. */
+  /** Sends a response once its changes are stored, or an error if they cannot be. */
   #sendOnceSaved(noting: Promise<void>, answer: PostAnswer, frame: OutboundFrame): void {
     const send = (response: OutboundFrame) => {
       const text = encodeFrame(response, (message, error) =>
@@ -578,7 +586,7 @@ export class HttpSession
   }
 }
 
-/** Rejects a request or notification because the client has no stream for it. */
+/** Rejects a message that the client has no stream for. */
 function undelivered(frame: OutboundFrame, reportTo: FramesToSend['reportTo']): void {
   if (!('method' in frame)) return;
   const message = `${frame.method} was not sent: the client has no stream that it could go on`;
@@ -586,7 +594,7 @@ function undelivered(frame: OutboundFrame, reportTo: FramesToSend['reportTo']): 
   reportTo?.send({ type: 'frame.rejected', frame, error });
 }
 
-/** The answer that a client's request waits for. */
+/** The pending answer to a client's request. */
 function answerOf(request: AnsweredInput | undefined): PostAnswer | undefined {
   return request?.origin instanceof PostAnswer ? request.origin : undefined;
 }

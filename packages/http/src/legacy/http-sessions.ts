@@ -1,6 +1,5 @@
 /**
- * The sessions of an endpoint, by the id that their clients send: how they begin, how they are
- * found, and how they end.
+ * Sessions of an endpoint, by session id: creation, lookup and end.
  *
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
@@ -23,8 +22,8 @@ import { SessionSlots, clientKeyOf } from '../session-slots.ts';
 import type { Nodes } from '../owner/nodes.ts';
 import type { Forward, PeerNode } from '../owner/forwarded-request.ts';
 import { OwnedSession } from '../owner/owned-session.ts';
-import type { OwnedCopy } from '../owner/owned-session.ts';
-import type { WokenSession } from '../owner/ownership.ts';
+import type { LocalSession } from '../owner/owned-session.ts';
+import type { RestoredSession } from '../owner/ownership.ts';
 import { reportUnavailable, unavailable } from '../owner/store-errors.ts';
 import { jsonOnly } from '../answers.ts';
 import { HttpSession } from './http-session.ts';
@@ -44,11 +43,13 @@ export class HttpSessions implements SessionsContext {
   readonly report: HttpReport;
   readonly #sessions = new Map<string, HttpSession>();
   readonly #slots: SessionSlots<HttpSession>;
-  /** The other nodes; undefined if this one is alone, and owns all. */
+  /** The cluster of nodes; undefined for a single node, which owns every session. */
   readonly #nodes: Nodes | undefined;
-  /** Sessions that have ended here because the endpoint closes: whichever node asks for one gets it. */
+  /**
+   * Sessions that ended because the endpoint is closing. A node that asks for one takes it over.
+   */
   readonly #released = new Map<string, OwnedSession>();
-  /** Requests of other nodes for sessions that are ending so, by the session's id. */
+  /** Forwarded requests that wait for a session to be released, by session id. */
   readonly #waitingForRelease = new Map<string, HttpExchange[]>();
 
   constructor(
@@ -73,27 +74,28 @@ export class HttpSessions implements SessionsContext {
   }
 
   /**
-   * Forwards what was posted, if another node is known to have its session: that one reads it.
-   * @param again serves it after these nodes were asked in vain
-   * @returns false if it is to be read here
+   * Forwards a POST unread if another node is known to own its session.
+   *
+   * @param retry serves the request after these nodes were tried without success
+   * @returns false if the request must be read here
    */
-  forward(exchange: HttpExchange, body: string, again: Forward['again']): boolean {
+  forward(exchange: HttpExchange, body: string, retry: Forward['retry']): boolean {
     const { sessionId } = exchange.head;
     const nodes = this.#nodes;
     if (!nodes || sessionId === undefined || this.#sessions.has(sessionId)) return false;
-    const owner = nodes.known(sessionId, exchange);
+    const owner = nodes.cachedOwner(sessionId, exchange);
     if (owner === undefined) return false;
     const found = (tried: readonly string[]) => {
-      nodes.forget(sessionId);
-      again(tried);
+      nodes.forgetOwner(sessionId);
+      retry(tried);
     };
-    nodes.forward(owner, { exchange, body, isAnswered: true, tried: [], again: found });
+    nodes.forward(owner, { exchange, body, expectsResponse: true, tried: [], retry: found });
     return true;
   }
 
   /**
-   * @param body as it was posted
-   * @param tried the nodes that it was forwarded to in vain
+   * @param body body as received
+   * @param tried nodes that the request was already forwarded to without success
    */
   post(
     exchange: HttpExchange,
@@ -127,17 +129,17 @@ export class HttpSessions implements SessionsContext {
     this.#find(exchange, (session) => session.deletedBy(exchange));
   }
 
-  /** The sessions that are open. */
+  /** Open sessions. */
   get open(): readonly McpSession[] {
     return [...this.#sessions.values()].map(({ mcp }) => mcp);
   }
 
-  /** Their servers. */
+  /** Servers of the open sessions. */
   get servers(): readonly McpServer[] {
     return [...this.#sessions.values()].map(({ server }) => server);
   }
 
-  /** @param drainTimeoutMs how long each may drain, if that is shorter than its limit */
+  /** @param drainTimeoutMs drain timeout per session in milliseconds, if shorter than its limit */
   async close(drainTimeoutMs?: number): Promise<void> {
     const sessions = [...this.#sessions.values()];
     const reason = 'The server is closing';
@@ -153,15 +155,15 @@ export class HttpSessions implements SessionsContext {
     this.#slots.delete(session);
     const { owned } = session;
     if (!owned) return;
-    const isHere = owned.isHere;
-    // Its client may go on at another node.
+    const isHere = owned.isServedHere;
+    // The client may continue at another node.
     if (this.isClosing) return this.#release(owned);
     if (!isHere) return;
     owned.remove().catch(reportUnavailable(this.report, 'The other nodes do not know of an end'));
   }
 
   #release(owned: OwnedSession): void {
-    owned.leave();
+    owned.release();
     this.#released.set(owned.id, owned);
     const late = this.#waitingForRelease.get(owned.id) ?? [];
     this.#waitingForRelease.delete(owned.id);
@@ -173,12 +175,12 @@ export class HttpSessions implements SessionsContext {
     const session = this.#create(exchange, crypto.randomUUID());
     if (!session) return;
     if (!session.initialize(exchange, frame)) session.post(exchange, frame);
-    // An initialize that was refused has begun nothing that its client could come back to.
+    // A rejected `initialize` leaves no session to come back to.
     if (!session.isInitialized) session.delete();
   }
 
-  /** A session; undefined if the host's code fails to make one. */
-  #create(exchange: HttpExchange, id: string, woken?: WokenSession): HttpSession | undefined {
+  /** Creates a session; undefined if the host's code threw and the request was answered. */
+  #create(exchange: HttpExchange, id: string, woken?: RestoredSession): HttpSession | undefined {
     try {
       const served = this.#serverFor(requestForHandlers(exchange));
       const { principal } = exchange;
@@ -202,22 +204,25 @@ export class HttpSessions implements SessionsContext {
     }
   }
 
-  /** What writes a session down for other nodes; undefined if there are none. */
+  /** Factory of the session's stored record; undefined for a single node. */
   #ownedSessionFactory(
     { id, principal }: Pick<HttpSession, 'id' | 'principal'>,
-    woken?: WokenSession,
-  ): ((copy: OwnedCopy) => OwnedSession) | undefined {
+    woken?: RestoredSession,
+  ): ((localSession: LocalSession) => OwnedSession) | undefined {
     const ownership = this.#nodes?.ownership;
     if (!ownership) return undefined;
-    return (copy) => {
+    return (localSession) => {
       const who = { id, principal: principal?.id };
-      const owned = new OwnedSession(who, copy, ownership, this.clock.now(), woken?.record);
-      if (woken) ownership.own(owned);
+      const owned = new OwnedSession(who, localSession, ownership, this.clock.now(), woken?.record);
+      if (woken) ownership.adopt(owned);
       return owned;
     };
   }
 
-  /** Finds the session that a request names. Without one, or with someone else's, it is refused. */
+  /**
+   * Finds the session that a request names. Rejects requests without a session id, or for a session
+   * of another principal.
+   */
   #find(
     exchange: HttpExchange,
     found: (session: HttpSession) => void,
@@ -226,7 +231,7 @@ export class HttpSessions implements SessionsContext {
     const { sessionId = '' } = exchange.head;
     const nodes = this.#nodes;
     const known = this.#sessions.get(sessionId);
-    const session = known?.owned?.isHere === false ? undefined : known;
+    const session = known?.owned?.isServedHere === false ? undefined : known;
     const isHanded = exchange.forwardedBy !== undefined;
     if (session && session.principal?.id === exchange.principal?.id) {
       const movable = isHanded ? session.movable : undefined;
@@ -240,39 +245,39 @@ export class HttpSessions implements SessionsContext {
     if (session || sessionId === '' || !nodes) {
       return this.refuse(exchange, sessionError(sessionId));
     }
-    const owner = nodes.known(sessionId, exchange);
+    const owner = nodes.cachedOwner(sessionId, exchange);
     if (owner !== undefined) return this.#forward(exchange, nodes, owner, { ...posted, found });
     const seeking = this.#locate(exchange, nodes, { ...posted, found }).catch((error: unknown) =>
       this.refuse(exchange, unavailable(error, this.report)),
     );
-    nodes.track(seeking);
+    nodes.trackLocating(seeking);
   }
 
   /**
-   * A session of which its client has made nothing yet goes to where its requests come: more will come there. So does
-   * one that has ended because this node closes.
+   * Hands a session over to the node that received its request, as more requests will arrive there.
+   * For sessions that are still in the handshake, or that ended because this node closes.
    */
   #handOver(session: OwnedSession, exchange: HttpExchange): void {
     const failed = reportUnavailable(this.report, 'A session stays where it began');
     const given = session
-      .give(exchange.forwardedBy ?? '')
+      .handOver(exchange.forwardedBy ?? '')
       .catch(failed)
       .then(() => exchange.answerMoved?.());
     this.#nodes?.ownership.track(given);
   }
 
-  /** The session goes to where a request has come, once its calls have ended. */
+  /** Hands the session over to the forwarding node once its calls have ended. */
   #handOverLater({ id }: HttpSession, exchange: HttpExchange): void {
     this.#waitingForRelease.set(id, [...(this.#waitingForRelease.get(id) ?? []), exchange]);
   }
 
-  /** Forwards the request to the node that has the session, or brings the session back here. */
+  /** Forwards the request to the owner of its session, or restores the session here. */
   async #locate(exchange: HttpExchange, nodes: Nodes, posted: LocatingRequest): Promise<void> {
     const { sessionId = '' } = exchange.head;
     const { found } = posted;
     const located = await nodes.locate(sessionId, exchange);
     if (exchange.isDisconnected) return;
-    // Another request may have been first.
+    // Another request may have restored it meanwhile.
     const session = this.#sessions.get(sessionId);
     if (session) return this.#find(exchange, found, posted);
     if (located.kind === 'none') return this.refuse(exchange, sessionError(sessionId));
@@ -290,17 +295,17 @@ export class HttpSessions implements SessionsContext {
     { found, body, frame, tried }: LocatingRequest,
   ): void {
     if (exchange.answerMoved) return exchange.answerMoved();
-    const again = (more: readonly string[]) => {
-      nodes.forget(exchange.head.sessionId ?? '');
+    const retry = (more: readonly string[]) => {
+      nodes.forgetOwner(exchange.head.sessionId ?? '');
       this.#find(exchange, found, { body, frame, tried: more });
     };
-    const isAnswered = frame !== undefined;
-    nodes.forward(owner, { exchange, body, isAnswered, tried, again });
+    const expectsResponse = frame !== undefined;
+    nodes.forward(owner, { exchange, body, expectsResponse, tried, retry });
   }
 
-  /** Brings back a session that another node has begun; undefined if the request was answered. */
-  #restore(exchange: HttpExchange, id: string, woken: WokenSession): HttpSession | undefined {
-    // A session of HTTP+SSE has ended with its stream.
+  /** Restores a session that another node started; undefined if the request was rejected. */
+  #restore(exchange: HttpExchange, id: string, woken: RestoredSession): HttpSession | undefined {
+    // An HTTP+SSE session ended with its stream.
     if (!('initialize' in woken.record.facts)) this.refuse(exchange, sessionError(id));
     else if (this.isClosing) this.refuse(exchange, closingAnswer);
     else if (!this.#slots.evictFor(clientKeyOf(exchange))) this.#refuseAsFull(exchange);
@@ -327,24 +332,24 @@ export class HttpSessions implements SessionsContext {
   }
 }
 
-/** What may be forwarded of a request. */
+/** The parts of a request that may be forwarded. */
 interface PostedMessage extends Pick<Forward, 'body' | 'tried'> {
-  /** The message in the body; undefined if it has none. */
+  /** The message in the body; undefined if there is none. */
   readonly frame: InboundFrame | undefined;
 }
 
-/** A request whose session is sought, and what is done once it is here. */
+/** A request whose session is being located, with its continuation. */
 interface LocatingRequest extends PostedMessage {
   found(session: HttpSession): void;
 }
 
-/** Whether it would begin something here. */
+/** True for requests that would start work here. */
 const isNew = ({ method }: HttpExchange, { frame }: PostedMessage): boolean =>
   method === 'GET' || frame?.kind === 'request' || frame?.kind === 'batch';
 
 const noBody: PostedMessage = { frame: undefined, body: '', tried: [] };
 
-/** What is wrong with the id of a session that a request names. */
+/** Error response for a missing, repeated or unknown session id. */
 function sessionError(id: string): HttpAnswer {
   if (id === '') {
     return httpError(
@@ -352,7 +357,7 @@ function sessionError(id: string): HttpAnswer {
       'The header Mcp-Session-Id is missing; a session begins with "initialize"',
     );
   }
-  // No id has a comma: these are several.
+  // Repeated headers are joined with commas, and no session id contains one.
   if (id.includes(',')) {
     return httpError(400, 'The header Mcp-Session-Id was sent more than once');
   }

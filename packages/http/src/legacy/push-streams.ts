@@ -1,6 +1,6 @@
 /**
- * What a session says that belongs to no request: it goes on one of its client's GET streams, the
- * newest that reads. Until there is one it waits.
+ * Server-initiated messages: sent on the newest standalone stream that keeps up, queued until one
+ * opens.
  *
  * @see MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"
  */
@@ -8,17 +8,17 @@ import type { HttpLimits } from '../options.ts';
 import type { Retention } from './event-log.ts';
 import type { SessionStream } from './session-stream.ts';
 
-/** A message for a stream that is not there yet. */
+/** A message queued for the next stream. */
 export interface QueuedPush {
-  /** With a line feed at its end. */
+  /** JSON, ending with a line feed. */
   readonly text: string;
-  /** It will not be sent. */
+  /** Called if the message is dropped. */
   readonly onDropped?: (() => void) | undefined;
 }
 
 type PushLimits = Pick<HttpLimits, 'maxWaitingPushes' | 'maxWaitingPushBytes'>;
 
-/** What a stream may be behind, bytes, while another one is given messages before it. */
+/** Unread bytes up to which a stream counts as keeping up. */
 const maxBacklogBytes = 64 * 1024;
 
 function keepsUp({ unreadBytes }: SessionStream): boolean {
@@ -28,9 +28,9 @@ function keepsUp({ unreadBytes }: SessionStream): boolean {
 export class PushStreams {
   readonly #limits: PushLimits;
   readonly #retention: Retention;
-  /** Those that have a connection, the newest last. */
+  /** Connected streams, newest last. */
   #open: readonly SessionStream[] = [];
-  /** What no stream was there for. */
+  /** Messages that arrived while no stream was open. */
   #queue: QueuedPush[] = [];
   #queueBytes = 0;
 
@@ -43,7 +43,7 @@ export class PushStreams {
     return this.#open.length > 0;
   }
 
-  /** How many messages wait for a stream. */
+  /** Number of queued messages. */
   get queued(): number {
     return this.#queue.length;
   }
@@ -71,12 +71,12 @@ export class PushStreams {
     this.#open = this.#open.filter((each) => each !== stream);
   }
 
-  /** Nothing that waits will be sent. */
+  /** Drops all queued messages. */
   end(): void {
     this.#drop(this.#queue.length, 'the session has ended');
   }
 
-  /** The newest that its client keeps up with; if there is none, the newest. */
+  /** The newest stream that keeps up, otherwise the newest. */
   #target(): SessionStream | undefined {
     return this.#open.findLast(keepsUp) ?? this.newest;
   }
@@ -102,7 +102,7 @@ export class PushStreams {
     );
   }
 
-  /** Drops the oldest that wait. */
+  /** Drops the oldest queued messages. */
   #drop(count: number, reason: string): void {
     if (count === 0) return;
     const dropped = this.#queue.splice(0, count);

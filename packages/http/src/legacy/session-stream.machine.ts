@@ -1,8 +1,8 @@
 /**
- * One stream of an HTTP session on the server, over all its connections. A stream whose connection
- * was cut goes on, and its client may come back for what it has missed.
+ * State of one stream of an HTTP session, over all its connections. A stream survives a cut
+ * connection, and the client may resume it.
  *
- * It has no context and does nothing by itself, so a stream needs no actor: see {@link pureChart}.
+ * A pure chart without context or actor: see {@link pureChart}.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
@@ -12,24 +12,21 @@ import { pureChart } from '../../../../src/machines/pure-chart.ts';
 import type { PureChart } from '../../../../src/machines/pure-chart.ts';
 
 export type SessionStreamEvent =
-  /** It has a connection, the first or a later one. */
+  /** A first or later connection was made. */
   | { readonly type: 'stream.connected' }
-  /** Its connection has ended; the stream goes on. */
+  /** The connection closed; the stream can be resumed. */
   | { readonly type: 'stream.cut' }
-  /** Everything was said; the response came last. */
+  /** The response was sent as the last message. */
   | { readonly type: 'stream.answered' }
-  /**
-   * Everything was said without a response: the call was cancelled, or the stream answers no
-   * request.
-   */
+  /** The stream ended without a response: its call was cancelled, or it is a standalone stream. */
   | { readonly type: 'stream.silenced' }
-  /** The process that has written it has ended before all was said. */
+  /** The process that wrote the stream ended before completing it. */
   | { readonly type: 'stream.orphaned' }
-  /** None of its events are kept, so it cannot be resumed. */
+  /** No events are left in the log, so the stream cannot be resumed. */
   | { readonly type: 'stream.forgotten' };
 
-/** What a state means outside the machine. */
-export type SessionStreamTag = /** All is said. */ 'complete';
+/** Meaning of the states for users of the machine. */
+export type SessionStreamTag = /** The last message was sent. */ 'complete';
 
 export const sessionStreamMachine = setup({
   types: {
@@ -43,7 +40,7 @@ export const sessionStreamMachine = setup({
   initial: 'cut',
   states: {
     cut: {
-      description: 'It has no connection. What is said is kept for its client.',
+      description: 'No connection. Events are logged for the client.',
       on: {
         'stream.connected': 'open',
         'stream.answered': 'ended.answered',
@@ -53,7 +50,7 @@ export const sessionStreamMachine = setup({
       },
     },
     open: {
-      description: 'It has a connection.',
+      description: 'Connected.',
       on: {
         'stream.cut': 'cut',
         'stream.answered': 'ended.answered',
@@ -61,23 +58,23 @@ export const sessionStreamMachine = setup({
       },
     },
     ended: {
-      description: 'All is said. Its client may fetch what is kept of it.',
+      description: 'Complete. The client may fetch the logged events.',
       initial: 'answered',
       states: {
         answered: { tags: 'complete' },
-        silenced: { tags: 'complete', description: 'There is no response.' },
+        silenced: { tags: 'complete', description: 'Without a response.' },
         orphaned: {
           tags: 'complete',
-          description: 'An error stands in the place of the response.',
+          description: 'The process ended; the client gets an error instead of the response.',
         },
       },
       on: { 'stream.forgotten': 'forgotten' },
     },
-    forgotten: { type: 'final', description: 'Nothing of it is kept.', tags: 'complete' },
+    forgotten: { type: 'final', description: 'No events are left in the log.', tags: 'complete' },
   },
 });
 
-/** The state of a stream. Streams in the same state share one snapshot. */
+/** State of a stream. Streams in the same state share one snapshot. */
 export type SessionStreamSnapshot = SnapshotFrom<typeof sessionStreamMachine>;
 
 export const sessionStreamChart: PureChart<SessionStreamSnapshot, SessionStreamEvent> =

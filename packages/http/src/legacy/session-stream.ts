@@ -1,6 +1,6 @@
 /**
- * One stream of a session, over all the connections that it has. What is said on it is kept for a
- * while: a client whose connection was cut, or that was told to come back, gets what it has missed.
+ * One stream of a session, over all its connections. Its events are logged for a while, so that a
+ * client can resume after a cut or a server-requested reconnect.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
@@ -23,47 +23,49 @@ import { eventIdOf, readLastEventId } from './stream-names.ts';
 import type { StreamPosition } from './stream-names.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
 
-/** What the streams of a session have in common. */
+/** Settings and callbacks shared by the streams of a session. */
 export interface StreamContext {
   readonly log: StreamEventLog;
   readonly clock: Clock;
   readonly limits: HttpLimits;
   readonly report: HttpReport;
-  /** Keeps what other nodes can repeat; undefined if there are none. */
-  readonly share: OwnedSession | undefined;
-  /** What a stream begins with whose last event has this id. */
+  /** The session's record in the shared store; undefined for a single node. */
+  readonly owned: OwnedSession | undefined;
+  /**
+   * First event of a connection that continues after this event id; empty if the revision has none.
+   */
   firstEvent(lastId: string): string;
-  /** `retry` of a stream that ends while its endpoint drains, milliseconds; undefined otherwise. */
+  /** SSE `retry` sent when a stream ends during a drain, milliseconds; undefined otherwise. */
   readonly drainRetryMs: number | undefined;
-  /** It has a connection from now on. */
+  /** Called when the stream gets a connection. */
   connected(stream: SessionStream): void;
-  /** Its connection has ended. */
+  /** Called when the stream loses its connection. */
   disconnected(stream: SessionStream): void;
-  /** Nothing of it can be asked for. */
-  over(stream: SessionStream): void;
+  /** Called when nothing of the stream can be resumed. */
+  onForgotten(stream: SessionStream): void;
 }
 
-/** The connection that a stream has while it is open. */
+/** Connection of an open stream. */
 interface StreamConnection {
   readonly sink: WatchedSink;
-  /** For how long its token lets it go on; undefined without authorization. */
+  /** Validity of its token; undefined without authorization. */
   readonly tokenValidity: TokenValidity | undefined;
 }
 
 export class SessionStream implements LoggedStream, SinkOwner {
   readonly name: string;
-  /** The requests that it answers; undefined if it is for what belongs to none. */
+  /** Ids of the requests it answers; undefined for a standalone stream. */
   readonly requestIds: readonly InboundRequestId[] | undefined;
   readonly #streams: StreamContext;
   #state = sessionStreamChart.begun;
   #connection: StreamConnection | undefined = undefined;
-  /** The number of its last event. */
+  /** Number of the last event. */
   #lastEvent = 0;
-  /** The number of the last event that a connection was given. */
+  /** Number of the last event sent on a connection. */
   #sentEvent = 0;
-  /** How many of its events are kept. */
+  /** Number of its events in the log. */
   #loggedCount = 0;
-  /** Since when it is in its state, the clock's milliseconds. */
+  /** Time of the last state change, clock ms. */
   #changedAt: number;
 
   constructor(
@@ -77,7 +79,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.#changedAt = streams.clock.now();
   }
 
-  /** As a dump shows it. */
+  /** View for dumps. */
   get view(): HttpStreamView {
     const now = this.#streams.clock.now();
     const { serial } = readLastEventId(eventIdOf(this.name, 0)) ?? {};
@@ -94,17 +96,20 @@ export class SessionStream implements LoggedStream, SinkOwner {
     };
   }
 
-  /** What its client has not taken, bytes. */
+  /** Bytes the client has not read. */
   get unreadBytes(): number {
     return this.#connection?.sink.unsentBytes ?? 0;
   }
 
-  /** Whether there is nothing to resume it for: all is said, and this was its last event. */
+  /** True if the stream is complete and this was its last event, so there is nothing to resume. */
   isCompleteAt(number: number): boolean {
     return this.#isComplete && !this.#isOrphaned && number === this.#lastEvent;
   }
 
-  /** Whether it has, or had, such an event. What its process has sent last may not have been kept. */
+  /**
+   * True if the stream ever had this event. The last events of an ended process may not have been
+   * stored.
+   */
   has(number: number): boolean {
     return number <= this.#lastEvent || this.#isOrphaned;
   }
@@ -113,21 +118,21 @@ export class SessionStream implements LoggedStream, SinkOwner {
     return this.#state.matches({ ended: 'orphaned' });
   }
 
-  /** Takes what another process has said on it, before all else. */
+  /** Restores an event logged by another process, before anything new is sent. */
   restore({ number, text, ageMs, end }: StoredEvent): void {
     this.#lastEvent = Math.max(this.#lastEvent, number);
-    // A connection that this process does not know may have had it.
+    // A connection of the other process may have sent it.
     this.#sentEvent = this.#lastEvent;
     if (text !== '') this.#log(number, eventOf(this.name, number, text), ageMs);
     if (end) this.#move({ type: `stream.${end}` });
   }
 
-  /** Nothing more was kept of what that process has said. */
+  /** Ends the restore: without a stored end the stream is orphaned. */
   finishRestore(): void {
     this.#move({ type: 'stream.orphaned' });
   }
 
-  /** All that another process needs to go on with it. */
+  /** Everything another process needs to continue the stream. */
   get loggedEvents(): readonly StreamEvent[] {
     const stream = this.name;
     const known = { stream, number: this.#lastEvent, text: '' };
@@ -138,7 +143,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
     return [known, ...events, ...(end ? [{ ...known, end }] : [])];
   }
 
-  /** What it has said after an event, and how many messages of that are missing. */
+  /** Events after the given one, preceded by a comment if some are missing. */
   replayAfter(after: number): string {
     const events = this.#streams.log.after(this, after);
     const missing = Math.max(0, this.#lastEvent - after - events.length);
@@ -146,25 +151,30 @@ export class SessionStream implements LoggedStream, SinkOwner {
     return told + events.map(({ text }) => text).join('');
   }
 
-  /** What ends its connection; a request that was allowed is answered, however long that takes. */
+  /**
+   * Token that limits the connection. An authorized request is answered however long that takes.
+   */
   get tokenValidity(): TokenValidity | undefined {
     return this.requestIds ? undefined : this.#connection?.tokenValidity;
   }
 
   /**
-   * Begins on its first connection, on which nothing is said until other nodes can know the stream.
-   * @param tokenValidity of the request that the connection is
+   * Starts the stream on its first connection. Output is held until the stream is stored for other
+   * nodes.
+   *
+   * @param tokenValidity token of the request that opened the connection
    */
   begin(sink: WatchedSink, tokenValidity: TokenValidity | undefined): void {
-    const kept = this.#streams.share?.append({ stream: this.name, number: 0, text: '' });
-    // Another node could not tell what has become of a stream that it does not know.
+    const kept = this.#streams.owned?.append({ stream: this.name, number: 0, text: '' });
+    // Another node could not resume a stream it does not know.
     if (kept && this.requestIds) sink.holdUntil(kept);
     const text = this.#streams.firstEvent(eventIdOf(this.name, 0));
     this.#connect({ sink, tokenValidity }, text);
   }
 
   /**
-   * Goes on over another connection, with what comes after the event that the client has.
+   * Continues on another connection after the client's last event.
+   *
    * @param tokenValidity as for {@link begin}
    */
   resume(
@@ -194,14 +204,15 @@ export class SessionStream implements LoggedStream, SinkOwner {
       sink.end();
       return;
     }
-    // The client may notice first that its last connection has ended.
+    // The client may notice the end of the old connection first.
     this.#connection?.sink.end();
     this.#connect({ sink, tokenValidity }, text);
   }
 
   /**
-   * Says something.
-   * @param text a message, with a line feed at its end
+   * Sends a message.
+   *
+   * @param text JSON, ending with a line feed
    */
   send(text: string): void {
     if (this.#isComplete) return;
@@ -210,20 +221,22 @@ export class SessionStream implements LoggedStream, SinkOwner {
     const event = eventOf(this.name, number, said);
     if (this.#connection) this.#sentEvent = number;
     this.#log(number, event);
-    void this.#streams.share?.append({ stream: this.name, number, text: said });
+    void this.#streams.owned?.append({ stream: this.name, number, text: said });
     this.#connection?.sink.write(event);
   }
 
   /**
-   * All is said.
-   * @param retryMs when the client should try another node, milliseconds; undefined if never
+   * Ends the stream.
+   *
+   * @param retryMs delay before the client should try another node, milliseconds; undefined if it
+   *   should not
    */
   end(how: 'answered' | 'silenced', retryMs = this.#streams.drainRetryMs): void {
     if (this.#isComplete) return;
     const connection = this.#connection;
     this.#connection = undefined;
     this.#move({ type: `stream.${how}` });
-    void this.#streams.share?.append({
+    void this.#streams.owned?.append({
       stream: this.name,
       number: this.#lastEvent,
       text: '',
@@ -238,22 +251,23 @@ export class SessionStream implements LoggedStream, SinkOwner {
   }
 
   /**
-   * Closes its connection, and tells the client when to come back. It goes on.
-   * @param retryMs how long the client should wait, milliseconds
+   * Closes the connection and suggests when to reconnect. The stream continues.
+   *
+   * @param retryMs suggested delay, milliseconds
    */
   pause(retryMs: number): void {
     this.#connection?.sink.write(retryEvent(retryMs));
     this.release();
   }
 
-  /** Its connection ends. Its client may come back to it, here or at another node. */
+  /** Closes the connection. The client may resume the stream here or at another node. */
   release(): void {
     if (!this.#connection) return;
     this.#connection.sink.end();
     this.#disconnect();
   }
 
-  /** A connection has ended. */
+  /** Handles the end of a connection. */
   onConnectionClosed(sink: WatchedSink): void {
     sink.cut();
     if (this.#connection?.sink !== sink) return;
@@ -277,7 +291,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
   onStalled(why: string): void {
     const message = `The client was cut off from stream ${this.name}: it ${why}`;
     formatReport(this.#streams.report, 'warning', 'stream.cut', message);
-    // Much may have come at once: a client that reads well can come back for the rest.
+    // A burst may exceed the limit of a client that reads well; it can resume for the rest.
     this.release();
   }
 
@@ -311,34 +325,34 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.#forgetIfEmpty();
   }
 
-  /** A stream for what belongs to no request need not be complete: a new one is as good. */
+  /** A standalone stream need not be complete: a new one serves as well. */
   #forgetIfEmpty(): void {
     if (this.#loggedCount > 0 || this.#connection || (this.requestIds && !this.#isComplete)) return;
     this.#move({ type: 'stream.forgotten' });
-    this.#streams.over(this);
+    this.#streams.onForgotten(this);
   }
 }
 
 const retryEvent = (retryMs: number): string => `retry: ${retryMs}\n\n`;
 
-/** How a stream ends by itself. */
+/** Normal ends of a stream. */
 const ends = ['answered', 'silenced'] as const;
 
 function eventOf(stream: string, number: number, text: string): string {
   return `id: ${eventIdOf(stream, number)}\ndata: ${text}\n\n`;
 }
 
-/** The data of such an event. */
+/** Data of an event formatted by {@link eventOf}. */
 function dataOf(event: string): string {
   return event.slice(event.indexOf('\ndata: ') + '\ndata: '.length, -2);
 }
 
-/** Takes the place of a response whose process has ended. */
+/** Event in place of a response whose process ended. */
 function processEndedEvent(id: InboundRequestId): string {
   return `data: ${JSON.stringify(processEnded(id))}\n\n`;
 }
 
-/** Takes the place of a response that was dropped: its client waits for one. */
+/** Event in place of a response that was dropped while the client still waits for it. */
 export function responseLostEvent(id: Parameters<typeof errorResponse>[0]): string {
   const error = {
     code: ErrorCode.serverUnavailable,

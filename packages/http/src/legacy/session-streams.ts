@@ -1,6 +1,6 @@
 /**
- * The streams of a session: those that answer its client's requests, and those that the client has
- * opened for everything else.
+ * Streams of a session: one for each streamed answer, and the standalone streams opened by the
+ * client.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
@@ -29,28 +29,30 @@ import type { StreamContext } from './session-stream.ts';
 import { eventIdOf, nameOfStream, readLastEventId } from './stream-names.ts';
 import type { StreamPosition } from './stream-names.ts';
 
-/** What streams ask and tell their session. */
+/** The session, as its streams use it. */
 export interface StreamingSession {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly report: HttpReport;
   readonly account: ClientAccount;
   readonly listening: Pick<ListenOptions, 'limits'>;
-  /** What is written down of it for other nodes; undefined if there are none. */
+  /** The session's record in the shared store; undefined for a single node. */
   readonly owned: OwnedSession | undefined;
-  /** What a stream begins with whose last event has this id. */
+  /**
+   * First event of a connection that continues after this event id; empty if the revision has none.
+   */
   firstEvent(lastId: string): string;
   /** See {@link StreamContext.drainRetryMs}. */
   readonly drainRetryMs: number | undefined;
-  /** The client has closed the connection of a stream. */
+  /** Called when a stream loses its connection. */
   onStreamDisconnected(): void;
-  /** Its client has opened a stream for what belongs to no request, or closed the last one. */
+  /** Called when the client opens a standalone stream, or closes the last one. */
   onStandaloneStream(is: 'opened' | 'closed'): void;
 }
 
 type StreamsView = Pick<HttpSessionView, 'streams' | 'waitingPushes' | 'keptEvents' | 'keptBytes'>;
 
-/** As a dump shows a session that has had no stream yet. */
+/** View of a session without streams. */
 export function noStreams({ maxWaitingPushes, maxEvents, maxEventBytes }: HttpLimits): StreamsView {
   return {
     streams: [],
@@ -64,7 +66,7 @@ export class HttpSessionStreams implements StreamContext {
   readonly log: StreamEventLog;
   readonly #session: StreamingSession;
   readonly #pushes: PushStreams;
-  /** The events and the pushes that are kept, as they are counted. */
+  /** Memory reservations for logged events and queued messages. */
   readonly #reservations: readonly (Reservation | undefined)[];
   readonly #streams = new Map<string, SessionStream>();
   #count = 0;
@@ -98,12 +100,12 @@ export class HttpSessionStreams implements StreamContext {
     return this.#session.report;
   }
 
-  /** How many have a connection. */
+  /** Number of connected streams. */
   get connections(): number {
     return this.#connected;
   }
 
-  /** As a dump shows them. */
+  /** View for dumps. */
   get view(): StreamsView {
     const { waitingPushes, keptEvents, keptBytes } = noStreams(this.limits);
     const { events, bytes } = this.log.size;
@@ -115,16 +117,16 @@ export class HttpSessionStreams implements StreamContext {
     };
   }
 
-  get share(): OwnedSession | undefined {
+  get owned(): OwnedSession | undefined {
     return this.#session.owned;
   }
 
-  /** Sends what belongs to no request. */
+  /** Sends a message on a standalone stream, or queues it. */
   push(message: QueuedPush): void {
     this.#pushes.push(message);
   }
 
-  /** Takes what another process has said on the streams of the session. */
+  /** Restores the streams logged by another process. */
   restore(log: readonly StoredEvent[]): void {
     for (const entry of log) {
       const position = readLastEventId(eventIdOf(entry.stream, 0));
@@ -137,12 +139,16 @@ export class HttpSessionStreams implements StreamContext {
     for (const stream of [...this.#streams.values()]) stream.finishRestore();
   }
 
-  /** What another process needs to go on with them. */
+  /** Everything another process needs to continue the streams. */
   get loggedEvents(): readonly StreamEvent[] {
     return [...this.#streams.values()].flatMap(({ loggedEvents }) => loggedEvents);
   }
 
-  /** Makes a stream. @param requestIds the requests that it answers */
+  /**
+   * Creates a stream.
+   *
+   * @param requestIds ids of the requests it answers; undefined for a standalone stream
+   */
   make(requestIds: readonly InboundRequestId[] | undefined): SessionStream {
     const name = nameOfStream(this.#fence, ++this.#count, requestIds);
     const stream = new SessionStream(name, requestIds, this);
@@ -150,7 +156,7 @@ export class HttpSessionStreams implements StreamContext {
     return stream;
   }
 
-  /** The client asks for a stream: a new one, or the rest of one. */
+  /** Handles a GET: opens a new stream, or resumes one. */
   get(exchange: HttpExchange): void {
     const lastEventId = exchange.header('last-event-id');
     if (lastEventId === undefined || lastEventId === '') return this.#open(exchange);
@@ -165,17 +171,17 @@ export class HttpSessionStreams implements StreamContext {
       return this.#open(exchange, stream.replayAfter(position.number));
     }
     if (stream) return this.#resume(exchange, stream, position);
-    // All that was kept of it is dropped. One for what belongs to no request is as good as new.
+    // Its events were dropped. A new standalone stream serves as well.
     if (position.requestIds) this.#answerLost(exchange, position.requestIds);
     else this.#open(exchange);
   }
 
-  /** Lets go of what is too old. */
+  /** Drops expired events. */
   trim(): void {
     if (!this.log.isEmpty) this.log.trim();
   }
 
-  /** Ends the streams that belong to no request: the session is over. */
+  /** Ends the standalone streams at the end of the session. */
   closeStandaloneStreams(): void {
     this.#pushes.end();
     for (const stream of this.#streams.values()) {
@@ -183,7 +189,11 @@ export class HttpSessionStreams implements StreamContext {
     }
   }
 
-  /** Ends all that is left. @param retryMs as for {@link SessionStream.end} */
+  /**
+   * Ends all streams.
+   *
+   * @param retryMs as for {@link SessionStream.end}
+   */
   close(retryMs?: number): void {
     this.#pushes.end();
     for (const stream of this.#streams.values()) stream.end('silenced', retryMs);
@@ -191,7 +201,7 @@ export class HttpSessionStreams implements StreamContext {
     for (const retained of this.#reservations) retained?.release();
   }
 
-  // What a stream asks and tells.
+  // Used by the streams.
 
   firstEvent(lastId: string): string {
     return this.#session.firstEvent(lastId);
@@ -213,12 +223,12 @@ export class HttpSessionStreams implements StreamContext {
     this.#session.onStreamDisconnected();
     if (stream.requestIds) return;
     this.#pushes.closed(stream);
-    // What was asked on it may be lost: it is asked again on another one, if there is any.
+    // Requests sent on it may be lost; they are sent again on another stream, if one is open.
     this.#session.onStandaloneStream('closed');
     if (this.#pushes.isOpen) this.#session.onStandaloneStream('opened');
   }
 
-  over(stream: SessionStream): void {
+  onForgotten(stream: SessionStream): void {
     this.#streams.delete(stream.name);
   }
 
@@ -260,8 +270,8 @@ export class HttpSessionStreams implements StreamContext {
 }
 
 /**
- * All is said on that stream, and the client has it all. A client that asks again would ask for ever
- * if it got an empty stream.
+ * The client already has the complete stream. A client that got an empty stream would resume
+ * forever.
  */
 const nothingToResume = httpError(405, 'This stream has ended: there is nothing more on it', {
   allow: 'GET, POST, DELETE',

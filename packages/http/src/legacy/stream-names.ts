@@ -1,8 +1,8 @@
 /**
- * The names of a session's streams, and of the events on them.
+ * Names of streams and event ids.
  *
- * The name of a stream that answers requests has their ids in it: if a client asks for a stream of
- * which nothing is left, it can still be told which of its requests have lost their answer.
+ * The name of an answering stream contains the ids of its requests: if a client resumes a stream
+ * that was dropped, it can still be told which responses were lost.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
@@ -10,25 +10,25 @@ import { isRequestId } from '../../../../src/protocol/classify.ts';
 import type { InboundRequestId } from '../../../../src/protocol/frames.ts';
 import { firstFence } from '../owner/owned-session.ts';
 
-/** A place on a stream. */
+/** A position on a stream. */
 export interface StreamPosition {
   readonly stream: string;
-  /** Of the owner of the session that made it. */
+  /** Fence of the session owner that created the stream. */
   readonly fence: number;
-  /** Counts the streams that an owner has made for the session. */
+  /** Serial number of the stream within the owner's session. */
   readonly serial: number;
-  /** The requests that the stream answers; undefined if it is for what belongs to none. */
+  /** Ids of the requests the stream answers; undefined for a standalone stream. */
   readonly requestIds: readonly InboundRequestId[] | undefined;
-  /** The events of a stream are 1, 2, 3 and so on; 0 is its beginning. */
+  /** Event number from 1; 0 is the start of the stream. */
   readonly number: number;
 }
 
-/** A longer name would be a burden on each event. */
+/** The name is part of every event id, so long lists of ids are omitted. */
 const maxIdsLength = 200;
 
 /**
- * @param fence of the owner that makes it
- * @param requestIds the requests that the stream answers; undefined if it is for what belongs to none
+ * @param fence fence of the owner that creates the stream
+ * @param requestIds ids of the requests the stream answers; undefined for a standalone stream
  */
 export function nameOfStream(
   fence: number,
@@ -41,7 +41,6 @@ export function nameOfStream(
   return `${name}.${ids.length > maxIdsLength ? '' : ids}`;
 }
 
-/** What the `id` of an event is. */
 export function eventIdOf(stream: string, number: number): string {
   return `${stream}-${number}`;
 }
@@ -49,8 +48,9 @@ export function eventIdOf(stream: string, number: number): string {
 const pattern = /^((?:(\d{1,15})_)?([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1,15})$/;
 
 /**
- * Reads a `Last-Event-ID`.
- * @returns undefined if none of our events has such an id
+ * Parses `Last-Event-ID`.
+ *
+ * @returns undefined if the id cannot be one of ours
  */
 export function readLastEventId(text: string): StreamPosition | undefined {
   const match = pattern.exec(text);

@@ -1,6 +1,6 @@
 /**
- * Whether the headers of a request say what its body says. What stands between client and server
- * goes by the headers, the server by the body: they must not differ.
+ * Validates that a request's headers match its body. Intermediaries route by headers and the server
+ * by the body, so they must agree.
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Validation"
  */
@@ -22,7 +22,10 @@ import type { HttpExchange } from '../http-exchange.ts';
 type Headers = Pick<HttpExchange, 'header' | 'head'>;
 type Request = Pick<InboundRequest, 'method' | 'params'>;
 
-/** What is wrong with the header that names the revision; undefined if the body names none. */
+/**
+ * Describes a mismatch of `MCP-Protocol-Version`; undefined if it matches or the body has no
+ * version.
+ */
 export function versionMismatch(headers: Headers, { params }: Request): string | undefined {
   const meta = params?.['_meta'];
   const version = isJsonObject(meta) ? meta[MetaKey.protocolVersion] : undefined;
@@ -33,7 +36,9 @@ export function versionMismatch(headers: Headers, { params }: Request): string |
   });
 }
 
-/** What is wrong with the headers that name the method, what it is about, and its parameters. */
+/**
+ * Describes a mismatch of `Mcp-Method`, `Mcp-Name` or a mirrored parameter; undefined if all match.
+ */
 export function headerMismatch(
   headers: Headers,
   request: Request,
@@ -47,7 +52,7 @@ export function headerMismatch(
   const member = mcpNameMembers.get(method);
   if (fault !== undefined || member === undefined) return fault;
   const name = params?.[member];
-  // The method itself says what is wrong with such a one.
+  // The method rejects an invalid name itself.
   if (typeof name !== 'string') return undefined;
   return (
     validateHeader('Mcp-Name', headers.header('mcp-name'), { value: name, what: `"${member}"` }) ??
@@ -66,7 +71,7 @@ function parametersOf(tool: Tool | undefined): readonly MirroredParameter[] {
     const mirrored = mirroredParameters(
       jsonSchemaOf(tool.inputSchema, 'input', `The inputSchema of the tool "${tool.name}"`),
     );
-    // What is wrong with a tool was said where it was defined.
+    // Invalid tools were reported at their definition.
     parameters = mirrored.ok ? mirrored.parameters : [];
     declared.set(tool, parameters);
   }

@@ -1,5 +1,5 @@
 /**
- * The requests of the modern era, as HTTP carries them.
+ * Requests of the modern era over HTTP.
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
@@ -29,13 +29,13 @@ export class ModernRequests {
     this.#authorization = authorization;
   }
 
-  /** Takes the message of a POST. */
+  /** Handles the message of a POST. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
     switch (frame.kind) {
       case 'request':
         return this.#request(exchange, frame);
       case 'notification':
-        // Ids are a request's own here: what one would cancel is nobody else's to end.
+        // Request ids are scoped to one POST, so a cancellation cannot name anything.
         return exchange.answer({ status: 202 });
       case 'invalid':
         return exchange.answer(errorAnswer(frame.error, frame.id));
@@ -67,13 +67,13 @@ export class ModernRequests {
     if (overreach) return exchange.answer(overreach);
     const missing = this.#unsupported(request, service.streams);
     if (missing) return exchange.answer(errorAnswer(missing, id, 404));
-    // Any other request was allowed, and is answered.
-    const admission = request.method === Method.listen ? exchange.tokenValidity : undefined;
-    const options = { idScope: 'request', id, admission } as const;
+    // Any other authorized request is answered even if its token ends.
+    const tokenValidity = request.method === Method.listen ? exchange.tokenValidity : undefined;
+    const options = { idScope: 'request', id, tokenValidity } as const;
     service.serve(request, new ModernAnswer(exchange, options, service));
   }
 
-  /** What no session has over HTTP. */
+  /** Error for methods that are unavailable over HTTP; undefined for all others. */
   #unsupported({ method }: InboundRequest, streams: boolean): WireError | undefined {
     if (method === Method.initialize) return methodNotOffered(method);
     if (method !== Method.listen || streams) return undefined;
@@ -82,7 +82,7 @@ export class ModernRequests {
   }
 }
 
-/** An answer whose client leaves cancels its request. */
+/** A disconnect cancels the request. */
 class ModernAnswer extends StatelessAnswer {
   override readonly cancelsOnDisconnect = true;
 
@@ -92,7 +92,7 @@ class ModernAnswer extends StatelessAnswer {
   }
 }
 
-/** Of errors that a session answers with; others are answered before. */
+/** Statuses of errors sent by the session; other errors are answered before it. */
 const statuses = new Map<number, number>([
   [ErrorCode.methodNotFound, 404],
   [ErrorCode.headerMismatch, 400],

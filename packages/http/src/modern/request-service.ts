@@ -1,7 +1,6 @@
 /**
- * Serves the requests of all clients of one server that keep no session: one session actor for all
- * of them, whose transport is the endpoint. No request has an actor system of its own, and nothing
- * of one is seen by another.
+ * Serves the sessionless requests of all clients of one server with a single session actor, whose
+ * transport is the endpoint. Requests have no actor system of their own and do not see each other.
  */
 import type { HttpRequestsView } from '../../../../src/actors/writer/http-view.ts';
 import type { FramesToSend } from '../../../../src/machines/peer-ports.ts';
@@ -29,9 +28,9 @@ import type { StatelessAnswerOwner } from '../answers.ts';
 
 export interface RequestServiceOptions {
   readonly endpoint: EndpointContext;
-  /** False if every answer is JSON. */
+  /** False if every response is JSON. */
   readonly streams: boolean;
-  /** It has ended. */
+  /** Called once the service has ended. */
   readonly ended: () => void;
 }
 
@@ -41,11 +40,11 @@ export class RequestService extends EndpointSession implements StatelessAnswerOw
   readonly streams: boolean;
   readonly session: McpSession;
   readonly #endpoint: EndpointContext;
-  /** How many requests and batches have come. */
+  /** Number of requests and batches received. */
   #served = 0;
-  /** The answers that clients wait for. */
+  /** Answers that clients are waiting for. */
   readonly #pending = new IndexedList<StatelessAnswer>();
-  /** How long nothing was due, milliseconds. */
+  /** Time without pending answers, milliseconds. */
   #idleMs = 0;
 
   constructor(server: McpServer, listening: ListenOptions, options: RequestServiceOptions) {
@@ -54,8 +53,8 @@ export class RequestService extends EndpointSession implements StatelessAnswerOw
     this.#endpoint = options.endpoint;
     this.limits = options.endpoint.limits;
     this.streams = options.streams;
-    const shares = new Quotas(options.endpoint.memory);
-    this.session = server.listen(({ report }) => this.actors(report, shares), {
+    const quotas = new Quotas(options.endpoint.memory);
+    this.session = server.listen(({ report }) => this.actors(report, quotas), {
       ...listening,
       onEmitted: (event) => {
         listening.onEmitted?.(event);
@@ -70,23 +69,27 @@ export class RequestService extends EndpointSession implements StatelessAnswerOw
     return this.#endpoint.node;
   }
 
-  /** True while a client waits for something. */
+  /** True while answers are pending. */
   get isBusy(): boolean {
     return this.#pending.size > 0;
   }
 
-  /** True if a client may come back to something: a task, or a call that waits for its answers. */
+  /** True if a client may come back to a task or a suspended call. */
   get isResumable(): boolean {
     const { calls, tasks } = this.session.dump();
     return calls.length > 0 || tasks.length > 0;
   }
 
-  /** How long nothing was due, milliseconds. */
+  /** Time without pending answers, milliseconds. */
   get idleMs(): number {
     return this.#idleMs;
   }
 
-  /** Serves a request or a batch. @param answer also its origin */
+  /**
+   * Serves a request or a batch.
+   *
+   * @param answer its answer and origin
+   */
   serve(frame: InboundRequest | InboundBatch, answer: StatelessAnswer): void {
     if (!answer.isPending) return;
     this.#idleMs = 0;
@@ -95,19 +98,19 @@ export class RequestService extends EndpointSession implements StatelessAnswerOw
     this.router.send({ type: 'frames.received', frames: [withOrigin(frame, answer)] });
   }
 
-  /** Time has passed: see {@link StatelessAnswer.advance}. */
+  /** Advances the clocks of all answers: see {@link StatelessAnswer.advance}. */
   advance(elapsedMs: number): void {
     if (!this.isBusy) this.#idleMs += elapsedMs;
     this.#pending.forEach((answer) => answer.advance(elapsedMs));
   }
 
-  /** Ends when what is in flight is drained. */
+  /** Resolves once requests in flight are drained. */
   async close(reason: string, drainTimeoutMs?: number): Promise<void> {
     this.session.shutdown(reason, drainTimeoutMs);
     await this.session.closed;
   }
 
-  // What its answers tell.
+  // Callbacks of the answers.
 
   onAnswerEnded(answer: StatelessAnswer): void {
     this.#pending.delete(answer);
@@ -135,7 +138,10 @@ export class RequestService extends EndpointSession implements StatelessAnswerOw
     return { kind: 'requests', served: this.#served, due: due.length, streams, dueOf };
   }
 
-  /** What belongs to no request has nowhere to go: there is no session that it could be said to. */
+  /**
+   * Sends frames with the request they belong to. Others are dropped, as there is no session to
+   * send them to.
+   */
   send(event: FramesToSend): void {
     const { frames, relatedTo } = event;
     const answer = answerOf(relatedTo);
@@ -152,7 +158,7 @@ export class RequestService extends EndpointSession implements StatelessAnswerOw
     answerOf(request)?.drop();
   }
 
-  /** The session has ended, and these were not answered: it has failed. */
+  /** Fails the answers left over when the session fails. */
   #rejectPending(): void {
     this.#pending.forEach((answer) => {
       const response = errorResponse(answer.id, shuttingDown);

@@ -1,6 +1,6 @@
 /**
- * The services of an endpoint: one for each server that a request was for. An endpoint has one
- * server, or as many as `serverOf` gives it.
+ * The request services of an endpoint, one per server. A server factory may return any number of
+ * servers.
  */
 import type { ServedHttpRequest } from '../../../../src/protocol/request-origin.ts';
 import type { McpServer } from '../../../../src/server/create-server.ts';
@@ -15,10 +15,10 @@ import { notListed } from '../maintenance.ts';
 import type { Maintained } from '../maintenance.ts';
 import { RequestService } from './request-service.ts';
 
-/** How many are kept that nobody waits for; the one that is idle for longest goes first. */
+/** Maximum idle services; the one idle the longest is closed first. */
 const maxIdle = 64;
 
-/** Of those how many may have something that a client may come back to. */
+/** Maximum idle services with tasks or suspended calls. */
 const maxResumable = 1024;
 
 export class RequestServices implements Maintained {
@@ -27,12 +27,12 @@ export class RequestServices implements Maintained {
   readonly #serverFor: (request: ServedHttpRequest) => ServerWithOptions;
   readonly #options: HttpOptions;
   readonly #endpoint: EndpointContext;
-  /** The one that was used last comes last. */
+  /** In order of last use. */
   readonly #services = new Map<McpServer, RequestService>();
-  /** When they were looked after last, the clock's milliseconds. */
+  /** Time of the last tick, clock ms. */
   #tickedAt = 0;
 
-  /** @param serverFor what is served to a request */
+  /** @param serverFor resolves the server for a request */
   constructor(
     server: ServerFactory,
     serverFor: (request: ServedHttpRequest) => ServerWithOptions,
@@ -45,22 +45,22 @@ export class RequestServices implements Maintained {
     this.#endpoint = endpoint;
   }
 
-  /** The sessions that are open, one per server. */
+  /** Open sessions, one per server. */
   get open(): readonly McpSession[] {
     return [...this.#services.values()].map(({ session }) => session);
   }
 
-  /** Their servers. */
+  /** Servers of the open sessions. */
   get servers(): readonly McpServer[] {
     return [...this.#services.keys()];
   }
 
   /**
-   * The service of the server that a request is for; undefined if the host's code fails to make one,
-   * and the request is answered.
+   * The service for a request; undefined if the host's server factory threw and the request was
+   * answered.
    */
   for(exchange: HttpExchange): RequestService | undefined {
-    // The only one is found without asking what is served to whom.
+    // A fixed server needs no factory call.
     const only = typeof this.#server === 'function' ? undefined : this.#services.get(this.#server);
     if (only) return only;
     try {
@@ -80,7 +80,11 @@ export class RequestServices implements Maintained {
     return known;
   }
 
-  /** Ends when what is in flight is drained. @param drainTimeoutMs in place of the limit */
+  /**
+   * Resolves once requests in flight are drained.
+   *
+   * @param drainTimeoutMs replaces the configured drain timeout, milliseconds
+   */
   async close(drainTimeoutMs?: number): Promise<void> {
     const services = [...this.#services.values()];
     const reason = 'The server is closing';
@@ -115,7 +119,7 @@ export class RequestServices implements Maintained {
     return service;
   }
 
-  /** Called when another one has begun: it is the last of them. */
+  /** Closes an idle service if there are too many. The last one has just started. */
   #evictIdle(): void {
     const idle = [...this.#services.values()].slice(0, -1).filter(({ isBusy }) => !isBusy);
     if (idle.length <= maxIdle) return;

@@ -1,6 +1,6 @@
 /**
- * The requests of the revisions with a handshake, at an endpoint that keeps no sessions. Each is
- * served by itself, for a client of which nothing is known but its revision.
+ * Requests of revisions with a handshake, at an endpoint without sessions. Each request is served
+ * alone, for a client that is known only by its revision.
  *
  * @see MCP 2025-11-25, basic/transports, "Session Management": a server MAY assign a session
  */
@@ -37,7 +37,7 @@ export class SessionlessRequests {
     this.#authorization = authorization;
   }
 
-  /** Takes the message of a POST. */
+  /** Handles the message of a POST. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
     switch (frame.kind) {
       case 'request':
@@ -46,14 +46,15 @@ export class SessionlessRequests {
       case 'notification':
       case 'response':
       case 'stray-error':
-        // What a cancellation names may be anybody's request, and nothing was asked.
+        // A cancellation could name any client's request, and no request was sent that a response
+        // could belong to.
         return exchange.answer({ status: 202 });
       case 'invalid':
         return exchange.answer(errorAnswer(frame.error, frame.id));
     }
   }
 
-  /** There are no streams, and nothing to end. */
+  /** Rejects GET and DELETE: without sessions there are no streams and nothing to delete. */
   refuseOther(exchange: HttpExchange): void {
     exchange.answer(httpError(405, 'This server keeps no sessions: use POST', { allow: 'POST' }));
   }
@@ -86,10 +87,13 @@ export class SessionlessRequests {
   }
 }
 
-/** More than any client would send at once: each of them has its place among what waits. */
+/** Larger than any reasonable batch, because each message takes a place in the call queue. */
 const maxBatch = 100;
 
-/** What is answered of a batch; undefined if nothing is. The rest would reach nobody. */
+/**
+ * The messages of a batch that need an answer; undefined if there are none. Others have no
+ * recipient.
+ */
 function answered(batch: InboundBatch): InboundBatch | undefined {
   const messages = batch.messages.filter(isAnswered);
   return messages.length === 0 ? undefined : { ...batch, messages };
@@ -101,17 +105,17 @@ function isAnswered(message: unknown): boolean {
   return method === undefined ? id === undefined : id !== undefined;
 }
 
-/** @returns undefined if there is no such revision */
+/** @returns undefined for an unknown revision */
 function revisionOf(exchange: HttpExchange, frame: InboundFrame): string | undefined {
   const said = exchange.head.protocolVersion;
-  // It says which it wants, and what the header says does not matter.
+  // `initialize` negotiates the revision itself, whatever the header says.
   if (frame.kind === 'request' && frame.method === Method.initialize) return assumedVersion;
   return said === undefined
     ? assumedVersion
     : handshakeVersions.find((version) => version === said);
 }
 
-/** A client that leaves has not cancelled its request. */
+/** A disconnect does not cancel the request. */
 class SessionlessAnswer extends StatelessAnswer {
   override readonly cancelsOnDisconnect = false;
 

@@ -1,46 +1,49 @@
-/** What nodes agree on about the requests that one of them forwards to another. */
+/** Protocol constants for requests forwarded between nodes. */
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
 
-/** The request header with the signature; in a response, the {@link ForwardOutcome}. */
+/** Request header with the signature; in a response, the {@link ForwardOutcome}. */
 export const forwardHeader = 'mcp-actors-forward';
 
-/** What a node says of a request that was forwarded to it. `moved`: it does not own the session. `refused`: it does not trust the signature. After both, nothing was done. */
+/**
+ * Outcome of a forwarded request. `moved`: the node does not own the session. `refused`: it rejects
+ * the signature. In both cases nothing was done.
+ */
 export type ForwardOutcome = 'served' | 'moved' | 'refused';
 
 /**
- * The versions of the forwarding protocol that this code accepts. A release accepts the version of the one before it, so
- * that both can serve side by side while nodes are replaced.
+ * Supported versions of the forwarding protocol. A release supports the previous release's version,
+ * so that both can run during a rolling update.
  */
 export const protocolVersions = { oldest: 1, newest: 1 } as const;
 
-/** What the node that took a request has checked, for the owner of its session. */
+/** Facts about a request that the forwarding node has checked. */
 export interface ForwardedHead {
-  /** The first node, by the name of its lease. */
+  /** Name of the forwarding node. */
   readonly from: string;
-  /** The node that the request is for. */
+  /** Name of the receiving node. */
   readonly to: string;
-  /** When it was signed, the store's milliseconds. */
+  /** Time of the signature, store clock ms. */
   readonly timeMs: number;
   /** The client's method, or {@link probeMethod}. */
   readonly method: string;
-  /** The path and the query, as the client sent them. */
+  /** Path and query as sent by the client. */
   readonly target: string;
   readonly sessionId: string | undefined;
-  /** The digest of the body; empty if there is none. */
+  /** Digest of the body; empty without a body. */
   readonly digest: string;
   readonly remoteAddress: string | undefined;
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly principal: Principal | undefined;
-  /** How long its token lets a stream go on, milliseconds; undefined for ever. */
+  /** Remaining validity of the caller's token, milliseconds; undefined if unlimited. */
   readonly tokenValidMs: number | undefined;
 }
 
-/** The method of a request that only asks whether the node is there. */
+/** Method of a probe. */
 export const probeMethod = 'PROBE';
 
-/** How old a signature may be, or how far ahead of the store's time, milliseconds. */
+/** Maximum age of a signature, and maximum lead over the store's time, milliseconds. */
 export const maxSignatureAgeMs = 30_000;
 
-/** The longest signature that is sent, bytes: Node refuses requests whose headers come to 16 KiB. */
+/** Maximum size of a signature, bytes: Node rejects requests with more than 16 KiB of headers. */
 export const maxSignatureBytes = 12 * 1024;

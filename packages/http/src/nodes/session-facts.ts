@@ -1,6 +1,6 @@
 /**
- * What a session has to know of what its client has said, if another node brings it back: read from
- * the messages, kept by slots, and fed to the new copy as the messages that it did not get.
+ * Facts from which another node can restore a session: extracted from the client's messages, stored
+ * by slot, and replayed to the new copy as messages.
  */
 import { classifyMessage, isJsonObject } from '../../../../src/protocol/classify.ts';
 import type {
@@ -20,8 +20,8 @@ const unsubscribe = 'resources/unsubscribe';
 const subscription = 'subscription:';
 const item = 'item:';
 
-/** What a message changes once it was served; undefined for almost all messages. */
-function changeBy({
+/** Fact changed by a successful message; undefined for most messages. */
+function factChangeOf({
   method,
   params,
 }: Pick<InboundRequest | InboundNotification, 'method' | 'params'>): FactChange | undefined {
@@ -46,17 +46,17 @@ function changeBy({
   }
 }
 
-/** What a message changes that needs no response. */
+/** Facts changed by a message without a response. */
 export function changesByMessage(frame: InboundFrame): readonly FactChange[] {
-  return frame.kind === 'notification' ? list(changeBy(frame)) : [];
+  return frame.kind === 'notification' ? asList(factChangeOf(frame)) : [];
 }
 
-/** What a request has changed, or the requests of a batch, by their responses. */
+/** Facts changed by a request, or by the requests of a batch, according to the responses. */
 export function changesByResponse(
   request: InboundFrame,
   response: OutboundFrame,
 ): readonly FactChange[] {
-  if (request.kind === 'request') return 'result' in response ? list(changeBy(request)) : [];
+  if (request.kind === 'request') return 'result' in response ? asList(factChangeOf(request)) : [];
   if (request.kind !== 'batch' || !Array.isArray(response)) return [];
   const served = new Set(
     response.flatMap((each: object) => ('result' in each && 'id' in each ? [each.id] : [])),
@@ -64,26 +64,26 @@ export function changesByResponse(
   return request.messages.flatMap((message) => {
     const part = classifyMessage(message);
     const isServed = part.kind === 'request' && served.has(part.id);
-    return isServed ? list(changeBy(part)) : changesByMessage(part);
+    return isServed ? asList(factChangeOf(part)) : changesByMessage(part);
   });
 }
 
-/** What is written down of an item that was enabled or disabled in a session. */
+/** Fact for an item that was enabled or disabled in a session. */
 export function switchChange(name: string, isEnabled: boolean): FactChange {
   return { slot: `${item}${name}`, text: JSON.stringify(isEnabled) };
 }
 
-/** The items that were enabled (true) or disabled in a session. */
+/** Items enabled (true) or disabled (false) in a session. */
 export function switchesOf({ facts }: Pick<SessionRecord, 'facts'>): ReadonlyMap<string, boolean> {
   const slots = Object.entries(facts).filter(([slot]) => slot.startsWith(item));
   return new Map(slots.map(([slot, text]) => [slot.slice(item.length), text === 'true']));
 }
 
-function list(change: FactChange | undefined): readonly FactChange[] {
+function asList(change: FactChange | undefined): readonly FactChange[] {
   return change ? [change] : [];
 }
 
-/** Answers to it go nowhere: the client has had them. */
+/** Origin of replayed requests, whose responses are discarded. */
 const replayed = { idScope: 'request' } as const;
 
 const requests: { readonly [slot: string]: string } = {
@@ -91,8 +91,8 @@ const requests: { readonly [slot: string]: string } = {
   logLevel: setLevel,
 };
 
-/** The messages that bring a copy of a session to what its client has said. */
-export function framesOf({ facts }: Pick<SessionRecord, 'facts'>): readonly InboundFrame[] {
+/** Messages that restore a session's state in a new copy. */
+export function replayFrames({ facts }: Pick<SessionRecord, 'facts'>): readonly InboundFrame[] {
   const { initialize, initialized, ...others } = facts;
   const inOrder = Object.entries({ initialize, initialized, ...others });
   return inOrder.flatMap(([slot, text]) => (text === undefined ? [] : (frameOf(slot, text) ?? [])));
@@ -109,6 +109,6 @@ function frameOf(slot: string, text: string): InboundFrame | undefined {
 
 function request(method: string, params: JsonObject): InboundRequest {
   const id = `said:${method}` as InboundRequestId & string;
-  // An origin of its own: with this scope requests are told apart by it.
+  // A separate origin object, because it identifies the request in this scope.
   return { kind: 'request', id, method, params, origin: { ...replayed } };
 }

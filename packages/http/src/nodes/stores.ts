@@ -1,116 +1,123 @@
 /**
- * What the nodes of an HTTP endpoint share: a directory of sessions and their owners, the event logs of
- * sessions, and broadcasts. Everything else belongs to the owner.
+ * Stores shared by the nodes of an HTTP endpoint: a directory of sessions and owners, event logs,
+ * and broadcasts. All other state belongs to the owner.
  *
- * Every promise settles within the store's time limit. It rejects with {@link StoreUnavailable} if
- * the store could not be asked.
+ * Every promise settles within the store's time limit, and rejects with {@link StoreUnavailable} if
+ * the store cannot be reached.
  */
 
-/** Which data a store has. A store that was emptied, or went back to older data, has another name. */
+/** Identity of a store's data. A store that was emptied or rolled back gets another name. */
 export interface StoreEpoch {
-  /** The same as long as nothing was lost. */
+  /** Constant as long as no data was lost. */
   readonly name: string;
-  /** Since when it has this name, the store's milliseconds. */
+  /** Time the name was assigned, store clock ms. */
   readonly sinceMs: number;
-  /** How long that is ago, by the store's clock. */
+  /** Age of the name by the store's clock, milliseconds. */
   readonly ageMs: number;
 }
 
-/** What became of a node's lease. */
+/** Result of a lease request. */
 export interface LeaseReply {
-  /** False if it was over already. It is not prolonged then: a name that was over never lives again. */
+  /**
+   * False if the lease had already expired. It is not renewed then: an expired name is never used
+   * again.
+   */
   readonly isHeld: boolean;
-  /** When it ends, the store's milliseconds. */
+  /** End of the lease, store clock ms. */
   readonly untilMs: number;
-  /** Which data the store has. */
+  /** Identity of the store's data. */
   readonly store: StoreEpoch;
-  /** The ids of sessions that were removed since {@link LeaseRequest.removedSinceMs}. */
+  /** Ids of sessions deleted since {@link LeaseRequest.removedSinceMs}. */
   readonly removed: readonly string[];
 }
 
-/** Where a node takes the requests that other nodes forward to it. */
+/** Address for requests forwarded to a node. */
 export interface NodeAddress {
-  /** The URL of the node's endpoint, as other nodes reach it. */
+  /** URL of the node's endpoint, as other nodes reach it. */
   readonly url: string;
-  /** The newest version of the forwarding protocol that the node accepts. */
+  /** Newest forwarding protocol version that the node supports. */
   readonly protocol: number;
 }
 
-/** A node that asks for a lease. */
+/** Request for a lease. */
 export interface LeaseRequest {
-  /** Where other nodes reach it. */
+  /** Address of the node. */
   readonly address: NodeAddress;
-  /** Up to when the node knows the sessions that were removed, the store's milliseconds; 0 for none. */
+  /** Store time up to which the node knows deletions, ms; 0 for none. */
   readonly removedSinceMs: number;
 }
 
-/** What has to be known of a session to bring it back, and who has it. It holds no token. */
+/** Stored session: its owner, and everything needed to restore it. Contains no token. */
 export interface SessionRecord {
-  /** The session's id, as its client knows it. */
+  /** Session id, as known to the client. */
   readonly id: string;
-  /** Who may use it. Undefined if requests are not authenticated. */
+  /** Principal that owns the session; undefined without authorization. */
   readonly principal: string | undefined;
-  /** The node that has it, by the name of its lease; empty if it is unowned. */
+  /** Name of the owning node's lease; empty if there is no owner. */
   readonly owner: string;
-  /** Grows with each claim, also if the store has forgotten some: the node with the highest may write. */
+  /**
+   * Grows with each claim, even after the store lost some: only the node with the highest fence may
+   * write.
+   */
   readonly fence: number;
-  /** Counts the owner's changes. */
+  /** Number of changes by the owner. */
   readonly revision: number;
-  /** What its client has said, as JSON by slots, such as `initialize` and `logLevel`. */
+  /** Facts about the client, as JSON by slot, such as `initialize` and `logLevel`. */
   readonly facts: { readonly [slot: string]: string };
 }
 
-/** What the directory knows of an id. */
-export interface Found {
-  /** Undefined if there is none: it never was, was removed, or has expired. */
+/** Result of looking up a session id. */
+export interface SessionLookup {
+  /** Undefined if the session never existed, was deleted or has expired. */
   readonly record: Pick<SessionRecord, 'principal' | 'owner' | 'fence'> | undefined;
-  /** True if it was removed: nobody brings it back. */
+  /** True if the session was deleted and must not be restored. */
   readonly isRemoved: boolean;
-  /** Where its owner is; undefined if the owner's lease is over. */
+  /** Address of the owner; undefined if its lease has expired. */
   readonly address: NodeAddress | undefined;
-  /** Which data this was read from. */
+  /** Identity of the data that this was read from. */
   readonly store: StoreEpoch;
 }
 
-/** A change of one slot. */
+/** Change of one fact. */
 export interface FactChange {
-  /** What it is, such as `logLevel`. */
+  /** Slot, such as `logLevel`. */
   readonly slot: string;
-  /** JSON; undefined if the slot is emptied. */
+  /** JSON; undefined to clear the slot. */
   readonly text: string | undefined;
 }
 
 /**
- * What became of a change. `behind`: the directory lacks an earlier one, or all of the session, or has
- * it with a lower fence, and has changed nothing: {@link Directory.put} all. `fenced`: another node owns
- * the session, with a higher fence.
+ * Result of a write. `behind`: nothing was written, because the directory lacks an earlier change
+ * or the session, or has a lower fence; {@link Directory.put} the whole session. `fenced`: another
+ * node owns the session with a higher fence.
  */
-export type Written = 'written' | 'behind' | 'fenced';
+export type WriteResult = 'written' | 'behind' | 'fenced';
 
 /**
- * Who owns which session, until when, and what is known of it. Each method is one atomic change, or one read, of
- * a few rows: a database with transactions can implement it.
+ * Directory of sessions, their owners and leases. Each method is one atomic change, or one read, of
+ * a few rows, so that a transactional database can implement it.
  */
 export interface Directory {
   /**
-   * Takes a lease under a new name, prolongs one, or takes it again from a store that has lost it.
-   * @param reviveUntilMs takes it again, unless the store's clock is past this
+   * Takes a lease under a new name, renews one, or revives one in a store that lost it.
+   *
+   * @param how `reviveUntilMs`: revives the lease unless the store's clock is past this time
    */
   lease(
     node: string,
     how: 'new' | 'prolong' | { readonly reviveUntilMs: number },
     request: LeaseRequest,
   ): Promise<LeaseReply>;
-  /** Ends a lease at once. */
+  /** Ends a lease immediately. */
   leave(node: string): Promise<void>;
-  /** Any text may be asked for. A session that was removed is not found again, whatever its record says. */
-  find(id: string): Promise<Found>;
-  /** Finds a node by the name of its lease. Any text may be asked for. */
-  node(name: string): Promise<Pick<Found, 'address' | 'store'>>;
+  /** Looks up a session. Accepts any text. A deleted session has no record. */
+  find(id: string): Promise<SessionLookup>;
+  /** Looks up a node by the name of its lease. Accepts any text. */
+  node(name: string): Promise<Pick<SessionLookup, 'address' | 'store'>>;
   /**
-   * Makes a node the owner, if the fence is still the same, in the data that this was read from. The
-   * new fence is higher than any that the session has ever had. Undefined if somebody was first, if the
-   * session is gone, or if the store has other data by now.
+   * Makes a node the owner, if the fence and the store's data are unchanged since they were read.
+   * The new fence is higher than any the session ever had. Undefined if another node was first, the
+   * session is gone, or the store's data changed.
    */
   claim(
     id: string,
@@ -118,88 +125,97 @@ export interface Directory {
     read: { readonly fence: number; readonly store: string },
   ): Promise<SessionRecord | undefined>;
   /**
-   * Stores all of a session. A younger revision of the same fence stays.
-   * @param untilMs when the caller's lease ends, the store's milliseconds: nothing is stored after that
+   * Stores a complete session, unless a newer revision of the same fence exists.
+   *
+   * @param untilMs end of the caller's lease, store clock ms: nothing is stored after it
    * @returns false if it is too late, or another node has a higher fence
    */
   put(record: SessionRecord, untilMs: number): Promise<boolean>;
   /**
-   * Adds the change that makes this revision. The session counts as used. Without a change it only says that.
+   * Stores the change of this revision and renews the session. Without a change, only renews it.
    */
   write(
     at: Pick<SessionRecord, 'id' | 'fence' | 'revision'>,
     change?: FactChange,
-  ): Promise<Written>;
+  ): Promise<WriteResult>;
   /**
-   * Ends a session and its log for good.
-   * @returns false if somebody has a higher fence: nothing is removed
+   * Deletes a session and its log.
+   *
+   * @returns false if another node has a higher fence, and nothing was deleted
    */
   remove(id: string, fence: number): Promise<boolean>;
-  /** Writes down again which sessions were removed: the store may have lost that. */
+  /** Records deleted sessions again, as the store may have lost them. */
   rememberRemoved(ids: readonly string[]): Promise<void>;
   /**
-   * The key that the nodes sign with if they have none in common.
+   * Signing key for nodes without a configured one.
+   *
    * @param candidate becomes the key if there is none
    */
   secret(candidate: string): Promise<string>;
 }
 
-/** What a stream of a session has said. */
+/** Event of a session's stream. */
 export interface StreamEvent {
-  /** The name of the stream. */
+  /** Name of the stream. */
   readonly stream: string;
-  /** Its events are 1, 2, 3 and so on; 0 is its beginning. */
+  /** Event number from 1; 0 is the start of the stream. */
   readonly number: number;
-  /** The event's data. */
+  /** Data of the event. */
   readonly text: string;
-  /** Whether the stream has ended with it: with the answer, or without one. Absent if it goes on. */
+  /** Set if the stream ended with this event: with or without a response. */
   readonly end?: 'answered' | 'silenced' | undefined;
 }
 
-/** An entry as it is read. */
+/** An event read from the log. */
 export interface StoredEvent extends StreamEvent {
-  /** How long ago it was written, milliseconds. */
+  /** Age of the event, milliseconds. */
   readonly ageMs: number;
 }
 
-/** The event logs of sessions. Only the owner writes, and reads when it has claimed one. */
+/** Event logs of sessions. Only the owner writes one, and reads it after a claim. */
 export interface StreamLog {
-  /** Appends, in the order of the calls. `behind`: the directory lacks the session, or has a lower fence, and nothing was written. */
+  /**
+   * Appends events in call order. `behind`: the directory lacks the session, or has a lower fence;
+   * nothing was written.
+   */
   append(
     at: Pick<SessionRecord, 'id' | 'fence'>,
     entries: readonly StreamEvent[],
-  ): Promise<Written>;
-  /** Keeps these in the place of all that it has. */
-  put(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly StreamEvent[]): Promise<Written>;
-  /** All that is kept, the oldest first. */
+  ): Promise<WriteResult>;
+  /** Replaces the whole log. */
+  put(
+    at: Pick<SessionRecord, 'id' | 'fence'>,
+    entries: readonly StreamEvent[],
+  ): Promise<WriteResult>;
+  /** Reads the whole log, oldest event first. */
   read(id: string): Promise<readonly StoredEvent[]>;
 }
 
-/** What a node hears of the broadcasts of all nodes. */
+/** Receiver of all nodes' broadcasts. */
 export interface BroadcastListener {
-  /** A text that a node has published, this one included. */
+  /** Called for each published text, including this node's own. */
   received(text: string): void;
-  /** Texts may have been lost on their way to this node. */
+  /** Called when texts may have been lost. */
   missed(): void;
 }
 
-/** Texts for all nodes, each delivered at most once. */
+/** Broadcast channel to all nodes; each text is delivered at most once. */
 export interface Broadcasts {
-  /** Sends a text to every node that listens now. */
+  /** Sends a text to every subscribed node. */
   publish(text: string): Promise<void>;
-  /** Called once. */
+  /** Subscribes this node. Called once. */
   subscribe(listener: BroadcastListener): Promise<void>;
 }
 
-/** Counts calls for all nodes. */
+/** Rate limits shared by all nodes. */
 export interface CallCounts {
   /**
-   * Counts one more call, if each of the rates allows it: as many calls as it says may come at once, and so many in
-   * its time on average.
+   * Counts one call, if every rate allows it. Each rate is a token bucket of `calls` tokens,
+   * refilled within `perMs`.
    *
-   * @param who what is counted together, such as a principal and a tool
-   * @param rates by what tells them apart, each so many calls in so long a time
-   * @returns how long to wait before the next try, milliseconds; 0: it was counted
+   * @param who quota key, such as a principal and a tool
+   * @param rates rates by name
+   * @returns milliseconds to wait before a retry; 0 if the call was counted
    * @throws {StoreUnavailable}
    */
   take(
@@ -208,33 +224,33 @@ export interface CallCounts {
   ): Promise<number>;
 }
 
-/** What one node has of what all nodes share. */
+/** One node's access to the shared stores. */
 export interface Stores {
-  /** How long a lease lasts without a sign of life, milliseconds. */
+  /** Duration of a lease without renewal, milliseconds. */
   readonly leaseMs: number;
-  /** Who owns which session. */
+  /** Directory of sessions and their owners. */
   readonly directory: Directory;
-  /** What their streams have said. */
+  /** Event logs of the sessions' streams. */
   readonly log: StreamLog;
-  /** Texts for all nodes. */
+  /** Broadcasts to all nodes. */
   readonly broadcasts: Broadcasts;
-  /** Counts the calls of all nodes. Without it, each node counts for itself. */
+  /** Shared rate limits. Without it, each node counts for itself. */
   readonly counts?: CallCounts | undefined;
-  /** The address that this machine reaches the store from; undefined if that leads over no network. */
+  /** Local address of the connection to the store; undefined if it uses no network. */
   localAddress?(): Promise<string | undefined>;
-  /** Closes the connections. Never rejects. */
+  /** Closes all connections. Never rejects. */
   close(): Promise<void>;
 }
 
-/** The bounds of what nodes share. */
+/** Limits of the shared stores. */
 export interface StoreLimits {
-  /** Quiet time until a session expires, milliseconds. */
+  /** Idle time until a session expires, milliseconds. */
   readonly idleMs: number;
-  /** Events of one session. The oldest give way, whatever their stream. */
+  /** Maximum events per session. The oldest are dropped first, whatever their stream. */
   readonly maxEvents: number;
-  /** Their texts together, bytes. */
+  /** Maximum total size of a session's events, bytes. */
   readonly maxBytes: number;
-  /** How long an event is kept, milliseconds. */
+  /** Time an event is kept, milliseconds. */
   readonly maxAgeMs: number;
 }
 
@@ -246,8 +262,9 @@ const defaultStoreLimits: StoreLimits = {
 };
 
 /**
- * The defaults with these in their places.
- * @throws {RangeError} a limit does not exist, or is not a positive number
+ * Merges limits with the defaults.
+ *
+ * @throws {RangeError} if a limit is unknown or not a positive number
  */
 export function storeLimits(given: Partial<StoreLimits> = {}): StoreLimits {
   for (const [name, value] of Object.entries(given)) {
@@ -263,27 +280,30 @@ export function storeLimits(given: Partial<StoreLimits> = {}): StoreLimits {
 }
 
 /**
- * A name for a node that joins now. It cannot be guessed, and no node had it before: what was meant
- * for a node whose lease is over never reaches the one that takes its place.
+ * Creates a name for a joining node. It is unguessable and unique, so that messages for an expired
+ * node never reach its successor.
  */
 export function newNodeName(): string {
   return crypto.randomUUID().replaceAll('-', '').slice(12);
 }
 
-/** True for a text that {@link newNodeName} may have made. */
+/** True for names in the format of {@link newNodeName}. */
 export function isNodeName(text: string): boolean {
   return /^[\da-f]{20}$/.test(text);
 }
 
 const encoder = new TextEncoder();
 
-/** The length of a text in UTF-8, bytes. */
-export function lengthOf(text: string): number {
+/** Length of a text in UTF-8, bytes. */
+export function utf8Length(text: string): number {
   return encoder.encode(text).length;
 }
 
-/** Does it for all of them, a few at once: a store takes only so many commands. */
-export async function forEachAtStore<T>(
+/**
+ * Runs an action for each item with limited concurrency, because a store accepts only so many
+ * commands at once.
+ */
+export async function forEachConcurrently<T>(
   all: Iterable<T>,
   act: (one: T) => Promise<unknown>,
 ): Promise<void> {
@@ -294,34 +314,33 @@ export async function forEachAtStore<T>(
   await Promise.all(Array.from({ length: 8 }, lane));
 }
 
-/** Why a store did not do what it was asked for. */
+/** Why a store did not execute a command. */
 export type StoreFault =
-  /** There is no connection to it. */
+  /** Not connected. */
   | 'away'
-  /** It did not answer in time. It may still do what it was asked for. */
+  /** No answer in time. The command may still be executed. */
   | 'slow'
-  /** It answered that it has no room, or cannot write. */
+  /** The store is out of space, or cannot write. */
   | 'full'
-  /** It does not allow or does not know what it was asked for: the installation is at fault. */
+  /** The command is unknown or not permitted: an installation error. */
   | 'refused'
-  /** Too much waits for its answers already. */
+  /** Too many commands are pending. */
   | 'busy'
-  /** It was closed at this node. */
+  /** The store was closed at this node. */
   | 'closed';
 
 /**
- * A store could not do what it was asked for. HTTP answers with 503 and `Retry-After`. Requests that
- * need nothing of other nodes go on meanwhile.
+ * A store did not execute a command. Over HTTP the response is 503 with `Retry-After`; requests
+ * that need no other node are still served.
  *
- * After `away`, `full`, `refused`, `busy` and `closed` nothing has been changed. After `slow` that is unknown,
- * and also if the connection broke before the answer came (`away`, with a cause): a caller that
- * tries again may be heard twice.
+ * After `away`, `full`, `refused`, `busy` and `closed` nothing was changed. After `slow`, and after
+ * `away` with a cause, the command may have been executed, so a retry may execute it twice.
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
-  /** What the store did not do. */
+  /** Why the command failed. */
   readonly fault: StoreFault;
-  /** When to try again, milliseconds from now. */
+  /** Delay before a retry, milliseconds. */
   readonly retryAfterMs: number;
 
   constructor(

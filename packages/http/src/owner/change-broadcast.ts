@@ -1,6 +1,6 @@
 /**
- * Tells the servers of other nodes what has changed at those of this one: each change at most once. Whoever may have
- * missed one tells its clients that everything may have changed.
+ * Broadcasts changes of this node's servers to the servers of other nodes, each at most once. A
+ * node that may have missed a change notifies its clients of every kind of change.
  */
 import { onceAtTurnEnd } from '../../../../src/actors/clock.ts';
 import { changesOf } from '../../../../src/server/changes.ts';
@@ -12,89 +12,89 @@ import { reportUnavailable } from './store-errors.ts';
 export interface ChangeBroadcastOptions {
   readonly report: HttpReport;
   readonly broadcasts: Broadcasts;
-  /** The servers of this node with this name; without one, all. */
+  /** Servers of this node, optionally only those with a name. */
   servers(name?: string): Iterable<McpServer>;
-  /** Other nodes have ended sessions for good. */
-  removed(ids: readonly string[]): void;
-  /** A node has left: it owns nothing any more. */
-  left(node: string): void;
+  /** Called when other nodes have deleted sessions. */
+  onRemoved(ids: readonly string[]): void;
+  /** Called when a node has left and owns nothing. */
+  onNodeLeft(node: string): void;
 }
 
 interface Change {
-  /** The name of the server. */
+  /** Name of the server. */
   readonly server: string;
   readonly method: string;
   readonly uri?: string | undefined;
 }
 
-/** What a broadcast says. */
+/** Content of a broadcast. */
 interface Broadcast {
-  /** The process that has published it. */
+  /** Id of the publishing process. */
   readonly from: string;
   readonly changes?: readonly Change[];
   readonly removed?: readonly string[];
   readonly left?: string;
-  /** Changes were not published. */
+  /** Set if changes could not be published. */
   readonly missed?: true;
 }
 
-/** How many changes of one turn are told one by one; of more, only that there are some. */
+/** Maximum changes broadcast individually per turn; beyond it only `missed` is sent. */
 const maxChanges = 1000;
 
 export class ChangeBroadcast implements BroadcastListener {
-  readonly #home: ChangeBroadcastOptions;
-  /** The name of this process. */
-  readonly #from = crypto.randomUUID();
-  /** The changes of this turn, and the servers that know them. */
+  readonly #options: ChangeBroadcastOptions;
+  /** Id of this process. */
+  readonly #processId = crypto.randomUUID();
+  /** Changes of this turn, with the servers that reported them. */
   readonly #changed = new Map<string, readonly [Change, McpServer]>();
-  /** True if other nodes were not told of a change. */
-  #isBehind = false;
+  /** True if a change could not be published. */
+  #hasUnsent = false;
 
-  constructor(home: ChangeBroadcastOptions) {
-    this.#home = home;
-    home.broadcasts
+  constructor(options: ChangeBroadcastOptions) {
+    this.#options = options;
+    options.broadcasts
       .subscribe(this)
-      .catch(reportUnavailable(home.report, 'This node does not hear what changes at others'));
+      .catch(reportUnavailable(options.report, 'This node does not hear what changes at others'));
   }
 
-  /** @param at the server that knows the change */
+  /** @param at server that reported the change */
   add(change: Change, at: McpServer): void {
     const { server, method, uri = '' } = change;
     this.#changed.set(`${server} ${method} ${uri}`, [change, at]);
-    onceAtTurnEnd(this.#tell);
+    onceAtTurnEnd(this.#flush);
   }
 
-  /** Sessions have ended here for good. */
+  /** Announces deleted sessions. */
   remove(ids: readonly string[]): void {
-    // Each node also learns it with the next renewal of its lease.
+    // Other nodes also learn of it when they renew their leases.
     this.#publish({ removed: ids }).catch(() => undefined);
   }
 
-  /** This node has left. Settles once the others were told, or cannot be. */
+  /** Announces that this node has left. Never rejects. */
   async leave(node: string): Promise<void> {
     await this.#publish({ left: node }).catch(() => undefined);
   }
 
-  /** The store answers again. */
+  /** Called when the store is reachable again. */
   catchUp(): void {
-    if (this.#isBehind) this.#send({ missed: true });
+    if (this.#hasUnsent) this.#send({ missed: true });
   }
 
   received(text: string): void {
     const broadcast = JSON.parse(text) as Broadcast;
-    if (broadcast.from === this.#from) return;
+    if (broadcast.from === this.#processId) return;
     const { changes = [], removed, left, missed } = broadcast;
     for (const change of changes) this.#apply(change);
-    if (removed) this.#home.removed(removed);
-    if (left !== undefined) this.#home.left(left);
+    if (removed) this.#options.onRemoved(removed);
+    if (left !== undefined) this.#options.onNodeLeft(left);
     if (missed) this.missed();
   }
 
   missed(): void {
-    for (const server of this.#home.servers()) changesOf(server)?.missed();
+    for (const server of this.#options.servers()) changesOf(server)?.missed();
   }
 
-  readonly #tell = (): void => {
+  readonly #flush = (): void => {
     const changed = [...this.#changed.values()];
     this.#changed.clear();
     for (const [change, at] of changed) this.#apply(change, at);
@@ -105,21 +105,26 @@ export class ChangeBroadcast implements BroadcastListener {
   #send(broadcast: Omit<Broadcast, 'from'>): void {
     this.#publish(broadcast).then(
       () => {
-        if (broadcast.missed) this.#isBehind = false;
+        if (broadcast.missed) this.#hasUnsent = false;
       },
       (error: unknown) => {
-        this.#isBehind = true;
-        reportUnavailable(this.#home.report, 'The other nodes do not know of a change yet')(error);
+        this.#hasUnsent = true;
+        reportUnavailable(
+          this.#options.report,
+          'The other nodes do not know of a change yet',
+        )(error);
       },
     );
   }
 
   #publish(broadcast: Omit<Broadcast, 'from'>): Promise<void> {
-    return this.#home.broadcasts.publish(JSON.stringify({ from: this.#from, ...broadcast }));
+    return this.#options.broadcasts.publish(
+      JSON.stringify({ from: this.#processId, ...broadcast }),
+    );
   }
 
   #apply({ server: name, method, uri }: Change, at?: McpServer): void {
-    for (const server of this.#home.servers(name)) {
+    for (const server of this.#options.servers(name)) {
       if (server !== at) changesOf(server)?.tell(method, uri);
     }
   }

@@ -1,16 +1,16 @@
-/** Follows a stream of server-sent events as its bytes pass, so that its end can be mended should it break. */
+/** Tracks a relayed stream of server-sent events, so that a broken stream can be ended cleanly. */
 const lineFeed = 10;
 
 export class EventScan {
-  /** The beginning of the line that has no end yet, as long as it may say which field it is. */
+  /** Start of the current line, long enough to identify the field. */
   #field = '';
   #lineBytes = 0;
-  /** True if the event that has no end yet has an id. */
-  #isNamed = false;
+  /** True if the current event has an id. */
+  #eventHasId = false;
   /** True between two events. */
-  isWhole = true;
+  isBetweenEvents = true;
   /** True if the client has an event id to resume from. */
-  hasId = false;
+  hasEventId = false;
 
   take(chunk: Uint8Array): void {
     let at = 0;
@@ -25,7 +25,7 @@ export class EventScan {
   #add(chunk: Uint8Array, from: number, to: number): void {
     if (to === from) return;
     this.#lineBytes += to - from;
-    this.isWhole = false;
+    this.isBetweenEvents = false;
     for (let at = from; at < to && this.#field.length < idField.length; at++) {
       this.#field += String.fromCharCode(chunk[at] ?? 0);
     }
@@ -33,10 +33,10 @@ export class EventScan {
 
   #endLine(): void {
     if (this.#lineBytes === 0) {
-      this.hasId ||= this.#isNamed;
-      this.#isNamed = false;
-      this.isWhole = true;
-    } else if (this.#field === idField) this.#isNamed = true;
+      this.hasEventId ||= this.#eventHasId;
+      this.#eventHasId = false;
+      this.isBetweenEvents = true;
+    } else if (this.#field === idField) this.#eventHasId = true;
     this.#field = '';
     this.#lineBytes = 0;
   }

@@ -1,4 +1,6 @@
-/** A request that another node has taken and checked, at the node that owns its session. */
+/**
+ * A request forwarded by another node, which has already checked it, at the owner of its session.
+ */
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
 import type { TokenValidity } from '../token-validity.ts';
 import { forwardHeader } from '../nodes/forwarding-protocol.ts';
@@ -13,12 +15,12 @@ type Headers = { readonly [name: string]: string };
 
 const outcomeHeaders = (outcome: ForwardOutcome): Headers => ({ [forwardHeader]: outcome });
 
-/** Refuses a request that another node has forwarded: nothing was done. */
+/** Rejects a forwarded request that was not processed. */
 export function misdirected(outcome: 'moved' | 'refused', message: string): HttpAnswer {
   return httpError(421, message, outcomeHeaders(outcome));
 }
 
-/** The answer to a probe. */
+/** Response to a probe. */
 export const probed: HttpAnswer = { status: 204, headers: outcomeHeaders('served') };
 
 export class ForwardedExchange implements HttpExchange {
@@ -33,7 +35,7 @@ export class ForwardedExchange implements HttpExchange {
   readonly #digest: string;
   readonly #digestOf: (body: string) => string;
 
-  /** @param now the endpoint's clock */
+  /** @param now endpoint clock, ms */
   constructor(
     exchange: HttpExchange,
     forwarded: ForwardedHead,

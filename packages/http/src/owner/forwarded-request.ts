@@ -1,6 +1,6 @@
 /**
- * A request whose session another node owns, at the node that took it: the request goes to the owner over HTTP, and
- * the response comes back as fast as its client takes it.
+ * A request for a session of another node, at the node that received it: sent to the owner over
+ * HTTP, and answered as fast as the client reads.
  */
 import { defaultLimits } from '../../../../src/actors/limits.ts';
 import { forwardChart } from '../forward/forward.machine.ts';
@@ -24,45 +24,48 @@ import { processEnded, unavailable } from './store-errors.ts';
 /** A request to forward. */
 export interface Forward {
   readonly exchange: HttpExchange;
-  /** The body of a POST; empty for other requests. */
+  /** Body of a POST; empty for other methods. */
   readonly body: string;
-  /** True if the message in the body is answered here, and not on another stream. */
-  readonly isAnswered: boolean;
-  /** The nodes that were asked in vain, by name. */
+  /** True if the response to the body is sent here, not on another stream. */
+  readonly expectsResponse: boolean;
+  /** Names of nodes that were tried without success. */
   readonly tried: readonly string[];
-  /** Reads the directory again: nothing was done, and another node may have the session by now. */
-  again(tried: readonly string[]): void;
+  /**
+   * Looks the owner up again. The request was not processed, and another node may own the session
+   * by now.
+   */
+  retry(tried: readonly string[]): void;
 }
 
 /** A node that requests are forwarded to. */
 export interface PeerNode {
-  /** The name of its lease. */
+  /** Name of its lease. */
   readonly node: string;
   readonly address: NodeAddress;
 }
 
-/** What the forwarded requests of a node have in common. */
+/** Settings and callbacks shared by the forwarded requests of a node. */
 export interface ForwardContext {
   readonly report: HttpReport;
   readonly limits: { readonly retryMs: number };
   send(peer: PeerNode, forward: Forward, listener: PeerListener): PeerRequest;
-  /** The peer answers. */
-  reached(peer: PeerNode): void;
-  /** The peer does not answer. */
-  unreachable(peer: PeerNode, why: Error): void;
-  /** The request is on its way. */
-  began(request: ForwardedRequest): void;
-  /** The request is over here. */
-  ended(request: ForwardedRequest): void;
+  /** Called when the peer answers. */
+  onReachable(peer: PeerNode): void;
+  /** Called when the peer does not answer. */
+  onUnreachable(peer: PeerNode, why: Error): void;
+  /** Called when the request was sent. */
+  onStarted(request: ForwardedRequest): void;
+  /** Called when the request has ended. */
+  onEnded(request: ForwardedRequest): void;
 }
 
-/** The longest body that is answered at its end, bytes. */
-const shortBytes = 64 * 1024;
+/** Largest response body that is buffered and sent at once, bytes. */
+const maxBufferedBytes = 64 * 1024;
 
-/** What may wait here for a client that reads slowly, bytes. */
-const waitingBytes = 256 * 1024;
+/** Unsent bytes at which the peer is paused for a slow client. */
+const maxBacklogBytes = 256 * 1024;
 
-/** Headers of one connection. */
+/** Headers that belong to a single connection. */
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'date']);
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -82,56 +85,58 @@ function textOf(chunks: readonly Uint8Array[]): string {
 export class ForwardedRequest implements PeerListener, SinkOwner {
   readonly #forward: Forward;
   readonly #peer: PeerNode;
-  readonly #home: ForwardContext;
+  readonly #nodes: ForwardContext;
   readonly #request: PeerRequest;
   #state = forwardChart.begun;
   #head: Pick<HttpAnswer, 'status' | 'headers'> = { status: 500 };
-  /** The body of a short answer. */
+  /** Buffered body of a short response. */
   #chunks: Uint8Array[] = [];
   #sink: WatchedSink | undefined = undefined;
-  /** Undefined unless the response is a stream of events. */
+  /** Undefined unless the response is an event stream. */
   #events: EventScan | undefined = undefined;
-  /** Errors for the requests in the body, should the stream break without an event id. */
+  /**
+   * Error events for the requests in the body, for a stream that breaks before its first event id.
+   */
   #errors: string | undefined = undefined;
-  #unwatch: () => void = () => {};
+  #stopWatching: () => void = () => {};
 
-  /** @throws {StoreUnavailable} the request cannot be sent to this peer */
-  constructor(forward: Forward, peer: PeerNode, home: ForwardContext) {
+  /** @throws {StoreUnavailable} if the request cannot be sent to this peer */
+  constructor(forward: Forward, peer: PeerNode, nodes: ForwardContext) {
     this.#forward = forward;
     this.#peer = peer;
-    this.#home = home;
-    this.#request = home.send(peer, forward, this);
-    home.began(this);
-    this.#unwatch = forward.exchange.onDisconnected(() => this.#leave());
+    this.#nodes = nodes;
+    this.#request = nodes.send(peer, forward, this);
+    nodes.onStarted(this);
+    this.#stopWatching = forward.exchange.onDisconnected(() => this.#abort());
   }
 
-  unreached(why: Error): void {
-    this.#home.unreachable(this.#peer, why);
-    this.#again();
+  unreachable(why: Error): void {
+    this.#nodes.onUnreachable(this.#peer, why);
+    this.#retryElsewhere();
   }
 
   responded({ status, headers, outcome }: PeerResponse): void {
     const { exchange } = this.#forward;
-    if (outcome === 'moved') return this.#again();
-    if (outcome === 'refused') return this.#refuse();
+    if (outcome === 'moved') return this.#retryElsewhere();
+    if (outcome === 'refused') return this.#rejectUntrusted();
     if (outcome !== 'served') {
       return this.broken(new Error(`something else answers there, with ${status}`));
     }
-    this.#home.reached(this.#peer);
+    this.#nodes.onReachable(this.#peer);
     const passed: { [name: string]: string } = {};
     for (const [name, value] of headers) if (!hopByHop.has(name)) passed[name] = value;
     const { 'content-length': length, 'content-type': type = '', ...own } = passed;
     const isStream = type.startsWith('text/event-stream');
     if (
       !isStream &&
-      Number(length ?? 0) <= shortBytes &&
+      Number(length ?? 0) <= maxBufferedBytes &&
       (length !== undefined || status === 204)
     ) {
-      this.#move('answer.begun');
+      this.#move('answer.started');
       this.#head = { status, headers: type === '' ? own : { ...own, 'content-type': type } };
       return;
     }
-    this.#move('relay.begun');
+    this.#move('relay.started');
     if (isStream) this.#events = new EventScan();
     if (isStream && exchange.method === 'POST') this.#errors = errorsFor(this.#forward);
     this.#sink = exchange.relay(status, passed);
@@ -139,19 +144,19 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
   }
 
   data(chunk: Uint8Array): void {
-    if (this.#state.value === 'answering') this.#chunks.push(chunk);
+    if (this.#state.value === 'buffering') this.#chunks.push(chunk);
     const sink = this.#sink;
     if (!sink || this.#state.value !== 'relaying') return;
     this.#events?.take(chunk);
     sink.write(chunk);
-    if (sink.unsentBytes <= waitingBytes) return;
+    if (sink.unsentBytes <= maxBacklogBytes) return;
     this.#request.pause();
     sink.onDrained(() => this.#request.resume());
   }
 
   ended(): void {
     const { value } = this.#state;
-    if (!this.#over('request.ended')) return;
+    if (!this.#finish('request.ended')) return;
     if (value === 'relaying') return this.#sink?.end();
     const body = textOf(this.#chunks);
     this.#forward.exchange.answer(body === '' ? this.#head : { ...this.#head, body });
@@ -159,23 +164,23 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
 
   broken(why: Error): void {
     const { value } = this.#state;
-    if (!this.#over('peer.failed')) return;
-    this.#home.unreachable(this.#peer, why);
-    if (value !== 'relaying') return this.#forward.exchange.answer(endedAnswer(this.#forward));
+    if (!this.#finish('peer.failed')) return;
+    this.#nodes.onUnreachable(this.#peer, why);
+    if (value !== 'relaying') return this.#forward.exchange.answer(peerFailedAnswer(this.#forward));
     if (!this.#events) return this.#sink?.cut();
-    this.#sink?.write(this.#lastWords(this.#events));
+    this.#sink?.write(this.#finalEvents(this.#events));
     this.#sink?.end();
   }
 
-  /** The node drains: a stream that has no end of its own ends here, and its client comes back for it. */
+  /** Ends a standalone stream for a drain; its client reconnects. */
   close(): void {
     if (this.#forward.exchange.method !== 'GET') return;
-    if (this.#events?.isWhole) this.#sink?.write(this.#retry);
+    if (this.#events?.isBetweenEvents) this.#sink?.write(this.#retryEvent);
     this.#sink?.end();
-    this.#leave();
+    this.#abort();
   }
 
-  // What its connection to the client tells.
+  // Callbacks of the client's connection.
 
   get tokenValidity(): TokenValidity | undefined {
     const { method, tokenValidity } = this.#forward.exchange;
@@ -184,66 +189,69 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
 
   onTokenEnded(end: TokenEnd): void {
     const message = `The token that a stream was opened with ${describeEnd[end]}: its client has to come back with another one`;
-    formatReport(this.#home.report, 'info', `authorization.${end}`, message);
+    formatReport(this.#nodes.report, 'info', `authorization.${end}`, message);
     this.close();
   }
 
   onStalled(why: string): void {
     const message = `The client was cut off from a stream of another node: it ${why}`;
-    formatReport(this.#home.report, 'warning', 'stream.cut', message);
+    formatReport(this.#nodes.report, 'warning', 'stream.cut', message);
     this.#sink?.end();
-    this.#leave();
+    this.#abort();
   }
 
   #move(type: ForwardEvent['type']): void {
     this.#state = forwardChart.next(this.#state, { type });
   }
 
-  #again(): void {
-    if (!this.#over('request.ended')) return;
-    this.#forward.again([...this.#forward.tried, this.#peer.node]);
+  #retryElsewhere(): void {
+    if (!this.#finish('request.ended')) return;
+    this.#forward.retry([...this.#forward.tried, this.#peer.node]);
   }
 
-  #refuse(): void {
+  #rejectUntrusted(): void {
     const why = new Error(
       'it does not trust the signature of this node: both need a key of stateKeys in common',
     );
-    if (!this.#over('request.ended')) return;
-    this.#home.unreachable(this.#peer, why);
+    if (!this.#finish('request.ended')) return;
+    this.#nodes.onUnreachable(this.#peer, why);
     const error = new StoreUnavailable('refused', why.message, { retryAfterMs: 1000 });
-    this.#forward.exchange.answer(unavailable(error, this.#home.report));
+    this.#forward.exchange.answer(unavailable(error, this.#nodes.report));
   }
 
-  #leave(): void {
-    if (!this.#over('request.ended')) return;
+  #abort(): void {
+    if (!this.#finish('request.ended')) return;
     this.#request.abort();
     this.#sink?.cut();
   }
 
-  /** @returns false if it was over before */
-  #over(type: 'request.ended' | 'peer.failed'): boolean {
+  /** @returns false if the request had already ended */
+  #finish(type: 'request.ended' | 'peer.failed'): boolean {
     if (this.#state.status === 'done') return false;
     this.#move(type);
-    this.#unwatch();
-    this.#home.ended(this);
+    this.#stopWatching();
+    this.#nodes.onEnded(this);
     return true;
   }
 
-  get #retry(): string {
-    return `retry: ${this.#home.limits.retryMs}\n\n`;
+  get #retryEvent(): string {
+    return `retry: ${this.#nodes.limits.retryMs}\n\n`;
   }
 
-  /** The client resumes from its last event id; without one, its requests end with errors. */
-  #lastWords({ isWhole, hasId }: EventScan): string {
-    if (hasId || this.#errors === undefined) return isWhole ? this.#retry : '';
-    // An event that has no end yet would be read as a message.
-    return `${isWhole ? '' : '\nevent: cut\n\n'}${this.#errors}`;
+  /**
+   * Final output of a broken stream. The client resumes from its last event id; without one, its
+   * requests end with errors.
+   */
+  #finalEvents({ isBetweenEvents, hasEventId }: EventScan): string {
+    if (hasEventId || this.#errors === undefined) return isBetweenEvents ? this.#retryEvent : '';
+    // An unfinished event would be read as a message.
+    return `${isBetweenEvents ? '' : '\nevent: cut\n\n'}${this.#errors}`;
   }
 }
 
-/** For a message whose node has failed: whether it was served is unknown. */
-function endedAnswer(forward: Forward): HttpAnswer {
-  const body = forward.isAnswered ? errorTextFor(forward.body) : undefined;
+/** Response for a request whose owner failed, so that it is unknown whether it was processed. */
+function peerFailedAnswer(forward: Forward): HttpAnswer {
+  const body = forward.expectsResponse ? errorTextFor(forward.body) : undefined;
   if (body === undefined) {
     const message = 'The process that has the session has ended; try again';
     return httpError(503, message, { 'retry-after': '1' });
@@ -251,12 +259,12 @@ function endedAnswer(forward: Forward): HttpAnswer {
   return { status: 200, headers: { 'content-type': 'application/json' }, body };
 }
 
-function errorsFor({ body, isAnswered }: Forward): string | undefined {
-  const text = isAnswered ? errorTextFor(body) : undefined;
+function errorsFor({ body, expectsResponse }: Forward): string | undefined {
+  const text = expectsResponse ? errorTextFor(body) : undefined;
   return text === undefined ? undefined : `data: ${text}\n\n`;
 }
 
-/** The errors for the requests in a body; undefined if it has none. */
+/** Error responses for the requests in a body; undefined if it has none. */
 function errorTextFor(body: string): string | undefined {
   const frame = decodeLine(body, defaultLimits.maxDepth);
   const errors = idsOf(frame).map(processEnded);

@@ -1,4 +1,4 @@
-/** What a node forwards requests with, and believes those of others by: keys, connections, and its own URL. */
+/** Sends and verifies forwarded requests: keys, connections and the node's own URL. */
 import type * as forwardModule from '../forward/index.ts';
 import type {
   OutgoingRequest,
@@ -20,11 +20,11 @@ import type { NodeAddress } from '../nodes/stores.ts';
 import type { NodeOptions } from '../options.ts';
 import type { Forward, PeerNode } from './forwarded-request.ts';
 
-/** Loaded only where nodes share sessions: it needs Node's own modules. */
+/** Loaded only for shared sessions, because it needs Node's modules. */
 type ForwardModule = typeof forwardModule;
 
-/** Headers that are not passed on: those that authenticate the client, and those of one connection. */
-const ownHeaders = new Set([
+/** Headers that are not forwarded: credentials, and those of a single connection. */
+const unforwardedHeaders = new Set([
   ...secretHeaders,
   ...['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect'],
   ...['host', 'origin', 'content-length', 'proxy-connection'],
@@ -35,8 +35,8 @@ export class Forwarding {
   readonly #module: ForwardModule;
   readonly #client: PeerClient;
   readonly #isAllowed: ((url: string) => boolean) | undefined;
-  /** Addresses that requests may go to. */
-  readonly #checked = new WeakSet<NodeAddress>();
+  /** Addresses that passed the check against `node.peers`. */
+  readonly #allowedAddresses = new WeakSet<NodeAddress>();
   readonly #secrets = new Set<string>();
   #keys: ReturnType<ForwardModule['keysFrom']> = [];
 
@@ -47,13 +47,13 @@ export class Forwarding {
     this.#isAllowed = peers && module.allowedPeers(peers);
   }
 
-  /** @throws {TypeError} an option is wrong */
+  /** @throws {TypeError} if an option is invalid */
   static async load(options: NodeOptions): Promise<Forwarding> {
     const module = await import('../forward/index.ts');
     return new Forwarding(module, nodeUrl(await options.url), options);
   }
 
-  /** Adds what the nodes have in common: it signs with all, and believes any. */
+  /** Adds shared secrets: requests are signed with all of them, and any of them is accepted. */
   trust(secrets: readonly string[]): void {
     for (const secret of secrets) this.#secrets.add(secret);
     this.#keys = this.#module.keysFrom([...this.#secrets]);
@@ -66,8 +66,9 @@ export class Forwarding {
   readonly digestOf = (body: string): string => this.#module.digestOf(body);
 
   /**
-   * @param self how this node signs
-   * @throws {StoreUnavailable} the peer is not allowed, speaks another version, or the request cannot be signed
+   * @param self this node's signature data
+   * @throws {StoreUnavailable} if the peer is not allowed, speaks another protocol version, or the
+   *   request cannot be signed
    */
   send(
     peer: PeerNode,
@@ -91,14 +92,14 @@ export class Forwarding {
       tokenValidMs: until < Infinity ? Math.max(0, until - self.now) : undefined,
     });
     const { url } = peer.address;
-    const headers = { ...passedHeaders(exchange), [forwardHeader]: signed };
-    const probe = () => this.#probe(peer, self.node, self.timeMs);
+    const headers = { ...forwardedHeaders(exchange), [forwardHeader]: signed };
+    const probe = () => this.#probeRequest(peer, self.node, self.timeMs);
     return this.#client.send({ url, method, headers, body }, listener, probe);
   }
 
-  /** Asks a node whether it is there. Rejects if it says nothing, or is another one. */
+  /** Checks that a node is reachable. Rejects if there is no answer, or another node answers. */
   async probe(peer: PeerNode, node: string, timeMs: number): Promise<void> {
-    const { status, outcome } = await this.#client.probe(this.#probe(peer, node, timeMs));
+    const { status, outcome } = await this.#client.probe(this.#probeRequest(peer, node, timeMs));
     if (outcome !== 'served') throw new Error(`something else answers there, with ${status}`);
   }
 
@@ -106,7 +107,7 @@ export class Forwarding {
     this.#client.close();
   }
 
-  #probe(peer: PeerNode, from: string, timeMs: number): OutgoingRequest {
+  #probeRequest(peer: PeerNode, from: string, timeMs: number): OutgoingRequest {
     const none = { sessionId: undefined, remoteAddress: undefined, host: undefined };
     const more = { origin: undefined, principal: undefined, tokenValidMs: undefined };
     const head = { from, timeMs, method: probeMethod, target: '', digest: '', ...none, ...more };
@@ -114,13 +115,13 @@ export class Forwarding {
     return { url: peer.address.url, method: 'POST', headers, body: '' };
   }
 
-  #check(address: NodeAddress): void {
+  #checkAllowed(address: NodeAddress): void {
     const { url } = address;
     if (!isHttpUrl(url) || this.#isAllowed?.(url) === false) {
       const message = 'the node that has the session is not in node.peers of this one';
       throw new StoreUnavailable('refused', message, { retryAfterMs: 10_000 });
     }
-    this.#checked.add(address);
+    this.#allowedAddresses.add(address);
   }
 
   #sign({ node, address }: PeerNode, head: Omit<ForwardedHead, 'to'>): string {
@@ -129,7 +130,7 @@ export class Forwarding {
       const message = `the node that has the session speaks version ${address.protocol} of the forwarding protocol, and this one ${protocolVersions.oldest} to ${protocolVersions.newest}`;
       throw new StoreUnavailable('refused', message, { retryAfterMs: 1000 });
     }
-    if (!this.#checked.has(address)) this.#check(address);
+    if (!this.#allowedAddresses.has(address)) this.#checkAllowed(address);
     const signed = this.#module.sign({ ...head, to: node }, this.#keys, version);
     if (signed.length <= maxSignatureBytes) return signed;
     const message = `what the token of a request says comes to ${signed.length} bytes between nodes, and may come to ${maxSignatureBytes}`;
@@ -137,18 +138,18 @@ export class Forwarding {
   }
 }
 
-/** The client's headers, as its handler may see them. */
-function passedHeaders(exchange: HttpExchange): { [name: string]: string } {
+/** The client's headers, without those that are never forwarded. */
+function forwardedHeaders(exchange: HttpExchange): { [name: string]: string } {
   const headers: { [name: string]: string } = {};
   for (const name of exchange.headerNames()) {
-    if (ownHeaders.has(name)) continue;
+    if (unforwardedHeaders.has(name)) continue;
     const value = exchange.header(name);
     if (value !== undefined) headers[name] = value;
   }
   return headers;
 }
 
-/** The version to speak with a node; undefined if there is none that both accept. */
+/** Protocol version to use with a node; undefined if there is no common one. */
 function versionFor({ protocol }: NodeAddress): number | undefined {
   const version = Math.min(protocol, protocolVersions.newest);
   return version >= protocolVersions.oldest ? version : undefined;
@@ -158,7 +159,7 @@ function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-/** @throws {TypeError} it is no URL that other nodes could reach */
+/** @throws {TypeError} if the URL cannot be reached by other nodes */
 function nodeUrl(url: string): string {
   if (isHttpUrl(url)) return url;
   const got = JSON.stringify(url.slice(0, 100));

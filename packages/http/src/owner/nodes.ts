@@ -1,6 +1,6 @@
 /**
- * The nodes that share an endpoint's sessions, as one of them sees the others: it forwards requests to the owners of
- * their sessions, serves what others forward, and tells of what has changed here.
+ * The cluster as seen by one node: forwards requests to the owners of their sessions, serves
+ * requests that others forward, and broadcasts changes.
  */
 import { changesOf } from '../../../../src/server/changes.ts';
 import type { McpServer } from '../../../../src/server/create-server.ts';
@@ -27,10 +27,10 @@ import { unavailable } from './store-errors.ts';
 export interface NodesOptions {
   readonly server: ServerFactory;
   readonly node: NodeOptions;
-  /** The servers that have sessions here. */
+  /** Servers with sessions at this node. */
   servers(): readonly McpServer[];
-  readonly home: ExchangeContext;
-  /** Serves a request that another node has checked. */
+  readonly endpoint: ExchangeContext;
+  /** Serves a request that another node has already checked. */
   serve(exchange: HttpExchange): void;
 }
 
@@ -39,59 +39,59 @@ export class Nodes implements ForwardContext {
   readonly stores: Stores;
   readonly clock: Clock;
   readonly #options: NodesOptions;
-  /** Undefined until it is loaded: no node forwards anything here before. */
+  /** Undefined until loaded. No other node knows this one before. */
   #forwarding: Forwarding | undefined = undefined;
-  /** The owners of sessions, as the directory said last. */
-  readonly #owners = new Map<string, PeerNode>();
-  /** Nodes by their names, as the directory said last. */
-  readonly #known = new Map<string, PeerNode>();
-  /** The first server that was served here. */
-  #first: McpServer | undefined = undefined;
-  /** Servers whose changes are told to other nodes. */
-  readonly #heard = new WeakSet<McpServer>();
+  /** Cached owners of sessions. */
+  readonly #cachedOwners = new Map<string, PeerNode>();
+  /** Cached nodes, by name. */
+  readonly #cachedNodes = new Map<string, PeerNode>();
+  /** The first server served here. */
+  #firstServer: McpServer | undefined = undefined;
+  /** Servers whose changes are broadcast. */
+  readonly #watchedServers = new WeakSet<McpServer>();
   readonly #changes: ChangeBroadcast;
-  /** Requests that other nodes have. */
+  /** Requests forwarded to other nodes and still open. */
   readonly #forwarded = new Set<ForwardedRequest>();
-  /** Requests whose owners are sought. */
-  readonly #seeking = new Set<Promise<void>>();
-  /** The URLs of nodes that do not answer, each of which was warned of once. */
+  /** Lookups of owners in progress. */
+  readonly #locating = new Set<Promise<void>>();
+  /** URLs of unreachable nodes that were already reported. */
   readonly #unreachable = new Set<string>();
-  /** Calls back once a request is over. */
-  #settled: (() => void) | undefined = undefined;
+  /** Called when a forwarded request ends. */
+  #onRequestEnded: (() => void) | undefined = undefined;
 
   constructor(stores: Stores, options: NodesOptions) {
-    const { home, server } = options;
+    const { endpoint, server } = options;
     this.stores = stores;
-    this.clock = home.clock;
+    this.clock = endpoint.clock;
     this.#options = options;
     this.#changes = new ChangeBroadcast({
-      report: home.report,
+      report: endpoint.report,
       broadcasts: stores.broadcasts,
       servers: (name) => this.#servers(name),
-      removed: (ids) => this.ownership.removedElsewhere(ids),
-      left: (node) => this.#left(node),
+      onRemoved: (ids) => this.ownership.removedElsewhere(ids),
+      onNodeLeft: (node) => this.#onNodeLeft(node),
     });
     this.ownership = new Ownership(stores, {
-      clock: home.clock,
-      report: home.report,
-      idleMs: home.limits.sessionIdleTimeoutMs,
+      clock: endpoint.clock,
+      report: endpoint.report,
+      idleMs: endpoint.limits.sessionIdleTimeoutMs,
       address: () => this.#address(),
-      joined: () => void this.#probeItself(),
-      removed: (ids) => this.#changes.remove(ids),
-      storeChanged: () => this.#shareSecret(),
-      beat: () => this.#changes.catchUp(),
+      onJoined: () => void this.#probeItself(),
+      onRemoved: (ids) => this.#changes.remove(ids),
+      onStoreChanged: () => this.#shareSecret(),
+      onRenewed: () => this.#changes.catchUp(),
     });
     if (typeof server !== 'function') this.join(server);
   }
 
-  /** A server is served here: what changes at it is told to all that have its name. */
+  /** Registers a server: its changes are broadcast to all servers of the same name. */
   join(server: McpServer): void {
-    if (this.#heard.has(server)) return;
-    this.#heard.add(server);
-    if (!this.#first && !hasKeys(server)) {
+    if (this.#watchedServers.has(server)) return;
+    this.#watchedServers.add(server);
+    if (!this.#firstServer && !hasKeys(server)) {
       formatReport(this.report, 'warning', 'stateKeys.missing', keysMissing);
     }
-    this.#first ??= server;
+    this.#firstServer ??= server;
     const { name } = server.definition;
     changesOf(server)?.listen((method, uri) => {
       this.#changes.add({ server: name, method, uri }, server);
@@ -103,17 +103,18 @@ export class Nodes implements ForwardContext {
   }
 
   get report(): HttpReport {
-    return this.#options.home.report;
+    return this.#options.endpoint.report;
   }
 
   get limits(): ExchangeContext['limits'] {
-    return this.#options.home.limits;
+    return this.#options.endpoint.limits;
   }
 
-  // Requests that other nodes forward to this one.
+  // Incoming forwarded requests.
 
   /**
-   * Takes a request that another node has forwarded.
+   * Serves the request if another node forwarded it.
+   *
    * @returns false if it comes from a client
    */
   receive(exchange: HttpExchange): boolean {
@@ -124,7 +125,7 @@ export class Nodes implements ForwardContext {
       case 'foreign':
         return false;
       case 'unsigned':
-        // The name cannot be guessed: another node has it from the store, and has other keys.
+        // The name cannot be guessed, so another node read it from the store but has other keys.
         if (verified.to !== this.node) return false;
         exchange.answer(misdirected('refused', 'The signature has none of the keys of this node'));
         return true;
@@ -132,12 +133,12 @@ export class Nodes implements ForwardContext {
         exchange.answer(misdirected('refused', 'The forwarding protocol has another version here'));
         return true;
       case 'signed':
-        this.#take(exchange, verified.head);
+        this.#serveForwarded(exchange, verified.head);
         return true;
     }
   }
 
-  #take(exchange: HttpExchange, head: ForwardedHead): void {
+  #serveForwarded(exchange: HttpExchange, head: ForwardedHead): void {
     const isOld = Math.abs(this.ownership.storeNow - head.timeMs) > maxSignatureAgeMs;
     if (head.to !== this.node) {
       return exchange.answer(misdirected('moved', 'The node has another name by now'));
@@ -148,29 +149,30 @@ export class Nodes implements ForwardContext {
     this.#options.serve(new ForwardedExchange(exchange, head, digestOf, this.clock.now()));
   }
 
-  // Requests that this node forwards.
+  // Outgoing forwarded requests.
 
-  /** The node that had a session when the directory was asked last; undefined if it is to be asked. */
-  known(id: string, { answerMoved }: HttpExchange): PeerNode | undefined {
-    return answerMoved ? undefined : this.#owners.get(id);
+  /** The cached owner of a session; undefined if the directory must be read. */
+  cachedOwner(id: string, { answerMoved }: HttpExchange): PeerNode | undefined {
+    return answerMoved ? undefined : this.#cachedOwners.get(id);
   }
 
-  /** The session was not where it was. */
-  forget(id: string): void {
-    this.#owners.delete(id);
+  /** Forgets the cached owner of a session. */
+  forgetOwner(id: string): void {
+    this.#cachedOwners.delete(id);
   }
 
   /**
-   * Finds out who has the session of a request.
+   * Looks up the owner of a request's session.
+   *
    * @throws {StoreUnavailable}
    */
   async locate(id: string, { principal }: HttpExchange): Promise<Location> {
     const located = await this.ownership.locate(id, principal?.id);
-    if (located.kind === 'elsewhere') remember(this.#owners, id, located.peer);
+    if (located.kind === 'elsewhere') setCached(this.#cachedOwners, id, located.peer);
     return located;
   }
 
-  /** Forwards a request to the node that owns its session, unless that was tried. */
+  /** Forwards a request to the owner of its session, unless that node was already tried. */
   forward(peer: PeerNode, forward: Forward): void {
     try {
       if (forward.tried.includes(peer.node)) {
@@ -184,25 +186,26 @@ export class Nodes implements ForwardContext {
   }
 
   /**
-   * Forwards the retry of a call to the node that alone can resume it.
-   * @param serve serves it here: that node is this one, or is no more
+   * Forwards the retry of a suspended call to the only node that can resume it.
+   *
+   * @param serve serves the retry here: that node is this one, or is gone
    */
-  forwardHome(home: string, forward: Omit<Forward, 'tried' | 'again'>, serve: () => void): void {
+  forwardToNode(node: string, forward: Omit<Forward, 'tried' | 'retry'>, serve: () => void): void {
     const { exchange } = forward;
-    if (exchange.forwardedBy !== undefined || home === this.node || !isNodeName(home))
+    if (exchange.forwardedBy !== undefined || node === this.node || !isNodeName(node))
       return serve();
-    const again = (tried: readonly string[]) => {
-      this.#known.delete(home);
-      this.#seekHome(home, { ...forward, tried, again }, serve);
+    const retry = (tried: readonly string[]) => {
+      this.#cachedNodes.delete(node);
+      this.#locateNode(node, { ...forward, tried, retry }, serve);
     };
-    const known = this.#known.get(home);
-    if (known) this.forward(known, { ...forward, tried: [], again });
-    else again([]);
+    const cached = this.#cachedNodes.get(node);
+    if (cached) this.forward(cached, { ...forward, tried: [], retry });
+    else retry([]);
   }
 
-  #seekHome(home: string, forward: Forward, serve: () => void): void {
+  #locateNode(node: string, forward: Forward, serve: () => void): void {
     const { exchange } = forward;
-    const sought = this.#home(home).then(
+    const sought = this.#findNode(node).then(
       (peer) => {
         if (exchange.isDisconnected) return;
         if (peer) this.forward(peer, forward);
@@ -210,16 +213,20 @@ export class Nodes implements ForwardContext {
       },
       (error: unknown) => exchange.answer(unavailable(error, this.report)),
     );
-    this.track(sought);
+    this.trackLocating(sought);
   }
 
-  /** Where a node is; undefined if it is no more. @throws {StoreUnavailable} */
-  async #home(node: string): Promise<PeerNode | undefined> {
+  /**
+   * Looks up a node; undefined if it is gone.
+   *
+   * @throws {StoreUnavailable}
+   */
+  async #findNode(node: string): Promise<PeerNode | undefined> {
     await this.ownership.ready();
     const { address, store } = await this.stores.directory.node(node);
     if (address) {
       const peer = { node, address };
-      remember(this.#known, node, peer);
+      setCached(this.#cachedNodes, node, peer);
       return peer;
     }
     if (store.ageMs >= this.stores.leaseMs) return undefined;
@@ -233,11 +240,11 @@ export class Nodes implements ForwardContext {
     return this.#forwarding!.send(peer, forward, self, listener);
   }
 
-  reached({ address }: PeerNode): void {
+  onReachable({ address }: PeerNode): void {
     if (this.#unreachable.size > 0) this.#unreachable.delete(address.url);
   }
 
-  unreachable({ node, address: { url } }: PeerNode, why: Error): void {
+  onUnreachable({ node, address: { url } }: PeerNode, why: Error): void {
     if (this.#unreachable.has(url)) return;
     this.#unreachable.add(url);
     const own = this.#forwarding?.address.url;
@@ -245,20 +252,21 @@ export class Nodes implements ForwardContext {
     formatReport(this.report, 'warning', 'nodes.unreachable', message);
   }
 
-  began(request: ForwardedRequest): void {
+  onStarted(request: ForwardedRequest): void {
     this.#forwarded.add(request);
   }
 
-  ended(request: ForwardedRequest): void {
+  onEnded(request: ForwardedRequest): void {
     this.#forwarded.delete(request);
-    this.#settled?.();
+    this.#onRequestEnded?.();
   }
 
-  // The end of the node.
+  // Shutdown.
 
   /**
-   * Settles once what other nodes have still to answer here has been answered.
-   * @param timeoutMs how long that may take
+   * Resolves once all forwarded requests have ended.
+   *
+   * @param timeoutMs maximum wait; the remaining requests fail then
    */
   async drain(timeoutMs: number): Promise<void> {
     const untilMs = this.clock.now() + timeoutMs;
@@ -266,14 +274,14 @@ export class Nodes implements ForwardContext {
     const late = new Promise<void>((resolve) => {
       timer = this.clock.setTimeout(resolve, timeoutMs);
     });
-    // A request whose owner is still sought is forwarded later.
-    while (this.#forwarded.size + this.#seeking.size > 0 && this.clock.now() < untilMs) {
+    // Requests still looking up their owner are forwarded later.
+    while (this.#forwarded.size + this.#locating.size > 0 && this.clock.now() < untilMs) {
       for (const request of [...this.#forwarded]) request.close();
-      if (this.#forwarded.size + this.#seeking.size === 0) break;
+      if (this.#forwarded.size + this.#locating.size === 0) break;
       const one = new Promise<void>((resolve) => {
-        this.#settled = resolve;
+        this.#onRequestEnded = resolve;
       });
-      const sought = this.#seeking.size > 0 ? [Promise.allSettled(this.#seeking)] : [];
+      const sought = this.#locating.size > 0 ? [Promise.allSettled(this.#locating)] : [];
       await Promise.race([one, late, ...sought]);
     }
     this.clock.clearTimeout(timer);
@@ -281,14 +289,14 @@ export class Nodes implements ForwardContext {
     for (const request of [...this.#forwarded]) request.broken(why);
   }
 
-  /** The owner of a request's session is sought. */
-  track(seeking: Promise<void>): void {
-    this.#seeking.add(seeking);
-    const found = () => this.#seeking.delete(seeking);
+  /** Tracks the lookup of an owner, for the drain. */
+  trackLocating(seeking: Promise<void>): void {
+    this.#locating.add(seeking);
+    const found = () => this.#locating.delete(seeking);
     seeking.then(found, found);
   }
 
-  /** Leaves the others. */
+  /** Leaves the cluster. */
   async close(): Promise<void> {
     for (const server of this.#servers()) changesOf(server)?.listen(undefined);
     await this.ownership.leave();
@@ -297,9 +305,9 @@ export class Nodes implements ForwardContext {
     this.#forwarding?.close();
   }
 
-  // What it has of its own.
+  // Identity of this node.
 
-  /** Settles once other nodes can forward requests to this one. */
+  /** Resolves with this node's address once it can verify forwarded requests. */
   async #address(): Promise<NodeAddress> {
     if (!this.#forwarding) {
       const forwarding = await Forwarding.load(this.#options.node);
@@ -309,23 +317,26 @@ export class Nodes implements ForwardContext {
         environmentKeys() ?? [
           await this.stores.directory.secret(crypto.randomUUID() + crypto.randomUUID()),
         ];
-      this.#madeSecret = given || environmentKeys() ? undefined : secrets[0];
+      this.#generatedSecret = given || environmentKeys() ? undefined : secrets[0];
       forwarding.trust(secrets);
       this.#forwarding = forwarding;
     }
     return this.#forwarding.address;
   }
 
-  /** The key that was made in the store, if the nodes have none in common. */
-  #madeSecret: string | undefined = undefined;
+  /** The key generated in the store; undefined if the nodes have a configured one. */
+  #generatedSecret: string | undefined = undefined;
 
-  /** A store that has lost its data may have another key by now: until all know both, each signs with both. */
+  /**
+   * After the store lost its data it may hold another key. Nodes sign with both, so that either is
+   * accepted.
+   */
   async #shareSecret(): Promise<void> {
-    const made = this.#madeSecret;
+    const made = this.#generatedSecret;
     if (made !== undefined) this.#forwarding?.trust([await this.stores.directory.secret(made)]);
   }
 
-  /** A node that does not reach itself is reached by no other. */
+  /** Probes this node's own URL: if that fails, no other node can reach it either. */
   async #probeItself(): Promise<void> {
     const forwarding = this.#forwarding;
     if (!forwarding) return;
@@ -336,21 +347,21 @@ export class Nodes implements ForwardContext {
       try {
         return await forwarding.probe({ node, address }, node, this.ownership.storeNow);
       } catch (error) {
-        if (this.ownership.isLeaving || node !== this.node) return;
+        if (this.ownership.hasLeft || node !== this.node) return;
         failed = error;
-        // A server that starts may not take requests yet.
+        // A starting server may not accept requests yet.
         await new Promise<void>((resolve) => {
           this.clock.setTimeout(resolve, 1000);
         });
       }
     }
-    if (this.ownership.isLeaving) return;
+    if (this.ownership.hasLeft) return;
     const why = failed instanceof Error ? failed.message : String(failed);
     const message = `This node does not reach itself at ${address.url}, so other nodes do not either (${why}): set node.url, or --node-url`;
     formatReport(this.report, 'warning', 'nodes.unreachable', message);
   }
 
-  /** Servers that are one to their clients, wherever these are served. */
+  /** Servers that are the same to clients, at whichever node. */
   #servers(name?: string): Iterable<McpServer> {
     const { server, servers } = this.#options;
     if (typeof server !== 'function') return [server];
@@ -359,23 +370,24 @@ export class Nodes implements ForwardContext {
     );
   }
 
-  #left(node: string): void {
-    this.#known.delete(node);
-    for (const [id, peer] of this.#owners) if (peer.node === node) this.#owners.delete(id);
+  #onNodeLeft(node: string): void {
+    this.#cachedNodes.delete(node);
+    for (const [id, peer] of this.#cachedOwners)
+      if (peer.node === node) this.#cachedOwners.delete(id);
   }
 }
 
-/** How many sessions and nodes are remembered. */
-const maxRemembered = 10_000;
+/** Maximum cached owners, and cached nodes. */
+const maxCached = 10_000;
 
-function remember(known: Map<string, PeerNode>, key: string, peer: PeerNode): void {
+function setCached(known: Map<string, PeerNode>, key: string, peer: PeerNode): void {
   known.delete(key);
   known.set(key, peer);
-  const [oldest] = known.size > maxRemembered ? known.keys() : [];
+  const [oldest] = known.size > maxCached ? known.keys() : [];
   if (oldest !== undefined) known.delete(oldest);
 }
 
-/** Whether it seals the states of 2026-07-28 with a key that other nodes have, too. */
+/** True if the server seals request states of 2026-07-28 with a key shared by all nodes. */
 const hasKeys = ({ definition }: McpServer): boolean =>
   (definition.stateKeys ?? environmentKeys()) !== undefined;
 

@@ -1,78 +1,78 @@
 /**
- * What is written down of one session, so that another node can go on with it: what its client has said, before
- * that is acknowledged, and what its streams have said.
+ * The stored form of one session, from which another node can continue: facts about the client,
+ * stored before they are acknowledged, and the events of its streams.
  */
 import { turnEnd } from '../../../../src/actors/clock.ts';
 import type { HttpReport } from '../facts.ts';
-import { StoreUnavailable, lengthOf } from '../nodes/stores.ts';
+import { StoreUnavailable, utf8Length } from '../nodes/stores.ts';
 import type {
   FactChange,
   StreamEvent,
   SessionRecord,
   Stores,
   StreamLog,
-  Written,
+  WriteResult,
 } from '../nodes/stores.ts';
 import { reportUnavailable } from './store-errors.ts';
 
-/** A session that this node serves. */
-export interface OwnedCopy {
-  /** What another node needs to go on with its streams. */
-  readonly said: readonly StreamEvent[];
-  /** Another node may serve it from now on: it ends here, and its client is told to come back. */
+/** The running session behind a stored one. */
+export interface LocalSession {
+  /** Events that another node needs to continue its streams. */
+  readonly loggedEvents: readonly StreamEvent[];
+  /** Ends the session here and tells the client to reconnect, because another node may serve it. */
   abandon(): void;
 }
 
-/** Who owns sessions, as each of them sees it. */
+/** The owner of sessions, as each session uses it. */
 export interface SessionOwner {
   readonly stores: Stores;
   readonly report: HttpReport;
-  /** The name of its lease. */
+  /** Name of the node's lease. */
   readonly node: string;
   has(session: OwnedSession): boolean;
   begin(session: OwnedSession): Promise<void>;
   put(session: OwnedSession): Promise<boolean>;
   remove(session: OwnedSession): Promise<void>;
-  give(session: OwnedSession, owner: string): Promise<void>;
+  handOver(session: OwnedSession, owner: string): Promise<void>;
   forget(session: OwnedSession): void;
-  lost(session: OwnedSession): StoreUnavailable;
-  lacksLog(session: OwnedSession): void;
+  markLost(session: OwnedSession): StoreUnavailable;
+  markUnsynced(session: OwnedSession): void;
   touch(session: OwnedSession): void;
   track(done: Promise<unknown>): void;
 }
 
-/** What is written down of one session, bytes. */
+/** Maximum size of a session's facts, bytes. */
 const maxRecordBytes = 256 * 1024;
 
-/** A session that this node owns. */
+/** A session owned by this node. */
 export class OwnedSession {
   readonly id: string;
   readonly principal: string | undefined;
   readonly fence: number;
-  readonly copy: OwnedCopy;
+  readonly localSession: LocalSession;
   readonly #owner: SessionOwner;
   readonly #facts = new Map<string, string>();
-  /** What the facts come to, bytes. */
+  /** Total size of the facts, bytes. */
   #bytes = 0;
   #revision: number;
-  /** What was said in this turn. */
-  #log: StreamEvent[] = [];
-  /** Settles when what was appended in this turn is kept, or cannot be. */
-  #keeping: Promise<void> | undefined = undefined;
-  /** When it was written last, the clock's milliseconds. */
+  /** Events of this turn that are not stored yet. */
+  #unflushed: StreamEvent[] = [];
+  /** Settles when this turn's events are stored, or cannot be. */
+  #flushing: Promise<void> | undefined = undefined;
+  /** Time of the last write, clock ms. */
   touchedAt: number;
 
-  /** @param from what was known of it, if it is brought back */
+  /** @param from stored record of a restored session */
   constructor(
     who: Pick<SessionRecord, 'id' | 'principal'>,
-    copy: OwnedCopy,
+    localSession: LocalSession,
     owner: SessionOwner,
     now: number,
     from?: SessionRecord,
   ) {
     this.id = who.id;
     this.principal = who.principal;
-    this.copy = copy;
+    this.localSession = localSession;
     this.#owner = owner;
     this.touchedAt = now;
     this.fence = from?.fence ?? firstFence;
@@ -81,11 +81,11 @@ export class OwnedSession {
   }
 
   get view(): unknown {
-    return [this.record, this.#log];
+    return [this.record, this.#unflushed];
   }
 
-  /** Whether this node may serve it. If not, it has ended here. */
-  get isHere(): boolean {
+  /** True while this node may serve the session. Otherwise it has ended here. */
+  get isServedHere(): boolean {
     return this.#revision === 0 || this.#owner.has(this);
   }
 
@@ -100,7 +100,8 @@ export class OwnedSession {
   }
 
   /**
-   * Writes it down for the first time.
+   * Stores the new session.
+   *
    * @throws {StoreUnavailable}
    */
   begin(facts: readonly FactChange[]): Promise<void> {
@@ -110,82 +111,97 @@ export class OwnedSession {
   }
 
   /**
-   * Writes down what its client has changed: once it resolves, that may be acknowledged.
+   * Stores changes by the client. They may be acknowledged once the promise resolves.
+   *
    * @throws {StoreUnavailable}
    */
-  async note(changes: readonly FactChange[]): Promise<void> {
-    for (const change of changes) await this.#note(change);
+  async saveChanges(changes: readonly FactChange[]): Promise<void> {
+    for (const change of changes) await this.#saveChange(change);
   }
 
-  /** Has its time in the store prolonged: it is in use. */
+  /** Schedules a renewal in the store, because the session is in use. */
   touch(now: number): void {
     this.touchedAt = now;
     this.#owner.touch(this);
   }
 
-  /** Prolongs its time in the store. @throws {StoreUnavailable} */
-  prolong(): Promise<void> {
+  /**
+   * Renews the session's time to live in the store.
+   *
+   * @throws {StoreUnavailable}
+   */
+  renew(): Promise<void> {
     return this.#write();
   }
 
-  /** Ends it for all nodes. @throws {StoreUnavailable} */
+  /**
+   * Deletes the session for all nodes.
+   *
+   * @throws {StoreUnavailable}
+   */
   remove(): Promise<void> {
     return this.#owner.remove(this);
   }
 
-  /** Another node has it from now on. @throws {StoreUnavailable} */
-  give(owner: string): Promise<void> {
-    return this.#owner.give(this, owner);
+  /**
+   * Hands the session over to another node.
+   *
+   * @throws {StoreUnavailable}
+   */
+  handOver(owner: string): Promise<void> {
+    return this.#owner.handOver(this, owner);
   }
 
-  /** It has ended here alone. */
-  leave(): void {
+  /** Releases the session here without deleting it. */
+  release(): void {
     this.#owner.forget(this);
   }
 
   /**
-   * Keeps what is said on a stream, so that another node can repeat it.
-   * @returns settles when it is kept, or cannot be; only the beginning of a stream waits for that
+   * Stores an event, so that another node can replay it.
+   *
+   * @returns settles when the event is stored, or cannot be; only the start of a stream waits for
+   *   it
    */
   append(entry: StreamEvent): Promise<void> {
-    this.#log.push(entry);
-    return (this.#keeping ??= turnEnd.then(this.#flush));
+    this.#unflushed.push(entry);
+    return (this.#flushing ??= turnEnd.then(this.#flush));
   }
 
-  /** Gives a store that has lost data what is known of it. */
-  async putBack(): Promise<void> {
-    if (this.isHere && (await this.#owner.put(this))) await this.putLogBack();
+  /** Restores the session in a store that lost data. */
+  async restore(): Promise<void> {
+    if (this.isServedHere && (await this.#owner.put(this))) await this.restoreLog();
   }
 
-  /** Gives it all that is kept of its streams, what was said in this turn too. */
-  putLogBack(): Promise<void> {
-    this.#log = [];
-    return this.#keep((log) => log.put(this, this.copy.said));
+  /** Replaces the stored log with all events known here, including those of this turn. */
+  restoreLog(): Promise<void> {
+    this.#unflushed = [];
+    return this.#writeLog((log) => log.put(this, this.localSession.loggedEvents));
   }
 
   readonly #flush = async (): Promise<void> => {
-    const entries = this.#log;
-    this.#log = [];
-    this.#keeping = undefined;
-    if (!this.isHere || entries.length === 0) return;
-    const keeping = this.#keep((log) => log.append(this, entries));
+    const entries = this.#unflushed;
+    this.#unflushed = [];
+    this.#flushing = undefined;
+    if (!this.isServedHere || entries.length === 0) return;
+    const keeping = this.#writeLog((log) => log.append(this, entries));
     this.#owner.track(keeping);
     const what = `What session ${this.id} says is not kept for other nodes`;
     await keeping.catch(reportUnavailable(this.#owner.report, what));
   };
 
-  async #keep(write: (log: StreamLog) => Promise<Written>): Promise<void> {
+  async #writeLog(write: (log: StreamLog) => Promise<WriteResult>): Promise<void> {
     try {
       const written = await write(this.#owner.stores.log);
-      if (written === 'fenced') this.#owner.lost(this);
-      if (written === 'behind') await this.putBack();
+      if (written === 'fenced') this.#owner.markLost(this);
+      if (written === 'behind') await this.restore();
     } catch (error) {
-      this.#owner.lacksLog(this);
+      this.#owner.markUnsynced(this);
       throw error;
     }
   }
 
-  async #note(change: FactChange): Promise<void> {
+  async #saveChange(change: FactChange): Promise<void> {
     const { slot, text } = change;
     const before = this.#facts.get(slot);
     if (before === text) return;
@@ -206,17 +222,17 @@ export class OwnedSession {
   }
 
   async #write(change?: FactChange): Promise<void> {
-    if (!this.isHere) throw this.#owner.lost(this);
+    if (!this.isServedHere) throw this.#owner.markLost(this);
     const at = { id: this.id, fence: this.fence, revision: this.#revision };
     const written = await this.#owner.stores.directory.write(at, change);
-    if (written === 'fenced') throw this.#owner.lost(this);
-    if (written === 'behind') await this.putBack();
+    if (written === 'fenced') throw this.#owner.markLost(this);
+    if (written === 'behind') await this.restore();
   }
 }
 
-/** What a fact takes, bytes; nothing if there is none. */
+/** Size of a fact, bytes; 0 if it is empty. */
 const sizeOf = ({ slot, text }: FactChange): number =>
-  text === undefined ? 0 : lengthOf(slot) + lengthOf(text);
+  text === undefined ? 0 : utf8Length(slot) + utf8Length(text);
 
-/** Of a session that is still unclaimed. */
+/** Fence of a session that was never claimed. */
 export const firstFence = 1;

@@ -1,10 +1,10 @@
 /**
- * A node's right to serve the sessions that it owns. It has it for as long as its lease lasts, which
- * it measures by its own clock from before it asked for it: so it stops before any other node can
- * take it for dead. A lease that was over never comes back; the node joins anew under another name.
+ * A node's right to serve its sessions, which lasts as long as its lease. The node measures the
+ * lease with its own clock from before the request, so it stops before other nodes can consider it
+ * dead. An expired lease is never renewed: the node rejoins under another name.
  *
- * It has no context and does nothing by itself: see {@link pureChart}. The test of the protocol
- * explores it together with what the directory does (docs/maintaining/decisions/17-one-session-one-owner.md).
+ * A pure chart without context or actor: see {@link pureChart}. The protocol's test explores it
+ * together with a directory (docs/decisions/17-one-session-one-owner.md).
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -12,19 +12,19 @@ import { pureChart } from '../../../../src/machines/pure-chart.ts';
 import type { PureChart } from '../../../../src/machines/pure-chart.ts';
 
 export type OwnershipEvent =
-  /** The directory has granted a lease under a new name. */
+  /** The directory granted a lease under a new name. */
   | { readonly type: 'lease.granted' }
-  /** By this node's clock it is over, or the directory has none of it. */
-  | { readonly type: 'lease.over' }
-  /** The directory has other data than before: it was emptied, or has gone back. */
+  /** The lease expired by this node's clock, or the directory lost it. */
+  | { readonly type: 'lease.expired' }
+  /** The directory's data changed: it was emptied or rolled back. */
   | { readonly type: 'store.changed' }
-  /** What this node knows has been put back. */
+  /** This node restored its data in the directory. */
   | { readonly type: 'store.restored' }
-  /** This node leaves. */
+  /** This node has left. */
   | { readonly type: 'node.left' };
 
-/** What a state means outside the machine. */
-export type OwnershipTag = /** Its sessions are served. */ 'serving';
+/** Meaning of the states for users of the machine. */
+export type OwnershipTag = /** The node serves its sessions. */ 'serving';
 
 export const ownershipMachine = setup({
   types: {
@@ -39,24 +39,24 @@ export const ownershipMachine = setup({
   on: { 'node.left': '.left' },
   states: {
     joining: {
-      description: 'It owns nothing, and asks for a lease. What it owned before it may put back.',
+      description: 'Requests a lease. The node owns nothing but may restore earlier sessions.',
       on: { 'lease.granted': 'owning' },
     },
     owning: {
-      description: 'Its sessions are its own: nobody else can claim them.',
+      description: 'Serves its sessions; no other node can claim them.',
       tags: 'serving',
-      on: { 'lease.over': 'joining', 'store.changed': 'restoring' },
+      on: { 'lease.expired': 'joining', 'store.changed': 'restoring' },
     },
     restoring: {
-      description: 'It puts back what the directory has lost. Nobody claims anything meanwhile.',
+      description: 'Restores what the directory lost; no node can claim sessions meanwhile.',
       tags: 'serving',
-      on: { 'lease.over': 'joining', 'store.restored': 'owning' },
+      on: { 'lease.expired': 'joining', 'store.restored': 'owning' },
     },
-    left: { type: 'final', description: 'Others may claim what it owned.' },
+    left: { type: 'final', description: 'Other nodes may claim the sessions.' },
   },
 });
 
-/** The state of a node's right. */
+/** State of a node's ownership. */
 export type OwnershipSnapshot = SnapshotFrom<typeof ownershipMachine>;
 
 export const ownershipChart: PureChart<OwnershipSnapshot, OwnershipEvent> =

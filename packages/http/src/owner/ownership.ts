@@ -1,16 +1,16 @@
 /**
- * Which sessions this node owns, and for how long. It has one lease for all of them: while that
- * lasts, it serves their requests without asking. What their clients change is written down before it is
- * acknowledged, so that another node can bring a session back.
+ * Sessions owned by this node. One lease covers all of them: while it lasts, the node serves their
+ * requests without asking the store. Changes by clients are stored before they are acknowledged, so
+ * that another node can restore a session.
  *
- * @see docs/maintaining/decisions/17-one-session-one-owner.md
+ * @see docs/decisions/17-one-session-one-owner.md
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { ownershipChart } from './ownership.machine.ts';
 import type { OwnershipEvent } from './ownership.machine.ts';
 import type { HttpReport } from '../facts.ts';
 import { formatReport } from '../facts.ts';
-import { StoreUnavailable, forEachAtStore, newNodeName } from '../nodes/stores.ts';
+import { StoreUnavailable, forEachConcurrently, newNodeName } from '../nodes/stores.ts';
 import type {
   StoredEvent,
   LeaseReply,
@@ -23,98 +23,101 @@ import type { PeerNode } from './forwarded-request.ts';
 import type { OwnedSession, SessionOwner } from './owned-session.ts';
 import { reportUnavailable } from './store-errors.ts';
 
-/** A session that was brought back from what was written down. */
-export interface WokenSession {
+/** A session claimed from the store, with its event log. */
+export interface RestoredSession {
   readonly record: SessionRecord;
   readonly log: readonly StoredEvent[];
 }
 
-/** Who has a session. */
+/** Location of a session. */
 export type Location =
   | { readonly kind: 'elsewhere'; readonly peer: PeerNode }
-  | { readonly kind: 'woken'; readonly woken: WokenSession }
+  | { readonly kind: 'woken'; readonly woken: RestoredSession }
   | { readonly kind: 'none' };
 
 export interface OwnershipOptions {
   readonly clock: Clock;
   readonly report: HttpReport;
-  /** How long a session may be idle: a copy of older data may live until then, milliseconds. */
+  /** Idle timeout of sessions, milliseconds; older copies may live that long. */
   readonly idleMs: number;
-  /** Where other nodes reach this one. Settles once they can. */
+  /** Resolves with this node's address once it is reachable. */
   address(): Promise<NodeAddress>;
-  /** The node has a lease under a new name. */
-  joined(): void;
-  /** Sessions were removed here. */
-  removed(ids: readonly string[]): void;
-  /** The store has other data than before. */
-  storeChanged(): Promise<void>;
-  /** From time to time, once its lease was renewed. */
-  beat(): void;
+  /** Called when a lease was granted under a new name. */
+  onJoined(): void;
+  /** Called when sessions were deleted here. */
+  onRemoved(ids: readonly string[]): void;
+  /** Called when the store's data changed. */
+  onStoreChanged(): Promise<void>;
+  /** Called after each renewal of the lease. */
+  onRenewed(): void;
 }
 
-/** How many sessions that were given away are remembered, and how many ends. */
-const maxGiven = 10_000;
-const maxRemoved = 100_000;
+/** Maximum remembered records of released sessions. */
+const maxReleased = 10_000;
+const maxTombstones = 100_000;
 
-/** How many sessions are prolonged at once. */
-const touchesAtOnce = 8;
+/** Maximum concurrent renewals of sessions. */
+const touchConcurrency = 8;
 
-/** The part of a lease that counts: clocks do not run alike. */
-const safePart = 0.95;
+/** Part of a lease that the node relies on, because clocks drift. */
+const leaseSafetyFactor = 0.95;
 
 export class Ownership implements SessionOwner {
   readonly stores: Stores;
   readonly #options: OwnershipOptions;
   #state = ownershipChart.begun;
   #node = newNodeName();
-  /** The last name that a lease was granted under. */
+  /** Name of the last granted lease. */
   #leased: string | undefined = undefined;
-  /** When this node stops, its own clock. */
-  #until = -Infinity;
-  /** When the lease ends, the store's clock. */
-  #storeUntil = 0;
+  /** End of the lease by this node's clock, with a safety margin. */
+  #leaseUntil = -Infinity;
+  /** End of the lease by the store's clock. */
+  #leaseUntilAtStore = 0;
   #store: StoreEpoch | undefined = undefined;
   #joining: Promise<void> | undefined = undefined;
   #restoring: Promise<void> | undefined = undefined;
   #timer: unknown = undefined;
-  /** The store's time, less the time of this node's clock. */
+  /** Store time minus this node's time, ms. */
   #offsetMs = 0;
-  /** The sessions that were removed up to this time are known, the store's milliseconds. */
+  /** Deletions are known up to this store time, ms. */
   #removedSinceMs = 0;
   readonly #owned = new Map<string, OwnedSession>();
-  /** Sessions of which the store has not got all that was said. */
-  readonly #lacking = new Set<OwnedSession>();
-  /** What was known of sessions that ended here alone. If the store loses one, it gets it back until then, by this node's clock. */
-  readonly #bequeathed = new Map<string, readonly [SessionRecord, untilMs: number]>();
-  /** Sessions that were removed, here or elsewhere, and when that may be forgotten: the store may lose it. */
-  readonly #removed = new Map<string, number>();
-  /** Sessions in use whose time in the store is to be prolonged. */
-  readonly #untouched = new Set<OwnedSession>();
+  /** Sessions whose stored log is incomplete. */
+  readonly #unsynced = new Set<OwnedSession>();
+  /**
+   * Records of sessions that were released here, restored if the store loses them before the given
+   * time (this node's clock).
+   */
+  readonly #releasedRecords = new Map<string, readonly [SessionRecord, untilMs: number]>();
+  /** Ids of deleted sessions and when they may be forgotten, because the store may lose them. */
+  readonly #tombstones = new Map<string, number>();
+  /** Sessions to renew in the store. */
+  readonly #touchQueue = new Set<OwnedSession>();
   #touching: Promise<void> | undefined = undefined;
-  /** Sessions that are on their way to another node. */
-  readonly #giving = new Map<string, Promise<void>>();
-  readonly #waking = new Map<string, Promise<Location>>();
-  /** What leaves for the store. */
-  readonly #leaving = new Set<Promise<unknown>>();
+  /** Handovers in progress, by session id. */
+  readonly #handingOver = new Map<string, Promise<void>>();
+  readonly #locating = new Map<string, Promise<Location>>();
+  /** Writes in progress. */
+  readonly #pendingWrites = new Set<Promise<unknown>>();
 
   constructor(stores: Stores, options: OwnershipOptions) {
     this.stores = stores;
     this.#options = options;
     this.ready().catch(reportUnavailable(options.report, 'This node could not join the others'));
-    this.#timer = this.#next();
+    this.#timer = this.#scheduleRenewal();
   }
 
-  /** The name of this node's lease. */
+  /** Name of this node's lease. */
   get node(): string {
     return this.#node;
   }
 
-  /** The store's time, as far as this node knows, milliseconds. */
+  /** Estimated store time, ms. */
   get storeNow(): number {
     return this.#options.clock.now() + this.#offsetMs;
   }
 
-  get isLeaving(): boolean {
+  get hasLeft(): boolean {
     return this.#state.status === 'done';
   }
 
@@ -122,37 +125,55 @@ export class Ownership implements SessionOwner {
     return this.#options.report;
   }
 
-  /** What it does next depends on this, and on nothing else. */
+  /** Complete state, for the model test. */
   view(): unknown {
     const { value } = this.#state;
     const now = this.#options.clock.now();
     const owned = [...this.#owned.values()].map(({ view }) => view);
-    const bequeathed = [...this.#bequeathed.values()].map(([record, until]) => [
+    const bequeathed = [...this.#releasedRecords.values()].map(([record, until]) => [
       record,
       until - now,
     ]);
-    const removed = [...this.#removed.keys()];
-    const known = [...bequeathed, ...removed, ...owned, this.#lacking.size, this.#giving.size];
-    return [value, this.#node, this.#until - now, this.#storeUntil - now, this.#store, known];
+    const removed = [...this.#tombstones.keys()];
+    const known = [
+      ...bequeathed,
+      ...removed,
+      ...owned,
+      this.#unsynced.size,
+      this.#handingOver.size,
+    ];
+    return [
+      value,
+      this.#node,
+      this.#leaseUntil - now,
+      this.#leaseUntilAtStore - now,
+      this.#store,
+      known,
+    ];
   }
 
-  /** Settles once this node has a lease. @throws {StoreUnavailable} */
+  /**
+   * Resolves once this node has a lease.
+   *
+   * @throws {StoreUnavailable}
+   */
   async ready(): Promise<void> {
     if (this.#state.status === 'done') {
       throw new StoreUnavailable('closed', 'this node is closing', { retryAfterMs: 1000 });
     }
-    if (!this.holds) await (this.#joining ??= this.#join().finally(() => this.#joined()));
+    if (!this.hasLease) await (this.#joining ??= this.#join().finally(() => this.#joined()));
   }
 
-  /** Whether its sessions are its own. Without a lease they end. */
-  get holds(): boolean {
-    if (this.#options.clock.now() < this.#until) return true;
+  /** True while the lease lasts. Ends all sessions once it has expired. */
+  get hasLease(): boolean {
+    if (this.#options.clock.now() < this.#leaseUntil) return true;
     this.#lapse('it could not be renewed in time');
     return false;
   }
 
   /**
-   * Writes down a session that begins here.
+   * Stores a session that starts here.
+   *
    * @throws {StoreUnavailable}
    */
   async begin(session: OwnedSession): Promise<void> {
@@ -167,195 +188,203 @@ export class Ownership implements SessionOwner {
     }
   }
 
-  /** Whether a session is this node's. */
+  /** True if this node owns the session. */
   has(session: OwnedSession): boolean {
-    return this.holds && this.#owned.get(session.id) === session;
+    return this.hasLease && this.#owned.get(session.id) === session;
   }
 
-  /** It ends here; others may go on with it. */
+  /** Drops a session here; other nodes may continue it. */
   forget(session: OwnedSession): void {
-    // Its id may be that of a copy that was brought back since.
+    // A restored copy may have the same id.
     if (this.#owned.get(session.id) === session) this.#owned.delete(session.id);
   }
 
   /**
-   * Ends a session for all nodes, for good.
-   * @throws {StoreUnavailable} also if another node has it by now
+   * Deletes a session for all nodes.
+   *
+   * @throws {StoreUnavailable} also if another node owns it by now
    */
   async remove(session: OwnedSession): Promise<void> {
     const { id, fence } = session;
-    const wasRemoved = this.#removed.has(id);
-    // Before the store is asked: should it lose its data meanwhile, it is told again.
-    this.#remember([id]);
+    const wasRemoved = this.#tombstones.has(id);
+    // Recorded before the request, to be restored if the store loses its data meanwhile.
+    this.#addTombstones([id]);
     let isRemoved = false;
     try {
       isRemoved = await this.stores.directory.remove(id, fence);
     } finally {
-      if (!isRemoved && !wasRemoved) this.#removed.delete(id);
+      if (!isRemoved && !wasRemoved) this.#tombstones.delete(id);
     }
-    if (!isRemoved) throw this.lost(session);
+    if (!isRemoved) throw this.markLost(session);
     this.forget(session);
-    this.#options.removed([id]);
+    this.#options.onRemoved([id]);
   }
 
-  /** Other nodes have removed sessions. A copy that is served here ends. */
+  /** Ends local copies of sessions that other nodes deleted. */
   removedElsewhere(ids: readonly string[]): void {
-    this.#remember(ids);
+    this.#addTombstones(ids);
     for (const id of ids) {
-      this.#bequeathed.delete(id);
+      this.#releasedRecords.delete(id);
       const session = this.#owned.get(id);
       if (!session) continue;
       this.#owned.delete(id);
-      session.copy.abandon();
+      session.localSession.abandon();
     }
   }
 
-  #remember(ids: readonly string[]): void {
+  #addTombstones(ids: readonly string[]): void {
     const now = this.#options.clock.now();
     const untilMs = now + 2 * this.#options.idleMs;
     for (const id of ids) {
-      this.#removed.delete(id);
-      this.#removed.set(id, untilMs);
+      this.#tombstones.delete(id);
+      this.#tombstones.set(id, untilMs);
     }
-    for (const [old, oldUntilMs] of this.#removed) {
-      if (oldUntilMs > now && this.#removed.size <= maxRemoved) break;
-      this.#removed.delete(old);
+    for (const [old, oldUntilMs] of this.#tombstones) {
+      if (oldUntilMs > now && this.#tombstones.size <= maxTombstones) break;
+      this.#tombstones.delete(old);
     }
   }
 
-  /** Prolongs a session's time in the store, in its turn: a store takes only so many commands at once. */
+  /** Queues the renewal of a session, because a store accepts only so many commands at once. */
   touch(session: OwnedSession): void {
-    this.#untouched.add(session);
-    this.#touch();
+    this.#touchQueue.add(session);
+    this.#drainTouchQueue();
   }
 
-  #touch(): void {
-    if (this.#touching || this.#untouched.size === 0) return;
+  #drainTouchQueue(): void {
+    if (this.#touching || this.#touchQueue.size === 0) return;
     const failed = reportUnavailable(this.report, 'Sessions in use are prolonged later');
-    this.#touching = Promise.all(Array.from({ length: touchesAtOnce }, () => this.#touchAll()))
+    this.#touching = Promise.all(
+      Array.from({ length: touchConcurrency }, () => this.#touchQueued()),
+    )
       .then(() => undefined, failed)
       .finally(() => {
         this.#touching = undefined;
       });
   }
 
-  async #touchAll(): Promise<void> {
-    for (const session of this.#untouched) {
-      this.#untouched.delete(session);
+  async #touchQueued(): Promise<void> {
+    for (const session of this.#touchQueue) {
+      this.#touchQueue.delete(session);
       if (!this.has(session)) continue;
       try {
-        await session.prolong();
+        await session.renew();
       } catch (error) {
         if (!this.has(session)) continue;
-        // The next beat goes on with it.
-        this.#untouched.add(session);
+        // The next lease renewal retries it.
+        this.#touchQueue.add(session);
         throw error;
       }
     }
   }
 
   /**
-   * Stores all of a session.
-   * @returns false if it is ended meanwhile: nothing of it is put back
-   * @throws {StoreUnavailable} also if another node has it by now
+   * Stores a complete session.
+   *
+   * @returns false if the session was deleted meanwhile and was not stored
+   * @throws {StoreUnavailable} also if another node owns it by now
    */
   async put(session: OwnedSession): Promise<boolean> {
-    if (this.#removed.has(session.id)) return false;
+    if (this.#tombstones.has(session.id)) return false;
     const owner = this.#node;
     const { directory } = this.stores;
-    // A lease that was taken since is not the one that the copy belongs to.
-    const isStored = this.has(session) && (await directory.put(session.record, this.#storeUntil));
-    if (!isStored || owner !== this.#node) throw this.lost(session);
+    // The record belongs to the old lease, not to one taken meanwhile.
+    const isStored =
+      this.has(session) && (await directory.put(session.record, this.#leaseUntilAtStore));
+    if (!isStored || owner !== this.#node) throw this.markLost(session);
     return true;
   }
 
   /**
-   * Gives a session to another node, which claims it when it is asked for it. Whether it is told so or not, it has ended here.
+   * Hands a session over to another node, which claims it on the next request. The session ends
+   * here even if the write fails.
+   *
    * @throws {StoreUnavailable}
    */
-  async give(session: OwnedSession, owner: string): Promise<void> {
+  async handOver(session: OwnedSession, owner: string): Promise<void> {
     const { id, record } = session;
     this.forget(session);
-    // What its client has ended goes to nobody.
-    if (this.#removed.has(id)) return;
-    // The other node may not have claimed it when the store loses it.
-    this.#bequeathed.set(id, [record, this.#options.clock.now() + this.stores.leaseMs]);
-    session.copy.abandon();
-    const given = this.stores.directory.put({ ...record, owner }, this.#storeUntil);
-    const settled = given.then(
+    // A deleted session is not handed over.
+    if (this.#tombstones.has(id)) return;
+    // The store may lose the record before the other node claims it.
+    this.#releasedRecords.set(id, [record, this.#options.clock.now() + this.stores.leaseMs]);
+    session.localSession.abandon();
+    const given = this.stores.directory.put({ ...record, owner }, this.#leaseUntilAtStore);
+    const flush = given.then(
       () => undefined,
       () => undefined,
     );
-    this.#giving.set(id, settled);
+    this.#handingOver.set(id, flush);
     try {
       await given;
     } finally {
-      if (this.#giving.get(id) === settled) this.#giving.delete(id);
+      if (this.#handingOver.get(id) === flush) this.#handingOver.delete(id);
     }
-    if (this.#bequeathed.size > maxGiven) this.#bequeathed.delete(id);
+    if (this.#releasedRecords.size > maxReleased) this.#releasedRecords.delete(id);
   }
 
-  /** Another node has a session that this one has served. */
-  lost(session: OwnedSession): StoreUnavailable {
+  /** Ends the local copy of a session that another node owns. */
+  markLost(session: OwnedSession): StoreUnavailable {
     const isServed = this.#owned.get(session.id) === session;
     this.forget(session);
-    if (isServed) session.copy.abandon();
+    if (isServed) session.localSession.abandon();
     const message = 'the session goes on at another node';
     return new StoreUnavailable('away', message, { retryAfterMs: 1000 });
   }
 
-  /** The store has not got all that a session has said: it gets it with the next sign of life. */
-  lacksLog(session: OwnedSession): void {
-    if (this.has(session)) this.#lacking.add(session);
+  /** Marks a session whose stored log is incomplete; the next renewal resyncs it. */
+  markUnsynced(session: OwnedSession): void {
+    if (this.has(session)) this.#unsynced.add(session);
   }
 
   track(done: Promise<unknown>): void {
-    this.#leaving.add(done);
-    const left = () => this.#leaving.delete(done);
+    this.#pendingWrites.add(done);
+    const left = () => this.#pendingWrites.delete(done);
     done.then(left, left);
   }
 
   /**
-   * Says who has a session that is not here. An unowned one is claimed.
+   * Locates a session that is not served here, and claims it if it has no owner.
+   *
    * @throws {StoreUnavailable}
    */
   locate(id: string, principal: string | undefined): Promise<Location> {
-    const waking = this.#waking.get(id);
+    const waking = this.#locating.get(id);
     if (waking) return waking;
-    const locating = this.#locate(id, principal).finally(() => this.#waking.delete(id));
-    this.#waking.set(id, locating);
+    const locating = this.#locate(id, principal).finally(() => this.#locating.delete(id));
+    this.#locating.set(id, locating);
     return locating;
   }
 
-  /** Takes a session that was brought back. */
-  own(session: OwnedSession): void {
+  /** Adds a restored session. */
+  adopt(session: OwnedSession): void {
     this.#owned.set(session.id, session);
   }
 
-  /** Settles once what is leaving for the store has left. */
+  /** Resolves once pending writes have settled. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#leaving);
+    await Promise.allSettled(this.#pendingWrites);
   }
 
-  /** Leaves: others may claim at once what it owned. */
+  /** Leaves the cluster, so that others may claim the sessions at once. */
   async leave(): Promise<void> {
     this.#options.clock.clearTimeout(this.#timer);
-    // An address that never comes must not keep the node.
+    // A pending address must not block the shutdown.
     if (this.#state.value !== 'joining') await this.#joining?.catch(() => undefined);
     await this.settled();
     this.#move({ type: 'node.left' });
-    this.#until = -Infinity;
+    this.#leaseUntil = -Infinity;
     await this.stores.directory.leave(this.#node).catch(() => undefined);
   }
 
   async #locate(id: string, principal: string | undefined): Promise<Location> {
     const { directory, log, leaseMs } = this.stores;
-    // Somebody else may be first, and lose it at once.
+    // Another node may claim the session first and lose it at once.
     for (let attempt = 0; attempt < 3; attempt++) {
       await this.ready();
-      // What is given away is not claimed back.
-      await this.#giving.get(id);
-      if (this.#removed.has(id)) return { kind: 'none' };
+      // A handover in progress must finish first.
+      await this.#handingOver.get(id);
+      if (this.#tombstones.has(id)) return { kind: 'none' };
       const { record, isRemoved, address, store } = await directory.find(id);
       if (store.name !== this.#store?.name) await this.#renew();
       const node = this.#node;
@@ -364,7 +393,7 @@ export class Ownership implements SessionOwner {
         return { kind: 'elsewhere', peer: { node: record.owner, address } };
       }
       if (store.ageMs < leaseMs && !address) {
-        // Who owned something before may not have put it back yet.
+        // Previous owners may not have restored their sessions yet.
         const message = 'the store has lost its data, and may be given them back';
         throw new StoreUnavailable('away', message, { retryAfterMs: leaseMs - store.ageMs });
       }
@@ -373,7 +402,7 @@ export class Ownership implements SessionOwner {
       const claimed = await directory.claim(id, node, read);
       if (!claimed) continue;
       const kept = await log.read(id);
-      if (this.holds && node === this.#node) {
+      if (this.hasLease && node === this.#node) {
         return { kind: 'woken', woken: { record: claimed, log: kept } };
       }
     }
@@ -387,7 +416,7 @@ export class Ownership implements SessionOwner {
 
   async #join(): Promise<void> {
     const { directory, leaseMs } = this.stores;
-    // Calls that began before the first lease have that name.
+    // The first lease keeps the initial name, which earlier calls carry.
     const node = this.#leased === undefined ? this.#node : newNodeName();
     const address = await this.#options.address();
     const sentAt = this.#options.clock.now();
@@ -396,12 +425,12 @@ export class Ownership implements SessionOwner {
     this.#node = node;
     this.#leased = node;
     this.#move({ type: 'lease.granted' });
-    this.#until = sentAt + leaseMs * safePart;
-    this.#storeUntil = reply.untilMs;
+    this.#leaseUntil = sentAt + leaseMs * leaseSafetyFactor;
+    this.#leaseUntilAtStore = reply.untilMs;
     this.#options.clock.clearTimeout(this.#timer);
-    this.#timer = this.#next();
-    await this.#look(reply, sentAt);
-    this.#options.joined();
+    this.#timer = this.#scheduleRenewal();
+    await this.#applyReply(reply, sentAt);
+    this.#options.onJoined();
   }
 
   #request(address: NodeAddress) {
@@ -415,35 +444,35 @@ export class Ownership implements SessionOwner {
     const sentAt = this.#options.clock.now();
     let reply = await directory.lease(node, 'prolong', request);
     const isOther = reply.store.name !== this.#store?.name;
-    if (!reply.isHeld && isOther && this.holds) {
+    if (!reply.isHeld && isOther && this.hasLease) {
       const reviveUntilMs = reply.store.sinceMs + leaseMs;
       reply = await directory.lease(node, { reviveUntilMs }, request);
     }
-    if (!this.holds || node !== this.#node) return;
+    if (!this.hasLease || node !== this.#node) return;
     if (!reply.isHeld) return this.#lapse('the others have taken it for dead');
-    this.#until = Math.max(this.#until, sentAt + leaseMs * safePart);
-    this.#storeUntil = reply.untilMs;
-    await this.#look(reply, sentAt);
-    const lacking = [...this.#lacking].filter((session) => this.has(session));
-    this.#lacking.clear();
+    this.#leaseUntil = Math.max(this.#leaseUntil, sentAt + leaseMs * leaseSafetyFactor);
+    this.#leaseUntilAtStore = reply.untilMs;
+    await this.#applyReply(reply, sentAt);
+    const lacking = [...this.#unsynced].filter((session) => this.has(session));
+    this.#unsynced.clear();
     const failed = reportUnavailable(this.report, 'What was said is still not kept');
-    await forEachAtStore(lacking, (session) => session.putLogBack().catch(failed));
-    this.#touch();
+    await forEachConcurrently(lacking, (session) => session.restoreLog().catch(failed));
+    this.#drainTouchQueue();
   }
 
-  /** Sees what others have removed, and whether the store has lost something, and puts it back. */
-  async #look({ store, untilMs, removed }: LeaseReply, sentAt: number): Promise<void> {
+  /** Applies deletions by other nodes, and restores this node's data if the store lost its own. */
+  async #applyReply({ store, untilMs, removed }: LeaseReply, sentAt: number): Promise<void> {
     const isOther = this.#store !== undefined && this.#store.name !== store.name;
     const storeNow = untilMs - this.stores.leaseMs;
     this.#offsetMs = storeNow - sentAt;
     this.#removedSinceMs = storeNow;
     this.#store = store;
-    this.removedElsewhere(removed.filter((id) => !this.#removed.has(id)));
+    this.removedElsewhere(removed.filter((id) => !this.#tombstones.has(id)));
     if (isOther) this.#move({ type: 'store.changed' });
     if (this.#state.value === 'restoring') await (this.#restoring ??= this.#restore());
     const now = this.#options.clock.now();
-    for (const [id, [, keptUntilMs]] of this.#bequeathed) {
-      if (keptUntilMs <= now) this.#bequeathed.delete(id);
+    for (const [id, [, keptUntilMs]] of this.#releasedRecords) {
+      if (keptUntilMs <= now) this.#releasedRecords.delete(id);
     }
   }
 
@@ -451,21 +480,21 @@ export class Ownership implements SessionOwner {
     const { directory } = this.stores;
     const [node, store] = [this.#node, this.#store?.name];
     const ofOwned = (act: (session: OwnedSession) => Promise<unknown>) =>
-      forEachAtStore(this.#owned.values(), (session) =>
+      forEachConcurrently(this.#owned.values(), (session) =>
         act(session).catch((error: unknown) => {
-          // Otherwise another node has it.
+          // Otherwise another node owns it.
           if (this.#owned.has(session.id)) throw error;
         }),
       );
     try {
-      await directory.rememberRemoved([...this.#removed.keys()]);
-      await this.#options.storeChanged();
-      await forEachAtStore(this.#bequeathed.values(), ([record]) =>
-        directory.put({ ...record, owner: '' }, this.#storeUntil),
+      await directory.rememberRemoved([...this.#tombstones.keys()]);
+      await this.#options.onStoreChanged();
+      await forEachConcurrently(this.#releasedRecords.values(), ([record]) =>
+        directory.put({ ...record, owner: '' }, this.#leaseUntilAtStore),
       );
       await ofOwned((session) => this.put(session));
-      // Who has what has to be known within the time of a lease.
-      await ofOwned((session) => session.putLogBack());
+      // Records before logs, because owners must be known within one lease time.
+      await ofOwned((session) => session.restoreLog());
     } finally {
       this.#restoring = undefined;
     }
@@ -475,33 +504,33 @@ export class Ownership implements SessionOwner {
     formatReport(this.report, 'warning', 'nodes.restored', message);
   }
 
-  /** Its sessions may be others' by now. */
+  /** Ends all sessions, because other nodes may own them by now. */
   #lapse(why: string): void {
     if (!this.#state.hasTag('serving')) return;
-    this.#until = -Infinity;
-    this.#move({ type: 'lease.over' });
+    this.#leaseUntil = -Infinity;
+    this.#move({ type: 'lease.expired' });
     const sessions = [...this.#owned.values()];
     this.#owned.clear();
     const untilMs = this.#options.clock.now() + 2 * this.stores.leaseMs;
-    for (const { id, record, copy } of sessions) {
-      this.#bequeathed.set(id, [record, untilMs]);
-      copy.abandon();
+    for (const { id, record, localSession } of sessions) {
+      this.#releasedRecords.set(id, [record, untilMs]);
+      localSession.abandon();
     }
     const message = `The lease of this node is over: ${why}. ${sessions.length} sessions have ended here`;
     formatReport(this.report, 'warning', 'nodes.lapsed', message);
   }
 
-  #next(): unknown {
+  #scheduleRenewal(): unknown {
     const { clock } = this.#options;
     const everyMs = this.stores.leaseMs / 4;
-    const leftMs = this.#until - clock.now();
+    const leftMs = this.#leaseUntil - clock.now();
     const afterMs = leftMs > 0 ? Math.min(everyMs, leftMs) : everyMs / 4;
     return clock.setTimeout(() => {
-      this.#timer = this.#next();
-      // The next one may reach it.
+      this.#timer = this.#scheduleRenewal();
+      // The next attempt may succeed.
       const failed = reportUnavailable(this.report, 'The lease of this node was not renewed');
-      if (!this.holds) return void this.ready().catch(() => undefined);
-      this.#renew().then(() => this.#options.beat(), failed);
+      if (!this.hasLease) return void this.ready().catch(() => undefined);
+      this.#renew().then(() => this.#options.onRenewed(), failed);
     }, afterMs);
   }
 

@@ -6,7 +6,7 @@ import type { HttpReport } from '../facts.ts';
 import type { HttpAnswer } from '../http-exchange.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
 
-/** What a request is answered with that needed other nodes in vain. */
+/** Error response for a request that failed because of the store or another node. */
 export function unavailable(error: unknown, report: HttpReport): HttpAnswer {
   if (error instanceof StoreUnavailable) {
     const seconds = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
@@ -18,7 +18,7 @@ export function unavailable(error: unknown, report: HttpReport): HttpAnswer {
   return httpError(500, 'The server failed');
 }
 
-/** For what nobody waits for: says that it did not come to pass. */
+/** Error handler for background work: reports the failure. */
 export function reportUnavailable(report: HttpReport, what: string): (error: unknown) => void {
   return (error) => {
     const message = `${what}: ${textOfError(error)}`;
@@ -29,7 +29,10 @@ export function reportUnavailable(report: HttpReport, what: string): (error: unk
   };
 }
 
-/** Takes the place of a response whose process has ended, or that was lost with data of the store: what was done, nobody knows. */
+/**
+ * Error response for a request whose process ended, or whose response was lost, so that its effects
+ * are unknown.
+ */
 export function processEnded(id: RequestId): object {
   return errorResponse(id as Parameters<typeof errorResponse>[0], {
     code: ErrorCode.serverUnavailable,

@@ -1,6 +1,6 @@
 /**
- * One session of the deprecated HTTP+SSE: all that it says goes on its one stream, and it ends with
- * that. Nothing can be resumed.
+ * One session of the deprecated HTTP+SSE transport. All outgoing messages use its one stream, the
+ * session ends with that stream, and nothing can be resumed.
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
@@ -21,7 +21,7 @@ import type { SlotPriority, ClientAccount, SlotHolder } from '../session-slots.t
 import { streamHeaders } from '../answers.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
 import { OwnedSession } from '../owner/owned-session.ts';
-import type { OwnedCopy } from '../owner/owned-session.ts';
+import type { LocalSession } from '../owner/owned-session.ts';
 import type { Ownership } from '../owner/ownership.ts';
 import { reportUnavailable } from '../owner/store-errors.ts';
 import { isHandshake } from '../legacy/handshake.ts';
@@ -30,31 +30,31 @@ export interface SseSessionOptions {
   readonly listening: ListenOptions;
   readonly account: ClientAccount;
   readonly endpoint: ExchangeContext;
-  /** What this node owns; undefined if it is alone. */
+  /** Session ownership of this node; undefined for a single node. */
   readonly ownership: Ownership | undefined;
-  /** Told once, when it is over. */
+  /** Called once when the session has ended. */
   readonly onEnded: () => void;
 }
 
-export class SseSession extends EndpointSession implements SinkOwner, SlotHolder, OwnedCopy {
-  /** Its one stream ends with its connection. */
-  readonly said = [];
+export class SseSession extends EndpointSession implements SinkOwner, SlotHolder, LocalSession {
+  /** Always empty: the stream cannot be resumed. */
+  readonly loggedEvents = [];
   readonly id = crypto.randomUUID();
   readonly server: McpServer;
   readonly principal: Principal | undefined;
   readonly mcp: McpSession;
   readonly account: ClientAccount;
-  /** When its client spoke last, the clock's milliseconds. */
+  /** Time of the client's last message, clock ms. */
   usedAt: number;
-  /** Its stream is open as long as it is. */
+  /** Never `idle`, because the stream is open as long as the session. */
   priority: SlotPriority = 'silent';
-  /** All that a dump could show is in the session's own. */
+  /** The session's own dump shows everything. */
   readonly view = undefined;
   readonly #endpoint: ExchangeContext;
   readonly #sink: WatchedSink;
   /**
-   * Of the token that lasts for longest of those that its client has shown: its stream cannot be
-   * opened again with another one.
+   * The longest-lived token the client has presented: its stream cannot be reopened with another
+   * one.
    */
   #tokenValidity: TokenValidity | undefined;
 
@@ -70,7 +70,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
     this.mcp = server.listen(({ report }) => this.actors(report, account.quotas), listening);
     this.#sink = exchange.stream(streamHeaders);
     const owned = ownership && this.#own(ownership);
-    // Relative to the address of the stream: nobody here knows below which path it is mounted.
+    // Relative to the stream's URL, because the mount path is unknown here.
     this.#sink.write(`event: endpoint\ndata: messages?sessionId=${this.id}\n\n`);
     this.#sink.setOwner(this);
     exchange.onDisconnected(() => {
@@ -80,7 +80,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
     const over = () => {
       this.#sink.end();
       onEnded();
-      if (!owned?.isHere) return;
+      if (!owned?.isServedHere) return;
       owned
         .remove()
         .catch(reportUnavailable(endpoint.report, 'The other nodes do not know of an end'));
@@ -88,7 +88,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
     this.mcp.actor.subscribe({ complete: over, error: over });
   }
 
-  /** Takes a message that the client has posted. */
+  /** Handles a message posted by the client. */
   receive(exchange: HttpExchange, frame: InboundFrame): void {
     const { tokenValidity } = exchange;
     const lasts = this.#tokenValidity?.until ?? 0;
@@ -100,7 +100,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
     this.router.send({ type: 'frames.received', frames: [given] });
   }
 
-  /** Its client, once that has said who it is. */
+  /** The client's description; undefined before `initialize`. */
   get client(): PeerDescription | undefined {
     return this.mcp.actor.getSnapshot().context.client;
   }
@@ -121,7 +121,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
     this.#end(`The client ${why}`);
   }
 
-  /** This node may no longer serve it: it ends with its stream. */
+  /** Ends the session with its stream, because this node may no longer serve it. */
   abandon(): void {
     this.#end('This process has lost its right to the session');
   }
@@ -130,13 +130,12 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
     this.#end('Another session needed its place');
   }
 
-  /** Ends when the session is drained. */
+  /** Resolves once the session is drained. */
   async close(drainTimeoutMs?: number): Promise<void> {
     this.mcp.shutdown('The server is closing', drainTimeoutMs);
     await this.mcp.closed;
   }
 
-  /** All of it goes on its one stream. */
   send(event: FramesToSend): void {
     for (const frame of event.frames) {
       const text = encodeFrame(frame, (message, error) =>
@@ -146,7 +145,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
     }
   }
 
-  /** Lets the other nodes know where the session is, before its client does. */
+  /** Stores the session's location before its client learns its id. */
   #own(ownership: Ownership): OwnedSession {
     const who = { id: this.id, principal: this.principal?.id };
     const owned = new OwnedSession(who, this, ownership, this.usedAt);
@@ -164,7 +163,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
   }
 }
 
-/** What a handler sees of the request that posted its call. The stream is not its own to close. */
+/** The posted request as handlers see it. They cannot close the session's stream. */
 function originOf(exchange: HttpExchange): RequestOrigin {
   const http = { ...requestForHandlers(exchange), closeConnection: () => {} };
   const { principal, tokens } = exchange;

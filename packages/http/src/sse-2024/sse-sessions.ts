@@ -1,6 +1,6 @@
 /**
- * The deprecated HTTP+SSE: a session is one stream that the client opens, and messages that it posts
- * to the address which the stream begins with.
+ * The deprecated HTTP+SSE transport: a session is one stream opened by the client, whose first
+ * event names the URL for the client's messages.
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
@@ -23,7 +23,7 @@ import { unavailable } from '../owner/store-errors.ts';
 import { visibleTools } from '../endpoint-session.actor.ts';
 import { SseSession } from './sse-session.ts';
 
-/** The last segments of its two paths. */
+/** Last segments of its two paths. */
 const streamPath = /\/sse$/;
 const messagesPath = /\/messages$/;
 
@@ -33,7 +33,7 @@ export class SseSessions {
   readonly #endpoint: EndpointContext;
   readonly #sessions = new Map<string, SseSession>();
   readonly #slots: SessionSlots<SseSession>;
-  /** The other nodes; undefined if this one is alone. */
+  /** The cluster of nodes; undefined for a single node. */
   readonly #nodes: Nodes | undefined;
 
   constructor(
@@ -49,22 +49,22 @@ export class SseSessions {
     this.#slots = new SessionSlots(endpoint.limits.maxSessions, endpoint.memory);
   }
 
-  /** The sessions that are open. */
+  /** Open sessions. */
   get open(): readonly McpSession[] {
     return [...this.#sessions.values()].map(({ mcp }) => mcp);
   }
 
-  /** Their servers. */
+  /** Servers of the open sessions. */
   get servers(): readonly McpServer[] {
     return [...this.#sessions.values()].map(({ server }) => server);
   }
 
-  /** Whether a path is one of its two. */
+  /** True for the paths of the transport. */
   has(path: string): boolean {
     return streamPath.test(path) || messagesPath.test(path);
   }
 
-  /** Serves a request to one of its paths. */
+  /** Serves a request to one of the two paths. */
   handle(path: string, exchange: HttpExchange): void {
     const isStream = streamPath.test(path);
     const method = isStream ? 'GET' : 'POST';
@@ -76,7 +76,7 @@ export class SseSessions {
     else this.#post(exchange);
   }
 
-  /** @param drainTimeoutMs how long each may drain, if that is shorter than its limit */
+  /** @param drainTimeoutMs drain timeout per session in milliseconds, if shorter than its limit */
   async close(drainTimeoutMs?: number): Promise<void> {
     const sessions = [...this.#sessions.values()];
     await Promise.all(sessions.map((session) => session.close(drainTimeoutMs)));
@@ -101,7 +101,7 @@ export class SseSessions {
     this.#slots.add(session);
   }
 
-  /** A session; undefined if the host's code fails to make one, and the request is answered. */
+  /** Creates a session; undefined if the host's code threw and the request was answered. */
   #create(exchange: HttpExchange): SseSession | undefined {
     try {
       const served = this.#serverFor(requestForHandlers(exchange));
@@ -159,7 +159,9 @@ export class SseSessions {
     });
   }
 
-  /** Forwards a message to the node that has the stream. If that is no more, neither is the session. */
+  /**
+   * Forwards a message to the node that has the stream. If that node is gone, so is the session.
+   */
   #forward(
     exchange: HttpExchange,
     id: string,
@@ -171,12 +173,12 @@ export class SseSessions {
       (located) => {
         if (located.kind !== 'elsewhere') return exchange.answer(sessionNotFound(id));
         if (exchange.answerMoved) return exchange.answerMoved();
-        const again = (more: readonly string[]) => this.#forward(exchange, id, body, nodes, more);
-        nodes.forward(located.peer, { exchange, body, isAnswered: false, tried, again });
+        const retry = (more: readonly string[]) => this.#forward(exchange, id, body, nodes, more);
+        nodes.forward(located.peer, { exchange, body, expectsResponse: false, tried, retry });
       },
       (error: unknown) => exchange.answer(unavailable(error, this.#endpoint.report)),
     );
-    nodes.track(forwarding);
+    nodes.trackLocating(forwarding);
   }
 }
 

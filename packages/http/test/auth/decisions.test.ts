@@ -2,12 +2,18 @@
 import { readFileSync } from 'node:fs';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
-import { authorization } from '../../src/auth/authorizer.ts';
+import { createAuthorizer } from '../../src/auth/authorizer.ts';
 import { defaultTokenLimits } from '../../src/auth/options.ts';
 import type { AuthorizationOptions, VerifierOptions } from '../../src/auth/options.ts';
 import { RequestAuthorization, requiredScopes } from '../../src/request-authorization.ts';
 import { TestClock } from '../../../testing/src/index.ts';
-import { authenticate, drivenTime, principalOf, resource, start } from './start-authorization.ts';
+import {
+  authenticate,
+  controlledTime,
+  principalOf,
+  resource,
+  start,
+} from './start-authorization.ts';
 
 const metadataUrl = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
 const issuer = { issuer: 'https://auth.example.com', audience: resource } as const;
@@ -20,7 +26,7 @@ describe('a request', () => {
   test.each([undefined, '', 'Basic YTpi', 'Bearer2 t', 'DPoP t'])(
     'without a bearer token is told where to get one, and of no error: %j',
     async (header) => {
-      const authorizer = authorization({ ...issuer, requiredScopes: ['mcp', 'notes:read'] });
+      const authorizer = createAuthorizer({ ...issuer, requiredScopes: ['mcp', 'notes:read'] });
       expect(await authenticate(authorizer, header)).toEqual({
         ok: false,
         status: 401,
@@ -35,7 +41,7 @@ describe('a request', () => {
   test.each(['Bearer', 'Bearer ', 'Bearer a b', 'Bearer t, Bearer t', 'Bearer "t"', 'Bearer tö'])(
     'is malformed: %j',
     async (header) => {
-      const given = await authenticate(authorization(accepting()), header);
+      const given = await authenticate(createAuthorizer(accepting()), header);
       expect(given).toMatchObject({
         status: 400,
         headers: { 'www-authenticate': expect.stringContaining('error="invalid_request"') },
@@ -44,7 +50,7 @@ describe('a request', () => {
   );
 
   test.each(['Bearer t', 'bearer t', 'BEARER   t', ' Bearer t '])('is read: %j', async (header) => {
-    expect((await authenticate(authorization(accepting()), header)).ok).toBe(true);
+    expect((await authenticate(createAuthorizer(accepting()), header)).ok).toBe(true);
   });
 
   test.each([
@@ -53,7 +59,7 @@ describe('a request', () => {
     '/mcp?access%5Ftoken=',
     '/?access_token',
   ])('with a token in its query is refused, whatever is in the header: %s', async (target) => {
-    const authorizer = authorization(accepting());
+    const authorizer = createAuthorizer(accepting());
     for (const header of [undefined, 'Bearer t']) {
       const given = await authenticate(authorizer, header, target);
       expect(given).toMatchObject({ status: 400, message: expect.stringContaining('query') });
@@ -64,7 +70,7 @@ describe('a request', () => {
 
 describe('scopes', () => {
   test('are in the challenge if there is but one', async () => {
-    const authorizer = authorization({ ...issuer, requiredScopes: ['mcp'] });
+    const authorizer = createAuthorizer({ ...issuer, requiredScopes: ['mcp'] });
     expect(await authenticate(authorizer, undefined)).toHaveProperty(
       ['headers', 'www-authenticate'],
       `Bearer scope="mcp", resource_metadata="${metadataUrl}"`,
@@ -72,7 +78,7 @@ describe('scopes', () => {
   });
 
   test('that every request needs are demanded of each', async () => {
-    const authorizer = authorization({
+    const authorizer = createAuthorizer({
       ...accepting({ scopes: ['a'] }),
       requiredScopes: ['a', 'b'],
     });
@@ -91,14 +97,14 @@ describe('scopes', () => {
   test('that an operation needs are asked for all at once, with those that the token has', async () => {
     const scopes = ['mcp', 'mail', 'offline_access', 'read'];
     const options = { ...accepting({ scopes }), requiredScopes: ['mcp'] };
-    const authorizer = authorization({
+    const authorizer = createAuthorizer({
       ...options,
       resource,
       authorizationServers: ['https://auth.example.com'],
     });
     const principal = principalOf(await authenticate(authorizer, 'Bearer t'));
-    expect(authorizer.demand(principal, ['read', 'mail'])).toBeUndefined();
-    expect(authorizer.demand(principal, ['read', 'write', 'admin'])).toMatchObject({
+    expect(authorizer.requireScopes(principal, ['read', 'mail'])).toBeUndefined();
+    expect(authorizer.requireScopes(principal, ['read', 'write', 'admin'])).toMatchObject({
       status: 403,
       headers: {
         'www-authenticate': expect.stringMatching(
@@ -110,21 +116,21 @@ describe('scopes', () => {
 
   test('of a token do not make the header longer than it may be', async () => {
     const scopes = Array.from({ length: 5000 }, (_, n) => `scope:${n}`);
-    const authorizer = authorization(accepting({ scopes }));
+    const authorizer = createAuthorizer(accepting({ scopes }));
     const principal = principalOf(await authenticate(authorizer, 'Bearer t'));
-    const refusal = authorizer.demand(principal, ['write']);
+    const refusal = authorizer.requireScopes(principal, ['write']);
     expect(refusal?.headers['www-authenticate']).toMatch(/scope="write scope:0 /);
     expect(refusal?.headers['www-authenticate']?.length).toBeLessThan(1000);
   });
 
   test('imply narrower ones, and what these imply', async () => {
-    const authorizer = authorization({
+    const authorizer = createAuthorizer({
       ...accepting({ scopes: ['admin'] }),
       impliedScopes: { admin: ['write'], write: ['read', 'admin'] },
     });
     const principal = principalOf(await authenticate(authorizer, 'Bearer t'));
-    expect(authorizer.demand(principal, ['read', 'write'])).toBeUndefined();
-    expect(authorizer.demand(principal, ['constructor'])).toMatchObject({ status: 403 });
+    expect(authorizer.requireScopes(principal, ['read', 'write'])).toBeUndefined();
+    expect(authorizer.requireScopes(principal, ['constructor'])).toMatchObject({ status: 403 });
   });
 
   test('imply nothing by the names of an object', async () => {
@@ -132,7 +138,7 @@ describe('scopes', () => {
       ...accepting({ scopes: ['constructor'] }),
       impliedScopes: { admin: ['write'] },
     };
-    const principal = principalOf(await authenticate(authorization(given), 'Bearer t'));
+    const principal = principalOf(await authenticate(createAuthorizer(given), 'Bearer t'));
     expect(principal.scopes).toEqual(['constructor']);
   });
 
@@ -185,7 +191,7 @@ describe('the metadata', () => {
       resourceName: 'Notes',
       resourceDocumentation: 'https://example.com/docs',
     };
-    expect(authorization({ ...issuer, ...options }).metadata).toEqual({
+    expect(createAuthorizer({ ...issuer, ...options }).metadata).toEqual({
       resource,
       authorization_servers: ['https://auth.example.com'],
       bearer_methods_supported: ['header'],
@@ -193,12 +199,12 @@ describe('the metadata', () => {
       resource_name: 'Notes',
       resource_documentation: 'https://example.com/docs',
     });
-    expect(authorization({ ...issuer, ...options, scopesSupported: ['a'] }).metadata).toMatchObject(
-      {
-        scopes_supported: ['a'],
-      },
-    );
-    expect(authorization(issuer).metadata).not.toHaveProperty('scopes_supported');
+    expect(
+      createAuthorizer({ ...issuer, ...options, scopesSupported: ['a'] }).metadata,
+    ).toMatchObject({
+      scopes_supported: ['a'],
+    });
+    expect(createAuthorizer(issuer).metadata).not.toHaveProperty('scopes_supported');
   });
 
   test('are JSON that may be kept for an hour, and can only be read', () => {
@@ -231,7 +237,7 @@ describe('the metadata', () => {
       ['/.well-known/oauth-protected-resource/mcp/', '/.well-known/oauth-protected-resource'],
     ],
   ])('of %s are at both places, and the challenge names the first', async (of, url, paths) => {
-    const authorizer = authorization({ ...issuer, audience: 'api://mcp', resource: of });
+    const authorizer = createAuthorizer({ ...issuer, audience: 'api://mcp', resource: of });
     expect(authorizer.metadata?.resource).toBe(of);
     expect(authorizer.metadataPaths).toEqual(paths);
     const given = await authenticate(authorizer, undefined);
@@ -242,12 +248,12 @@ describe('the metadata', () => {
   });
 
   test('are none where clients cannot be told of an authorization server', async () => {
-    const authorizer = authorization(accepting());
+    const authorizer = createAuthorizer(accepting());
     expect(authorizer).toMatchObject({ metadata: undefined, metadataPaths: [] });
     const given = await authenticate(authorizer, undefined);
     expect(given).toHaveProperty(['headers', 'www-authenticate'], 'Bearer');
     const told = { resource, authorizationServers: ['https://auth.example.com'] };
-    expect(authorization({ ...accepting(), ...told }).metadata).toMatchObject({
+    expect(createAuthorizer({ ...accepting(), ...told }).metadata).toMatchObject({
       resource,
       authorization_servers: told.authorizationServers,
     });
@@ -256,7 +262,7 @@ describe('the metadata', () => {
 
 describe('a verifier of one’s own', () => {
   test('says who calls, and may look at the request', async () => {
-    const authorizer = authorization({
+    const authorizer = createAuthorizer({
       verifyToken: async (token, { header, target }) => ({
         subject: `${token} ${header('x-tenant')} ${target}`,
         clientId: 'app',
@@ -283,7 +289,7 @@ describe('a verifier of one’s own', () => {
   test('is asked about every request', async () => {
     let isValid = true;
     const verifyToken = () => (isValid ? { subject: 'ada' } : undefined);
-    const authorizer = authorization({ verifyToken });
+    const authorizer = createAuthorizer({ verifyToken });
     expect((await authenticate(authorizer, 'Bearer t')).ok).toBe(true);
     isValid = false;
     expect(await authenticate(authorizer, 'Bearer t')).toMatchObject({
@@ -293,13 +299,13 @@ describe('a verifier of one’s own', () => {
   });
 
   test('may say until when a token is valid', async () => {
-    const time = drivenTime();
+    const time = controlledTime();
     const options = {
       ...accepting({ expiresAt: time.wall() + 1000 }),
       limits: { clockSkewSeconds: 0 },
     };
-    const authorizer = authorization(options, time);
-    const limited = authorization({ ...options, limits: { clockSkewSeconds: 30 } }, time);
+    const authorizer = createAuthorizer(options, time);
+    const limited = createAuthorizer({ ...options, limits: { clockSkewSeconds: 30 } }, time);
     const given = await authenticate(authorizer, 'Bearer t');
     const later = await authenticate(limited, 'Bearer t');
     expect([given, later]).toMatchObject([{ expiresInMs: 1000 }, { expiresInMs: 31_000 }]);
@@ -313,9 +319,9 @@ describe('a verifier of one’s own', () => {
     [29_999, true],
     [30_000, false],
   ])('is judged with clocks that are 30 s apart: expired for %i ms', async (ms, ok) => {
-    const time = drivenTime();
+    const time = controlledTime();
     const given = accepting({ expiresAt: time.wall() - ms });
-    const authorizer = authorization({ ...given, limits: { clockSkewSeconds: 30 } }, time);
+    const authorizer = createAuthorizer({ ...given, limits: { clockSkewSeconds: 30 } }, time);
     expect((await authenticate(authorizer, 'Bearer t')).ok).toBe(ok);
   });
 
@@ -333,7 +339,7 @@ describe('a verifier of one’s own', () => {
       'TypeError: verifyToken must give a "subject", a string; this is ""',
     ],
   ])('that %s: 503, and the token is not in what is logged', async (_, verify, detail) => {
-    const authorizer = authorization({ verifyToken: verify as VerifierOptions['verifyToken'] });
+    const authorizer = createAuthorizer({ verifyToken: verify as VerifierOptions['verifyToken'] });
     const given = await authenticate(authorizer, 'Bearer secret-token');
     expect(given).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
     expect(given).toHaveProperty('detail', detail);
@@ -390,7 +396,7 @@ describe('options that cannot be meant are refused, with their name', () => {
     ],
     [{ ...accepting(), resource }, 'resource and authorizationServers go together'],
   ])('%j', (options, message) => {
-    expect(() => authorization(options as AuthorizationOptions)).toThrow(message);
+    expect(() => createAuthorizer(options as AuthorizationOptions)).toThrow(message);
   });
 
   test('the page on authorization has every limit, with its default', () => {

@@ -7,7 +7,7 @@ type Kept<T extends keyof OAuthClientProvider> = Awaited<
   ReturnType<Extract<NonNullable<OAuthClientProvider[T]>, () => unknown>>
 >;
 
-export class AgreeingPerson implements OAuthClientProvider {
+export class AutoApprovingClient implements OAuthClientProvider {
   readonly redirectUrl = redirectUrl;
   readonly clientMetadata = {
     redirect_uris: [redirectUrl],

@@ -9,13 +9,13 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 import type { Transport as LegacySdkTransport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { expect, onTestFinished, test } from 'vitest';
-import { authorization } from '../../src/auth/authorizer.ts';
+import { createAuthorizer } from '../../src/auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from '../../src/auth/authorizer.ts';
 import { requiredScopes } from '../../src/request-authorization.ts';
 import { nodeHandler } from '../../src/node/index.ts';
 import { modern } from '../../../../test/e2e/both-eras-client.ts';
 import { AuthorizationServer } from '../authorization-server.ts';
-import { AgreeingPerson } from './oauth-client.ts';
+import { AutoApprovingClient } from './oauth-client.ts';
 
 const notes = createMcpServer({
   name: 'notes',
@@ -38,7 +38,7 @@ async function startNotes() {
   const http = createServer();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
-  const authorizer = authorization({
+  const authorizer = createAuthorizer({
     issuer: issuer.issuer,
     audience: url.href,
     requiredScopes: ['notes:read'],
@@ -70,7 +70,10 @@ async function admit(
   const given = await authorizer.authenticate({ target, header });
   if (!given.ok) return refuse(given);
   if (method === 'POST') request.body = await json(request);
-  const lacking = authorizer.demand(given.principal, requiredScopes(request.body, notes.tools));
+  const lacking = authorizer.requireScopes(
+    given.principal,
+    requiredScopes(request.body, notes.tools),
+  );
   if (lacking) return refuse(lacking);
   handler(request, response);
 }
@@ -82,7 +85,7 @@ interface Connected {
 
 /** How each client connects, and how it goes on after its person has agreed. */
 const clients = {
-  'sdk 1, 2025-11-25': async (url: URL, person: AgreeingPerson) => {
+  'sdk 1, 2025-11-25': async (url: URL, person: AutoApprovingClient) => {
     const open = () => new LegacyTransport(url, { authProvider: person as never });
     let transport = open();
     const client = new LegacyClient({ name: 'client', version: '1' });
@@ -98,14 +101,14 @@ const clients = {
       close: () => client.close(),
     };
   },
-  'sdk 2, 2025-11-25': (url: URL, person: AgreeingPerson) => connectNew(url, person, 'legacy'),
-  'sdk 2, 2026-07-28': (url: URL, person: AgreeingPerson) => connectNew(url, person, modern),
+  'sdk 2, 2025-11-25': (url: URL, person: AutoApprovingClient) => connectNew(url, person, 'legacy'),
+  'sdk 2, 2026-07-28': (url: URL, person: AutoApprovingClient) => connectNew(url, person, modern),
 } satisfies Record<
   string,
-  (url: URL, person: AgreeingPerson) => Promise<Connected & { agreed(): Promise<void> }>
+  (url: URL, person: AutoApprovingClient) => Promise<Connected & { agreed(): Promise<void> }>
 >;
 
-async function connectNew(url: URL, person: AgreeingPerson, mode: 'legacy' | typeof modern) {
+async function connectNew(url: URL, person: AutoApprovingClient, mode: 'legacy' | typeof modern) {
   const open = () => new StreamableHTTPClientTransport(url, { authProvider: person });
   const make = () => new Client({ name: 'client', version: '1' }, { versionNegotiation: { mode } });
   let [transport, client] = [open(), make()];
@@ -127,7 +130,7 @@ test.each(Object.entries(clients))(
   '%s: finds the issuer by a refusal, gets a token for this server, renews it, and asks for the scopes that a tool needs',
   async (_, connect) => {
     const { issuer, url } = await startNotes();
-    const person = new AgreeingPerson();
+    const person = new AutoApprovingClient();
     const client = await connect(url, person);
     onTestFinished(() => client.close());
     expect(await client.call('read')).toMatchObject(said('read'));

@@ -45,12 +45,12 @@ test.each([
     () => now,
     () => {},
   );
-  const admission = new RecheckedToken({ ...request, principal }, undefined, rechecks);
+  const token = new RecheckedToken({ ...request, principal }, undefined, rechecks);
   const seen = [];
   for (const passed of [59_999, 1, 59_999, 1]) {
     now += passed;
     // A second look, while it is checked, asks nobody.
-    expect([admission.endReason(now), admission.endReason(now)]).toEqual([undefined, undefined]);
+    expect([token.endReason(now), token.endReason(now)]).toEqual([undefined, undefined]);
     await flush();
     seen.push(asked);
   }
@@ -65,9 +65,6 @@ test('a stream ends when its token expires, at the millisecond', () => {
     () => {},
   );
   const request = { target: '/', remoteAddress: undefined, header: () => '' };
-  const admission = new RecheckedToken(request, 1000, rechecks);
-  expect([1_000_999, 1_001_000].map((now) => admission.endReason(now))).toEqual([
-    undefined,
-    'expired',
-  ]);
+  const token = new RecheckedToken(request, 1000, rechecks);
+  expect([1_000_999, 1_001_000].map((now) => token.endReason(now))).toEqual([undefined, 'expired']);
 });

@@ -1,6 +1,6 @@
 /** An authorization server, and an authorizer that trusts it, on a clock that the test drives. */
 import { onTestFinished } from 'vitest';
-import { authorization } from '../../src/auth/authorizer.ts';
+import { createAuthorizer } from '../../src/auth/authorizer.ts';
 import type { Authorization, Authorizer } from '../../src/auth/authorizer.ts';
 import type { AuthorizationOptions } from '../../src/auth/options.ts';
 import { AuthorizationServer } from '../authorization-server.ts';
@@ -17,7 +17,7 @@ async function startServer(options?: ServerOptions): Promise<AuthorizationServer
 }
 
 /** Time goes on by itself only as far as it is told to. */
-export function drivenTime() {
+export function controlledTime() {
   const start = Date.now();
   let passed = 0;
   return {
@@ -35,9 +35,9 @@ export async function start(
   serverOptions?: ServerOptions,
 ) {
   const server = await startServer(serverOptions);
-  const time = drivenTime();
+  const time = controlledTime();
   const options = { issuer: server.issuer, audience: resource, ...optionsOf(server) };
-  const authorizer = authorization(options as AuthorizationOptions, time);
+  const authorizer = createAuthorizer(options as AuthorizationOptions, time);
   const present = (token: string, from?: string, purpose?: 'recheck') =>
     authenticate(authorizer, `Bearer ${token}`, '/mcp', from, purpose);
   return { server, time, authorizer, present };

@@ -5,12 +5,12 @@ import type { WantedToken } from '../../../../src/protocol/request-origin.ts';
 import { gate, testClient } from 'mcp-actors/testing';
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { authorization } from '../../src/auth/authorizer.ts';
+import { createAuthorizer } from '../../src/auth/authorizer.ts';
 import type { TokenExchangeOptions } from '../../src/auth/options.ts';
 import { AuthorizationServer } from '../authorization-server.ts';
 import { ask } from '../modern/modern-client.ts';
 import { at, startNodes } from '../owner/nodes.ts';
-import { RawSession, initializeOf, post } from '../raw-client.ts';
+import { RawSession, initializeRequest, post } from '../raw-client.ts';
 import { serveEndpoint } from '../serving.ts';
 import { resource, start as startAuthorizer } from './start-authorization.ts';
 
@@ -262,7 +262,7 @@ describe('an exchange that fails is named', () => {
     };
     const [owner, other] = await startNodes(2, () => ({ tools: [tool] }), {}, { authorization });
     const headers = { authorization: `Bearer ${await issuer.issue({ aud: audience })}` };
-    const begun = await post(owner!.url, initializeOf(), headers);
+    const begun = await post(owner!.url, initializeRequest(), headers);
     const id = begun.headers.get('mcp-session-id') ?? '';
     const session = new RawSession(owner!.url, { ...headers, 'mcp-session-id': id });
     await session.notify('notifications/initialized');
@@ -381,9 +381,9 @@ test.each<[object, string]>([
   const tokenExchange = { clientId: 'a', clientSecret: 'b', ...option };
   const issuer = 'https://as.example.com';
   const audience = 'https://mcp.example.com/mcp';
-  expect(() => authorization({ issuer, audience, tokenExchange })).toThrow(message);
+  expect(() => createAuthorizer({ issuer, audience, tokenExchange })).toThrow(message);
   const none = 'exchange' as never;
-  expect(() => authorization({ issuer, audience, tokenExchange: none })).toThrow(
+  expect(() => createAuthorizer({ issuer, audience, tokenExchange: none })).toThrow(
     'tokenExchange is an object of options, this is "exchange"',
   );
 });
@@ -391,7 +391,7 @@ test.each<[object, string]>([
 test('without an issuer, it must be said where', () => {
   const verifyToken = () => ({ subject: 'ada' });
   const tokenExchange = { clientId: 'a', clientSecret: 'b' };
-  expect(() => authorization({ verifyToken, tokenExchange })).toThrow(
+  expect(() => createAuthorizer({ verifyToken, tokenExchange })).toThrow(
     'tokenExchange.endpoint must say where, since there is no "issuer"',
   );
 });

@@ -3,7 +3,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { initialize, request as requestOf } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import type { HttpOptions } from '../../src/index.ts';
-import { EventReader, initializeOf, post } from '../raw-client.ts';
+import { EventReader, initializeRequest, post } from '../raw-client.ts';
 import { request } from '../modern/modern-client.ts';
 import { serveHttp } from '../serving.ts';
 
@@ -35,7 +35,7 @@ async function opened(url: URL, token: string) {
   const response = await fetch(new URL('/sse', url), { headers, signal: abort.signal });
   const events = new EventReader(response);
   const messages = new URL(String((await events.next())?.data), new URL('/sse', url));
-  await post(messages, initializeOf('2024-11-05'), as(token));
+  await post(messages, initializeRequest('2024-11-05'), as(token));
   await events.message();
   return { messages, events };
 }

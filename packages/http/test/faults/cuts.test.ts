@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../../src/index.ts';
 import { enveloped } from '../../../testing/src/index.ts';
 import { headersOf, request } from '../modern/modern-client.ts';
-import { EventReader, begin, initializeOf } from '../raw-client.ts';
+import { EventReader, begin, initializeRequest } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 import { lastRequest, sendBytes, socketTo, statusesOf, wire } from './wire.ts';
@@ -66,7 +66,7 @@ async function readAndLeave(socket: Socket, bytes: number): Promise<string> {
 /** What a client of each kind sends. */
 const conversations: readonly (readonly [what: string, bytesFor: (url: URL) => Promise<string>])[] =
   [
-    ['that begins a session', (url) => Promise.resolve(posted(url, initializeOf()))],
+    ['that begins a session', (url) => Promise.resolve(posted(url, initializeRequest()))],
     ['of a session', async (url) => posted(url, call(1), (await begin(url)).headers)],
     ['without a session', (url) => Promise.resolve(posted(url, modernCall, headersOf(modernCall)))],
   ];

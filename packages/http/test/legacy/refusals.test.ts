@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../../src/index.ts';
 import { httpError, checkHeaders } from '../../src/checks.ts';
 import type { RequestHead } from '../../src/http-exchange.ts';
-import { begin, initializeOf, jsonOf } from '../raw-client.ts';
+import { begin, initializeRequest, jsonOf } from '../raw-client.ts';
 import type { RawSession } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 
@@ -108,7 +108,7 @@ const refusals: readonly (readonly [what: string, sent: Sent, status: number, na
   ],
   [
     "initialize under an id of the client's own",
-    { body: initializeOf(), headers: { 'mcp-session-id': 'mine' } },
+    { body: initializeRequest(), headers: { 'mcp-session-id': 'mine' } },
     404,
     '"mine"',
   ],

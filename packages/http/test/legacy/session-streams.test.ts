@@ -9,10 +9,10 @@ import type { OwnedSession } from '../../src/owner/owned-session.ts';
 import { WebExchange } from '../../src/web-exchange.ts';
 import type { InboundRequestId } from '../../../../src/protocol/frames.ts';
 import { flush } from '../../../testing/src/index.ts';
-import { exchangeHome } from '../exchange-context.ts';
+import { exchangeContext } from '../exchange-context.ts';
 
 function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
-  const home = exchangeHome({ keepaliveIntervalMs: 0, ...limits });
+  const home = exchangeContext({ keepaliveIntervalMs: 0, ...limits });
   const quotas = new Quotas();
   const own: string[] = [];
   const appended: StreamEvent[] = [];

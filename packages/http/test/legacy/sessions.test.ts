@@ -3,7 +3,7 @@ import { SimulatedClock } from 'xstate';
 import { defineTool } from '../../../../src/index.ts';
 import type { RuntimeError } from '../../../../src/index.ts';
 import { gate } from '../../../testing/src/index.ts';
-import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
+import { EventReader, RawSession, begin, initializeRequest, jsonOf, post } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 
 const hold = (held: ReturnType<typeof gate>) =>
@@ -30,7 +30,7 @@ const statusOf = async (session: RawSession) => {
 describe('a session', () => {
   test('begins with initialize, which alone tells its id: visible ASCII that nobody can guess [HTTP-11]', async () => {
     const { url } = await serveTools([]);
-    const responses = [await post(url, initializeOf()), await post(url, initializeOf())];
+    const responses = [await post(url, initializeRequest()), await post(url, initializeRequest())];
     const ids = responses.map(({ headers }) => headers.get('mcp-session-id') ?? '');
     expect(new Set(ids).size).toBe(2);
     for (const id of ids) expect(id).toMatch(/^[\x21-\x7e]{32,}$/);
@@ -48,7 +48,7 @@ describe('a session', () => {
   test('has one initialize: another one is an error, and the session goes on [HTTP-11]', async () => {
     const { url } = await serveTools([]);
     const session = await begin(url);
-    const response = await session.post({ ...initializeOf(), id: 'again' });
+    const response = await session.post({ ...initializeRequest(), id: 'again' });
     expect((await jsonOf(response)).error?.code).toBe(-32_600);
     expect(await statusOf(session)).toBe(200);
   });
@@ -187,9 +187,9 @@ describe('a batch of 2025-03-26', () => {
 
   test('must not hold initialize, and is none before it [HTTP-03]', async () => {
     const { url } = await serveTools([]);
-    expect((await post(url, [initializeOf('2025-03-26')])).status).toBe(400);
+    expect((await post(url, [initializeRequest('2025-03-26')])).status).toBe(400);
     const session = await begin(url, '2025-03-26');
-    const response = await session.post([ping(1), initializeOf('2025-03-26')]);
+    const response = await session.post([ping(1), initializeRequest('2025-03-26')]);
     await expect(response.json()).resolves.toMatchObject([
       { id: 1, result: {} },
       { id: 'init', error: { code: -32_600 } },
@@ -302,7 +302,7 @@ describe('the end of a session', () => {
     const session = await begin(url);
     const stream = await session.get();
     await stream.next();
-    const refused = await post(url, initializeOf());
+    const refused = await post(url, initializeRequest());
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([503, true]);
     expect((await jsonOf(refused)).error?.message).toContain('1 sessions');
     await told('session.refused');
@@ -319,7 +319,7 @@ test('what makes the server of a session may fail: that request is 500, and a fa
     },
     { report },
   );
-  const response = await post(url, initializeOf());
+  const response = await post(url, initializeRequest());
   expect([response.status, await response.text()]).toEqual([
     500,
     expect.not.stringContaining('today'),

@@ -13,8 +13,8 @@ import type { HttpOptions, ServerFactory } from '../../src/index.ts';
 import { createMcpServer, defineTool } from '../../../../src/index.ts';
 import type { HandlerContext, RuntimeError } from '../../../../src/index.ts';
 import { TestClock, gate, flush } from '../../../testing/src/index.ts';
-import { EventReader, initializeOf, jsonOf, post } from '../raw-client.ts';
-import { reported, serveEndpoint, serveHttp, serveTools } from '../serving.ts';
+import { EventReader, initializeRequest, jsonOf, post } from '../raw-client.ts';
+import { reportLog, serveEndpoint, serveHttp, serveTools } from '../serving.ts';
 
 const at = (url: URL, path: string) => new URL(path, url);
 
@@ -97,7 +97,7 @@ describe('HTTP+SSE', () => {
     });
     const { url, told } = await serveTools([hold], { sse: true });
     const { abort, messages } = await opened(url);
-    await post(messages, initializeOf('2024-11-05'));
+    await post(messages, initializeRequest('2024-11-05'));
     await post(messages, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
     await held.arrived();
     abort.abort();
@@ -109,7 +109,7 @@ describe('HTTP+SSE', () => {
   test('accepts what is posted with 202, and answers on the stream as messages [HTTP-17]', async () => {
     const { url } = await serveTools([], { sse: true });
     const { events, messages } = await opened(url);
-    const accepted = await post(messages, initializeOf('2024-11-05'));
+    const accepted = await post(messages, initializeRequest('2024-11-05'));
     expect([accepted.status, await accepted.text()]).toEqual([202, '']);
     expect(await events.next()).toMatchObject({
       event: 'message',
@@ -125,7 +125,9 @@ describe('HTTP+SSE', () => {
   ])('refuses %s [HTTP-17]', async (_, path, method, status, names) => {
     const { url } = await serveTools([], { sse: true });
     const response =
-      method === 'GET' ? await fetch(at(url, path)) : await post(at(url, path), initializeOf());
+      method === 'GET'
+        ? await fetch(at(url, path))
+        : await post(at(url, path), initializeRequest());
     expect([response.status, (await jsonOf(response)).error?.message]).toEqual([
       status,
       expect.stringContaining(names),
@@ -151,7 +153,7 @@ describe('HTTP+SSE', () => {
   test('leaves its place to another one once its stream has ended [HTTP-17]', async () => {
     const { url, told } = await serveTools([], { sse: true, limits: { maxSessions: 1 } });
     const { abort, messages, events } = await opened(url);
-    await post(messages, initializeOf('2024-11-05'));
+    await post(messages, initializeRequest('2024-11-05'));
     await events.next();
     await post(messages, { jsonrpc: '2.0', id: 1, method: 'ping' });
     await events.next();
@@ -161,12 +163,12 @@ describe('HTTP+SSE', () => {
   });
 
   test('has ended once its endpoint has, with all that it runs [HTTP-17]', async () => {
-    const facts = reported();
+    const facts = reportLog();
     const { report } = facts;
     const server = createMcpServer({ name: 'closing', version: '1' });
     const { url, close } = await serveEndpoint(server, { sse: true, report, session: { report } });
     const { messages, events } = await opened(url);
-    await post(messages, initializeOf('2024-11-05'));
+    await post(messages, initializeRequest('2024-11-05'));
     await events.next();
     await close();
     expect(facts.facts.map(({ name }) => name)).toContain('session.closed');
@@ -202,7 +204,7 @@ describe('HTTP+SSE', () => {
     ['an environment', plain, { environment: fail }],
     ['a session of its options', plain, { session: { limits: { maxRunning: -1 } } }],
   ])('tells why %s could not be made [HTTP-17]', async (_, server, options) => {
-    const { facts, report } = reported();
+    const { facts, report } = reportLog();
     const url = await serveHttp(server, { ...options, sse: true, report });
     const failed = await fetch(at(url, '/sse'));
     expect([failed.status, await failed.text()]).toEqual([
@@ -246,7 +248,7 @@ function inProcess(
 
 const verifyToken = (subject: string) => ({ subject });
 const call = { jsonrpc: '2.0', id: 'c', method: 'tools/call', params: { name: 'run' } };
-const hello = initializeOf('2025-03-26');
+const hello = initializeRequest('2025-03-26');
 const ready = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
 describe('the place of a session of HTTP+SSE', () => {
@@ -338,7 +340,7 @@ describe('a session of HTTP+SSE', () => {
 
 test('a client of both transports finds the old one by a GET that streams [HTTP-17]', async () => {
   const { url } = await serveTools([roots], { sse: true, path: '/mcp' });
-  expect((await post(at(url, '/sse'), initializeOf())).status).toBe(405);
+  expect((await post(at(url, '/sse'), initializeRequest())).status).toBe(405);
   const response = await fetch(at(url, '/sse'));
   onTestFinished(() => void response.body?.cancel().catch(() => {}));
   expect(response.headers.get('content-type')).toBe('text/event-stream');

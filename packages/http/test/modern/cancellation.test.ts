@@ -3,7 +3,7 @@ import { enveloped, gate } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { httpHandler } from '../../src/index.ts';
 import { ask, callTool, headersOf, request } from './modern-client.ts';
-import type { Asking } from './modern-client.ts';
+import type { ModernRequestOptions } from './modern-client.ts';
 import { messagesOf, post, postHeaders } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
@@ -29,7 +29,7 @@ function waiting() {
   return { server, held, aborted, runs };
 }
 
-const call = (url: URL, who: string, asking: Asking = {}) =>
+const call = (url: URL, who: string, asking: ModernRequestOptions = {}) =>
   request(url, 'tools/call', { name: 'wait', arguments: { who } }, asking);
 
 test.each([

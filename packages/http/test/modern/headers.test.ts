@@ -2,7 +2,7 @@ import { createMcpServer, definePrompt, defineResource, defineTool } from 'mcp-a
 import { expect, test } from 'vitest';
 import { laboratory } from '../../../../examples/lab/laboratory.ts';
 import { ask, callTool, request } from './modern-client.ts';
-import type { Asking } from './modern-client.ts';
+import type { ModernRequestOptions } from './modern-client.ts';
 import { jsonOf } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
 
@@ -10,7 +10,11 @@ const headerMismatch = -32020;
 
 const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
 
-const refusals: readonly (readonly [what: string, Asking['headers'], fault: string])[] = [
+const refusals: readonly (readonly [
+  what: string,
+  ModernRequestOptions['headers'],
+  fault: string,
+])[] = [
   [
     'no revision',
     { 'mcp-protocol-version': undefined },
@@ -157,7 +161,7 @@ const everyHeader = {
   'mcp-param-nested-text': 'there',
 };
 
-test.each<[string, object, Asking['headers']]>([
+test.each<[string, object, ModernRequestOptions['headers']]>([
   ['each in its header', everyArgument, everyHeader],
   ['none at all', {}, {}],
   ['a text in base64', { text: ' hällo\n' }, { 'mcp-param-text': base64(' hällo\n') }],
@@ -175,7 +179,7 @@ test.each<[string, object, Asking['headers']]>([
   expect([status, result?.['structuredContent']]).toEqual([200, { got: args }]);
 });
 
-test.each<[string, object, Asking['headers'], string]>([
+test.each<[string, object, ModernRequestOptions['headers'], string]>([
   ['is missing', { text: 'hi' }, {}, 'Mcp-Param-Text is missing, and the argument text is "hi"'],
   [
     'differs',

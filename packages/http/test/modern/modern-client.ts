@@ -7,7 +7,7 @@ import { officialSchemas } from '../../../../test/contract/official-schemas.ts';
 import { messagesOf, post } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 
-export interface Asking extends EnvelopeOptions {
+export interface ModernRequestOptions extends EnvelopeOptions {
   readonly id?: unknown;
   /** In place of the ones that the request demands; one that is undefined is left out. */
   readonly headers?: { readonly [name: string]: string | undefined };
@@ -40,7 +40,7 @@ export function request(
   url: URL,
   method: string,
   params: JsonObject = {},
-  { id = 1, headers, signal, ...envelope }: Asking = {},
+  { id = 1, headers, signal, ...envelope }: ModernRequestOptions = {},
 ): Promise<Response> {
   const message = enveloped(id, method, params, envelope);
   const wanted = { ...headersOf(message as Message), ...headers };
@@ -53,7 +53,7 @@ export async function ask(
   url: URL,
   method: string,
   params: JsonObject = {},
-  asking: Asking = {},
+  asking: ModernRequestOptions = {},
 ): Promise<Answer> {
   const response = await request(url, method, params, asking);
   const frames = await messagesOf(response);
@@ -79,5 +79,9 @@ export function check(frame: Message, sent: Message): void {
 }
 
 /** Calls a tool. */
-export const callTool = (url: URL, name: string, args: JsonObject = {}, asking: Asking = {}) =>
-  ask(url, 'tools/call', { name, arguments: args }, asking);
+export const callTool = (
+  url: URL,
+  name: string,
+  args: JsonObject = {},
+  asking: ModernRequestOptions = {},
+) => ask(url, 'tools/call', { name, arguments: args }, asking);

@@ -2,14 +2,14 @@ import { laboratory } from '../../../../examples/lab/laboratory.ts';
 import { expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
 import { ask, callTool, request } from './modern-client.ts';
-import type { Asking } from './modern-client.ts';
+import type { ModernRequestOptions } from './modern-client.ts';
 import { messagesOf, post } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
 
 const version = { 'mcp-protocol-version': '2026-07-28' };
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
 
-test.each<[string, number, number, string, Asking]>([
+test.each<[string, number, number, string, ModernRequestOptions]>([
   [
     'without its capabilities',
     400,

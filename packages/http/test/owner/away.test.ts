@@ -4,8 +4,8 @@ import { createMcpServer, defineTool } from '../../../../src/index.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
 import { redisStores } from '../../../nodes/src/redis.ts';
 import { RedisServer, hasRedis, needsRedis } from '../../../nodes/test/redis-server.ts';
-import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
-import { reported, serveEndpoint, serveHttp } from '../serving.ts';
+import { EventReader, RawSession, begin, initializeRequest, jsonOf, post } from '../raw-client.ts';
+import { reportLog, serveEndpoint, serveHttp } from '../serving.ts';
 
 let redis: RedisServer;
 
@@ -26,7 +26,7 @@ const asking = defineTool({
 const echo = defineTool({ name: 'echo', description: 'Says hello', handler: () => 'hello' });
 
 /** A node that shares that Redis, until the test is over. */
-async function startNode(report = reported()) {
+async function startNode(report = reportLog()) {
   // Longer than a Redis takes that shares a busy machine.
   const stores = await redisStores({ url: redis.url, commandTimeoutMs: 2000, leaseMs: 8000 });
   const server = createMcpServer({
@@ -69,7 +69,7 @@ describe('while Redis does not answer', () => {
     });
     const refused = [
       new RawSession(b.url, unknownThere.headers).request('ping'),
-      post(a.url, initializeOf()),
+      post(a.url, initializeRequest()),
       here.request('logging/setLevel', { level: 'error' }),
       here.delete(),
     ];
@@ -137,7 +137,7 @@ describe('while Redis does not answer', () => {
 });
 
 test('a node without a key in common for the states of calls warns once, before anybody comes', async () => {
-  const facts = reported();
+  const facts = reportLog();
   const definition = { name: 'keyless', version: '1', tools: [echo] };
   const stores = { stores: new MemoryNodes().start(), report: facts.report };
   const url = await serveHttp(createMcpServer(definition), stores);
@@ -145,11 +145,11 @@ test('a node without a key in common for the states of calls warns once, before 
   expect(facts.facts).toEqual(missing);
   await begin(url);
   expect(facts.facts).toEqual(missing);
-  const made = reported();
+  const made = reportLog();
   const making = { stores: new MemoryNodes().start(), report: made.report };
   await begin(await serveHttp(() => createMcpServer(definition), making));
   expect(made.facts).toEqual(missing);
-  const keyed = reported();
+  const keyed = reportLog();
   const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
   const withKeys = createMcpServer({ ...definition, stateKeys });
   await begin(
@@ -160,7 +160,7 @@ test('a node without a key in common for the states of calls warns once, before 
 
 test('a store that fails in another way is reported, and says nothing to the client', async () => {
   const stores = new MemoryNodes().start();
-  const facts = reported();
+  const facts = reportLog();
   const find = () => Promise.reject(new Error('a bug'));
   const failing = { ...stores, directory: { ...stores.directory, find } };
   const server = createMcpServer({ name: 'failing', version: '1', tools: [echo] });

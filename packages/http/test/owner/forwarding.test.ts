@@ -12,8 +12,8 @@ import type { HttpOptions } from '../../src/index.ts';
 import { gate } from '../../../testing/src/index.ts';
 import { StoreProxy } from '../../../../test/tooling/store-proxy.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
-import { RawSession, begin, initializeOf, jsonOf, post, postHeaders } from '../raw-client.ts';
-import { reported, serveEndpoint } from '../serving.ts';
+import { RawSession, begin, initializeRequest, jsonOf, post, postHeaders } from '../raw-client.ts';
+import { reportLog, serveEndpoint } from '../serving.ts';
 import { fakePeer, served } from './fake-peer.ts';
 import type { Forwarded } from './fake-peer.ts';
 import { stateKey } from './nodes.ts';
@@ -37,7 +37,7 @@ async function door(
 ) {
   const shared = new MemoryNodes();
   const peer = await fakePeer(shared, answer, peerOptions);
-  const facts = reported();
+  const facts = reportLog();
   const echo = defineTool({ name: 'echo', description: 'Echoes', handler: () => 'echoed' });
   const server = createMcpServer({
     ...{ name: 'door', version: '1', tools: [echo] },
@@ -243,7 +243,7 @@ test('what is forwarded carries what its client sent, but for what authenticates
     authorization,
   });
   const mine = { authorization: 'Bearer ada', cookie: 'secret', 'x-more': 'told' };
-  const own = await post(url, initializeOf(), mine);
+  const own = await post(url, initializeRequest(), mine);
   const { records } = shared.rules.data;
   const { principal } = records.get(own.headers.get('mcp-session-id') ?? '')!;
   const session = await peer.session('s2');
@@ -348,7 +348,7 @@ describe('a node', () => {
   });
 
   test('that does not reach itself says so', async () => {
-    const facts = reported();
+    const facts = reportLog();
     const server = createMcpServer({ name: 'lost', version: '1', stateKeys: [stateKey] });
     const node = { url: 'http://127.0.0.1:1/mcp' };
     await serveEndpoint(server, { report: facts.report, node, stores: new MemoryNodes().start() });

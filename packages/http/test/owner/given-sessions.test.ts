@@ -11,10 +11,10 @@ const leaseMs = 1000;
 
 const hooks = {
   address: async () => ({ url: 'http://node.example/mcp', protocol: 1 }),
-  joined: () => {},
-  removed: () => {},
-  storeChanged: async () => {},
-  beat: () => {},
+  onJoined: () => {},
+  onRemoved: () => {},
+  onStoreChanged: async () => {},
+  onRenewed: () => {},
 };
 
 /** Two nodes, of which the first has given a session to the second. */
@@ -51,12 +51,12 @@ async function givenSession() {
   };
   const taker = await join({ ...takers, directory: { ...takers.directory, remove } });
   let ends = 0;
-  const copy = { said: [], abandon: () => ends++ };
+  const copy = { loggedEvents: [], abandon: () => ends++ };
   const who = { id, principal: undefined };
   const session = new OwnedSession(who, copy, giver, clock.now());
   await session.begin([{ slot: 'initialize', text: '{}' }]);
   const before = session.record;
-  await session.give(taker.node);
+  await session.handOver(taker.node);
   return {
     shared,
     giver,
@@ -79,7 +79,7 @@ async function givenSession() {
       const located = await taker.locate(id, undefined);
       if (located.kind !== 'woken') return expect.unreachable(located.kind);
       const woken = new OwnedSession(who, copy, taker, clock.now(), located.woken.record);
-      taker.own(woken);
+      taker.adopt(woken);
       return woken;
     },
     lose: () => {
@@ -180,7 +180,7 @@ test('a copy ends that another node has removed for all', async () => {
   const session = await claimed();
   const before = abandoned();
   taker.removedElsewhere([id]);
-  expect([session.isHere, abandoned() - before]).toEqual([false, 1]);
+  expect([session.isServedHere, abandoned() - before]).toEqual([false, 1]);
 });
 
 test('an end that another node’s claim has overtaken is not acknowledged', async () => {
@@ -201,7 +201,7 @@ test.each(['a change', 'what it says'])(
     shared.lose();
     shared.rules.put({ ...before, owner: '' }, Infinity);
     const entry = { stream: '1', number: 1, text: 'said' };
-    if (kind === 'a change') await session.note([{ slot: 'logLevel', text: '"error"' }]);
+    if (kind === 'a change') await session.saveChanges([{ slot: 'logLevel', text: '"error"' }]);
     else await session.append(entry);
     expect(taker.has(session)).toBe(true);
     await beat();
@@ -235,7 +235,7 @@ test('one whose node has lost its lease is put back, too, if the store loses it 
   await node.ready();
   const who = { id, principal: undefined };
   let lapses = 0;
-  const copy = { said: [], abandon: () => lapses++ };
+  const copy = { loggedEvents: [], abandon: () => lapses++ };
   const session = new OwnedSession(who, copy, node, clock.now());
   await session.begin([{ slot: 'initialize', text: '{}' }]);
   const beat = async () => {
@@ -264,7 +264,7 @@ test('the sessions that a node has ended are remembered until no copy of older d
     ...hooks,
   });
   const end = async (name: string) => {
-    const copy = { said: [], abandon: () => {} };
+    const copy = { loggedEvents: [], abandon: () => {} };
     const who = { id: name, principal: undefined };
     const session = new OwnedSession(who, copy, node, clock.now());
     await session.begin([{ slot: 'initialize', text: '{}' }]);

@@ -5,14 +5,14 @@ import {
   EventReader,
   RawSession,
   begin,
-  initializeOf,
+  initializeRequest,
   jsonOf,
   post,
   postHeaders,
 } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
-import { reported, serveHttp } from '../serving.ts';
+import { reportLog, serveHttp } from '../serving.ts';
 import { at, startNodes } from './nodes.ts';
 
 const roots = { roots: [{ uri: 'file:///here' }] };
@@ -102,7 +102,7 @@ describe('a session of several nodes', () => {
     'moves to the node where its client says the first thing after its greeting, %s',
     async (method) => {
       const [a, b] = await startNodes(2, where);
-      const greeted = await post(a!.url, initializeOf());
+      const greeted = await post(a!.url, initializeRequest());
       const here = new RawSession(a!.url, {
         'mcp-session-id': greeted.headers.get('mcp-session-id') ?? '',
         'mcp-protocol-version': '2025-11-25',
@@ -373,7 +373,7 @@ describe('a session of several nodes', () => {
   });
 
   test('is put back into a store that has lost its data, and stays deleted in one that has older data', async () => {
-    const told = reported();
+    const told = reportLog();
     const { report } = told;
     const [a, b] = await startNodes(2, () => ({ tools: [] }), { leaseMs: 1000 }, { report });
     const { rules } = a!.shared;
@@ -404,7 +404,7 @@ describe('a session of several nodes', () => {
     };
     const as = (person: string) => ({ authorization: `Bearer ${person}` });
     const [a, b] = await startNodes(2, where, {}, { authorization });
-    const greeted = await post(a!.url, initializeOf(), as('ada'));
+    const greeted = await post(a!.url, initializeRequest(), as('ada'));
     const id = greeted.headers.get('mcp-session-id') ?? '';
     const here = new RawSession(a!.url, { ...as('ada'), 'mcp-session-id': id });
     const first = text(await jsonOf(await here.call('where')));
@@ -511,7 +511,7 @@ describe('a stream', () => {
   });
 
   test('is put back into a store that has lost its data: another node repeats all of it', async () => {
-    const told = reported();
+    const told = reportLog();
     const open = gate();
     open.release();
     const [a, b] = await startNodes(

@@ -1,7 +1,7 @@
 /** What is written down of a session, and what becomes of it if the store does not take that. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
-import type { StreamEvent, Stores, Written } from '../../src/nodes/stores.ts';
+import type { StreamEvent, Stores, WriteResult } from '../../src/nodes/stores.ts';
 import { OwnedSession } from '../../src/owner/owned-session.ts';
 import type { SessionOwner } from '../../src/owner/owned-session.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
@@ -14,17 +14,17 @@ const said = (number: number): StreamEvent => ({ stream: '1', number, text: `sai
 describe('a session that a node owns', () => {
   /** What the store was asked for, and who owns sessions. */
   let asked: unknown[];
-  let written: Written | StoreUnavailable;
+  let written: WriteResult | StoreUnavailable;
   let isOwner: boolean;
   let isPut: boolean;
   let warned: string[];
   let tracked: Promise<unknown>[];
-  let copy: { said: StreamEvent[]; abandon(): void };
+  let copy: { loggedEvents: StreamEvent[]; abandon(): void };
   let owner: SessionOwner;
   let session: OwnedSession;
   beforeEach(async () => {
     [asked, written, isOwner, isPut, warned, tracked] = [[], 'written', true, true, [], []];
-    copy = { said: [], abandon: () => {} };
+    copy = { loggedEvents: [], abandon: () => {} };
     const stores = new MemoryNodes().start();
     const answer = async (...what: readonly unknown[]) => {
       asked.push(what);
@@ -48,13 +48,13 @@ describe('a session that a node owns', () => {
         return isPut;
       },
       remove: async () => void asked.push(['remove']),
-      give: async (_, owner) => void asked.push(['give', owner]),
+      handOver: async (_, owner) => void asked.push(['give', owner]),
       forget: () => asked.push(['forget']),
-      lost: () => {
+      markLost: () => {
         asked.push(['lost']);
         return elsewhere;
       },
-      lacksLog: () => asked.push(['lacks log']),
+      markUnsynced: () => asked.push(['lacks log']),
       touch: () => asked.push(['touch']),
       track: (done) => tracked.push(done),
     };
@@ -68,19 +68,23 @@ describe('a session that a node owns', () => {
 
   test('is there before it is written down, and has its first facts then', async () => {
     isOwner = false;
-    expect([session.isHere, session.record.revision, session.touchedAt]).toEqual([true, 0, 5]);
+    expect([session.isServedHere, session.record.revision, session.touchedAt]).toEqual([
+      true,
+      0,
+      5,
+    ]);
     await session.begin([
       { slot: 'initialize', text: '{}' },
       { slot: 'other', text: undefined },
     ]);
     const facts = { initialize: '{}', other: '' };
     expect(asked).toEqual([['begin', { ...who, fence: 1, owner: 'here', revision: 1, facts }]]);
-    expect(session.isHere).toBe(false);
+    expect(session.isServedHere).toBe(false);
   });
 
   test('has each change written down under a number of its own, and none that changes nothing', async () => {
     await begun();
-    await session.note([
+    await session.saveChanges([
       { slot: 'logLevel', text: '"error"' },
       { slot: 'logLevel', text: '"error"' },
       { slot: 'none', text: undefined },
@@ -104,15 +108,17 @@ describe('a session that a node owns', () => {
     await begun();
     const first = 'initialize{}'.length + 'a'.length;
     const whole = 'x'.repeat(256 * 1024 - first);
-    await expect(session.note([{ slot: 'a', text: `${whole}x` }])).rejects.toMatchObject({
+    await expect(session.saveChanges([{ slot: 'a', text: `${whole}x` }])).rejects.toMatchObject({
       fault: 'full',
       retryAfterMs: 10_000,
     });
     expect(session.record).toMatchObject({ revision: 1, facts: { initialize: '{}' } });
-    await session.note([{ slot: 'a', text: whole }]);
-    await expect(session.note([{ slot: 'b', text: '' }])).rejects.toMatchObject({ fault: 'full' });
-    await session.note([{ slot: 'a', text: undefined }]);
-    await session.note([{ slot: 'b', text: whole }]);
+    await session.saveChanges([{ slot: 'a', text: whole }]);
+    await expect(session.saveChanges([{ slot: 'b', text: '' }])).rejects.toMatchObject({
+      fault: 'full',
+    });
+    await session.saveChanges([{ slot: 'a', text: undefined }]);
+    await session.saveChanges([{ slot: 'b', text: whole }]);
     expect(asked).toHaveLength(3);
   });
 
@@ -120,13 +126,15 @@ describe('a session that a node owns', () => {
     await begun();
     // Three bytes each.
     const most = '€'.repeat(87_360);
-    await session.note([{ slot: 'a', text: most }]);
-    await session.note([{ slot: 'a', text: `x${most}` }]);
-    await expect(session.note([{ slot: 'b', text: '€'.repeat(100) }])).rejects.toMatchObject({
-      fault: 'full',
-    });
+    await session.saveChanges([{ slot: 'a', text: most }]);
+    await session.saveChanges([{ slot: 'a', text: `x${most}` }]);
+    await expect(session.saveChanges([{ slot: 'b', text: '€'.repeat(100) }])).rejects.toMatchObject(
+      {
+        fault: 'full',
+      },
+    );
     const woken = new OwnedSession(who, copy, owner, 5, session.record);
-    await expect(woken.note([{ slot: 'b', text: '€'.repeat(100) }])).rejects.toMatchObject({
+    await expect(woken.saveChanges([{ slot: 'b', text: '€'.repeat(100) }])).rejects.toMatchObject({
       fault: 'full',
     });
   });
@@ -135,10 +143,12 @@ describe('a session that a node owns', () => {
     await begun();
     written = 'fenced';
     const change = [{ slot: 'logLevel', text: '"error"' }];
-    await expect(session.note(change)).rejects.toBe(elsewhere);
+    await expect(session.saveChanges(change)).rejects.toBe(elsewhere);
     expect(asked.slice(1)).toEqual([['lost']]);
     isOwner = false;
-    await expect(session.note([{ slot: 'logLevel', text: '"info"' }])).rejects.toBe(elsewhere);
+    await expect(session.saveChanges([{ slot: 'logLevel', text: '"info"' }])).rejects.toBe(
+      elsewhere,
+    );
     expect(asked.slice(2)).toEqual([['lost']]);
   });
 
@@ -148,8 +158,8 @@ describe('a session that a node owns', () => {
   ])('%s if the store lacks it', async (_, isLive) => {
     await begun();
     [written, isPut] = ['behind', isLive];
-    copy.said = [said(1)];
-    const done = session.note([{ slot: 'logLevel', text: '"error"' }]);
+    copy.loggedEvents = [said(1)];
+    const done = session.saveChanges([{ slot: 'logLevel', text: '"error"' }]);
     written = 'written';
     await done;
     const log = ['put log', { id: 's1', fence: 1 }, [said(1)]];
@@ -160,10 +170,10 @@ describe('a session that a node owns', () => {
     await begun();
     session.touch(9);
     expect([session.touchedAt, asked]).toEqual([9, [['touch']]]);
-    await session.prolong();
+    await session.renew();
     expect(asked.slice(1)).toEqual([['write', { id: 's1', fence: 1, revision: 1 }, undefined]]);
     written = away;
-    await expect(session.prolong()).rejects.toBe(away);
+    await expect(session.renew()).rejects.toBe(away);
   });
 
   test('has what it says in a turn kept together, and whoever waits for that waits for all of it', async () => {
@@ -185,9 +195,9 @@ describe('a session that a node owns', () => {
     await session.append(said(1));
     expect(asked).toEqual([]);
     isOwner = true;
-    copy.said = [said(2)];
+    copy.loggedEvents = [said(2)];
     const kept = session.append(said(2));
-    await session.putLogBack();
+    await session.restoreLog();
     await kept;
     expect(asked).toEqual([['put log', { id: 's1', fence: 1 }, [said(2)]]]);
   });
@@ -207,7 +217,7 @@ describe('a session that a node owns', () => {
     await session.append(said(1));
     expect(asked.slice(1)).toEqual([['lost']]);
     asked = [];
-    [written, copy.said] = ['behind', [said(1)]];
+    [written, copy.loggedEvents] = ['behind', [said(1)]];
     const kept = session.append(said(2));
     await Promise.resolve();
     written = 'written';
@@ -217,12 +227,12 @@ describe('a session that a node owns', () => {
 
   test('is ended, given and let go of by its node', async () => {
     await session.remove();
-    await session.give('there');
-    session.leave();
+    await session.handOver('there');
+    session.release();
     expect(asked).toEqual([['remove'], ['give', 'there'], ['forget']]);
     isOwner = false;
     await begun();
-    await session.putBack();
+    await session.restore();
     expect(asked).toEqual([]);
   });
 });

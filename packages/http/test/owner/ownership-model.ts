@@ -10,7 +10,7 @@ import type {
   StreamEvent,
   SessionRecord,
   Stores,
-  Written,
+  WriteResult,
 } from '../../src/nodes/stores.ts';
 import { OwnedSession } from '../../src/owner/owned-session.ts';
 import { Ownership } from '../../src/owner/ownership.ts';
@@ -93,11 +93,11 @@ class ModelLog {
     this.#rules = rules;
   }
 
-  append(at: Pick<SessionRecord, 'fence'>, entries: readonly StreamEvent[]): Written {
+  append(at: Pick<SessionRecord, 'fence'>, entries: readonly StreamEvent[]): WriteResult {
     return this.put(at, [...this.entries, ...entries]);
   }
 
-  put({ fence }: Pick<SessionRecord, 'fence'>, entries: readonly StreamEvent[]): Written {
+  put({ fence }: Pick<SessionRecord, 'fence'>, entries: readonly StreamEvent[]): WriteResult {
     const { record } = this.#rules.find(id);
     if (record?.fence !== fence) return record && record.fence > fence ? 'fenced' : 'behind';
     this.entries = entries;
@@ -121,7 +121,7 @@ class ModelNode {
   readonly clock: ModelClock;
   readonly ownership: Ownership;
   copy: OwnedSession | undefined = undefined;
-  said: readonly StreamEvent[] = [];
+  loggedEvents: readonly StreamEvent[] = [];
   /** Answers that have come while it was stopped. */
   readonly late: (() => void)[] = [];
   isStopped = false;
@@ -142,18 +142,18 @@ class ModelNode {
       report: () => {},
       idleMs: 1e9,
       address: async () => addressOf(name),
-      joined: () => {},
+      onJoined: () => {},
       // Broadcasts are lost: what is promised does not depend on them.
-      removed: () => {},
-      storeChanged: async () => {},
-      beat: () => {},
+      onRemoved: () => {},
+      onStoreChanged: async () => {},
+      onRenewed: () => {},
     });
   }
 
   /** Serves a request as the endpoint does. */
   async serve(request: Request, isHanded = false): Promise<string> {
     const { ownership } = this;
-    if (!this.copy?.isHere) {
+    if (!this.copy?.isServedHere) {
       const located = await ownership.locate(id, undefined);
       if (located.kind === 'none') return 'none';
       if (located.kind === 'elsewhere') {
@@ -163,19 +163,19 @@ class ModelNode {
         if (isHanded || !owner || owner.isDead || owner.isStopped) return 'unavailable';
         return Promise.race([owner.serve(request, true), owner.#death]);
       }
-      if (!this.copy?.isHere) {
+      if (!this.copy?.isServedHere) {
         const { record, log } = located.woken;
         this.own(new OwnedSession({ id, principal: undefined }, this, ownership, 0, record));
-        this.said = log.map(({ ageMs: _, ...entry }) => entry);
+        this.loggedEvents = log.map(({ ageMs: _, ...entry }) => entry);
       }
     }
     const { copy } = this;
     if (!copy) return 'unavailable';
     if (request.kind === 'write') {
       const entry = { stream: '1', number: request.value, text: 'said' };
-      this.said = [...this.said, entry];
+      this.loggedEvents = [...this.loggedEvents, entry];
       void copy.append(entry);
-      await copy.note([{ slot: 'level', text: String(request.value) }]);
+      await copy.saveChanges([{ slot: 'level', text: String(request.value) }]);
       return 'written';
     }
     if (request.kind === 'read') return copy.record.facts['level'] ?? '0';
@@ -186,7 +186,7 @@ class ModelNode {
 
   own(session: OwnedSession): void {
     this.copy = session;
-    this.ownership.own(session);
+    this.ownership.adopt(session);
   }
 
   abandon(): void {
@@ -201,7 +201,15 @@ class ModelNode {
   get view(): unknown {
     const { ownership, copy, isStopped, isDead } = this;
     const timers = [...this.clock.timers.values()].map(({ atMs }) => atMs - this.world.nowMs);
-    return [ownership.view(), this.said, copy?.isHere, isStopped, isDead, timers, this.late.length];
+    return [
+      ownership.view(),
+      this.loggedEvents,
+      copy?.isServedHere,
+      isStopped,
+      isDead,
+      timers,
+      this.late.length,
+    ];
   }
 
   #stores(): Stores {
@@ -280,7 +288,7 @@ class World {
     await begun;
     a.copy = session;
     if (beginning === 'given') {
-      const given = session.give(b.ownership.node);
+      const given = session.handOver(b.ownership.node);
       await world.drain();
       await given;
     }
@@ -418,11 +426,11 @@ class World {
     }
     if (ticks === 0) return;
     if (this.#asking) this.violations.push(`${this.#asking.kind} was never answered`);
-    const owner = this.nodes.find(({ copy, isDead }) => copy?.isHere === true && !isDead);
+    const owner = this.nodes.find(({ copy, isDead }) => copy?.isServedHere === true && !isDead);
     // What the store has not done for a caller is made up for with the next change.
     if (!owner || this.#fault === 'slow') return;
     const is = shown(this.rules.data.records.get(id), this.log.entries);
-    const ought = shown(owner.copy?.record, owner.said);
+    const ought = shown(owner.copy?.record, owner.loggedEvents);
     if (is !== ought) this.violations.push(`the owner has ${ought}, and the store ${is}`);
   }
 

@@ -11,8 +11,8 @@ import { nodeHandler } from '../../src/node/index.ts';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
 import type { Directory, Stores } from '../../src/nodes/stores.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
-import { EventReader, initializeOf, jsonOf, postHeaders } from '../raw-client.ts';
-import { keptAlive, reported } from '../serving.ts';
+import { EventReader, initializeRequest, jsonOf, postHeaders } from '../raw-client.ts';
+import { keptAlive, reportLog } from '../serving.ts';
 
 const away = () => new StoreUnavailable('away', 'It is away', { retryAfterMs: 2000 });
 const revision = '2025-11-25';
@@ -104,14 +104,14 @@ async function start(
     logging: {},
   });
   const listen = vi.spyOn(server, 'listen');
-  const facts = reported();
+  const facts = reportLog();
   // One that takes all states would watch each session.
   const report = Object.assign((fact: Fact) => facts.report(fact), { threshold: 'info' } as const);
   const session = { report };
   const served = await serve(server, { clock, report, session, ...options, stores });
   const { handler, send } = served;
   const greet = async (version = revision, more = {}) => {
-    const greeted = await send('POST', initializeOf(version), more);
+    const greeted = await send('POST', initializeRequest(version), more);
     const id = greeted.headers.get('mcp-session-id') ?? '';
     return { ...more, 'mcp-session-id': id, 'mcp-protocol-version': version };
   };
@@ -143,7 +143,7 @@ describe('what the other nodes have to know', () => {
       put: (...args) => putting.pass().then(() => put(...args)),
       write: (...args) => writing.pass().then(() => write(...args)),
     }));
-    const greeted = send('POST', initializeOf());
+    const greeted = send('POST', initializeRequest());
     await putting.arrived();
     expect(await hasCome(greeted)).toBe(false);
     putting.release();
@@ -390,7 +390,7 @@ describe('a session of another node', () => {
   test('that cannot be made here is refused once, and no bug is told of', async () => {
     const here = await start();
     const session = await here.begin();
-    const facts = reported();
+    const facts = reportLog();
     const failing = await serve(
       () => {
         throw new Error('none today');
@@ -412,7 +412,7 @@ describe('a session of HTTP+SSE', () => {
     const events = new EventReader(await send('GET', undefined, more, '/sse'));
     return { events, address: async () => `/${String((await events.next())?.data)}` };
   };
-  const hello = initializeOf('2024-11-05');
+  const hello = initializeRequest('2024-11-05');
 
   test('tells its client nothing before the other nodes can know of it', async () => {
     const putting = gate();
@@ -469,7 +469,7 @@ describe('a session of HTTP+SSE', () => {
     const at = await address();
     for (const message of [hello, ready]) await here.send('POST', message, {}, at);
     expect((await events.message()).data.id).toBe('init');
-    await (await there.send('POST', initializeOf())).text();
+    await (await there.send('POST', initializeRequest())).text();
     const two = defineTool({ name: 'two', description: 'Two', handler: () => '2' });
     there.server.tools.add(two);
     const { data } = await passing(events.message());

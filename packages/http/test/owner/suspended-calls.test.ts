@@ -5,14 +5,14 @@ import type { JsonObject, Tool } from 'mcp-actors';
 import { TestClock } from 'mcp-actors/testing';
 import type { HttpOptions } from '../../src/index.ts';
 import { ask, callTool, request } from '../modern/modern-client.ts';
-import type { Answer, Asking } from '../modern/modern-client.ts';
+import type { Answer, ModernRequestOptions } from '../modern/modern-client.ts';
 import { startNodes } from './nodes.ts';
 import type { TestNode } from './nodes.ts';
 
 /** Where the handlers have begun, in order. */
 type Begun = (readonly [node: number, tool: string])[];
 
-const asking = { capabilities: { elicitation: { form: {} } } } satisfies Asking;
+const asking = { capabilities: { elicitation: { form: {} } } } satisfies ModernRequestOptions;
 
 /** Nodes whose tool asks twice. */
 async function serve(
@@ -60,10 +60,11 @@ function answered({ result }: Answer, name: string): JsonObject {
   return { inputResponses: { [key]: { action: 'accept', content: { name } } }, requestState };
 }
 
-const call = ({ url }: TestNode, as: Asking = {}) => callTool(url, 'ask', {}, { ...asking, ...as });
+const call = ({ url }: TestNode, as: ModernRequestOptions = {}) =>
+  callTool(url, 'ask', {}, { ...asking, ...as });
 
 /** The retry, at this node. */
-const retry = ({ url }: TestNode, brought: JsonObject, as: Asking = {}) =>
+const retry = ({ url }: TestNode, brought: JsonObject, as: ModernRequestOptions = {}) =>
   ask(url, 'tools/call', { name: 'ask', arguments: {}, ...brought }, { ...asking, ...as });
 
 /** The same, with the status of its answer. */
