@@ -198,7 +198,7 @@ test('packages/workspace-server/README.md has a table of the server’s tools', 
 
 /** Pages that speak of the options of other programs too. */
 const ofOthers =
-  /^(docs\/(performance|maintaining\/(rough-edges|decisions\/26-bounded-matching))\.md|packages\/workspace-server\/README\.md)$/;
+  /^(docs\/(performance|maintaining\/(rough-edges|benchmarks|decisions\/26-bounded-matching))\.md|packages\/workspace-server\/README\.md)$/;
 
 /** A page whose tables have the options of other programs on the left, and ours on the right. */
 const compared = 'docs/coming-from.md';

@@ -7,6 +7,7 @@ import { pages, repository } from './pages.ts';
 const records = new Set([
   'docs/maintaining/rough-edges.md',
   'docs/maintaining/package-notes.md',
+  'docs/maintaining/benchmarks.md',
   'docs/performance.md',
 ]);
 
