@@ -14,7 +14,7 @@ import { httpSessionMachine } from '../packages/http/src/legacy/http-session.mac
 import { httpStreamMachine } from '../packages/client/src/http/http-stream.machine.ts';
 import { keepaliveMachine } from './machines/keepalive.machine.ts';
 import { listeningMachine } from '../packages/client/src/lists/listening.machine.ts';
-import { memberMachine } from '../packages/bridge/src/member.machine.ts';
+import { managedServerMachine } from '../packages/bridge/src/managed-server.machine.ts';
 import { postMachine } from '../packages/client/src/http/post.machine.ts';
 import { postAnswerMachine } from '../packages/http/src/post-answer.machine.ts';
 import { processMachine } from '../packages/processes/src/process.machine.ts';
@@ -74,7 +74,7 @@ export const charts = named({
   updates: updatesMachine,
   followed: followedTaskMachine,
   slot: serverSlotMachine,
-  member: memberMachine,
+  'managed-server': managedServerMachine,
   'server-push': serverPushMachine,
   'sdk-transport': sdkTransportMachine,
   closing: closingMachine,

@@ -97,7 +97,7 @@ export interface StepJournal {
   /** Calls back at this time. The work may be given up until then; then it is its own to set the timer again. */
   setTimer(callback: () => void, dueAt: number): unknown;
   clearTimer(timer: unknown): void;
-  /** Asks whether the work does anything that the ledger does not know of. By default it does not. */
+  /** Asks whether the work does anything that the journal does not know of. By default it does not. */
   probe: IdleProbe | undefined;
   /** Looks whether the work can be given up: something that it did has ended. */
   suspendIfIdle(): void;

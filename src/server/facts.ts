@@ -1,12 +1,12 @@
 /** What a session reports: its own facts, and those that its parts declare. */
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { LogFactName } from './context/session-log.ts';
-import type { TaskFactName } from './features/task-book.ts';
+import type { TaskFactName } from './features/session-tasks.ts';
 import type { Root } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
 import { stateOf } from '../machines/session-state.ts';
-import type { TaskKeeperFactName } from '../../packages/tasks/src/written-task.ts';
+import type { TaskWorkerFactName } from '../../packages/tasks/src/stored-task.ts';
 import type { TransportFactName } from '../transports/transport.ts';
 
 /**
@@ -17,7 +17,7 @@ export type FactName =
   | ActorFactName
   | LogFactName
   | TaskFactName
-  | TaskKeeperFactName
+  | TaskWorkerFactName
   | TransportFactName
   | 'session.state'
   | 'session.closed'

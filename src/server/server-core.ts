@@ -366,8 +366,8 @@ export class ServerCore implements InForce {
   }
 
   /** The tasks of a session; undefined before the first. */
-  tasksOf(session: SessionScope): ReturnType<TasksFeature['bookOf']> {
-    return this.#tasks.bookOf(session);
+  tasksOf(session: SessionScope): ReturnType<TasksFeature['sessionTasksOf']> {
+    return this.#tasks.sessionTasksOf(session);
   }
 
   resourceUpdated(session: SessionScope, uri: string): void {

@@ -16,8 +16,8 @@ import { withOrigin } from '../protocol/frames.ts';
 import type { InboundRequestId } from '../protocol/frames.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
 import { validateResumption } from './define/machine-run.ts';
-import type { TaskKeeper } from '../../packages/tasks/src/task-keeper.ts';
-import type { ResumedTask, TaskResumer } from '../../packages/tasks/src/written-task.ts';
+import type { TaskWorker } from '../../packages/tasks/src/task-worker.ts';
+import type { ResumedTask, TaskResumer } from '../../packages/tasks/src/stored-task.ts';
 import type { ListenOptions, McpServer } from './create-server.ts';
 import type { McpSession } from './session.ts';
 
@@ -34,9 +34,9 @@ export class SessionlessTasks implements TaskResumer {
   #nextId = 1;
 
   /** @param options those of the server's other sessions */
-  constructor(server: McpServer, keeper: TaskKeeper, options: ListenOptions) {
+  constructor(server: McpServer, worker: TaskWorker, options: ListenOptions) {
     this.#server = server;
-    this.#options = { ...options, durable: keeper };
+    this.#options = { ...options, durable: worker };
   }
 
   /** The session, if any task has gone on. */

@@ -18,7 +18,7 @@ const process = 'packages/processes/src/process.machine.ts';
 const stderr = 'packages/processes/src/stderr-log.ts';
 const page = 'packages/inspector/src/loopback-server.ts';
 const bridge = 'packages/bridge/src/bridge.ts';
-const bridged = 'packages/bridge/src/member.actor.ts';
+const bridged = 'packages/bridge/src/managed-server.actor.ts';
 const openApi = 'packages/openapi/src/openapi-tools.ts';
 const apiCall = 'packages/openapi/src/api-call.ts';
 const openApiDocument = 'packages/openapi/src/document.ts';
@@ -56,7 +56,7 @@ const cursorPaths: Citation = [
   'maxKeptCharacters = 8 * 1024 * 1024',
 ];
 const shared: Citation = [session, 'maxClientsAtLimit = 4'];
-const backoff: Citation = ['packages/tasks/src/task-keeper.ts', '1000 * 2 ** (claims - 2)'];
+const backoff: Citation = ['packages/tasks/src/task-worker.ts', '1000 * 2 ** (claims - 2)'];
 const suspended: Citation = [session, 'suspendedCallTimeoutMs: 10 * minute'];
 const retained: Citation = [session, 'maxRetainedBytes: 64 * MiB'];
 const firstServer: Citation = [bridge, 'defaultPatienceMs = 3000'];
@@ -244,7 +244,7 @@ export const citations: {
     ],
     '2 s': [backoff],
     '4 s': [backoff],
-    '3 s': [['packages/tasks/src/task-keeper.ts', 'beatMs = 3000']],
+    '3 s': [['packages/tasks/src/task-worker.ts', 'beatMs = 3000']],
     '30 s': [['packages/tasks/src/postgres/postgres-task-store.ts', 'leaseMs: 30_000']],
     '5 s': [
       ['packages/tasks/src/postgres/postgres-task-store.ts', 'commandTimeoutMs: 5000'],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { JsonObject } from 'mcp-actors';
 import { enveloped } from 'mcp-actors/testing';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { openTaskStore } from '../../packages/serve/src/open-keeper.ts';
+import { openTaskStore } from '../../packages/serve/src/open-task-worker.ts';
 import { launch, reapServers } from '../e2e/server-process.ts';
 import type { ServerProcess } from '../e2e/server-process.ts';
 import { program } from '../tooling/programs.ts';

@@ -27,8 +27,8 @@ import type { RootsEvent } from '../../src/machines/roots.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { SessionEvent } from '../../src/machines/session.machine.ts';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
-import type { MemberEvent } from '../../packages/bridge/src/member.machine.ts';
-import { memberMachine } from '../../packages/bridge/src/member.machine.ts';
+import type { ManagedServerEvent } from '../../packages/bridge/src/managed-server.machine.ts';
+import { managedServerMachine } from '../../packages/bridge/src/managed-server.machine.ts';
 import type { ServerSlotEvent } from '../../packages/client/src/hosts/server-slot.machine.ts';
 import { serverSlotMachine } from '../../packages/client/src/hosts/server-slot.machine.ts';
 import type { ChildChange } from '../../packages/processes/src/child.machine.ts';
@@ -224,13 +224,13 @@ const slot: Table<ServerSlotEvent> = {
   'connection.closed': true,
 };
 
-const member: Table<MemberEvent> = {
+const member: Table<ManagedServerEvent> = {
   'connection.ready': true,
   'connection.lost': true,
   'connection.failed': true,
-  'member.rest': true,
-  'member.wake': true,
-  'member.close': true,
+  'server.suspend': true,
+  'server.activate': true,
+  'server.close': true,
 };
 
 const suspendableCall: Table<SuspendableCallEvent> = {
@@ -413,7 +413,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [deviceLoginMachine, {}],
   [httpStreamMachine, httpStream],
   [serverSlotMachine, slot],
-  [memberMachine, member],
+  [managedServerMachine, member],
   [closingMachine, closing],
   [upstreamMachine, upstream],
   [serverPushMachine, serverPush],

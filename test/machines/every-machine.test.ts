@@ -73,7 +73,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
     })),
   ),
   serverSlotMachine: [{ begins: 'idle', error: undefined }],
-  memberMachine: [0, 1, 5, 1_000_000].map((failures) => ({
+  managedServerMachine: [0, 1, 5, 1_000_000].map((failures) => ({
     ...{ failures, error: undefined },
     times: { retryMs: 1000, maxRetryMs: 300_000 },
   })),
@@ -123,7 +123,7 @@ const inputs: { readonly [machine: string]: object } = {
   connectionMachine: connectionInput,
   catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1, spacingMs: 1, maxSpacingMs: 1 },
   serverSlotMachine: { begins: 'waiting' },
-  memberMachine: { times: { retryMs: 1, maxRetryMs: 1 }, now: () => 0 },
+  managedServerMachine: { times: { retryMs: 1, maxRetryMs: 1 }, now: () => 0 },
   followedTaskMachine: { task: { taskId: 't', status: 'working' }, era: 'modern', maxRounds: 1 },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
   subscriptionMachine: {

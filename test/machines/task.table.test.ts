@@ -156,8 +156,8 @@ describe('the status message', () => {
   });
 
   test.each([
-    [{ content: [], isError: true }, 'The result is an error without a text'],
-    [{ isError: true }, 'The result is an error without a text'],
+    [{ content: [], isError: true }, 'The tool returned an error without text'],
+    [{ isError: true }, 'The tool returned an error without text'],
     [{ ...text('x'.repeat(501)), isError: true }, 'x'.repeat(500)],
   ])('of the failure %j is %j', (result, message) => {
     const failed = answered({ result }) as never;

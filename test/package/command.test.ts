@@ -31,7 +31,7 @@ const unreachable: { readonly [name: string]: string } = {
   forward: 'forwards requests to other nodes, which takes the package redis',
   'process-tree': 'ends processes on Windows',
   'standing-pipe': 'answers doctors on Windows',
-  'open-keeper': 'durable tasks of a server: the command serves none',
+  'open-task-worker': 'durable tasks of a server: the command serves none',
   'task-resumer': 'the same',
   tasks: 'the same; the command `tasks` is run below',
   supervise: 'its process writes no coverage; `serve own.mjs --durable` below fails without it',

@@ -56,7 +56,7 @@ test('a server with one tool loads no feature that it does not offer', async () 
   const files = [...loaded.keys()];
   expect(files).toContain('src/server/server-core.ts');
   const features =
-    /^packages\/(?!schema|diagnostics|tasks\/src\/task-ids\.ts)|features\/(?:task-book|tasks|subscriptions)\.ts|machine-run|rounds\/suspendable-calls\.ts/;
+    /^packages\/(?!schema|diagnostics|tasks\/src\/task-ids\.ts)|features\/(?:session-tasks|tasks|subscriptions)\.ts|machine-run|rounds\/suspendable-calls\.ts/;
   expect(files.filter((file) => features.test(file))).toEqual([]);
   const lines = [...loaded.values()].reduce((sum, each) => sum + each, 0);
   expect(lines).toBeLessThanOrEqual(mostLines);

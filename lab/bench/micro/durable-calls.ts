@@ -14,7 +14,7 @@ import {
   initialized,
   toolCall,
 } from 'mcp-actors/testing';
-import { openKeeper } from '../../../packages/serve/src/open-keeper.ts';
+import { openTaskWorker } from '../../../packages/serve/src/open-task-worker.ts';
 import { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
 
 const rounds = Number(process.argv[2] ?? 15);
@@ -37,7 +37,7 @@ const withStore: McpServer = createMcpServer({
 const without: McpServer = createMcpServer({ name: 'bench', version: '1', tools: [plain] });
 const report = () => {};
 const limits = { maxRestarts: 5, maxTasks: 64 };
-const keeper = await openKeeper(folder, withStore, {
+const worker = await openTaskWorker(folder, withStore, {
   ...{ report, limits },
   resumer: (by) => new SessionlessTasks(withStore, by, { report }),
 });
@@ -50,8 +50,8 @@ async function begin(server: McpServer, options: object) {
 }
 
 const bare = await begin(without, {});
-const stored = await begin(withStore, { durable: keeper });
-const { peer: modern } = scriptedConversation(withStore, { durable: keeper });
+const stored = await begin(withStore, { durable: worker });
+const { peer: modern } = scriptedConversation(withStore, { durable: worker });
 const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 let id = 0;
@@ -101,6 +101,6 @@ for (const [name, all] of times) {
   const [cpu, wall] = [0, 1].map((at) => Math.round(median(all.map((pair) => pair[at] ?? 0))));
   console.log(`${name.padEnd(32)} ${cpu} µs of CPU, ${wall} µs`);
 }
-await keeper.close();
+await worker.close();
 await rm(folder, { recursive: true });
 process.exit();

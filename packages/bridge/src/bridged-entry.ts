@@ -166,10 +166,14 @@ export class BridgedEntry {
       moved(state);
     };
     if (this.#shared) {
-      const heard = (...told: Parameters<SharingClient['heard']>) => bridging.heard(...told);
-      const [connection, seat] = await this.#shared.join({ heard, moved: hear }, client.signal);
+      const heard = (...told: Parameters<SharingClient['onNotification']>) =>
+        bridging.heard(...told);
+      const [connection, lease] = await this.#shared.join(
+        { onNotification: heard, onState: hear },
+        client.signal,
+      );
       this.#reportWithheld(client, connection);
-      return bridging.over(connection, seat);
+      return bridging.over(connection, lease);
     }
     return bridging.over(await this.#connectOwn(client, bridging, hear));
   }

@@ -141,7 +141,7 @@ export class BridgedServer {
   /** Undefined until the server is ready. */
   #connection: Connection | undefined = undefined;
   /** Undefined if the client has the server to itself. */
-  #seat: SharedLease | undefined = undefined;
+  #lease: SharedLease | undefined = undefined;
   readonly #options: BridgingOptions;
   /** The oldest first. */
   readonly #calls = new Set<OpenCall>();
@@ -186,11 +186,11 @@ export class BridgedServer {
   /**
    * The upstream of the client, over a connection that is ready.
    *
-   * @param seat if others share it
+   * @param lease if others share it
    */
-  over(connection: Connection, seat?: SharedLease): OpenedServer {
+  over(connection: Connection, lease?: SharedLease): OpenedServer {
     this.#connection = connection;
-    this.#seat = seat;
+    this.#lease = lease;
     // To know which of its tools may be called twice.
     const { idleMs, retry } = this.#options;
     if (retry === 'reads') connection.tools$.subscribe();
@@ -209,10 +209,10 @@ export class BridgedServer {
       watch: (uris) => this.#watch(uris),
       list: (name) => this.#list(name),
       skills: () => this.#skills(),
-      setLogLevel: (level) => (seat ? Promise.resolve() : connection.setLogLevel(level)),
+      setLogLevel: (level) => (lease ? Promise.resolve() : connection.setLogLevel(level)),
       pause: () => this.#pause(true),
       resume: () => this.#pause(false),
-      close: () => (seat ? seat.leave() : connection.close()),
+      close: () => (lease ? lease.release() : connection.close()),
     };
   }
 
@@ -221,7 +221,7 @@ export class BridgedServer {
    * instead. Progress is dropped first, then the client is disconnected; log messages never reach it.
    */
   #pause(isPaused: boolean): void {
-    if (!this.#seat) return pauseReading(this.#open, isPaused);
+    if (!this.#lease) return pauseReading(this.#open, isPaused);
     this.#unreadBytes = isPaused ? 0 : undefined;
   }
 
@@ -278,9 +278,9 @@ export class BridgedServer {
    */
   get #capabilities(): JsonObject {
     const { capabilities } = this.#server;
-    if (this.#isSameEra && !this.#seat) return capabilities;
+    if (this.#isSameEra && !this.#lease) return capabilities;
     const { extensions } = capabilities;
-    const logging = this.#seat ? ['logging'] : [];
+    const logging = this.#lease ? ['logging'] : [];
     const others = omit(capabilities, 'tasks', 'extensions', ...logging);
     const kept = isJsonObject(extensions) ? omit(extensions, tasksExtension) : {};
     return Object.keys(kept).length > 0 ? { ...others, extensions: kept } : others;
@@ -295,7 +295,7 @@ export class BridgedServer {
     asks?: Asks,
   ): Promise<JsonObject> {
     this.#refuseMissing(method);
-    const size = this.#seat ? (CallContext.callOf(context)?.request.size ?? 0) : 0;
+    const size = this.#lease ? (CallContext.callOf(context)?.request.size ?? 0) : 0;
     this.#refuseBeyondShare(size);
     const call: OpenCall = { method, params, context, asks, questions: undefined };
     this.#calls.add(call);
@@ -335,11 +335,11 @@ export class BridgedServer {
 
   #answered(call: OpenCall): Promise<JsonObject> {
     const { method, params } = call;
-    if (this.#seat && method.endsWith('subscribe')) return this.#subscribed(method, params);
+    if (this.#lease && method.endsWith('subscribe')) return this.#subscribed(method, params);
     const isHeld = call.asks === 'inCall' && this.#server.era === 'modern';
     if (this.#isSameEra && !isHeld) {
       if (preferenceMethods.has(method)) return this.#prefer(call);
-      return this.#send(call, this.#seat ? withoutTask(params) : params);
+      return this.#send(call, this.#lease ? withoutTask(params) : params);
     }
     return this.#server.era === 'modern' ? this.#byModern(call) : this.#byLegacy(call);
   }
@@ -362,13 +362,13 @@ export class BridgedServer {
   }
 
   async #subscribe(uri: string): Promise<void> {
-    if (!this.#seat) return this.#open.subscribe(uri);
-    refuseMore(this.#seat.watched);
-    return this.#seat.watch(uri);
+    if (!this.#lease) return this.#open.subscribe(uri);
+    refuseMore(this.#lease.watched);
+    return this.#lease.watch(uri);
   }
 
   #unsubscribe(uri: string): Promise<void> {
-    return this.#seat ? this.#seat.unwatch(uri) : this.#open.unsubscribe(uri);
+    return this.#lease ? this.#lease.unwatch(uri) : this.#open.unsubscribe(uri);
   }
 
   #send(
@@ -459,7 +459,7 @@ export class BridgedServer {
 
   /** A server that others share is told with each request for whom it is. */
   #introduced(params: JsonObject | undefined): JsonObject | undefined {
-    if (!this.#seat) return params;
+    if (!this.#lease) return params;
     const { info, capabilities } = this.#client.peer;
     return withMeta(params ?? {}, {
       [MetaKey.clientInfo]: info,
@@ -524,7 +524,7 @@ export class BridgedServer {
   #tell(method: string, params: JsonObject | undefined): void {
     // Since 2026-07-28 a server hears no notifications: it asks for the roots with each call.
     // One that others share must not take what one of them says for the word of all.
-    if (this.#server.era === 'modern' || this.#seat) return;
+    if (this.#server.era === 'modern' || this.#lease) return;
     this.#open.notify(method, params).catch((error: unknown) => {
       this.#reportFailure(error, (shown) => {
         const message = `${printableName(method)} did not reach ${this.#serverName}: ${textOfError(shown)}`;

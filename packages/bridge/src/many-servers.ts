@@ -14,7 +14,7 @@ import { defaultReport } from '../../../src/server/session/default-report.ts';
 import type { UpstreamClient } from '../../../src/server/define/upstream.ts';
 import { textOfError } from '../../../src/protocol/errors.ts';
 import type { BridgedEntry } from './bridged-entry.ts';
-import type { NamedEntry } from './member.actor.ts';
+import type { NamedEntry } from './managed-server.actor.ts';
 import { MergedUpstream } from './merged-upstream.ts';
 import type { MergingOptions } from './merged-upstream.ts';
 import { OneUpstream } from './one-upstream.ts';
@@ -82,7 +82,7 @@ export class ManyServers {
       ...this.#options,
       clock: this.#clock,
       note: this.#report,
-      report: ({ members }) => reportServers(this.#config.servers, members, this.#clock),
+      report: ({ servers }) => reportServers(this.#config.servers, servers, this.#clock),
     });
   }
 

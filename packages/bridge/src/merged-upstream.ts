@@ -40,12 +40,12 @@ import { declaresTasks, tasksExtension } from '../../../src/protocol/tasks.ts';
 import { joinedInstructions } from './joined-instructions.ts';
 import { subscriptionFailed } from './bridge-faults.ts';
 import { toolIn } from './bridged-server.ts';
-import { Member } from './member.actor.ts';
-import type { MemberHost, NamedEntry } from './member.actor.ts';
+import { ManagedServer } from './managed-server.actor.ts';
+import type { ManagedServerOwner, NamedEntry } from './managed-server.actor.ts';
 import { settledInTime } from './staggered-timeout.ts';
 import { ResourceOwners, named } from './resource-owners.ts';
 import { serversResource, serversUri } from './servers-resource.ts';
-import type { MemberReport } from './servers-resource.ts';
+import type { ServerReport } from './servers-resource.ts';
 import { answerFinder, finderTools, listedFinderTools } from './tool-finder.ts';
 
 /** How many servers are made one. */
@@ -57,7 +57,7 @@ export interface MergingOptions {
   readonly searchFrom: number;
   readonly serverInfo: ServerDescription['serverInfo'];
   /** Where all servers of the configuration stand, for this client. */
-  report(upstream: MergedUpstream): readonly MemberReport[];
+  report(upstream: MergedUpstream): readonly ServerReport[];
   /** Gets what is wrong with the lists. */
   readonly note: Report;
 }
@@ -70,7 +70,7 @@ const startTimeoutMs = 15_000;
 
 /** Where a request goes. */
 interface Routed {
-  readonly member: Member;
+  readonly managed: ManagedServer;
   readonly params: JsonObject;
   /** What the client gets for the server's result. */
   readonly answer?: (result: JsonObject) => JsonObject;
@@ -90,13 +90,13 @@ const listOf: { readonly [method: string]: CatalogName } = Object.fromEntries(
 /** The notifications that a list has changed. */
 const changes = [...new Set(Object.values(listKinds).map(({ changed }) => changed))];
 
-export class MergedUpstream implements Upstream, MemberHost {
+export class MergedUpstream implements Upstream, ManagedServerOwner {
   readonly client: UpstreamClient;
   readonly clock: Clock;
   readonly #options: MergingOptions;
   /** In the order of the configuration. */
-  readonly #members = new Map<string, Member>();
-  readonly #owners = new ResourceOwners(this.#members);
+  readonly #servers = new Map<string, ManagedServer>();
+  readonly #owners = new ResourceOwners(this.#servers);
   /** Notifications that are about to be sent, so that many changes become one. */
   readonly #announced = new Map<string, unknown>();
   /** URIs that the client is told about under the names that have their servers in front. */
@@ -106,7 +106,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   /** Names that were reported because two have them. */
   readonly #twice = new BoundedMap<string, true>(maxReportedNames);
   /** Until the client has its first answer, there is nothing to tell. */
-  #moved: () => void = () => {};
+  #onAvailability: () => void = () => {};
   #isPaused = false;
   /** Resolves once all servers have started or failed, or the first list was held for long enough. */
   #starting: Promise<void> | undefined = undefined;
@@ -115,29 +115,29 @@ export class MergedUpstream implements Upstream, MemberHost {
     this.client = withoutTasks(client);
     this.clock = options.clock;
     this.#options = options;
-    for (const each of named) this.#members.set(each.name, new Member(each, this));
+    for (const each of named) this.#servers.set(each.name, new ManagedServer(each, this));
   }
 
   /** Waits for its servers, but not for late ones: they are listed when they come. */
   async start(): Promise<this> {
-    const settled = [...this.#members.values()].map(async (member) => {
-      await member.settled();
-      if (!member.usable) throw member.standing.error ?? new Error('it is not usable');
+    const settled = [...this.#servers.values()].map(async (managed) => {
+      await managed.settled();
+      if (!managed.usable) throw managed.status.error ?? new Error('it is not usable');
     });
     await settledInTime(settled, this.#options);
-    this.#moved = () => this.#announceAll();
+    this.#onAvailability = () => this.#announceAll();
     return this;
   }
 
   /** Holds the first lists for servers that are starting: a client may never ask again. */
   #started(): Promise<void> {
-    return (this.#starting ??= this.#awaitStart([...this.#members.values()]));
+    return (this.#starting ??= this.#awaitStart([...this.#servers.values()]));
   }
 
-  async #awaitStart(members: readonly Member[]): Promise<void> {
+  async #awaitStart(servers: readonly ManagedServer[]): Promise<void> {
     const { clock, patienceMs, note } = this.#options;
     const timeoutMs = Math.max(startTimeoutMs, patienceMs);
-    const all = Promise.all(members.map((member) => member.settled()));
+    const all = Promise.all(servers.map((managed) => managed.settled()));
     const cancelled = () => new RuntimeError('CANCELLED', 'no client waits for it');
     await waitFor<unknown>(
       { clock, timeoutMs, abortError: cancelled, onTimeout: ({ resolve }) => resolve(undefined) },
@@ -146,7 +146,7 @@ export class MergedUpstream implements Upstream, MemberHost {
         return () => {};
       },
     );
-    const late = members.filter(({ standing: { state } }) => state === 'opening');
+    const late = servers.filter(({ status: { state } }) => state === 'opening');
     if (late.length === 0) return;
     const names = late.map(({ name }) => printableName(name)).join(', ');
     const message = `Listed without servers that were not ready within ${timeoutMs} ms: ${names}. They are listed once they are ready`;
@@ -157,8 +157,8 @@ export class MergedUpstream implements Upstream, MemberHost {
     return this.#options.note;
   }
 
-  get members(): ReadonlyMap<string, Member> {
-    return this.#members;
+  get servers(): ReadonlyMap<string, ManagedServer> {
+    return this.#servers;
   }
 
   /**
@@ -171,20 +171,20 @@ export class MergedUpstream implements Upstream, MemberHost {
     ended: ReadonlySet<string>,
     begun: ReadonlySet<string>,
   ): Promise<void> {
-    const before = new Map(this.#members);
-    this.#members.clear();
+    const before = new Map(this.#servers);
+    this.#servers.clear();
     for (const each of all) {
       const kept = begun.has(each.name) ? undefined : before.get(each.name);
       kept?.adjust(each);
-      const member = kept ?? new Member(each, this);
-      member.pause(this.#isPaused);
+      const managed = kept ?? new ManagedServer(each, this);
+      managed.pause(this.#isPaused);
       // Not connected yet: it is only noted.
-      if (!kept && this.#logLevel) void member.setLogLevel(this.#logLevel);
-      this.#members.set(each.name, member);
+      if (!kept && this.#logLevel) void managed.setLogLevel(this.#logLevel);
+      this.#servers.set(each.name, managed);
     }
     this.#announceAll();
     const gone = [...ended].flatMap((name) => before.get(name) ?? []);
-    await Promise.all(gone.map((member) => member.close()));
+    await Promise.all(gone.map((managed) => managed.close()));
   }
 
   // What the client is told of its servers.
@@ -195,7 +195,7 @@ export class MergedUpstream implements Upstream, MemberHost {
    */
   get capabilities(): JsonObject {
     const some = (...name: [capability: string, member?: string]) =>
-      [...this.#members.values()].some((member) => member.mayHave(...name));
+      [...this.#servers.values()].some((managed) => managed.mayHave(...name));
     const hasSkills = some('extensions', skillsExtension);
     return {
       tools: { listChanged: true },
@@ -209,23 +209,23 @@ export class MergedUpstream implements Upstream, MemberHost {
 
   /** As long as the one of its servers that is kept longest. */
   get idleMs(): number | undefined {
-    const times = [...this.#members.values()].flatMap(({ usable }) => usable?.idleMs ?? []);
+    const times = [...this.#servers.values()].flatMap(({ usable }) => usable?.idleMs ?? []);
     return times.length > 0 ? Math.max(...times) : undefined;
   }
 
   get instructions(): string | undefined {
-    const parts = [...this.#members.values()].map(
+    const parts = [...this.#servers.values()].map(
       ({ name, instructions }) => [name, instructions] as const,
     );
     return joinedInstructions(parts);
   }
 
-  get standings(): readonly MemberReport[] {
+  get standings(): readonly ServerReport[] {
     return this.#options.report(this);
   }
 
-  moved(): void {
-    this.#moved();
+  onAvailabilityChanged(): void {
+    this.#onAvailability();
   }
 
   #announceAll(): void {
@@ -243,17 +243,17 @@ export class MergedUpstream implements Upstream, MemberHost {
     this.#announced.set(method, timer);
   }
 
-  told(member: Member, method: string, params: JsonObject | undefined): void {
+  onNotification(managed: ManagedServer, method: string, params: JsonObject | undefined): void {
     if (changes.includes(method)) return this.#announce(method);
     const { uri, logger } = params ?? {};
     if (method === Method.resourceUpdated && typeof uri === 'string') {
-      for (const shown of this.#owners.names(member, uri)) {
+      for (const shown of this.#owners.names(managed, uri)) {
         if (shown === uri || this.#watchedNames.has(shown)) {
           this.client.notify(method, { ...params, uri: shown });
         }
       }
     } else if (method === Method.logMessage) {
-      const own = typeof logger === 'string' ? `${member.name}: ${logger}` : member.name;
+      const own = typeof logger === 'string' ? `${managed.name}: ${logger}` : managed.name;
       this.client.notify(method, { ...params, logger: own });
     } else this.client.notify(method, params);
   }
@@ -278,8 +278,8 @@ export class MergedUpstream implements Upstream, MemberHost {
 
   /** Every request that is for one of the servers passes here, with the server's own names in its params. */
   async #pass(routed: Routed, method: string, context: HandlerContext): Promise<JsonObject> {
-    const { member, params, answer } = routed;
-    const server = await member.ready(context);
+    const { managed, params, answer } = routed;
+    const server = await managed.ready(context);
     let result: JsonObject;
     try {
       result = await server.request(method, this.#withoutTasks(params), context);
@@ -289,17 +289,17 @@ export class MergedUpstream implements Upstream, MemberHost {
     }
     const unlisted = result['isError'] === true && (await this.#unlisted(routed));
     if (unlisted) throw unlisted;
-    this.#owners.seen(member, result);
-    if (preferenceMethods.has(method)) member.prefer(method, params);
+    this.#owners.seen(managed, result);
+    if (preferenceMethods.has(method)) managed.prefer(method, params);
     return answer ? answer(result) : result;
   }
 
   /** The error for an item that failed because its server lists no such: it names what the client has called. */
-  async #unlisted({ member, item }: Routed): Promise<ProtocolError | undefined> {
+  async #unlisted({ managed, item }: Routed): Promise<ProtocolError | undefined> {
     if (!item) return undefined;
     const { list, shown, own } = item;
     try {
-      const { items } = await member.list(list);
+      const { items } = await managed.list(list);
       return items.some(({ name }) => name === own) ? undefined : await this.#unknown(list, shown);
     } catch {
       // The server's own answer says what is wrong.
@@ -327,8 +327,8 @@ export class MergedUpstream implements Upstream, MemberHost {
   async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
     if (listOf[method] || params?.['uri'] === serversUri) return false;
     try {
-      const { member, params: own } = await this.#route(method, params ?? {});
-      return await (await member.ready()).asksInResults(method, own);
+      const { managed, params: own } = await this.#route(method, params ?? {});
+      return await (await managed.ready()).asksInResults(method, own);
     } catch {
       // The request itself says why it cannot be answered.
       return false;
@@ -338,8 +338,8 @@ export class MergedUpstream implements Upstream, MemberHost {
   async tool(name: string): Promise<JsonObject | undefined> {
     // Those that are found by searching are not listed.
     if (await this.#isSearched()) return undefined;
-    const { member, own } = await this.#ownerOf('tools', name);
-    return toolIn(await member.list('tools'), own);
+    const { managed, own } = await this.#ownerOf('tools', name);
+    return toolIn(await managed.list('tools'), own);
   }
 
   /** A result of the bridge's own, as the client's revision has it. */
@@ -377,8 +377,8 @@ export class MergedUpstream implements Upstream, MemberHost {
     const level = logLevelOf(wanted);
     if (level === undefined) throw invalidParams(`"level" must be one of ${logLevels.join(', ')}`);
     this.#logLevel = level;
-    const members = [...this.#members.values()];
-    await Promise.all(members.map((member) => member.setLogLevel(level)));
+    const servers = [...this.#servers.values()];
+    await Promise.all(servers.map((managed) => managed.setLogLevel(level)));
     return {};
   }
 
@@ -436,36 +436,36 @@ export class MergedUpstream implements Upstream, MemberHost {
   async #routeNamed(list: 'tools' | 'prompts', params: JsonObject): Promise<Routed> {
     const { name } = params;
     if (typeof name !== 'string') throw invalidParams('"name" must be a string');
-    const { member, own } = await this.#ownerOf(list, name);
+    const { managed, own } = await this.#ownerOf(list, name);
     const item = { list, shown: name, own };
-    return { member, params: { ...params, name: own }, item };
+    return { managed, params: { ...params, name: own }, item };
   }
 
   /** A name that spells out its server needs no list; another one may be any server's. */
   async #ownerOf(
     list: 'tools' | 'prompts',
     name: string,
-  ): Promise<{ readonly member: Member; readonly own: string }> {
+  ): Promise<{ readonly managed: ManagedServer; readonly own: string }> {
     const { server = '', tool: own = '' } = splitName(name) ?? {};
-    const spelt = this.#members.get(server);
+    const spelt = this.#servers.get(server);
     const isPlain = spelt?.shown(own) === name;
     // Where some tools are not offered, a name that is not listed may be another name of one of them.
     const isListed = list === 'tools' && spelt?.isFiltered === true;
-    const plain = spelt && isPlain && !isListed ? { member: spelt, own } : undefined;
+    const plain = spelt && isPlain && !isListed ? { managed: spelt, own } : undefined;
     // A name with a digest may look as if it spelt out its server.
     const isDigested = mayHaveDigest(name);
     if (plain && !isDigested) return plain;
     if (!isPlain || isDigested || isListed) {
-      const may = [...this.#members.values()].filter((member) => mayBeNamed(member.name, name));
+      const may = [...this.#servers.values()].filter((managed) => mayBeNamed(managed.name, name));
       const look = () =>
-        may.flatMap((member) => {
-          const own = member.ownName(list, name);
-          return own === undefined ? [] : [{ member, own }];
+        may.flatMap((managed) => {
+          const own = managed.ownName(list, name);
+          return own === undefined ? [] : [{ managed, own }];
         })[0];
       const known = look();
       if (known) return known;
       await settledInTime(
-        may.map((member) => member.list(list)),
+        may.map((managed) => managed.list(list)),
         this.#options,
       );
       const found = look() ?? plain;
@@ -477,10 +477,14 @@ export class MergedUpstream implements Upstream, MemberHost {
   async #routeResource(method: string, params: JsonObject): Promise<Routed> {
     const { uri } = params;
     if (typeof uri !== 'string') throw invalidParams('"uri" must be a string');
-    const { member, uri: own } = await this.#resource(uri);
+    const { managed, uri: own } = await this.#resource(uri);
     if (method === 'resources/subscribe') this.#watchedNames.add(uri);
     if (method === 'resources/unsubscribe') this.#watchedNames.delete(uri);
-    return { member, params: { ...params, uri: own }, answer: (result) => named(result, own, uri) };
+    return {
+      managed,
+      params: { ...params, uri: own },
+      answer: (result) => named(result, own, uri),
+    };
   }
 
   /** @throws {ProtocolError} no server is known to have it */
@@ -491,9 +495,9 @@ export class MergedUpstream implements Upstream, MemberHost {
     const found = this.#owners.of(uri);
     if (found) return found;
     // A server may have more than it lists. Others must not learn of its URIs.
-    const able = [...this.#members.values()].filter((member) => member.mayHave('resources'));
+    const able = [...this.#servers.values()].filter((managed) => managed.mayHave('resources'));
     const [only] = able;
-    if (only && able.length === 1) return { member: only, uri };
+    if (only && able.length === 1) return { managed: only, uri };
     throw this.client.peer.dialect.resourceNotFound(uri);
   }
 
@@ -502,14 +506,14 @@ export class MergedUpstream implements Upstream, MemberHost {
     if (!isJsonObject(ref)) throw invalidParams('"ref" must be an object');
     const { type, name, uri } = ref;
     if (type === 'ref/prompt' && typeof name === 'string') {
-      const { member, own } = await this.#ownerOf('prompts', name);
-      return { member, params: { ...params, ref: { ...ref, name: own } } };
+      const { managed, own } = await this.#ownerOf('prompts', name);
+      return { managed, params: { ...params, ref: { ...ref, name: own } } };
     }
     if (type !== 'ref/resource' || typeof uri !== 'string') {
       throw invalidParams('"ref" must be a prompt with a name, or a resource with a uri');
     }
     const owned = await this.#resource(uri);
-    return { member: owned.member, params: { ...params, ref: { ...ref, uri: owned.uri } } };
+    return { managed: owned.managed, params: { ...params, ref: { ...ref, uri: owned.uri } } };
   }
 
   // Lists.
@@ -544,21 +548,21 @@ export class MergedUpstream implements Upstream, MemberHost {
    */
   async #items(list: CatalogName): Promise<{ items: readonly JsonObject[]; ttlMs: number }> {
     await this.#started();
-    const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
-    const before = members.map((member) => member.known(list));
+    const servers = [...this.#servers.values()].filter(({ isOffered }) => isOffered);
+    const before = servers.map((managed) => managed.known(list));
     const lists = await settledInTime(
-      members.map((member) => member.list(list)),
+      servers.map((managed) => managed.list(list)),
       this.#options,
       (at, { items }) => {
         if (before[at]?.items !== items) this.#announce(listKinds[list].changed);
       },
     );
-    const shown = members.flatMap((member, at) =>
-      ((lists[at] ?? before[at])?.items ?? []).map((item) => this.#shown(list, member, item)),
+    const shown = servers.flatMap((managed, at) =>
+      ((lists[at] ?? before[at])?.items ?? []).map((item) => this.#shown(list, managed, item)),
     );
     const items = list === 'tools' || list === 'prompts' ? this.#once(list, shown) : shown;
     const ttls = lists.map((each) => each?.ttlMs ?? 0);
-    const isWhole = members.length === this.#members.size;
+    const isWhole = servers.length === this.#servers.size;
     const own = list === 'resources' ? [serversResource] : [];
     return { items: [...own, ...items], ttlMs: isWhole ? Math.min(...ttls) : 0 };
   }
@@ -566,14 +570,14 @@ export class MergedUpstream implements Upstream, MemberHost {
   /** The skills of all. Of two with one URI the first is listed: an entry is its server's word for that URI. */
   async #skills(): Promise<readonly JsonObject[]> {
     await this.#started();
-    const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
+    const servers = [...this.#servers.values()].filter(({ isOffered }) => isOffered);
     const lists = await settledInTime(
-      members.map(async (member) => (await member.ready()).skills()),
+      servers.map(async (managed) => (await managed.ready()).skills()),
       this.#options,
     );
-    return members.flatMap((member, at) =>
+    return servers.flatMap((managed, at) =>
       (lists[at] ?? []).filter(({ uri }) => {
-        const isIts = this.#owners.hasSkill(member, uri);
+        const isIts = this.#owners.hasSkill(managed, uri);
         if (!isIts) this.#reportTwice('skills', uri);
         return isIts;
       }),
@@ -599,18 +603,18 @@ export class MergedUpstream implements Upstream, MemberHost {
     this.#options.note({ level: 'warning', name: 'bridge.name-taken', message });
   }
 
-  #shown(list: CatalogName, member: Member, item: JsonObject): JsonObject {
+  #shown(list: CatalogName, managed: ManagedServer, item: JsonObject): JsonObject {
     switch (list) {
       case 'tools':
-        this.#owners.seenTool(member, item);
-        return { ...item, name: member.shown(String(item['name'])) };
+        this.#owners.seenTool(managed, item);
+        return { ...item, name: managed.shown(String(item['name'])) };
       case 'prompts':
-        return { ...item, name: member.shown(String(item['name'])) };
+        return { ...item, name: managed.shown(String(item['name'])) };
       case 'resources':
-        return { ...item, uri: this.#owners.shown(member, String(item['uri'])) };
+        return { ...item, uri: this.#owners.shown(managed, String(item['uri'])) };
       case 'resourceTemplates': {
         const { uriTemplate } = item;
-        return { ...item, uriTemplate: this.#owners.shown(member, String(uriTemplate)) };
+        return { ...item, uriTemplate: this.#owners.shown(managed, String(uriTemplate)) };
       }
     }
   }
@@ -618,7 +622,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   // The rest.
 
   notified(method: string, params: JsonObject | undefined): void {
-    for (const { usable } of this.#members.values()) usable?.notified?.(method, params);
+    for (const { usable } of this.#servers.values()) usable?.notified?.(method, params);
   }
 
   async watch(uris: readonly string[]): Promise<UpstreamWatch> {
@@ -626,8 +630,8 @@ export class MergedUpstream implements Upstream, MemberHost {
       uris.map(async (uri): Promise<{ readonly uri: string; end(): void } | undefined> => {
         if (uri === serversUri) return { uri, end: () => {} };
         try {
-          const { member, uri: own } = await this.#resource(uri);
-          const watch = await member.watch([own]);
+          const { managed, uri: own } = await this.#resource(uri);
+          const watch = await managed.watch([own]);
           if (watch.uris.length === 0) return undefined;
           this.#watchedNames.add(uri);
           return {
@@ -652,17 +656,17 @@ export class MergedUpstream implements Upstream, MemberHost {
 
   pause(): void {
     this.#isPaused = true;
-    for (const member of this.#members.values()) member.pause(true);
+    for (const managed of this.#servers.values()) managed.pause(true);
   }
 
   resume(): void {
     this.#isPaused = false;
-    for (const member of this.#members.values()) member.pause(false);
+    for (const managed of this.#servers.values()) managed.pause(false);
   }
 
   async close(): Promise<void> {
     for (const timer of this.#announced.values()) this.clock.clearTimeout(timer);
-    await Promise.all([...this.#members.values()].map((member) => member.close()));
+    await Promise.all([...this.#servers.values()].map((managed) => managed.close()));
   }
 }
 

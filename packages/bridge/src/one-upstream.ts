@@ -15,14 +15,14 @@ import { RuntimeError } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { listChanges } from './bridged-server.ts';
 import type { OpenedServer } from './bridged-server.ts';
-import { Member } from './member.actor.ts';
-import type { MemberHost, NamedEntry } from './member.actor.ts';
+import { ManagedServer } from './managed-server.actor.ts';
+import type { ManagedServerOwner, NamedEntry } from './managed-server.actor.ts';
 
-export class OneUpstream implements Upstream, MemberHost {
+export class OneUpstream implements Upstream, ManagedServerOwner {
   readonly client: UpstreamClient;
   readonly clock: Clock;
   readonly note: Report;
-  #member: Member;
+  #managed: ManagedServer;
   /** As it was when its client was told of it. */
   #told: OpenedServer | undefined = undefined;
   #isPaused = false;
@@ -30,22 +30,22 @@ export class OneUpstream implements Upstream, MemberHost {
   constructor(
     client: UpstreamClient,
     named: NamedEntry,
-    { clock, note }: Pick<MemberHost, 'clock' | 'note'>,
+    { clock, note }: Pick<ManagedServerOwner, 'clock' | 'note'>,
   ) {
     this.client = client;
     this.clock = clock;
     this.note = note;
-    this.#member = new Member(named, this);
+    this.#managed = new ManagedServer(named, this);
   }
 
   /** @throws why the server cannot be used */
   async start(): Promise<this> {
-    const member = this.#member;
-    await member.settled();
-    this.#told = member.usable;
+    const managed = this.#managed;
+    await managed.settled();
+    this.#told = managed.usable;
     if (this.#told) return this;
-    const { error } = member.standing;
-    await member.close();
+    const { error } = managed.status;
+    await managed.close();
     throw error ?? new RuntimeError('CANCELLED', 'no client waits for it');
   }
 
@@ -75,33 +75,33 @@ export class OneUpstream implements Upstream, MemberHost {
     ended: ReadonlySet<string>,
     begun: ReadonlySet<string>,
   ): Promise<void> {
-    const before = this.#member;
+    const before = this.#managed;
     const [named] = all;
     if (named && begun.has(named.name)) {
-      this.#member = new Member(named, this);
-      this.#member.pause(this.#isPaused);
+      this.#managed = new ManagedServer(named, this);
+      this.#managed.pause(this.#isPaused);
     }
     if (ended.has(before.name)) await before.close();
   }
 
   /** Another server may list other things. */
-  moved(member: Member): void {
-    const { usable } = member;
-    if (member !== this.#member || !this.#told || !usable || usable === this.#told) return;
+  onAvailabilityChanged(managed: ManagedServer): void {
+    const { usable } = managed;
+    if (managed !== this.#managed || !this.#told || !usable || usable === this.#told) return;
     this.#told = usable;
     for (const changed of listChanges(this.capabilities)) this.client.notify(changed);
   }
 
-  told(member: Member, method: string, params: JsonObject | undefined): void {
-    if (member === this.#member) this.client.notify(method, params);
+  onNotification(managed: ManagedServer, method: string, params: JsonObject | undefined): void {
+    if (managed === this.#managed) this.client.notify(method, params);
   }
 
   async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
-    return (await this.#member.ready()).asksInResults(method, params);
+    return (await this.#managed.ready()).asksInResults(method, params);
   }
 
   async tool(name: string): Promise<JsonObject | undefined> {
-    return (await this.#member.ready()).tool?.(name);
+    return (await this.#managed.ready()).tool?.(name);
   }
 
   async request(
@@ -109,31 +109,31 @@ export class OneUpstream implements Upstream, MemberHost {
     params: JsonObject | undefined,
     context: HandlerContext,
   ): Promise<JsonObject> {
-    const member = this.#member;
-    const result = await (await member.ready(context)).request(method, params, context);
-    if (preferenceMethods.has(method)) member.prefer(method, params);
+    const managed = this.#managed;
+    const result = await (await managed.ready(context)).request(method, params, context);
+    if (preferenceMethods.has(method)) managed.prefer(method, params);
     return result;
   }
 
   notified(method: string, params: JsonObject | undefined): void {
-    this.#member.usable?.notified?.(method, params);
+    this.#managed.usable?.notified?.(method, params);
   }
 
   async watch(uris: readonly string[]): Promise<UpstreamWatch> {
-    return this.#member.watch(uris);
+    return this.#managed.watch(uris);
   }
 
   pause(): void {
     this.#isPaused = true;
-    this.#member.pause(true);
+    this.#managed.pause(true);
   }
 
   resume(): void {
     this.#isPaused = false;
-    this.#member.pause(false);
+    this.#managed.pause(false);
   }
 
   async close(): Promise<void> {
-    await this.#member.close();
+    await this.#managed.close();
   }
 }

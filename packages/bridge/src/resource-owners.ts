@@ -11,12 +11,12 @@ import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { skillRoot } from '../../../src/protocol/skills.ts';
-import type { Member } from './member.actor.ts';
+import type { ManagedServer } from './managed-server.actor.ts';
 import type { ServerList } from './bridged-server.ts';
 
 /** A resource, or a template, at its server. */
 export interface OwnedResource {
-  readonly member: Member;
+  readonly managed: ManagedServer;
   /** The server's own URI. */
   readonly uri: string;
 }
@@ -37,59 +37,59 @@ const qualified = (server: string, uri: string): string =>
   `${scheme}${encodeURIComponent(server)}/${uri}`;
 
 export class ResourceOwners {
-  readonly #members: ReadonlyMap<string, Member>;
+  readonly #servers: ReadonlyMap<string, ManagedServer>;
   /** URIs and templates, with the names of their servers. */
   readonly #claims = new BoundedMap<string, string>(maxClaims);
   /** The directories of skills, with the names of their servers. */
   readonly #skills = new BoundedMap<string, string>(maxSkills);
   readonly #templates = new WeakMap<ServerList, readonly UriTemplate[]>();
 
-  constructor(members: ReadonlyMap<string, Member>) {
-    this.#members = members;
+  constructor(servers: ReadonlyMap<string, ManagedServer>) {
+    this.#servers = servers;
   }
 
   /** How the client is told a URI, or a template, that a server has. */
-  shown({ name }: Member, uri: string): string {
+  shown({ name }: ManagedServer, uri: string): string {
     const owner = this.#ownerOf(uri);
     if (owner === undefined) this.#claims.set(uri, name);
     return owner === undefined || owner === name ? uri : qualified(name, uri);
   }
 
   /** All names that a client may know a URI of a server by. */
-  names(member: Member, uri: string): readonly string[] {
-    return [...new Set([this.shown(member, uri), qualified(member.name, uri)])];
+  names(managed: ManagedServer, uri: string): readonly string[] {
+    return [...new Set([this.shown(managed, uri), qualified(managed.name, uri)])];
   }
 
   /** The server that has claimed a URI, unless it is gone. */
   #ownerOf(uri: string): string | undefined {
     const owner = this.#claims.get(uri);
-    if (owner === undefined || this.#members.has(owner)) return owner;
+    if (owner === undefined || this.#servers.has(owner)) return owner;
     this.#claims.delete(uri);
     return undefined;
   }
 
   /** The resources that a result of a server names are its own. */
-  seen(member: Member, { content }: JsonObject): void {
+  seen(managed: ManagedServer, { content }: JsonObject): void {
     if (!Array.isArray(content)) return;
     for (const block of content as readonly unknown[]) {
       if (!isJsonObject(block)) continue;
       const { type, uri, resource } = block;
       const named = isJsonObject(resource) ? resource['uri'] : type === 'resource_link' && uri;
-      if (typeof named === 'string') this.shown(member, named);
+      if (typeof named === 'string') this.shown(managed, named);
     }
   }
 
   /** The user interface that a tool names is its server's. */
-  seenTool(member: Member, { _meta: meta }: JsonObject): void {
+  seenTool(managed: ManagedServer, { _meta: meta }: JsonObject): void {
     if (!isJsonObject(meta)) return;
     const ui = isJsonObject(meta['ui']) ? meta['ui']['resourceUri'] : meta['ui/resourceUri'];
-    if (typeof ui === 'string') this.shown(member, ui);
+    if (typeof ui === 'string') this.shown(managed, ui);
   }
 
   /** Whether a skill is this server's: whatever is in its directory is, too. False if the URI is another server's. */
-  hasSkill(member: Member, uri: string): boolean {
-    if (this.shown(member, uri) !== uri) return false;
-    this.#skills.set(skillRoot(uri), member.name);
+  hasSkill(managed: ManagedServer, uri: string): boolean {
+    if (this.shown(managed, uri) !== uri) return false;
+    this.#skills.set(skillRoot(uri), managed.name);
     return true;
   }
 
@@ -98,7 +98,7 @@ export class ResourceOwners {
     if (uri.length > maxSkillUri) return undefined;
     for (let end = uri.length; end > 0; end = uri.lastIndexOf('/', end - 1)) {
       const owner = this.#skills.get(uri.slice(0, end));
-      if (owner !== undefined && this.#members.has(owner)) return owner;
+      if (owner !== undefined && this.#servers.has(owner)) return owner;
     }
     return undefined;
   }
@@ -108,11 +108,11 @@ export class ResourceOwners {
     const named = this.#named(uri);
     if (named) return named;
     const owner = this.#ownerOf(uri) ?? this.#ownerOfSkill(uri);
-    const claimed = owner === undefined ? undefined : this.#members.get(owner);
-    const member = claimed ?? this.#fitting(uri);
-    if (!member) return undefined;
-    this.shown(member, uri);
-    return { member, uri };
+    const claimed = owner === undefined ? undefined : this.#servers.get(owner);
+    const managed = claimed ?? this.#fitting(uri);
+    if (!managed) return undefined;
+    this.shown(managed, uri);
+    return { managed, uri };
   }
 
   /** The server that a URI has in front. */
@@ -120,16 +120,16 @@ export class ResourceOwners {
     if (!uri.startsWith(scheme)) return undefined;
     const end = uri.indexOf('/');
     const server = uri.slice(scheme.length, end);
-    const member = [...this.#members.values()].find(
+    const managed = [...this.#servers.values()].find(
       ({ name }) => encodeURIComponent(name) === server,
     );
-    return member && { member, uri: uri.slice(end + 1) };
+    return managed && { managed, uri: uri.slice(end + 1) };
   }
 
   /** The first server with a template that fits. */
-  #fitting(uri: string): Member | undefined {
-    return [...this.#members.values()].find((member) => {
-      const list = member.known('resourceTemplates');
+  #fitting(uri: string): ManagedServer | undefined {
+    return [...this.#servers.values()].find((managed) => {
+      const list = managed.known('resourceTemplates');
       return list && this.#templatesOf(list).some((template) => template.match(uri) !== undefined);
     });
   }

@@ -4,7 +4,7 @@ import type { HostedServer } from '../../client/src/hosts/server-entry.ts';
 import { redactText } from '../../diagnostics/src/redaction.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { ServerState } from '../../../src/protocol/implementation.ts';
-import type { Member } from './member.actor.ts';
+import type { ManagedServer } from './managed-server.actor.ts';
 
 export const serversUri = 'bridge://servers';
 
@@ -19,7 +19,7 @@ export const serversResource: JsonObject = {
 };
 
 /** One server as the resource has it. */
-export interface MemberReport extends ServerState {
+export interface ServerReport extends ServerState {
   /** How it calls itself. */
   readonly server?: string;
   readonly tools?: number;
@@ -30,22 +30,22 @@ export interface MemberReport extends ServerState {
 /** All servers of a configuration, as one client has them. */
 export function reportServers(
   servers: ReadonlyMap<string, HostedServer>,
-  members: ReadonlyMap<string, Member>,
+  running: ReadonlyMap<string, ManagedServer>,
   clock: Clock,
-): readonly MemberReport[] {
+): readonly ServerReport[] {
   return [...servers].map(([name, server]) => {
-    const member = members.get(name);
-    if (member) return { name, ...standingOf(member, clock) };
+    const managed = running.get(name);
+    if (managed) return { name, ...statusOf(managed, clock) };
     if (server.kind !== 'invalid') return { name, state: 'disabled' };
     return { name, state: 'faulty', why: server.faults.map(({ message }) => message).join('; ') };
   });
 }
 
-function standingOf(member: Member, clock: Clock): Omit<MemberReport, 'name'> {
-  const { state, since, error } = member.standing;
-  const info = member.usable?.serverInfo;
-  const tools = member.known('tools')?.items.length;
-  const heldBack = member.usable?.heldBack?.() ?? [];
+function statusOf(managed: ManagedServer, clock: Clock): Omit<ServerReport, 'name'> {
+  const { state, since, error } = managed.status;
+  const info = managed.usable?.serverInfo;
+  const tools = managed.known('tools')?.items.length;
+  const heldBack = managed.usable?.heldBack?.() ?? [];
   return {
     state,
     since: new Date(Date.now() - (clock.now() - since)).toISOString(),

@@ -24,9 +24,9 @@ import { unsubscriptionFailed } from './bridge-faults.ts';
 
 /** What a client hears of a server that it shares. */
 export interface SharingClient {
-  heard(method: string, params: JsonObject | undefined): void;
+  onNotification(method: string, params: JsonObject | undefined): void;
   /** The state of the connection, the present one first. */
-  moved(state: ConnectionState): void;
+  onState(state: ConnectionState): void;
 }
 
 /** A client's place at a server that it shares. */
@@ -37,7 +37,7 @@ export interface SharedLease {
   /** How many resources the client watches. */
   readonly watched: number;
   /** Gives up the place, and all that the client watches. */
-  leave(): void;
+  release(): void;
 }
 
 /** How a server is shared. */
@@ -65,7 +65,7 @@ export class SharedServer {
   readonly #options: SharingOptions;
   readonly #opened: Promise<Connection>;
   readonly #abort = new AbortController();
-  readonly #gone: () => void;
+  readonly #onRetired: () => void;
   /** With the URIs that each watches. */
   readonly #clients = new Map<SharingClient, Set<string>>();
   #state = upstreamChart.begun;
@@ -74,7 +74,7 @@ export class SharedServer {
   /** @param gone called once, when it takes no more clients */
   constructor(options: SharingOptions, gone: () => void) {
     this.#options = options;
-    this.#gone = gone;
+    this.#onRetired = gone;
     this.#opened = this.#open();
     this.#opened.then(
       (connection) => this.#ready(connection),
@@ -96,7 +96,7 @@ export class SharedServer {
         listens: 'ready',
         capabilities: {},
         onRequest: (method) => Promise.reject(this.#refusal(method)),
-        onNotification: (method, params) => this.#heard(method, params),
+        onNotification: (method, params) => this.#onNotification(method, params),
       });
       connection.state$.subscribe({ complete: release });
       return connection;
@@ -126,21 +126,21 @@ export class SharedServer {
     signal.addEventListener('abort', leave, { once: true });
     try {
       const connection = await this.#opened;
-      const watching = connection.state$.subscribe((state) => client.moved(state));
+      const watching = connection.state$.subscribe((state) => client.onState(state));
       const uris = this.#clients.get(client);
-      const seat: SharedLease = {
+      const lease: SharedLease = {
         watch: (uri) => this.#watch(connection, client, uri),
         unwatch: (uri) => this.#unwatch(client, uri),
         get watched() {
           return uris?.size ?? 0;
         },
-        leave: () => {
+        release: () => {
           watching.unsubscribe();
           signal.removeEventListener('abort', leave);
           leave();
         },
       };
-      return [connection, seat];
+      return [connection, lease];
     } catch (error) {
       this.#clients.delete(client);
       throw error;
@@ -150,7 +150,7 @@ export class SharedServer {
   /** Ends it, even if clients share it. */
   async close(): Promise<void> {
     this.#options.clock.clearTimeout(this.#timer);
-    this.#gone();
+    this.#onRetired();
     this.#move('upstream.close');
     this.#abort.abort(new Error('Nobody uses the server any more'));
     await this.#opened.then(
@@ -166,9 +166,9 @@ export class SharedServer {
     connection.events$.subscribe((event) => {
       if (event.type === 'stderr') onStderr?.(event.text);
       // It is not started again by itself: those who come get another one.
-      if (event.type === 'state' && event.state.value === 'failed') this.#gone();
+      if (event.type === 'state' && event.state.value === 'failed') this.#onRetired();
     });
-    this.#rest();
+    this.#checkIdle();
   }
 
   #leave(client: SharingClient): void {
@@ -182,11 +182,11 @@ export class SharedServer {
       );
     }
     this.#clients.delete(client);
-    this.#rest();
+    this.#checkIdle();
   }
 
   /** It rests if all clients have left. */
-  #rest(): void {
+  #checkIdle(): void {
     if (this.#clients.size > 0) return;
     if (this.#state.value === 'opening') return void this.close();
     this.#move('requests.settled');
@@ -204,12 +204,12 @@ export class SharedServer {
     return new ProtocolError(ErrorCode.methodNotFound, message, { reason: 'shared-process' });
   }
 
-  #heard(method: string, params: JsonObject | undefined): void {
+  #onNotification(method: string, params: JsonObject | undefined): void {
     const uri = params?.['uri'];
     const isUpdate = method === Method.resourceUpdated && typeof uri === 'string';
     if (!isUpdate && !ofAll.has(method)) return;
     for (const [client, uris] of this.#clients) {
-      if (!isUpdate || uris.has(uri)) client.heard(method, params);
+      if (!isUpdate || uris.has(uri)) client.onNotification(method, params);
     }
   }
 
@@ -251,14 +251,14 @@ export class SharedServers {
 
   /** Gives a client a place at the process with the fewest clients. Errors as {@link SharedServer.join} */
   join(client: SharingClient, signal: AbortSignal): Promise<[Connection, SharedLease]> {
-    return this.#chosen().join(client, signal);
+    return this.#pickServer().join(client, signal);
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#servers].map((server) => server.close()));
   }
 
-  #chosen(): SharedServer {
+  #pickServer(): SharedServer {
     const [least] = [...this.#servers].toSorted((one, other) => one.clients - other.clients);
     const isRoom = this.#servers.size < this.#max;
     if (least && (least.clients === 0 || !isRoom)) return least;

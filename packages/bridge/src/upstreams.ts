@@ -116,8 +116,8 @@ class Upstreams implements UpstreamsFeature {
     } catch (error) {
       const message = `${this.#own().serverInfo.name} cannot serve the client: ${messageOf(error)}`;
       session.report({ level: 'error', name: 'upstream.failed', message, details: { error } });
-      const isTold = error instanceof ProtocolError && error.data !== undefined;
-      const data = isTold ? error.data : { reason: 'upstream-failed', retryable: false };
+      const isAnnounced = error instanceof ProtocolError && error.data !== undefined;
+      const data = isAnnounced ? error.data : { reason: 'upstream-failed', retryable: false };
       return { error: { code: ErrorCode.serverUnavailable, message, data } };
     }
   }

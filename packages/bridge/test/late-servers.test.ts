@@ -78,12 +78,12 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
       { level: 'warning', message: expect.stringMatching(/"?a"?, "?b"?/) },
     ]);
     await go();
-    let isTold = false;
-    void changed.then(() => (isTold = true));
+    let isAnnounced = false;
+    void changed.then(() => (isAnnounced = true));
     await vi.waitFor(
       () => {
         clock.increment(1000);
-        expect(isTold).toBe(true);
+        expect(isAnnounced).toBe(true);
       },
       { timeout: 60_000 },
     );

@@ -145,7 +145,7 @@ function lineOf(one: Happening): string | undefined {
     case 'sent':
       return `→ ${one.note === undefined ? '' : `(${one.note}) `}${shortened(one.text)}`.trimEnd();
     case 'answered':
-      return isTold(one.exchange) ? `← ${shortened(answerText(one.exchange))}` : undefined;
+      return isAnnounced(one.exchange) ? `← ${shortened(answerText(one.exchange))}` : undefined;
     case 'over':
       return undefined;
     case 'received':
@@ -164,7 +164,7 @@ function lineOf(one: Happening): string | undefined {
 }
 
 /** Whether an answer says more than the message that it carries. */
-function isTold(exchange: ObservedExchange): boolean {
+function isAnnounced(exchange: ObservedExchange): boolean {
   return exchange.status !== 200 || exchange.method !== 'POST';
 }
 

@@ -99,14 +99,14 @@ interface SharedLevel extends Level {
 /** The tasks of a session. */
 interface TasksView {
   list(): readonly KeptTaskView[];
-  readonly givenUp: number;
+  readonly parkedCount: number;
 }
 
 /** A kept task, where its work stands, and the number of requests that wait for its result. */
 interface KeptTaskView {
   readonly item: Task;
   readonly hasEnded: boolean;
-  readonly standing: DurableRunStatus | undefined;
+  readonly runStatus: DurableRunStatus | undefined;
   readonly waiters: number;
   /** True for an ordinary call of a durable tool. */
   readonly isCall: boolean;
@@ -186,7 +186,7 @@ export function dumpSession(source: DumpSource): SessionDump {
     },
     ...inFlight,
     tasks: kept.map((task) => taskDump(task, source.timeOfDay)),
-    ...(lease === undefined ? {} : { durable: { lease, givenUp: source.tasks?.givenUp ?? 0 } }),
+    ...(lease === undefined ? {} : { durable: { lease, givenUp: source.tasks?.parkedCount ?? 0 } }),
     ...(source.servers.length > 0 ? { servers: source.servers } : {}),
     queues: {
       ...queues,
@@ -200,10 +200,10 @@ export function dumpSession(source: DumpSource): SessionDump {
 }
 
 function taskDump(task: KeptTaskView, timeOfDay: string): TaskDump {
-  const { item, standing, waiters, isCall, restarts } = task;
+  const { item, runStatus, waiters, isCall, restarts } = task;
   const ageMs = Math.max(0, Date.parse(timeOfDay) - Date.parse(item.createdAt));
   return {
-    ...{ ...item, ...standing, ageMs, waiters },
+    ...{ ...item, ...runStatus, ageMs, waiters },
     ...(isCall ? { isCall } : {}),
     ...(restarts > 0 ? { restarts } : {}),
   };

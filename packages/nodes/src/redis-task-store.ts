@@ -9,7 +9,7 @@
  */
 import { assertDuration } from '../../../src/actors/clock.ts';
 import type {
-  AnyClaim,
+  UnfencedClaim,
   ClaimRequest,
   ClaimedTasks,
   FoundTask,
@@ -21,9 +21,9 @@ import type {
   TaskRecord,
   TaskStep,
   TaskStore,
-  TaskWritten,
+  WriteResult,
 } from '../../tasks/src/task-store.ts';
-import { noRoomFor } from '../../tasks/src/task-store.ts';
+import { quotaExceeded } from '../../tasks/src/task-store.ts';
 import { RedisConnection } from './connection.ts';
 import type { RedisConnectionOptions } from './connection.ts';
 import { Keys } from './keys.ts';
@@ -70,7 +70,7 @@ export async function redisTaskStore(given: RedisTaskStoreOptions): Promise<Task
 }
 
 /** Meaning of the results 0, 1 and 2 of scripts. */
-const writeResults: readonly TaskWritten[] = ['written', 'ended', 'fenced'];
+const writeResults: readonly WriteResult[] = ['written', 'ended', 'fenced'];
 
 /** A task's entry in the indexes. */
 const indexEntry = (server: string, taskId: string) => `${JSON.stringify(server)}:${taskId}`;
@@ -105,20 +105,20 @@ class RedisTaskStore implements TaskStore {
   }
 
   async create(task: NewTaskRecord): Promise<TaskClaim> {
-    const { taskId, server, owner, text, ttlMs, steps = [], share } = task;
+    const { taskId, server, owner, text, ttlMs, steps = [], quota } = task;
     const ttl = String(Math.max(1, Math.ceil(ttlMs)));
     const keys = this.#indexKeys(owner);
     const leading = [owner, indexEntry(server, taskId), ttl, taskId];
-    const first = share
+    const first = quota
       ? await this.#run(
           'lead',
-          [...keys, ...this.#quotaKeys(share.of)],
-          [...leading, String(share.max)],
+          [...keys, ...this.#quotaKeys(quota.key)],
+          [...leading, String(quota.max)],
         )
       : await this.#run('lead', keys, leading);
-    if (first === 0 && share) throw noRoomFor(share);
+    if (first === 0 && quota) throw quotaExceeded(quota);
     if (typeof first === 'string') await this.#forget(first);
-    const args = [server, owner, text, ttl, share?.of ?? '', ...argsOf(steps)];
+    const args = [server, owner, text, ttl, quota?.key ?? '', ...argsOf(steps)];
     const isNew = await this.#run('create', [this.#keys.task(taskId)], args);
     if (isNew !== 1) throw new Error(`There is a task ${taskId} already`);
     return { taskId, fence: 1 };
@@ -141,12 +141,12 @@ class RedisTaskStore implements TaskStore {
   }
 
   async append(
-    { taskId, ...claimed }: AnyClaim | TaskClaim,
-    { steps, parkForMs, isTold }: TaskProgress,
-  ): Promise<TaskWritten> {
+    { taskId, ...claimed }: UnfencedClaim | TaskClaim,
+    { steps, parkForMs, isAnnounced }: TaskProgress,
+  ): Promise<WriteResult> {
     const fence = 'fence' in claimed ? String(claimed.fence) : '';
     const park = fence === '' || parkForMs === undefined ? '' : String(Math.ceil(parkForMs));
-    const told = isTold || fence === '' ? taskId : '';
+    const told = isAnnounced || fence === '' ? taskId : '';
     const isLed = fence === '' || park !== '';
     const key = this.#keys.task(taskId);
     const kept = String(rememberedMs + Number(park));
@@ -184,10 +184,10 @@ class RedisTaskStore implements TaskStore {
   }
 
   async finish(
-    { taskId, ...claimed }: AnyClaim | TaskClaim,
+    { taskId, ...claimed }: UnfencedClaim | TaskClaim,
     text: string,
     letsGo = false,
-  ): Promise<TaskWritten> {
+  ): Promise<WriteResult> {
     const fence = 'fence' in claimed ? String(claimed.fence) : '';
     const reply = await this.#run('finish', [this.#keys.task(taskId)], [fence, text]);
     const [became, owner = '', server = '', share = '', ttlMs] = reply as FinishReply;

@@ -22,7 +22,7 @@ import type { ServedHttpRequest } from '../../../src/protocol/request-origin.ts'
 import type { McpSession } from '../../../src/server/session.ts';
 import type { ServerFactory } from '../../http/src/index.ts';
 import type { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
-import type { TaskKeeper } from '../../tasks/src/task-keeper.ts';
+import type { TaskWorker } from '../../tasks/src/task-worker.ts';
 import type { TaskStore } from '../../tasks/src/task-store.ts';
 import type { CloseCause } from '../../../src/machines/session-ports.ts';
 import type { HttpServing, ServeHttpOptions } from './http-serving.ts';
@@ -124,18 +124,18 @@ export async function serve(
   }
   const log = options.report ? hostLog(options.report) : processLog({ level });
   let started: Started;
-  let keeper: TaskKeeper | undefined;
+  let taskWorker: TaskWorker | undefined;
   let resumer: SessionlessTasks | undefined;
   try {
     if (durable !== undefined) {
       // A server that keeps nothing starts without it.
-      const { openKeeper } = await import('./open-keeper.ts');
+      const { openTaskWorker } = await import('./open-task-worker.ts');
       const { SessionlessTasks } = await import('../../../src/server/task-resumer.actor.ts');
       const { report } = log;
       // A server that is made for each request is not there without one.
       const made = typeof server === 'function' ? undefined : server;
       const limits = mergeLimits(options.limits ?? {});
-      keeper = await openKeeper(durable, server, {
+      taskWorker = await openTaskWorker(durable, server, {
         ...{ report, limits },
         resumer:
           made &&
@@ -147,7 +147,7 @@ export async function serve(
     }
     const common: Undurable<ServeOptions> | Undurable<ServeOverHttpOptions> = {
       ...served,
-      ...(keeper ? { durable: keeper } : {}),
+      ...(taskWorker ? { durable: taskWorker } : {}),
       ...(isSupervisedHere && !isHttp ? { supervised: true } : {}),
     };
     started =
@@ -155,7 +155,7 @@ export async function serve(
         ? await startHttp(server, common, log)
         : overStdio(server as McpServer, common, log);
   } catch (error) {
-    await keeper?.close();
+    await taskWorker?.close();
     if (error instanceof AddressError) return await refuseAddress(error, log);
     // It is known who awaits this only when they do.
     await Promise.resolve();
@@ -163,8 +163,8 @@ export async function serve(
   }
   const { drainTimeoutMs } = options.limits ?? {};
   const release =
-    (beforeExit ?? keeper) &&
-    (() => released(() => Promise.all([beforeExit?.(), keeper?.close()]), log));
+    (beforeExit ?? taskWorker) &&
+    (() => released(() => Promise.all([beforeExit?.(), taskWorker?.close()]), log));
   const sessions = () => [...started.sessions(), ...(resumer?.session ? [resumer.session] : [])];
   const ended = waitForExit({ ...started, sessions }, { log, drainTimeoutMs, release });
   // The host that has launched it waits for its first answer.

@@ -7,11 +7,11 @@ import type {
   FoundTask,
   TaskListRequest,
   TaskStore,
-  TaskWritten,
+  WriteResult,
 } from '../../tasks/src/task-store.ts';
 import { isCallRecord } from '../../tasks/src/task-ids.ts';
-import { endedTask } from '../../tasks/src/durable-tasks.ts';
-import { readWritten } from '../../tasks/src/written-task.ts';
+import { endedTask } from '../../tasks/src/stored-task.ts';
+import { loadTask } from '../../tasks/src/stored-task.ts';
 import type { TaskStatus } from '../../../src/protocol/tasks.ts';
 
 /** A task of a store. */
@@ -63,12 +63,12 @@ export class StoredTasks {
   }
 
   /** Cancels a task, wherever it runs. Undefined if there is no such task; `sealed` if it cannot be opened. */
-  async cancel(taskId: string): Promise<TaskWritten | 'sealed' | undefined> {
+  async cancel(taskId: string): Promise<WriteResult | 'sealed' | undefined> {
     const found = await this.#store.read(taskId);
     if (!found) return undefined;
     const { record } = await this.#open(found);
     if (isSealed(record.text)) return 'sealed';
-    const { task, principal } = readWritten(record);
+    const { task, principal } = loadTask(record);
     const now = await this.#now();
     const ended = endedTask(task, now, undefined, 'The task was cancelled by its operator');
     const store = isSealed(found.record.text) ? this.#opened : this.#store;
@@ -99,7 +99,7 @@ function overviewOf({ record, isOwned }: FoundTask, now: number): TaskOverview {
     const lastStep = steps.at(-1)?.key;
     return { ...common, status: 'sealed', lastStep, questions: [], dueInMs };
   }
-  const { task, steps: written } = readWritten(record);
+  const { task, steps: written } = loadTask(record);
   const { status, statusMessage, createdAt } = task;
   const { name } = written.call?.params ?? {};
   const dueAt = isOpen ? written.nextDue(now) : undefined;
@@ -107,8 +107,8 @@ function overviewOf({ record, isOwned }: FoundTask, now: number): TaskOverview {
     ...{ ...common, status, statusMessage },
     ageMs: Math.max(0, now - Date.parse(createdAt)),
     tool: typeof name === 'string' ? name : undefined,
-    lastStep: written.last,
-    questions: isOpen ? written.open.map(({ label }) => label) : [],
+    lastStep: written.lastStep,
+    questions: isOpen ? written.openQuestions.map(({ label }) => label) : [],
     dueInMs: dueInMs ?? (dueAt === undefined ? undefined : dueAt - now),
   };
 }

@@ -1,17 +1,16 @@
 /**
- * The tasks of one session that are written down, and those that the store has of other sessions and
- * processes. What a client hears is written first: that a task has begun, and how it has ended.
+ * The durable tasks of one session, and the stored tasks of other sessions and processes.
+ * The start and the end of a task are stored before the client learns of them.
  */
 import { maxDelayMs } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { RequestContext } from '../../../src/actors/request-context.ts';
 import type { Report } from '../../../src/actors/facts.ts';
 import type { TaskLimits } from '../../../src/actors/limits.ts';
-import { failureMessage, isFailure, longestMessage } from './task.machine.ts';
+import { longestMessage } from './task.machine.ts';
 import {
   ErrorCode,
   ProtocolError,
-  RuntimeError,
   invalidParams,
   textOfError,
 } from '../../../src/protocol/errors.ts';
@@ -20,154 +19,152 @@ import { validateAnswer } from '../../../src/protocol/input-required.ts';
 import { withMeta } from '../../../src/protocol/meta.ts';
 import { relatedTask } from '../../../src/protocol/tasks.ts';
 import type { DetailedTask, Task } from '../../../src/protocol/tasks.ts';
-import { answerOf, cancelledByClient, expired, notFound, resultOf } from './seen-task.ts';
-import type { SeenTask } from './seen-task.ts';
-import type { LedgerLimits, LedgerPort, TaskLedger } from './task-ledger.ts';
+import { answerOf, cancelledByClient, expired, notFound, resultOf } from './task-view.ts';
+import type { TaskView } from './task-view.ts';
+import type { JournalLimits, JournalPort, TaskJournal } from './task-journal.ts';
 import type { ProgressReport } from '../../../src/protocol/dialects/dialect.ts';
 import { RecordedProgress } from './recorded-progress.ts';
 import { isCallRecord } from './task-ids.ts';
-import { answerStep, answersTooLong, stepKeys } from './written-steps.ts';
-import type { AskedStep, DescribedStep, ProgressStep, StepLimits } from './written-steps.ts';
-import { laterOf } from './written-task.ts';
+import { answerStep, answersTooLong, stepKeys } from './step-history.ts';
+import type { AskedStep, DescribedStep, ProgressStep, StepLimits } from './step-history.ts';
+import { endedTask, isQuotaExceeded, laterOf } from './stored-task.ts';
 import type {
-  FoundWrittenTask,
-  Attendant,
+  LoadedTask,
+  WaitingHost,
   ResumedTask,
-  TaskKeeperFactName,
+  TaskWorkerFactName,
   TaskRunner,
-  TaskWriter,
-  WrittenTask,
-} from './written-task.ts';
+  StoredTask,
+} from './stored-task.ts';
 import type { TaskClaim, TaskProgress, TaskStep } from './task-store.ts';
+import type { TaskWorker } from './task-worker.ts';
 
-/** A session, as its durable tasks know it. */
+/** The parts of a session that its durable tasks use. */
 export interface TaskSession {
-  /** Its time. */
   readonly clock: Clock;
-  /** Hears what happens. */
-  readonly report: Report<TaskKeeperFactName>;
-  /** Bounds of the session's tasks and of their steps. */
+  /** Receives log facts. */
+  readonly report: Report<TaskWorkerFactName>;
+  /** Limits on the session's tasks and their steps. */
   readonly limits: Pick<TaskLimits, 'maxKeptTasks'> & StepLimits;
-  /** The time of day, ISO 8601. */
+  /** Current time, ISO 8601. */
   wallTime(): string;
 }
 
-/** A task that runs in a session. */
+/** A task whose handler runs in this session. */
 export interface RunningTask {
-  /** What clients ask for it by. */
   readonly taskId: string;
-  /** The id of the principal whose task it is; undefined without authentication. */
+  /** Id of the principal that owns the task; undefined without authentication. */
   readonly owner: string | undefined;
-  /** As its client sees it. */
+  /** The task as sent to its client. */
   readonly item: Task;
   /** True once its status is final. */
   readonly hasEnded: boolean;
-  /** The handler has said how far it is. @param at ISO 8601 */
+  /** Sets the status message. @param at ISO 8601 */
   described(message: string, at: string): void;
-  /** The run has ended with this response. @param at ISO 8601 */
+  /** Ends the task with the response of its handler. @param at ISO 8601 */
   answered(response: OutboundResponse, at: string): void;
-  /** Its client has cancelled it. @param at ISO 8601 */
+  /** Cancels the task for its client. @param at ISO 8601 */
   cancel(at: string): void;
-  /** Somebody else has ended it; without a response it was cancelled. @param at ISO 8601 */
+  /** Takes over an end that another process stored. Without a response the task was cancelled. @param at ISO 8601 */
   endedElsewhere(response: OutboundResponse | undefined, at: string): void;
-  /** What has happened in its work, if that can go on in another process. */
-  readonly ledger: TaskLedger | undefined;
-  /** What its work goes on from, if it can. */
+  /** Journal of the task's steps; undefined if the task cannot be resumed by another process. */
+  readonly journal: TaskJournal | undefined;
+  /** Steps stored with the task, from which another process resumes it; undefined if none can. */
   readonly firstSteps: readonly TaskStep[] | undefined;
 }
 
-/** The book that a task of this session stands in. */
-export interface DurableBook<TTask extends RunningTask> {
-  /** Whether it is still there. */
+/** The session's own list of running tasks. */
+export interface TaskRegistry<TTask extends RunningTask> {
+  /** True while the task is in the list. */
   has(task: TTask): boolean;
-  /** It does not run here, or no longer. */
+  /** Removes a task that does not run here. @param answer error for the requests that wait for its result */
   forget(task: TTask, answer?: ProtocolError): void;
-  /** What a client hears that has so many. */
+  /** Creates the error for a client that already has `max` tasks. */
   full(max: number): ProtocolError;
 }
 
-/** Writes the tasks of one session down, and finds those of others. */
+/** Stores the tasks of one session, and reads the stored tasks of others. */
 export class DurableTasks<TTask extends RunningTask> {
   readonly #session: TaskSession;
-  readonly #keeper: TaskWriter;
-  readonly #book: DurableBook<TTask>;
+  readonly #worker: TaskWorker;
+  readonly #registry: TaskRegistry<TTask>;
   readonly #claims = new WeakMap<TTask, TaskClaim>();
   readonly #progress = new WeakMap<TTask, RecordedProgress>();
-  /** What is being written of how far tasks are, and what is to be written next. */
+  /** The next status message to store, per task with a write in progress. */
   readonly #descriptions = new Map<TTask, string>();
-  /** The ends that are being written down. */
+  /** Writes of task ends in progress. */
   readonly #ends = new WeakMap<TTask, Promise<void>>();
-  /** How many requests wait for the result of a task that runs elsewhere. */
+  /** Number of requests that wait for the result of a task in another process. */
   waiters = 0;
 
-  constructor(session: TaskSession, keeper: TaskWriter, book: DurableBook<TTask>) {
+  constructor(session: TaskSession, worker: TaskWorker, registry: TaskRegistry<TTask>) {
     this.#session = session;
-    this.#keeper = keeper;
-    this.#book = book;
+    this.#worker = worker;
+    this.#registry = registry;
   }
 
   /**
-   * Writes a task down before its client hears of it.
-   * @throws {ProtocolError} -32000, retryable: it cannot be written, or its share has no room
+   * Stores a task before its client learns of it.
+   * @throws {ProtocolError} -32000, retryable: the store is unavailable, or the client's quota is used up
    */
   async #create(task: TTask, share: string): Promise<void> {
     const written = { task: task.item, principal: task.owner ?? null };
     const { maxKeptTasks: max } = this.#session.limits;
     try {
       const of = [share, max] as const;
-      const claim = await this.#keeper.create(written, this.#runnerOf(task), of, task.firstSteps);
+      const claim = await this.#worker.create(written, this.#runnerOf(task), of, task.firstSteps);
       this.#claims.set(task, claim);
     } catch (error) {
-      if (isFull(error)) throw this.#book.full(max);
-      throw this.#unavailable('Tasks cannot be written down at present', error);
+      if (isQuotaExceeded(error)) throw this.#registry.full(max);
+      throw this.#unavailable('Tasks cannot be stored at present', error);
     }
   }
 
   #runnerOf(task: TTask): TaskRunner {
     return {
       item: () => task.item,
-      overtaken: () => void this.#overtaken(task),
-      heard: (steps) => void task.ledger?.heard(steps),
+      onOvertaken: () => void this.#overtaken(task),
+      onSteps: (steps) => void task.journal?.onSteps(steps),
     };
   }
 
-  /** The store's time, ISO 8601. */
+  /** The store's current time, ISO 8601. */
   timeOfDay(): string {
-    return new Date(this.#keeper.now()).toISOString();
+    return new Date(this.#worker.now()).toISOString();
   }
 
-  /** Whether tasks that begin can go on after their process. */
+  /** True if other processes can resume tasks created here. */
   get canResume(): boolean {
-    return this.#keeper.canResume;
+    return this.#worker.canResume;
   }
 
-  /** A task that was claimed goes on in this session. */
-  resumes(task: TTask, { claim, steps }: ResumedTask): void {
+  /** Registers a claimed task that this session resumes. */
+  adopt(task: TTask, { claim, steps }: ResumedTask): void {
     this.#claims.set(task, claim);
     if (isCallRecord(task.taskId)) this.#progressOf(task, steps.progress);
-    this.#keeper.runs(claim, this.#runnerOf(task));
+    this.#worker.track(claim, this.#runnerOf(task));
   }
 
-  /** Brings a recorded call to this session; see {@link TaskWriter.attend}. @throws {ProtocolError} -32000, retryable */
-  async attend(taskId: string, attendant: Attendant): Promise<FoundWrittenTask | undefined> {
+  /** Resumes a recorded call in this session; see {@link TaskWorker.attachHost}. @throws {ProtocolError} -32000, retryable */
+  async attachHost(taskId: string, attendant: WaitingHost): Promise<LoadedTask | undefined> {
     try {
-      return await this.#keeper.attend(taskId, attendant);
+      return await this.#worker.attachHost(taskId, attendant);
     } catch (error) {
       throw this.#unavailable('Calls cannot be resumed at present', error);
     }
   }
 
-  /** Time that a call waits for an absent host, ms. */
+  /** Time after which a call without a host is cancelled, ms. */
   get abandonedMs(): number {
-    return this.#keeper.abandonedMs;
+    return this.#worker.abandonedMs;
   }
 
   /** The host of a call no longer waits here. */
-  unattend(taskId: string): void {
-    this.#keeper.unattend(taskId);
+  detachHost(taskId: string): void {
+    this.#worker.detachHost(taskId);
   }
 
-  /** Records progress of a call, then sends it. */
+  /** Stores progress of a call, then sends it. */
   report(task: TTask, report: ProgressReport, send: (report: ProgressReport) => void): void {
     if (!task.hasEnded) this.#progressOf(task, undefined).report(report, send);
   }
@@ -177,9 +174,9 @@ export class DurableTasks<TTask extends RunningTask> {
     if (known) return known;
     const made = new RecordedProgress(earlier, async (step) => {
       const claim = this.#claims.get(task);
-      const isAwaited = () => this.#book.has(task) && !task.hasEnded;
+      const isAwaited = () => this.#registry.has(task) && !task.hasEnded;
       if (!claim) return false;
-      return (await this.#keeper.append(claim, { steps: [step] }, isAwaited)) === 'written';
+      return (await this.#worker.append(claim, { steps: [step] }, isAwaited)) === 'written';
     });
     this.#progress.set(task, made);
     return made;
@@ -187,42 +184,42 @@ export class DurableTasks<TTask extends RunningTask> {
 
   /** The steps of a new call: which process its host is connected to. */
   hostSteps(): readonly TaskStep[] {
-    return [this.#keeper.hostStep()];
+    return [this.#worker.hostStep()];
   }
 
-  /** Releases a call, which then waits for its host. */
+  /** The progress that parks a call until its host returns. */
   #callParking(): TaskProgress {
-    const { abandonedMs } = this.#keeper;
-    const away = { key: stepKeys.host, text: JSON.stringify({ awaySince: this.#keeper.now() }) };
+    const { abandonedMs } = this.#worker;
+    const away = { key: stepKeys.host, text: JSON.stringify({ awaySince: this.#worker.now() }) };
     return { steps: [away], parkForMs: abandonedMs };
   }
 
-  /** What the ledger of a task stands on. It is asked once the task is written down. */
-  ledgerPort(
+  /** The port of a task's journal. Used only after the task is stored. */
+  journalPort(
     task: () => TTask,
-    limits: LedgerLimits,
-    heard: Pick<LedgerPort, 'inputRequested' | 'inputReceived' | 'parked' | 'metaOf'>,
-  ): LedgerPort {
-    const keeper = this.#keeper;
-    const { appendWith } = keeper;
+    limits: JournalLimits,
+    callbacks: Pick<JournalPort, 'inputRequested' | 'inputReceived' | 'onParked' | 'metaOf'>,
+  ): JournalPort {
+    const worker = this.#worker;
+    const { appendWith } = worker;
     const claimOf = () => this.#claims.get(task()) as TaskClaim;
     return {
-      ...heard,
+      ...callbacks,
       clock: this.#session.clock,
       limits,
-      now: () => keeper.now(),
+      now: () => worker.now(),
       append: (progress) => {
         const isParkedCall = progress.parkForMs !== undefined && isCallRecord(task().taskId);
         const written = isParkedCall ? this.#callParking() : progress;
-        return keeper.append(claimOf(), written, () => this.#book.has(task()));
+        return worker.append(claimOf(), written, () => this.#registry.has(task()));
       },
       appendWith: appendWith && ((key, make) => appendWith(claimOf(), key, make)),
-      overtaken: () => {
-        keeper.forget(task().taskId);
+      onOvertaken: () => {
+        worker.forget(task().taskId);
         void this.#overtaken(task());
       },
-      unsaved: (error) => {
-        const message = `A step of the task ${task().taskId} was not saved, and is repeated after a restart: ${textOfError(error)}`;
+      onUnsaved: (error) => {
+        const message = `A step of task ${task().taskId} was not saved and is repeated after a restart: ${textOfError(error)}`;
         this.#session.report({ level: 'warning', name: 'task.unsaved', message });
       },
       answerElsewhere: (answers) => this.answer(task().taskId, answers),
@@ -230,57 +227,57 @@ export class DurableTasks<TTask extends RunningTask> {
   }
 
   /**
-   * Answers what a task asks that does not run in this session.
-   * @throws {ProtocolError} -32602 naming the answer that is malformed, or the bound that they exceed; -32000, retryable
+   * Answers questions of a task that does not run in this session.
+   * @throws {ProtocolError} -32602 naming the malformed answer or the exceeded limit; -32000, retryable
    */
   async answer(taskId: string, answers: JsonObject): Promise<void> {
     const found = await this.read(taskId);
     const steps: TaskStep[] = [];
-    for (const { key, method } of found?.steps.open ?? []) {
+    for (const { key, method } of found?.steps.openQuestions ?? []) {
       if (!Object.hasOwn(answers, key)) continue;
       const fault = validateAnswer(method, answers[key]);
       if (fault !== undefined) throw invalidParams(`"inputResponses.${key}" ${fault}`);
-      const at = this.#keeper.now();
+      const at = this.#worker.now();
       steps.push(answerStep(key, { answer: answers[key] as JsonObject, at }));
     }
     if (!found || steps.length === 0) return;
     const excess = found.steps.sizes.excessOfAnswers(steps, this.#session.limits);
     if (excess !== undefined) throw answersTooLong(excess);
     try {
-      await this.#keeper.appendElsewhere(taskId, steps);
+      await this.#worker.appendElsewhere(taskId, steps);
     } catch (error) {
       throw this.#unavailable('Tasks cannot be answered at present', error);
     }
   }
 
-  /** Writes a task down, then begins it. @param share whose it is, at all nodes */
+  /** Stores a task, then starts its handler. @param share quota key, the same at all nodes */
   async begin(task: TTask, call: RequestContext, begin: () => Task, share: string): Promise<Task> {
     try {
       await this.#create(task, share);
       if (!call.hasEnded) return begin();
-      // Nobody knows its id.
+      // The client left before it received the task id.
       await this.end(task);
       throw call.signal.reason as Error;
     } catch (error) {
-      this.#book.forget(task);
+      this.#registry.forget(task);
       throw error;
     }
   }
 
-  /** Stops the work of a task of this session. @returns false if it has ended already */
-  async cancelled(task: TTask): Promise<boolean> {
+  /** Cancels a task of this session. @returns false if the task had already ended */
+  async cancelOwn(task: TTask): Promise<boolean> {
     const { hasEnded: before } = task;
     await this.end(task);
     return !before && task.item.status === 'cancelled';
   }
 
   /**
-   * Writes down how far a task is, then shows it: what a client has seen of it, every node shows from then on. Of
-   * several descriptions that wait to be written, the last is enough.
+   * Stores a status message, then shows it: after a client has seen a message, every node shows it. Messages that
+   * arrive during a write are coalesced to the last.
    */
   describe(task: TTask, message: string): void {
-    // An earlier run has said so, and more.
-    if (task.ledger?.isRepeating) return;
+    // The stored message of an earlier run is more recent.
+    if (task.journal?.isRepeating) return;
     const isWriting = this.#descriptions.has(task);
     this.#descriptions.set(task, message.slice(0, longestMessage));
     if (!isWriting) void this.#writeDescriptions(task);
@@ -291,11 +288,11 @@ export class DurableTasks<TTask extends RunningTask> {
     for (let written: string | undefined; claim && !task.hasEnded;) {
       const message = this.#descriptions.get(task);
       if (message === undefined || message === written) break;
-      const described: DescribedStep = { message, at: this.#keeper.now() };
+      const described: DescribedStep = { message, at: this.#worker.now() };
       const step = { key: stepKeys.described, text: JSON.stringify(described) };
-      const isAwaited = () => this.#book.has(task) && !task.hasEnded;
-      const became = await this.#keeper.append(claim, { steps: [step] }, isAwaited);
-      // Whoever has the task now describes it.
+      const isAwaited = () => this.#registry.has(task) && !task.hasEnded;
+      const became = await this.#worker.append(claim, { steps: [step] }, isAwaited);
+      // The task belongs to another process, which sets its message.
       if (became !== 'written') break;
       task.described(message, laterOf(task.item.lastUpdatedAt, described.at));
       written = message;
@@ -303,10 +300,10 @@ export class DurableTasks<TTask extends RunningTask> {
     this.#descriptions.delete(task);
   }
 
-  /** Writes down how a task has ended, then tells it. Without a response it is cancelled. */
+  /** Stores the end of a task, then ends it. Without a response the task is cancelled. */
   async end(task: TTask, response?: OutboundResponse): Promise<void> {
-    task.ledger?.end();
-    // Reports that came before the result are sent before it.
+    task.journal?.end();
+    // Progress reported before the result is sent before it.
     await this.#progress.get(task)?.settled;
     await this.#ends.get(task);
     const claim = this.#claims.get(task);
@@ -317,9 +314,9 @@ export class DurableTasks<TTask extends RunningTask> {
   }
 
   async #end(task: TTask, claim: TaskClaim, response: OutboundResponse | undefined): Promise<void> {
-    const isAwaited = () => this.#book.has(task);
+    const isAwaited = () => this.#registry.has(task);
     const written = this.#ended({ task: task.item, principal: task.owner ?? null }, response);
-    const became = await this.#keeper.finish(claim, written, isAwaited);
+    const became = await this.#worker.finish(claim, written, isAwaited);
     if (!isAwaited()) return;
     if (became !== 'written') return await this.#overtaken(task);
     const { lastUpdatedAt } = written.task;
@@ -327,52 +324,51 @@ export class DurableTasks<TTask extends RunningTask> {
     else task.cancel(lastUpdatedAt);
   }
 
-  /** Nobody waits for its end. */
+  /** Stops tracking a task whose end no request awaits. */
   forget({ taskId }: TTask): void {
-    this.#keeper.forget(taskId);
+    this.#worker.forget(taskId);
   }
 
   /**
-   * A task that does not run in this session.
-   * @throws {ProtocolError} -32602 there is none with this id for this caller; -32000, retryable
+   * Finds a task that does not run in this session.
+   * @throws {ProtocolError} -32602: this caller has no task with the id; -32000, retryable
    */
-  async find(taskId: string, call: RequestContext): Promise<WrittenTaskView> {
+  async find(taskId: string, call: RequestContext): Promise<StoredTaskView> {
     if (isCallRecord(taskId)) throw notFound(taskId);
     const found = await this.read(taskId);
     if (found && found.principal === (call.request.origin?.principal?.id ?? null)) {
-      return new WrittenTaskView(this, found);
+      return new StoredTaskView(this, found);
     }
     throw notFound(taskId);
   }
 
   /**
-   * A task of this session as it is now: somebody else may have ended or claimed it, and this process may not
-   * have heard of it.
+   * The current state of a task of this session. Another process may have ended or claimed it unnoticed.
    * @throws {ProtocolError} -32000, retryable
    */
-  async latest(task: TTask & SeenTask): Promise<SeenTask> {
+  async latest(task: TTask & TaskView): Promise<TaskView> {
     const found = await this.read(task.taskId);
-    return task.hasEnded || !found || found.isHere ? task : new WrittenTaskView(this, found);
+    return task.hasEnded || !found || found.isHere ? task : new StoredTaskView(this, found);
   }
 
-  /** A task as it is written. @throws {ProtocolError} -32000, retryable */
-  async read(taskId: string): Promise<FoundWrittenTask | undefined> {
+  /** Reads a task from the store. @throws {ProtocolError} -32000, retryable */
+  async read(taskId: string): Promise<LoadedTask | undefined> {
     try {
-      return await this.#keeper.find(taskId);
+      return await this.#worker.find(taskId);
     } catch (error) {
       throw this.#unavailable('Tasks cannot be looked up at present', error);
     }
   }
 
-  /** Calls back when others may have changed a task. @returns ends it */
+  /** Calls back when another process may have changed a task. @returns unsubscribes */
   listen(listener: (taskId: string) => void): () => void {
-    return this.#keeper.listen(listener);
+    return this.#worker.listen(listener);
   }
 
-  /** Cancels a task that runs elsewhere. @returns false if it has ended */
-  async cancel(found: FoundWrittenTask): Promise<boolean> {
+  /** Cancels a task that runs in another process. @returns false if the task had already ended */
+  async cancelElsewhere(found: LoadedTask): Promise<boolean> {
     try {
-      const became = await this.#keeper.finishElsewhere(this.#ended(found, undefined));
+      const became = await this.#worker.finishElsewhere(this.#ended(found, undefined));
       return became === 'written';
     } catch (error) {
       throw this.#unavailable('Tasks cannot be cancelled at present', error);
@@ -380,10 +376,10 @@ export class DurableTasks<TTask extends RunningTask> {
   }
 
   /**
-   * The end of a task that runs elsewhere. It is looked at as often as clients are told to look; what it asks
-   * meanwhile, the client of this call is asked.
+   * Waits for the end of a task in another process: reads it at its poll interval, and forwards its questions to the
+   * client of this call.
    */
-  async untilEnded(given: FoundWrittenTask, call: RequestContext) {
+  async waitForEnd(given: LoadedTask, call: RequestContext) {
     const { taskId, pollInterval } = given.task;
     const asked = new Set<string>();
     const { clock } = this.#session;
@@ -391,7 +387,7 @@ export class DurableTasks<TTask extends RunningTask> {
     this.waiters++;
     try {
       for (let now = given; ;) {
-        for (const question of now.steps.open) {
+        for (const question of now.steps.openQuestions) {
           if (!asked.has(question.key)) void this.askThrough(call, taskId, question);
           asked.add(question.key);
         }
@@ -412,7 +408,7 @@ export class DurableTasks<TTask extends RunningTask> {
     }
   }
 
-  /** Asks the client of a call what a task asks that has no session of its own. */
+  /** Forwards a task's question to the client of this call, and stores the answer. */
   async askThrough(
     call: RequestContext,
     taskId: string,
@@ -420,7 +416,7 @@ export class DurableTasks<TTask extends RunningTask> {
     meta: JsonObject | undefined = relatedTask(taskId),
   ): Promise<void> {
     const { key, method, params, until } = question;
-    const timeoutMs = Math.min((until ?? Infinity) - this.#keeper.now(), maxDelayMs);
+    const timeoutMs = Math.min((until ?? Infinity) - this.#worker.now(), maxDelayMs);
     try {
       const related = withMeta(params ?? {}, meta);
       const answer = await call.sendRequest({
@@ -431,24 +427,24 @@ export class DurableTasks<TTask extends RunningTask> {
       });
       await this.answer(taskId, { [key]: answer });
     } catch (error) {
-      // The task waits on: the client may ask for its result again.
-      const message = `The client was not asked ${question.label} for the task ${taskId}: ${textOfError(error)}`;
+      // The task keeps waiting: the client can request its result again.
+      const message = `Could not ask the client ${question.label} for task ${taskId}: ${textOfError(error)}`;
       this.#session.report({ level: 'warning', name: 'tasks.away', message, details: { error } });
     }
   }
 
-  #ended(written: WrittenTask, response: OutboundResponse | undefined): WrittenTask {
-    const task = endedTask(written.task, this.#keeper.now(), response, cancelledByClient);
+  #ended(written: StoredTask, response: OutboundResponse | undefined): StoredTask {
+    const task = endedTask(written.task, this.#worker.now(), response, cancelledByClient);
     return { task, principal: written.principal, response };
   }
 
-  /** Somebody else has ended or claimed a task of this session. */
+  /** Drops a task of this session that another process has ended or claimed. */
   async #overtaken(task: TTask): Promise<void> {
     const found = await this.read(task.taskId).catch(() => undefined);
-    if (!this.#book.has(task) || task.hasEnded) return;
+    if (!this.#registry.has(task) || task.hasEnded) return;
     if (found?.hasEnded) return task.endedElsewhere(found.response, found.task.lastUpdatedAt);
-    const message = `The task ${task.taskId} goes on in another process; ask again`;
-    this.#book.forget(task, unavailable(message));
+    const message = `Task ${task.taskId} now runs in another process; try again`;
+    this.#registry.forget(task, unavailable(message));
   }
 
   #unavailable(what: string, error: unknown): ProtocolError {
@@ -459,14 +455,14 @@ export class DurableTasks<TTask extends RunningTask> {
   }
 }
 
-type AnyTasks = Pick<DurableTasks<never>, 'answer' | 'cancel' | 'untilEnded'>;
+type AnyTasks = Pick<DurableTasks<never>, 'answer' | 'cancelElsewhere' | 'waitForEnd'>;
 
-/** A task that does not run in this session, as it was when it was read. */
-class WrittenTaskView implements SeenTask {
+/** A task of another session, as last read from the store. */
+class StoredTaskView implements TaskView {
   readonly #tasks: AnyTasks;
-  readonly #found: FoundWrittenTask;
+  readonly #found: LoadedTask;
 
-  constructor(tasks: AnyTasks, found: FoundWrittenTask) {
+  constructor(tasks: AnyTasks, found: LoadedTask) {
     this.#tasks = tasks;
     this.#found = found;
   }
@@ -492,41 +488,16 @@ class WrittenTaskView implements SeenTask {
     const { taskId } = this.item;
     if (this.hasEnded) return resultOf(answerOf(taskId, this.#found.response));
     return this.#tasks
-      .untilEnded(this.#found, call)
+      .waitForEnd(this.#found, call)
       .then(({ response }) => resultOf(answerOf(taskId, response)));
   }
 
   cancel(): Promise<boolean> {
-    return this.#tasks.cancel(this.#found);
+    return this.#tasks.cancelElsewhere(this.#found);
   }
 }
-
-/** Whether a creation has found no room. */
-export const isFull = (error: unknown): boolean =>
-  error instanceof RuntimeError && error.code === 'LIMIT_EXCEEDED';
 
 function unavailable(message: string): ProtocolError {
   const data = { reason: 'tasks-unavailable', retryable: true };
   return new ProtocolError(ErrorCode.serverUnavailable, message, data);
-}
-
-/** A task as it is once it has ended with this response; without one, it was cancelled for the reason. */
-export function endedTask(
-  { statusMessage: _, ...task }: Task,
-  now: number,
-  response: OutboundResponse | undefined,
-  reason?: string,
-): Task {
-  const lastUpdatedAt = laterOf(task.lastUpdatedAt, now);
-  if (!response) {
-    return {
-      ...task,
-      status: 'cancelled',
-      lastUpdatedAt,
-      ...(reason ? { statusMessage: reason } : {}),
-    };
-  }
-  if (!isFailure(response)) return { ...task, status: 'completed', lastUpdatedAt };
-  const statusMessage = failureMessage(response).slice(0, longestMessage);
-  return { ...task, status: 'failed', statusMessage, lastUpdatedAt };
 }

@@ -1,7 +1,7 @@
-/** Progress of a durable call: recorded, then sent, so it never runs backwards, whichever process the call continues in. */
+/** Progress of a durable call. Each report is stored before it is sent, so progress never decreases across processes. */
 import type { ProgressReport } from '../../../src/protocol/dialects/dialect.ts';
-import { stepKeys } from './written-steps.ts';
-import type { ProgressStep } from './written-steps.ts';
+import { stepKeys } from './step-history.ts';
+import type { ProgressStep } from './step-history.ts';
 import type { TaskStep } from './task-store.ts';
 
 type Send = (report: ProgressReport) => void;
@@ -15,8 +15,8 @@ export class RecordedProgress {
   #writing: Promise<void> | undefined = undefined;
 
   /**
-   * @param earlier the progress that an earlier process has recorded
-   * @param record resolves to false if the call is no longer this process's
+   * @param earlier progress stored by an earlier process
+   * @param record stores a step; resolves to false if this process no longer owns the call
    */
   constructor(earlier: ProgressStep | undefined, record: (step: TaskStep) => Promise<boolean>) {
     this.#record = record;
@@ -24,14 +24,14 @@ export class RecordedProgress {
     this.#resumption = earlier && resumptionOf(earlier);
   }
 
-  /** Settles once everything reported so far is sent. */
+  /** Settles once all progress reported so far is sent. */
   get settled(): Promise<void> | undefined {
     return this.#writing;
   }
 
-  /** Of several reports that wait for the store, the last is enough. */
+  /** Stores and sends a report. Reports that wait for the store are coalesced to the last. */
   report(report: ProgressReport, send: Send): void {
-    // A handler that is run again repeats what its host has seen.
+    // A replayed handler repeats reports that its host has received.
     if (report.progress <= this.#reached) return;
     this.#reached = report.progress;
     this.#unwritten = { report, send };
@@ -59,7 +59,7 @@ export class RecordedProgress {
   }
 }
 
-/** Says where a call was resumed, if its progress counts steps. */
+/** Message that names where a call was resumed, if its progress counts steps. */
 function resumptionOf({ progress, total }: ProgressStep): string {
   const isCounted = Number.isInteger(progress) && Number.isInteger(total);
   return isCounted ? `Resumed at step ${progress} of ${total}` : 'Resumed';

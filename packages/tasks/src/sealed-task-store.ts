@@ -1,25 +1,25 @@
 /**
- * Tasks that are sealed before a store sees them: who can read the store learns ids, owners, times and the names of
- * steps, and who can write to it cannot make a task, or give one the text of another.
+ * Encrypts tasks before they reach a store. A reader of the store learns ids, owners, times and step names; a writer
+ * can neither forge a task nor give it the text of another.
  */
 import { digestOf } from '../../../src/rounds/request-state.ts';
 import type { FoundTask, TaskRecord, TaskStep, TaskStore } from './task-store.ts';
 
-/** Whether this text is sealed: what is kept of a task is an object of JSON otherwise. */
+/** True for a sealed text; plain texts of tasks are JSON objects. */
 export const isSealed = (text: string): boolean => !text.startsWith('{');
 
-/** What seals. It gives undefined for what it has not sealed. */
+/** Encrypts and decrypts texts. `open` resolves to undefined for a text sealed with another key. */
 interface Sealer {
   seal(text: string): Promise<string>;
   open(token: string): Promise<string | undefined>;
 }
 
-/** The name of a task's own text, which no step has. */
+/** Name of a task's own text; step names begin with ":". */
 const own = '';
 
 /**
- * A store whose texts are sealed. A task that cannot be opened, because its key is gone or its text was changed, is
- * neither read nor listed. A claim brings it without its text, so that the claimer can give it back.
+ * Wraps a store so that its texts are sealed. A task that cannot be opened, because its key is gone or its text was
+ * changed, is neither read nor listed. A claim returns it without its text, so that the claimer can park it again.
  */
 export function sealedTaskStore(store: TaskStore, sealer: Sealer): TaskStore {
   const seal = (...whole: readonly [taskId: string, name: string, text: string]) =>
@@ -63,8 +63,8 @@ export function sealedTaskStore(store: TaskStore, sealer: Sealer): TaskStore {
     async create(task) {
       const { taskId, steps = [] } = task;
       const text = await seal(taskId, own, task.text);
-      const share = task.share && { ...task.share, of: await digestOf(task.share.of) };
-      return store.create({ ...task, text, share, steps: await sealSteps(taskId, steps) });
+      const quota = task.quota && { ...task.quota, key: await digestOf(task.quota.key) };
+      return store.create({ ...task, text, quota, steps: await sealSteps(taskId, steps) });
     },
     async read(taskId) {
       const found = await store.read(taskId);

@@ -1,214 +1,213 @@
 /**
- * Where tasks are written down, so that they outlive their process. A store has records, claims on
- * them, and the leases of the processes that have claimed them. It reads nothing of what it keeps.
+ * Interface of task stores, which keep tasks beyond their process. A store has task records, claims on
+ * them, and leases of the processes that hold the claims. It does not interpret the texts of a record.
  *
- * A claim is made of a fence: a number that grows each time somebody takes a task. Who writes says its
- * fence, and only the highest is heard. A lease says no more than that its owner lives: it ends by the
- * store's clock, and then others may claim what its owner has. A task that only waits is parked: it has no owner, and
- * may be claimed when it is due.
+ * A claim has a fencing token, `fence`, that grows with each claim of the task. Each write names its fence, and the
+ * store accepts only the highest. A lease shows that its owner is alive. It expires by the store's clock, and then other
+ * processes may claim the owner's tasks. A task that only waits is parked: it has no owner, and may be claimed when it
+ * is due.
  */
 
 import { RuntimeError } from '../../../src/protocol/errors.ts';
 import type { SqlConnection } from '../../../src/actors/request-context.ts';
 
-/** Who has a task: what each write has to name. */
+/** Proof that a process owns a task; every write names it. */
 export interface TaskClaim {
-  /** What clients ask for it by. */
+  /** Id that clients use. */
   readonly taskId: string;
-  /** Grows with each claim. */
+  /** Fencing token: grows with each claim of the task. */
   readonly fence: number;
 }
 
-/** Who has how many tasks. */
-export interface TaskShare {
-  /** Whose tasks are counted together. */
-  readonly of: string;
-  /** How many of them are kept, ended ones too, until their time to live is over. */
+/** Quota that a task counts towards. */
+export interface TaskQuota {
+  /** Tasks with the same key are counted together. */
+  readonly key: string;
+  /** Maximum number of stored tasks, including ended ones whose time to live is not over. */
   readonly max: number;
 }
 
-/** What a creation rejects with if there are so many. */
-export function noRoomFor({ max }: TaskShare): RuntimeError {
-  return new RuntimeError('LIMIT_EXCEEDED', `There is no room for more than ${max} tasks`);
+/** The error of {@link TaskStore.create} when the quota is used up. */
+export function quotaExceeded({ max }: TaskQuota): RuntimeError {
+  return new RuntimeError('LIMIT_EXCEEDED', `Number of tasks must be at most ${max}`);
 }
 
-/** A task as it is written down first. */
+/** A task to create. */
 export interface NewTaskRecord {
-  /** What clients ask for it by. */
+  /** Id that clients use. */
   readonly taskId: string;
-  /** The name of the server that can run it. */
+  /** Name of the server that can run the task. */
   readonly server: string;
-  /** The lease of the process that runs it. */
+  /** Lease of the process that runs the task. */
   readonly owner: string;
-  /** What is kept of it. The store does not read it. */
+  /** Content, opaque to the store. */
   readonly text: string;
-  /** How long it is kept, whatever becomes of it, milliseconds from now. */
+  /** Time to live, milliseconds from now, whatever the task's state. */
   readonly ttlMs: number;
-  /** What has to be known to go on with it. */
+  /** Steps needed to resume the task. */
   readonly steps?: readonly TaskStep[];
-  /** What it counts towards; nothing without it. */
-  readonly share?: TaskShare | undefined;
+  /** Quota that the task counts towards. Default: none. */
+  readonly quota?: TaskQuota | undefined;
 }
 
-/** Something that has happened in a task, and must not be forgotten before it ends. */
+/** A recorded step of a task, kept until the task ends. */
 export interface TaskStep {
-  /** Two steps of one key are one: the later. */
+  /** A later step replaces an earlier one with the same key. */
   readonly key: string;
-  /** What is kept of it. */
+  /** Content, opaque to the store. */
   readonly text: string;
 }
 
-/** A task as a store has it. */
-export interface TaskRecord extends Omit<NewTaskRecord, 'share'>, TaskClaim {
+/** A stored task. */
+export interface TaskRecord extends Omit<NewTaskRecord, 'quota'>, TaskClaim {
   /** Final states do not change. */
   readonly state: 'open' | 'ended';
-  /** How many times it was claimed from an owner whose lease was over. */
+  /** Number of claims made after the owner's lease had expired. */
   readonly claims: number;
-  /** In the order in which their keys came first. None once it has ended. */
+  /** In the order in which their keys were first stored. Empty once the task has ended. */
   readonly steps: readonly TaskStep[];
-  /** How long it is still kept, milliseconds. */
+  /** Remaining time to live, milliseconds. */
   readonly ttlMs: number;
-  /** Set if it is parked: when it is due, milliseconds from now; 0 if it is already. Its owner is then empty. */
+  /** Set while the task is parked, with an empty `owner`: milliseconds until it is due, 0 if it is already. */
   readonly dueInMs?: number | undefined;
 }
 
-/** A task without a fence: a write to it is anybody's. */
-export type AnyClaim = Omit<TaskClaim, 'fence'>;
+/** Names a task without a fence: such a write is accepted from any process. */
+export type UnfencedClaim = Omit<TaskClaim, 'fence'>;
 
-/** What is written of a task that goes on, all of it or nothing. */
+/** An atomic update of an open task. */
 export interface TaskProgress {
-  /** In order. */
+  /** Steps to add, in order. */
   readonly steps: readonly TaskStep[];
   /**
-   * Gives the task up. It may be claimed once this time has passed, milliseconds. It is due at
-   * once if anybody has written to it without a fence since it was created or claimed. Not without a fence.
+   * Parks the task: it has no owner, and may be claimed after this time, milliseconds. It is due at once if a write
+   * without a fence came since it was created or claimed. Requires a fence.
    */
   readonly parkForMs?: number | undefined;
-  /** Whether those hear of it who look for changes; always, without a fence. By default they do not. */
-  readonly isTold?: boolean | undefined;
+  /** Lists the task in {@link TaskStore.changes}. Default: false with a fence; always true without one. */
+  readonly isAnnounced?: boolean | undefined;
 }
 
-/** What a claim has brought. */
+/** Result of a claim. */
 export interface ClaimedTasks {
-  /** They are the claimer's now. */
+  /** Tasks that the claimer now owns. */
   readonly tasks: readonly TaskRecord[];
-  /** When the next parked task of this server is due that is not due yet, milliseconds from now; undefined if there is none. */
+  /** Milliseconds until the next parked task of this server is due; undefined if none is parked. */
   readonly nextInMs: number | undefined;
 }
 
-/** Which tasks are listed. */
+/** A page of the task list. */
 export interface TaskListRequest {
-  /** Only those whose ids come after this one. */
+  /** Lists only ids after this one. */
   readonly after?: string | undefined;
-  /** At most so many. */
+  /** Page size. */
   readonly max: number;
 }
 
-/** What a store knows of an id. */
+/** A task found by its id. */
 export interface FoundTask {
-  /** All that is kept of it. */
+  /** The stored task. */
   readonly record: TaskRecord;
-  /** Whether the owner's lease lasts. */
+  /** True while the owner's lease is valid. */
   readonly isOwned: boolean;
 }
 
 /**
- * What became of a write. `ended`: the task has ended already, or is no longer kept. `fenced`:
- * somebody else has claimed it. Nothing was changed in both cases.
+ * Outcome of a write. `ended`: the task has already ended or expired. `fenced`: another process has claimed it.
+ * Neither changes the store.
  */
-export type TaskWritten = 'written' | 'ended' | 'fenced';
+export type WriteResult = 'written' | 'ended' | 'fenced';
 
-/** Whom a claim is for, and what may be claimed. */
+/** The claimer, and the tasks that it accepts. */
 export interface ClaimRequest {
-  /** Whose lease lasts. */
+  /** Valid lease of the claimer. */
   readonly owner: string;
-  /** Only tasks of this server. */
+  /** Claims only tasks of this server. */
   readonly server: string;
-  /** Only this one. */
+  /** Claims only this task. */
   readonly taskId?: string | undefined;
-  /** At most so many. */
+  /** Maximum number of tasks to claim. */
   readonly max: number;
-  /** Not these: others may be able to go on with them. */
+  /** Task ids left to other processes. */
   readonly except?: readonly string[] | undefined;
   /**
-   * All tasks that the claimer knows to be its own. If it is given, open tasks that are the claimer's by their records and not
-   * among these are claimed, too: the claimer has not heard of an earlier claim, or of a creation.
+   * All tasks that the claimer knows it owns. If given, the claim also returns open tasks that the store assigned to
+   * the claimer in a reply that the claimer never received.
    */
   readonly held?: readonly string[] | undefined;
 }
 
 /**
- * The records of tasks. A write that has settled outlives the process, and is seen by all who share
- * the store. Every promise rejects if the store could not be asked; then nothing is known of the write.
+ * A store of tasks. A resolved write is durable and visible to every process that shares the store. A promise rejects
+ * if the store is unavailable; the outcome of the write is then unknown.
  */
 export interface TaskStore {
-  /** How long a lease lasts without a sign of life, milliseconds. */
+  /** Duration of a lease, milliseconds. */
   readonly leaseMs: number;
-  /** Takes the lease of this name, or prolongs it. */
+  /** Takes or renews the lease of this name. */
   lease(owner: string): Promise<void>;
-  /** Ends a lease at once. */
+  /** Ends a lease immediately. */
   leave(owner: string): Promise<void>;
   /**
-   * Writes a task down whose id is new. If its share has no room, the oldest of its tasks that {@link TaskStore.finish} has let go
-   * is forgotten. Of creations that are made at once no more are written than there is room for.
-   * @throws {RuntimeError} LIMIT_EXCEEDED: there is none, and nothing is written
+   * Stores a task with a new id. If its quota is used up, the oldest task that {@link TaskStore.finish} has made evictable
+   * is deleted. Concurrent creations cannot exceed the quota together.
+   * @throws {RuntimeError} LIMIT_EXCEEDED: the quota is used up, and no task is evictable
    */
   create(task: NewTaskRecord): Promise<TaskClaim>;
-  /** Any text may be asked for. Undefined if there is no such task, or its time to live is over. */
+  /** Reads a task; undefined if it does not exist or has expired. @param taskId any text */
   read(taskId: string): Promise<FoundTask | undefined>;
   /**
-   * Adds to a task that has not ended.
-   * @param claim without a fence anybody adds, such as an answer to what the task asks: if the task is parked it is
-   *   due at once, and a step whose key is there already stays as it is
+   * Adds steps to an open task.
+   * @param claim without a fence, any process may add steps, such as answers to the task's questions. A parked task
+   *   becomes due at once, and existing steps are not replaced
    */
-  append(claim: AnyClaim | TaskClaim, progress: TaskProgress): Promise<TaskWritten>;
+  append(claim: UnfencedClaim | TaskClaim, progress: TaskProgress): Promise<WriteResult>;
   /**
-   * Adds a step that is made in a transaction of the store: what `make` writes by its connection and the
-   * step are written together, or neither is. The transaction begins with the first query; without one the step is
-   * added as by {@link TaskStore.append}. Rejects with what `make` throws. Absent if the store has no SQL to share.
+   * Adds a step in a transaction of the store: the writes of `make` on its connection and the step are committed
+   * together. The transaction begins with the first query; without a query the step is added as by
+   * {@link TaskStore.append}. Rejects with what `make` throws. Absent if the store has no SQL to share.
    */
   appendWith?(
     claim: TaskClaim,
     key: string,
     make: (sql: SqlConnection) => Promise<string>,
-  ): Promise<TaskWritten>;
+  ): Promise<WriteResult>;
   /**
-   * Ends a task. The text takes the place of what was kept of it.
-   * @param claim without a fence it ends the task of any owner
-   * @param letsGo whether it makes room for new ones of its share, by default it does not
+   * Ends a task. The text replaces the task's content.
+   * @param claim without a fence, ends the task of any owner
+   * @param letsGo true if the task may be deleted early, for a new task of the same quota. Default: false
    */
-  finish(claim: AnyClaim | TaskClaim, text: string, letsGo?: boolean): Promise<TaskWritten>;
+  finish(claim: UnfencedClaim | TaskClaim, text: string, letsGo?: boolean): Promise<WriteResult>;
   /**
-   * Claims tasks that have not ended, and are parked and due, or have another owner whose lease is over. No task is
-   * given to two.
+   * Claims open tasks that are parked and due, or whose owner's lease has expired. Each task goes to one claimer.
    */
   claim(request: ClaimRequest): Promise<ClaimedTasks>;
   /**
-   * The tasks that were claimed or have ended since then, and those with progress that is told.
-   * @param since a number that this has given before; undefined to begin with now
+   * Tasks that were claimed, ended, or had announced progress since a position.
+   * @param since `upTo` of an earlier call; undefined to begin at the current position
    */
   changes(since: number | undefined): Promise<TaskChanges>;
-  /** The tasks of all servers, by their ids. */
+  /** Tasks of all servers, ordered by id. */
   list(request: TaskListRequest): Promise<readonly FoundTask[]>;
   /**
-   * Calls back soon after others have changed something: then {@link TaskStore.changes} is worth a look. A call
-   * may be lost, so look now and then anyway. Absent if the store cannot tell.
-   * @returns ends it
+   * Calls back soon after another process has made a change; then read {@link TaskStore.changes}. Callbacks may be
+   * lost, so also poll. Absent if the store cannot notify.
+   * @returns unsubscribes
    */
   watch?(changed: () => void): () => void;
   /**
    * Releases the store.
-   * @throws {Error} writes that have not settled may be lost; the store is released nevertheless
+   * @throws {Error} unsettled writes may be lost; the store is released nevertheless
    */
   close(): Promise<void>;
 }
 
-/** What has changed in a store. */
+/** A page of changes. */
 export interface TaskChanges {
-  /** Where the next look begins. */
+  /** Position at which the next call begins. */
   readonly upTo: number;
-  /** Each once. */
+  /** Without duplicates. */
   readonly taskIds: readonly string[];
-  /** The store's clock, milliseconds since 1970: timers go by it. */
+  /** The store's clock, milliseconds since 1970, which durable timers use. */
   readonly now: number;
 }

@@ -1,8 +1,8 @@
 /**
- * The work of a task that can go on in another process, where it runs: whether it does something, or only waits for
- * a timer or an answer, and may be given up until then. The next process begins with a chart of its own.
+ * The run of a resumable task in one process: whether it is busy, or only waits for a timer or an answer and may be
+ * parked. The next process starts a new chart.
  *
- * It has no context and does nothing by itself: see {@link pureChart}.
+ * The chart has no context and no actions: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -10,16 +10,16 @@ import { pureChart } from '../../../src/machines/pure-chart.ts';
 import type { PureChart } from '../../../src/machines/pure-chart.ts';
 
 export type TaskWorkEvent =
-  /** Everything that it does is to wait. */
+  /** The handler only waits. */
   | { readonly type: 'work.rested' }
-  /** Something that it waited for has come, or it does something beside that. */
+  /** A wait is over, or the handler does something besides waiting. */
   | { readonly type: 'work.stirred' }
-  /** Nothing that it waits for comes soon: that it is given up is being written. */
+  /** All waits are long: the parking is being stored. */
   | { readonly type: 'parking.begun' }
   | { readonly type: 'parking.written' }
-  /** Its session has ended: whatever it does, others go on from what is written. */
+  /** The session has ended: other processes resume from the stored steps. */
   | { readonly type: 'session.ended' }
-  /** Somebody else has claimed or ended the task. */
+  /** Another process has claimed or ended the task. */
   | { readonly type: 'task.overtaken' }
   | { readonly type: 'work.ended' };
 
@@ -35,12 +35,12 @@ export const taskWorkMachine = setup({
   initial: 'owned',
   states: {
     owned: {
-      description: 'This process has the task: it writes each step down before it goes on.',
+      description: 'This process owns the task, and stores each step before the handler continues.',
       initial: 'running',
       states: {
         running: { tags: 'here', on: { 'work.rested': 'waiting' } },
         waiting: {
-          description: 'For a timer, or for an answer of the client.',
+          description: "The task waits for a timer or for the client's answer.",
           tags: 'here',
           on: { 'work.stirred': 'running', 'parking.begun': '#task-work.parking' },
         },
@@ -52,12 +52,12 @@ export const taskWorkMachine = setup({
       },
     },
     parking: {
-      description: 'Nobody hears of what its handler still does.',
+      description: 'The parking is being stored. Further steps of the handler are dropped.',
       on: { 'parking.written': 'parked', 'task.overtaken': 'overtaken', 'work.ended': 'ended' },
     },
     parked: {
       type: 'final',
-      description: 'Nobody has it. Who claims it when it is due goes on from what is written.',
+      description: 'No process owns the task. The process that claims it resumes from its steps.',
       tags: 'over',
     },
     overtaken: { type: 'final', tags: 'over' },
@@ -65,7 +65,6 @@ export const taskWorkMachine = setup({
   },
 });
 
-/** Where the work of a task stands. */
 export type TaskWorkSnapshot = SnapshotFrom<typeof taskWorkMachine>;
 
 export const taskWorkChart: PureChart<TaskWorkSnapshot, TaskWorkEvent> = pureChart(taskWorkMachine);

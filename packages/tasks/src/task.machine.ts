@@ -1,13 +1,11 @@
 /**
- * The life of one task: a request whose handler runs on after its answer. The task is kept until
- * its time to live is over.
+ * The lifecycle of one task: a request whose handler keeps running after the request is answered.
  *
- * It is `kept` for its time to live, which counts from its creation, whatever its status. Final
- * states of the work do not change: a handler that succeeds after its task was cancelled has no
- * effect. `expired` is the end of the record.
+ * A task is `kept` for its time to live, counted from its creation, whatever its status. Final statuses do not change:
+ * a handler that succeeds after its task was cancelled has no effect. `expired` ends the record.
  *
- * The machine does not run the handler. It hears how the handler goes on, and emits `task.changed`
- * for each change that the client gets.
+ * The machine does not run the handler. It receives the handler's progress, and emits `task.changed` for each change
+ * that the client is notified of.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks, "Task Status Lifecycle"
  */
@@ -19,57 +17,55 @@ import type { Task, TaskStatus } from '../../../src/protocol/tasks.ts';
 
 export interface TaskInput extends InputScope {
   readonly taskId: string;
-  /** How long the task is kept from now, milliseconds. */
+  /** Time to live from now, milliseconds. */
   readonly ttlMs: number;
   /** See {@link Task.pollInterval}. */
   readonly pollIntervalMs: number;
-  /** The time of day, ISO 8601. */
+  /** Current time, ISO 8601. */
   readonly timeOfDay: () => string;
-  /** Set if the task was begun before: when, how long it is kept from then, and what its handler has said. */
+  /** Set for a resumed task: when it was created, its time to live from then, and its status message. */
   readonly begun?: BegunTask | undefined;
 }
 
-/** A task that goes on. */
+/** A resumed task. */
 type BegunTask = Pick<Task, 'createdAt' | 'ttl' | 'lastUpdatedAt'> & {
   readonly statusMessage: string | undefined;
 };
 
-/** When an event has happened, ISO 8601; by default now. */
+/** Time of an event, ISO 8601. Default: now. */
 interface Dated {
   readonly at?: string | undefined;
 }
 
-/** What the machine takes. */
 export type TaskEvent = Dated &
-  /** The handler asks the client something and waits for the answer. */
+  /** The handler asks the client a question. */
   (
     | { readonly type: 'input.requested'; readonly method: string }
-    /** One of its questions has its outcome. */
+    /** A question was answered or has failed. */
     | { readonly type: 'input.received' }
     /**
-     * The handler says how far it is. The status does not change and no notification is sent: a
-     * handler may do this often.
+     * The handler sets the status message. The status does not change and no notification is sent, because a handler
+     * may do this often.
      */
     | { readonly type: 'task.describe'; readonly message: string }
-    /** The handler has ended with this response to its request. */
+    /** The handler has returned or thrown: the response to its request. */
     | { readonly type: 'run.answered'; readonly response: OutboundResponse }
     | { readonly type: 'task.cancel'; readonly reason: string }
   );
 
-/** What the keeper of the task hears. */
 export type TaskEmitted =
   | { readonly type: 'task.changed'; readonly task: Task }
-  /** Its time to live is over: the keeper drops it. */
+  /** The time to live is over: the owner forgets the task. */
   | { readonly type: 'task.expired'; readonly taskId: string };
 
 export interface TaskContext extends TaskInput {
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** What the handler said last, or how the work ended. */
+  /** The handler's last message, or how the task ended. */
   readonly statusMessage: string | undefined;
-  /** The method of its last question to the client. */
+  /** Method of the last question to the client. */
   readonly question: string | undefined;
-  /** How many of its questions have no outcome yet. */
+  /** Number of open questions. */
   readonly openInputs: number;
   /** The response to the request; undefined if the task was cancelled. */
   readonly response: OutboundResponse | undefined;
@@ -77,20 +73,20 @@ export interface TaskContext extends TaskInput {
 
 type Answered = Extract<TaskEvent, { readonly type: 'run.answered' }>;
 
-/** Longest status message, characters. */
+/** Maximum length of a status message, characters. */
 export const longestMessage = 500;
 
-/** True if the request did not succeed; a tool's result may say so itself. */
+/** True for an error response, and for a tool result with `isError`. */
 export function isFailure(response: OutboundResponse): boolean {
   return 'error' in response || (response.result as { isError?: unknown }).isError === true;
 }
 
-/** Why a request failed, for the status of its task. */
+/** The status message of a failed task. */
 export function failureMessage(response: OutboundResponse): string {
   if ('error' in response) return response.error.message;
   const { content } = response.result as { readonly content?: readonly { text?: unknown }[] };
   const text = content?.find((block) => typeof block.text === 'string')?.text;
-  return typeof text === 'string' ? text : 'The result is an error without a text';
+  return typeof text === 'string' ? text : 'The tool returned an error without text';
 }
 
 function taskOf(context: TaskContext, status: TaskStatus): Task {
@@ -112,7 +108,7 @@ function taskOf(context: TaskContext, status: TaskStatus): Task {
 
 const paramsOfEvent = <T>({ event }: { readonly event: T }): T => event;
 
-/** One task. Its innermost state inside `kept` is the status that its client sees. */
+/** The machine of one task. The innermost state inside `kept` is the status sent to its client. */
 export const taskMachine = setup({
   types: {
     input: {} as TaskInput,
@@ -148,7 +144,7 @@ export const taskMachine = setup({
         const isInitial = (type as string) === 'xstate.init';
         if (begun && isInitial) return lastUpdatedAt;
         if (at === undefined) return timeOfDay();
-        // The clock of the store may be behind that of this node.
+        // The store's clock may be behind this node's.
         return at > lastUpdatedAt ? at : lastUpdatedAt;
       },
     }),
@@ -175,7 +171,7 @@ export const taskMachine = setup({
   initial: 'kept',
   states: {
     kept: {
-      description: 'The client may look at it and fetch its result, whatever its status.',
+      description: 'The client can read the task and fetch its result, whatever its status.',
       after: { ttlTimeout: 'expired' },
       initial: 'open',
       states: {
@@ -210,7 +206,7 @@ export const taskMachine = setup({
               },
             },
             input_required: {
-              description: 'It waits for at least one answer of the client.',
+              description: 'The handler waits for at least one answer of the client.',
               entry: ['touch', { type: 'tell', params: { status: 'input_required' } }],
               on: {
                 'input.requested': { actions: { type: 'openInput', params: paramsOfEvent } },
@@ -228,7 +224,7 @@ export const taskMachine = setup({
         },
         failed: {
           type: 'final',
-          description: 'The request was answered with an error, or with a result that says so.',
+          description: 'The response is an error, or a tool result with `isError`.',
           entry: ['touch', { type: 'tell', params: { status: 'failed' } }],
         },
         cancelled: {
@@ -239,7 +235,7 @@ export const taskMachine = setup({
     },
     expired: {
       type: 'final',
-      description: 'Its time to live is over: there is no such task any more.',
+      description: 'The time to live is over: the task no longer exists.',
       entry: 'tellExpired',
     },
   },
@@ -247,7 +243,7 @@ export const taskMachine = setup({
 
 export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
 
-/** A task as its client sees it; undefined once it has expired. */
+/** The task as sent to its client; undefined once it has expired. */
 export function taskIn({ value, context }: TaskSnapshot): Task | undefined {
   if (typeof value === 'string') return undefined;
   const { kept } = value;

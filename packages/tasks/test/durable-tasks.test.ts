@@ -12,22 +12,22 @@ import {
 import type { ScriptedPeer } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { begin, change, held, look, taskTool } from '../../../test/contract/task-serving.ts';
-import { TaskKeeper } from '../src/task-keeper.ts';
+import { TaskWorker } from '../src/task-worker.ts';
 import { MemoryTaskStore, TaskTable } from './memory-task-store.ts';
 
 const processEnded = 'The process that ran it has ended';
 
-/** A process: a keeper, and a session of a client of 2025-11-25. */
+/** A process: a worker, and a session of a client of 2025-11-25. */
 async function start(table: TaskTable, tools = [held().hold], limits: Partial<Limits> = {}) {
   const clock = new TestClock();
   const store = new MemoryTaskStore(table);
   const facts: string[] = [];
   const report = ({ name }: { readonly name: string }) => void facts.push(name);
-  const keeper = new TaskKeeper({ store, server: 'shop', clock, report });
-  await keeper.begin();
+  const worker = new TaskWorker({ store, server: 'shop', clock, report });
+  await worker.start();
   const server = createMcpServer({ name: 'shop', version: '1.0.0', tools });
   const join = async () => {
-    const conversation = scriptedConversation(server, { durable: keeper, clock, limits });
+    const conversation = scriptedConversation(server, { durable: worker, clock, limits });
     onTestFinished(async () => {
       await end(conversation.session, clock);
     });
@@ -35,7 +35,7 @@ async function start(table: TaskTable, tools = [held().hold], limits: Partial<Li
     return conversation;
   };
   const { facts: told, ...joined } = await join();
-  return { ...joined, told, store, keeper, clock, facts, server, join };
+  return { ...joined, told, store, worker, clock, facts, server, join };
 }
 
 /** Ends a session without waiting for its handlers. */
@@ -288,11 +288,11 @@ test('a request that is cancelled while its task is written leaves no task that 
 });
 
 test('a process that ends says so of what runs', async () => {
-  const { store, keeper, session, peer, clock } = await start(new TaskTable());
+  const { store, worker, session, peer, clock } = await start(new TaskTable());
   const { taskId } = await begin(peer, 'hold');
   await flush();
   await end(session, clock);
-  await keeper.close();
+  await worker.close();
   expect(await kept(store, taskId)).toMatchObject({
     state: 'ended',
     task: { status: 'failed', statusMessage: 'The server is shutting down' },

@@ -5,15 +5,15 @@ import type { ClaimedTasks } from '../src/task-store.ts';
 import type { FoundTask } from '../src/task-store.ts';
 import type { TaskListRequest } from '../src/task-store.ts';
 import type { TaskProgress } from '../src/task-store.ts';
-import type { TaskShare } from '../src/task-store.ts';
-import type { TaskWritten } from '../src/task-store.ts';
-import { noRoomFor } from '../src/task-store.ts';
+import type { TaskQuota } from '../src/task-store.ts';
+import type { WriteResult } from '../src/task-store.ts';
+import { quotaExceeded } from '../src/task-store.ts';
 
 type Kept = { -readonly [key in keyof TaskRecord]: TaskRecord[key] } & {
   expiresAt: number;
   changed: number;
   dueAt: number | undefined;
-  share: TaskShare | undefined;
+  quota: TaskQuota | undefined;
   letsGo: boolean;
 };
 
@@ -54,9 +54,9 @@ export class MemoryTaskStore implements TaskStore {
     const { taskId, ttlMs } = task;
     if (this.#find(taskId)) throw new Error(`There is a task ${taskId}`);
     const more = { fence: 1, claims: 0, state: 'open', changed: 0, dueAt: undefined } as const;
-    const { steps = [], share } = task;
-    if (share) this.#makeRoom(share);
-    const counted = { share, letsGo: false };
+    const { steps = [], quota } = task;
+    if (quota) this.#makeRoom(quota);
+    const counted = { quota, letsGo: false };
     this.#table.tasks.set(taskId, {
       ...task,
       steps,
@@ -68,14 +68,14 @@ export class MemoryTaskStore implements TaskStore {
     return { taskId, fence: 1 };
   }
 
-  #makeRoom(share: TaskShare): void {
+  #makeRoom(quota: TaskQuota): void {
     const { tasks, now } = this.#table;
     const counted = [...tasks.values()].filter(
-      (kept) => kept.share?.of === share.of && kept.expiresAt > now,
+      (kept) => kept.quota?.key === quota.key && kept.expiresAt > now,
     );
-    if (counted.length < share.max) return;
+    if (counted.length < quota.max) return;
     const first = counted.find(({ letsGo }) => letsGo);
-    if (!first) throw noRoomFor(share);
+    if (!first) throw quotaExceeded(quota);
     tasks.delete(first.taskId);
   }
 
@@ -85,7 +85,7 @@ export class MemoryTaskStore implements TaskStore {
     return kept && this.#foundOf(kept);
   }
 
-  async append(claim: Partial<TaskClaim>, progress: TaskProgress): Promise<TaskWritten> {
+  async append(claim: Partial<TaskClaim>, progress: TaskProgress): Promise<WriteResult> {
     await this.fault('append');
     const table = this.#table;
     return this.#written(claim, (kept) => {
@@ -101,11 +101,11 @@ export class MemoryTaskStore implements TaskStore {
         kept.owner = '';
         kept.dueAt = Math.min(kept.dueAt ?? Infinity, table.now + parkForMs);
       }
-      if (isAnybodys || progress.isTold) kept.changed = ++table.changed;
+      if (isAnybodys || progress.isAnnounced) kept.changed = ++table.changed;
     });
   }
 
-  async finish(claim: Partial<TaskClaim>, text: string, letsGo = false): Promise<TaskWritten> {
+  async finish(claim: Partial<TaskClaim>, text: string, letsGo = false): Promise<WriteResult> {
     await this.fault('finish');
     return this.#written(claim, (kept) => {
       Object.assign(kept, {
@@ -173,7 +173,7 @@ export class MemoryTaskStore implements TaskStore {
     return (this.#table.leases.get(owner) ?? -Infinity) > this.#table.now;
   }
 
-  #written({ taskId, fence }: Partial<TaskClaim>, write: (kept: Kept) => void): TaskWritten {
+  #written({ taskId, fence }: Partial<TaskClaim>, write: (kept: Kept) => void): WriteResult {
     const kept = this.#find(taskId);
     if (kept?.state !== 'open') return 'ended';
     if (fence !== undefined && fence !== kept.fence) return 'fenced';
@@ -185,7 +185,7 @@ export class MemoryTaskStore implements TaskStore {
     return { record: this.#recordOf(kept), isOwned: this.#lasts(kept.owner) };
   }
 
-  #recordOf({ expiresAt, changed: _, dueAt, share: __, letsGo: ___, ...record }: Kept): TaskRecord {
+  #recordOf({ expiresAt, changed: _, dueAt, quota: __, letsGo: ___, ...record }: Kept): TaskRecord {
     const { now } = this.#table;
     const isParked = record.owner === '' && dueAt !== undefined;
     const due = isParked ? { dueInMs: Math.max(0, dueAt - now) } : {};

@@ -6,7 +6,7 @@ import type { HandlerContext, JsonObject, Task, TaskStore } from 'mcp-actors';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { postgresTaskMigrations, postgresTaskStore } from '../src/postgres/index.ts';
 import type { PostgresPool, PostgresTaskStoreOptions } from '../src/postgres/index.ts';
-import { openKeeper } from '../../serve/src/open-keeper.ts';
+import { openTaskWorker } from '../../serve/src/open-task-worker.ts';
 import { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
 import { certificate } from '../../nodes/test/loopback-certificate.ts';
 import { PostgresServer, hasPostgres, needsPostgres } from './postgres/postgres-server.ts';
@@ -102,7 +102,7 @@ describe('the tables', () => {
     await pool.query(`INSERT INTO "${schema}".tasks VALUES
       ('old', 'shop', 'a', 1, 0, 'open', 'begun', now() + interval '1 day')`);
     const store = await opened({ schema });
-    await store.create({ ...task, share: { of: 'ann', max: 1 } });
+    await store.create({ ...task, quota: { key: 'ann', max: 1 } });
     const old = { taskId: 'old', fence: 1 };
     expect(await store.finish(old, 'done', true)).toBe('written');
     await pool.query(`UPDATE "${schema}".tasks SET expires_at = now()`);
@@ -238,15 +238,15 @@ describe('once in a task', () => {
     const server = createMcpServer({ name: 'shop', version: '1.0.0', tools: [work] });
     const facts: string[] = [];
     const report = ({ name }: { readonly name: string }) => void facts.push(name);
-    const keeper = await openKeeper(store, server, {
+    const worker = await openTaskWorker(store, server, {
       report,
       resumer: (by) => new SessionlessTasks(server, by, {}),
     });
-    const { peer, session } = scriptedConversation(server, { durable: keeper });
+    const { peer, session } = scriptedConversation(server, { durable: worker });
     onTestFinished(async () => {
       session.shutdown('the test is over', 0);
       await session.closed;
-      await keeper.close();
+      await worker.close();
     });
     let id = 0;
     const ask = async (method: string, params: JsonObject) => {
@@ -256,7 +256,7 @@ describe('once in a task', () => {
     const begin = async () => (await ask('tools/call', { name: 'work' })) as unknown as Task;
     const resultOf = ({ taskId }: Task) =>
       expect.poll(async () => (await ask('tasks/get', { taskId }))['result'], { timeout: 60_000 });
-    return { keeper, facts, begin, resultOf };
+    return { worker, facts, begin, resultOf };
   }
 
   test('survives the loss of its store if it makes no query, and is made once', async () => {
@@ -293,7 +293,7 @@ describe('once in a task', () => {
     const door = gate();
     let running = 0;
     const all = gate();
-    const { keeper, begin, resultOf, facts } = await serving(store, ({ once }) =>
+    const { worker, begin, resultOf, facts } = await serving(store, ({ once }) =>
       once('order', async ({ sql }) => {
         if (query !== undefined) await sql?.query(query);
         if (++running === atOnce) all.release();
@@ -306,7 +306,7 @@ describe('once in a task', () => {
     for (let n = 0; n < 6; n++) tasks.push(await begin());
     await all.pass();
     // A connection that is not to be had is missed after this time.
-    for (let n = 0; n < 3; n++) await store.lease(keeper.owner);
+    for (let n = 0; n < 3; n++) await store.lease(worker.owner);
     tasks.push(await begin());
     if (query !== undefined) expect(running).toBe(atOnce);
     expect(facts).toEqual([]);

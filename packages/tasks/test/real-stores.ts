@@ -10,7 +10,7 @@ import type { TestContext } from 'vitest';
 import { postgresTaskStore } from '../src/postgres/index.ts';
 import { redisTaskStore } from '../../nodes/src/redis.ts';
 import { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
-import { openKeeper } from '../../serve/src/open-keeper.ts';
+import { openTaskWorker } from '../../serve/src/open-task-worker.ts';
 import { sqliteTaskStore } from '../src/sqlite/sqlite-task-store.ts';
 import { RedisServer, needsRedis } from '../../nodes/test/redis-server.ts';
 import { PostgresServer, needsPostgres } from './postgres/postgres-server.ts';
@@ -84,12 +84,12 @@ export async function startNode(
   const facts: string[] = [];
   const report = (fact: { readonly name: string }) => void facts.push(fact.name);
   const store = await shared.node();
-  const keeper = await openKeeper(store, server, {
+  const worker = await openTaskWorker(store, server, {
     report,
     limits: { maxRestarts: 5, maxTasks: 64, ...limits },
     resumer: (by) => new SessionlessTasks(server, by, { report, limits }),
   });
-  const { peer, session } = scriptedConversation(server, { durable: keeper, limits });
+  const { peer, session } = scriptedConversation(server, { durable: worker, limits });
   let id = 0;
   const request = async (method: string, params: JsonObject) => {
     peer.send(enveloped(++id, method, params, { capabilities }));
@@ -104,7 +104,7 @@ export async function startNode(
     isEnded = true;
     session.shutdown('the node ends', 0);
     await session.closed;
-    await keeper.close();
+    await worker.close();
   };
   onTestFinished(end);
   const begin = async (tool: string, args: JsonObject = {}) =>
@@ -118,5 +118,5 @@ export async function startNode(
       await flush();
     }
   };
-  return { store, keeper, peer, facts, request, ask, begin, look, sees, end };
+  return { store, worker, peer, facts, request, ask, begin, look, sees, end };
 }

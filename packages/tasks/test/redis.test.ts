@@ -176,7 +176,7 @@ test('a task is free for others if its owner never had a lease', async () => {
 });
 
 test.each([
-  ['its owner has told of progress', { fence: 1 }, { steps: [], isTold: true }],
+  ['its owner has told of progress', { fence: 1 }, { steps: [], isAnnounced: true }],
   ['somebody has added to it', {}, { steps: [] }],
 ])('a task is free for others once its owner has left, also if %s', async (_, by, progress) => {
   const prefix = `mcp:${++worlds}:`;

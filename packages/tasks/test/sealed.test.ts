@@ -31,8 +31,8 @@ describe('sealed tasks', () => {
   test('say nothing to who reads the store, and are opened by who has the key, also by an older one', async () => {
     const table = new TaskTable();
     const store = sealed(table);
-    const share = { of: 'secret', max: 9 };
-    await store.append(await store.create({ ...task, ...progress, share }), progress);
+    const quota = { key: 'secret', max: 9 };
+    await store.append(await store.create({ ...task, ...progress, quota }), progress);
     expect(JSON.stringify([...table.tasks.values()])).not.toContain('secret');
     const rotated = await sealed(table, [newer, key]).read('t1');
     expect(rotated?.record).toMatchObject({ text: 'secret', ...progress });

@@ -28,7 +28,7 @@ describe('an answer of the store that is lost', () => {
     await world.kill(first);
     await world.pass(3000);
     expect(second.facts).toContain('tasks.away');
-    expect(world.table.tasks.get(task.taskId)?.owner).toBe(second.keeper.owner);
+    expect(world.table.tasks.get(task.taskId)?.owner).toBe(second.worker.owner);
     await world.pass(3000);
     door.release();
     await settled();
@@ -78,10 +78,10 @@ describe('the lease of a process is prolonged', () => {
       // It ends in place of going on: its processes have ended too often.
       if (method === 'finish') world.table.tasks.get(task.taskId)!.claims = 9;
       await world.kill(first);
-      expect(await keepsLease(world, second.keeper.owner)).toBe(true);
+      expect(await keepsLease(world, second.worker.owner)).toBe(true);
       door.release();
       await settled();
-      expect(world.table.tasks.get(task.taskId)).not.toMatchObject({ owner: first.keeper.owner });
+      expect(world.table.tasks.get(task.taskId)).not.toMatchObject({ owner: first.worker.owner });
     },
   );
 
@@ -169,8 +169,8 @@ test('a dump says how old a task is, its last step, what it waits for, and what 
       return 'awake';
     },
   });
-  const { session, keeper, ...first } = await world.start([tool]);
-  const lease = keeper.owner;
+  const { session, worker, ...first } = await world.start([tool]);
+  const lease = worker.owner;
   const task = await first.begin('remind');
   await first.sees(task, 'input_required');
   const [asked] = session.dump().tasks;
@@ -231,8 +231,8 @@ describe('what a task writes is bounded, in all its processes together', () => {
     });
 
   test.each([
-    [{ maxTaskSteps: 7 }, 'A task may write 7 steps'],
-    [{ maxTaskBytes: 2500 }, 'A task may write steps of 2500 bytes together, and these are '],
+    [{ maxTaskSteps: 7 }, 'Task steps must be at most 7'],
+    [{ maxTaskBytes: 2500 }, 'Task steps must be at most 2500 bytes together, got '],
   ])('%j', async (limits, message) => {
     const world = new World();
     const tool = noting(() => 'x'.repeat(400));

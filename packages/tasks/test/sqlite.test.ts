@@ -19,7 +19,7 @@ import { taskStoreContract } from 'mcp-actors/testing';
 import type { TaskStoreWorld } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { gate, flush } from 'mcp-actors/testing';
-import { openKeeper } from '../../serve/src/open-keeper.ts';
+import { openTaskWorker } from '../../serve/src/open-task-worker.ts';
 import { loadSqlite } from '../src/sqlite/sqlite.ts';
 import { sqliteTaskStore } from '../src/sqlite/sqlite-task-store.ts';
 
@@ -162,8 +162,8 @@ describe('the directory of tasks', () => {
     const state = await within(0o2775);
     const reported: unknown[] = [];
     const server = createMcpServer({ name: 'shop', version: '1.0.0' });
-    const keeper = await openKeeper(state, server, { report: (fact) => reported.push(fact) });
-    onTestFinished(() => keeper.close());
+    const worker = await openTaskWorker(state, server, { report: (fact) => reported.push(fact) });
+    onTestFinished(() => worker.close());
     expect(await modesIn(state)).toEqual(['2770', '660', '660', '2770']);
     expect(reported).toMatchObject([{ level: 'warning', name: 'tasks.exposed' }]);
   });

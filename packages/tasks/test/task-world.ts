@@ -18,7 +18,7 @@ import { digestOf } from '../../../src/rounds/request-state.ts';
 // Servers load it with their first task, which takes turns of the loop that a test would count.
 import '../../../src/server/features/tasks.ts';
 import { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
-import { TaskKeeper } from '../src/task-keeper.ts';
+import { TaskWorker } from '../src/task-worker.ts';
 import { MemoryTaskStore, TaskTable } from './memory-task-store.ts';
 
 type Tools = NonNullable<Parameters<typeof createMcpServer>[0]['tools']>;
@@ -56,12 +56,12 @@ export class World {
       facts.push(name);
       said.push(message);
     };
-    const keeper = new TaskKeeper({
+    const worker = new TaskWorker({
       ...{ store: seal(store), server: 'shop', clock, report },
       limits: { maxRestarts: 5, maxTasks: 64, ...limits },
       resumer: (by) => new SessionlessTasks(server, by, { clock, report, limits }),
     });
-    await keeper.begin();
+    await worker.start();
     const days = 48 * 3_600_000;
     const ttl = { taskTtlMs: days, maxTaskTtlMs: days };
     const {
@@ -69,7 +69,7 @@ export class World {
       session: served,
       facts: told,
     } = scriptedConversation(server, {
-      durable: keeper,
+      durable: worker,
       clock,
       limits: { ...ttl, ...limits },
       ...session,
@@ -97,7 +97,7 @@ export class World {
       }
     };
     const look = ({ taskId }: Pick<Task, 'taskId'>) => ask('tasks/get', { taskId });
-    return { store, keeper, facts, told, said, ask, begin, look, sees, end, peer, session: served };
+    return { store, worker, facts, told, said, ask, begin, look, sees, end, peer, session: served };
   }
 
   /** A supervised process, with a client that has said "initialize". */

@@ -150,7 +150,7 @@ export class TaskRun extends Call {
   }
 }
 
-/** The checkpoint is the ledger's. */
+/** The checkpoint is the journal's. */
 function keepCheckpoint(run: TaskRun, journal: StepJournal): void {
   Object.defineProperty(run, 'checkpoint', {
     get: () => journal.checkpoint,

@@ -336,8 +336,9 @@ export class CallContext implements HandlerContext {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
     const usualMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs;
     // What a task asks that can go on after its process waits as long as the task.
-    const { journal: ledger, task } = this.#exchange;
-    const isPatient = ledger !== undefined && task !== undefined && options.timeoutMs === undefined;
+    const { journal, task } = this.#exchange;
+    const isPatient =
+      journal !== undefined && task !== undefined && options.timeoutMs === undefined;
     const { timeoutMs = isPatient ? Infinity : usualMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
     if (!isPatient) {

@@ -257,24 +257,24 @@ interface Scheduled {
 /** The timers of a machine: they are kept with it, and go on after the process. */
 export class MachineTimers {
   readonly #clock: Clock;
-  readonly #ledger: StepJournal | undefined;
+  readonly #journal: StepJournal | undefined;
   #actor: AnyActorRef | undefined = undefined;
   readonly #due = new WeakMap<Scheduled, number>();
 
   constructor({
     clock,
-    ledger,
+    journal,
   }: {
     readonly clock: Clock;
-    readonly ledger?: StepJournal | undefined;
+    readonly journal?: StepJournal | undefined;
   }) {
     this.#clock = clock;
-    this.#ledger = ledger;
+    this.#journal = journal;
   }
 
   /** The time of day that they go by, milliseconds since 1970. */
   get #now(): number {
-    return this.#ledger?.now() ?? Date.now();
+    return this.#journal?.now() ?? Date.now();
   }
 
   /** Call it before the actor is started. */
@@ -337,12 +337,12 @@ export class MachineTimers {
     for (const scheduled of this.#scheduled) {
       if (!this.#due.has(scheduled)) this.#due.set(scheduled, dueAt);
     }
-    if (this.#ledger) return this.#ledger.setTimer(callback, dueAt);
+    if (this.#journal) return this.#journal.setTimer(callback, dueAt);
     return this.#clock.setTimeout(callback, Math.min(delayMs, maxDelayMs));
   };
 
   readonly clearTimeout = (timer: unknown): void => {
-    if (this.#ledger) this.#ledger.clearTimer(timer);
+    if (this.#journal) this.#journal.clearTimer(timer);
     else this.#clock.clearTimeout(timer);
   };
 }

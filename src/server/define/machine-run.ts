@@ -39,7 +39,7 @@ export async function runMachine(
   host: MachineHost,
 ): Promise<unknown> {
   const runnable = runnableOf(machine);
-  const { ledger } = host;
+  const { journal } = host;
   const earlier = context.checkpoint as MachineCheckpoint | undefined;
   const timers = new MachineTimers(host);
   const options = { id: `${machine.id}-${++begun}`, clock: timers };
@@ -49,9 +49,9 @@ export async function runMachine(
       : createActor(runnable, { ...options, snapshot: fitting(runnable, earlier, migrate) });
   timers.follow(actor);
   host.started?.(actor);
-  if (ledger) {
+  if (journal) {
     const children = () => Object.values((actor.getSnapshot() as Invoking).children);
-    ledger.probe = {
+    journal.probe = {
       isIdle: () => !children().some((child) => isActive(child)),
     };
   }
@@ -60,10 +60,10 @@ export async function runMachine(
   // The error is thrown below, by the code that waits for the actor.
   actor.subscribe({
     next: (snapshot) => {
-      if (!ledger || snapshot.status !== 'active' || snapshot === restored) return;
+      if (!journal || snapshot.status !== 'active' || snapshot === restored) return;
       try {
         context.checkpoint = checkpointOf(actor, snapshot as AnyMachineSnapshot, timers);
-        ledger.suspendIfIdle();
+        journal.suspendIfIdle();
       } catch (error) {
         faults.push(error);
         actor.stop();
@@ -83,7 +83,7 @@ export async function runMachine(
       snapshot = await answered(actor, snapshot, context);
     }
     while (snapshot.status === 'active') {
-      if (!ledger) context.checkpoint = checkpointOf(actor, snapshot, timers);
+      if (!journal) context.checkpoint = checkpointOf(actor, snapshot, timers);
       snapshot = await answered(actor, snapshot, context);
     }
     if (faults.length > 0) throw faults[0];

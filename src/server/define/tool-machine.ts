@@ -16,7 +16,7 @@ export function machineOfTool({ handler }: { readonly handler: object }) {
 export interface MachineHost {
   readonly clock: Clock;
   /** Set if the work can go on in another process: then each state is written down. */
-  readonly ledger?: StepJournal | undefined;
+  readonly journal?: StepJournal | undefined;
   /** Called with the actor as it starts. */
   started?(actor: AnyActorRef): void;
 }

@@ -16,14 +16,14 @@ import { roundParams, readRetry } from '../../protocol/input-required.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Limits } from '../../actors/limits.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
-import type { AskedStep } from '../../../packages/tasks/src/written-steps.ts';
+import type { AskedStep } from '../../../packages/tasks/src/step-history.ts';
 import { digestOf, invalidStateError } from '../../rounds/request-state.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { DurableTasks } from '../../../packages/tasks/src/durable-tasks.ts';
-import { answerOf, expired, resultOf } from '../../../packages/tasks/src/seen-task.ts';
+import { answerOf, expired, resultOf } from '../../../packages/tasks/src/task-view.ts';
 import { callIdOf, callRecordId, isCallRecord } from '../../../packages/tasks/src/task-ids.ts';
-import type { FoundWrittenTask, ResumedTask } from '../../../packages/tasks/src/written-task.ts';
-import type { KeptTask } from './kept-task.ts';
+import type { LoadedTask, ResumedTask } from '../../../packages/tasks/src/stored-task.ts';
+import type { LiveTask } from './live-task.ts';
 
 /** A durable tool, as its calls need it. */
 export interface DurableTool {
@@ -34,8 +34,8 @@ export interface DurableTool {
 }
 
 /** The session's tasks, as its calls need them. */
-export interface CallBook {
-  find(taskId: string): KeptTask | undefined;
+export interface CallRegistry {
+  find(taskId: string): LiveTask | undefined;
   /** Records a call, then begins its work. @throws {ProtocolError} -32000, retryable */
   begin(call: DurableCall, host: RequestContext, handler: RequestHandler): Promise<unknown>;
   /** Continues the work of a claimed call. */
@@ -46,7 +46,7 @@ export interface CallBook {
     resumed: ResumedTask,
   ): void;
   /** Forgets a call that has ended. */
-  release(task: KeptTask): void;
+  release(task: LiveTask): void;
 }
 
 /** A call and the requests of its host that wait for it. */
@@ -91,14 +91,14 @@ export class DurableCall {
 /** The calls of one session. */
 export class DurableCalls {
   readonly #session: SessionScope;
-  readonly #durable: DurableTasks<KeptTask>;
-  readonly #book: CallBook;
+  readonly #durable: DurableTasks<LiveTask>;
+  readonly #registry: CallRegistry;
   readonly #calls = new Map<string, DurableCall>();
 
-  constructor(session: SessionScope, durable: DurableTasks<KeptTask>, book: CallBook) {
+  constructor(session: SessionScope, durable: DurableTasks<LiveTask>, book: CallRegistry) {
     this.#session = session;
     this.#durable = durable;
-    this.#book = book;
+    this.#registry = book;
   }
 
   /**
@@ -114,22 +114,22 @@ export class DurableCalls {
     const call =
       this.#calls.get(taskId) ?? new DurableCall(taskId, supervised !== undefined || isPolled);
     if (supervised) host.isResendable = true;
-    this.#enter(call, host);
+    this.#addHost(call, host);
     try {
       const isRecorded =
         (poll !== undefined || supervised?.isResent === true) &&
-        (await this.#isRecorded(call, host, poll));
+        (await this.#findRecorded(call, host, poll));
       if (poll && !isRecorded) throw invalidStateError();
-      if (!isRecorded) await this.#book.begin(call, host, tool.handler);
-      const wait = new HostWait(host, { isInRounds, isPolled, round: poll?.round ?? 0 });
-      return await this.#untilAnswered(call, wait, tool);
+      if (!isRecorded) await this.#registry.begin(call, host, tool.handler);
+      const wait = new HostRequest(host, { isInRounds, isPolled, round: poll?.round ?? 0 });
+      return await this.#waitForResult(call, wait, tool);
     } finally {
-      this.#leave(call, host);
+      this.#removeHost(call, host);
     }
   }
 
   /** Whether there is such a call. Takes the answers that a poll brings. @throws {ProtocolError} -32602 */
-  async #isRecorded(
+  async #findRecorded(
     call: DurableCall,
     host: RequestContext,
     poll: Poll | undefined,
@@ -137,9 +137,9 @@ export class DurableCalls {
     const { taskId } = call;
     const { request } = host;
     const answers = poll?.answers ?? {};
-    const task = this.#book.find(taskId);
+    const task = this.#registry.find(taskId);
     if (task) {
-      if (!task.isOf(host)) return false;
+      if (!task.isVisibleTo(host)) return false;
       await task.questions.answer(answers);
       return true;
     }
@@ -155,7 +155,11 @@ export class DurableCalls {
     return true;
   }
 
-  async #untilAnswered(call: DurableCall, wait: HostWait, tool: DurableTool): Promise<JsonObject> {
+  async #waitForResult(
+    call: DurableCall,
+    wait: HostRequest,
+    tool: DurableTool,
+  ): Promise<JsonObject> {
     const { taskId } = call;
     const { host } = wait;
     const { clock, limits } = this.#session;
@@ -174,22 +178,22 @@ export class DurableCalls {
     try {
       for (;;) {
         const { change } = call;
-        if (host.hasEnded) return await this.#hostLeft(call, wait);
-        const task = this.#book.find(taskId);
+        if (host.hasEnded) return await this.#onHostGone(call, wait);
+        const task = this.#registry.find(taskId);
         if (task?.hasEnded) return await task.result(host);
-        if (task && wait.mustEnd(task.ledger?.awaitsClient === true)) {
+        if (task && wait.mustEnd(task.journal?.awaitsClient === true)) {
           return inputRequired(task.questions.inputRequests, wait.nextState(taskId));
         }
         if (task) {
           await change;
           continue;
         }
-        if (wait.isClosing) return await this.#goesOnElsewhere(call, wait);
-        const found = await this.#attend(call, tool);
+        if (wait.isClosing) return await this.#redirectHost(call, wait);
+        const found = await this.#claimFor(call, tool);
         if (!found) throw expired(taskId);
         if (found.hasEnded) return resultOf(answerOf(taskId, found.response));
-        if (this.#book.find(taskId) || host.hasEnded) continue;
-        if (wait.mustEnd(found.steps.open.length > 0)) {
+        if (this.#registry.find(taskId) || host.hasEnded) continue;
+        if (wait.mustEnd(found.steps.openQuestions.length > 0)) {
           return inputRequired(found.steps.inputRequests, wait.nextState(taskId));
         }
         wait.follow(found, (question) =>
@@ -197,7 +201,7 @@ export class DurableCalls {
             .askThrough(host, taskId, question, this.questionMeta(taskId, question.key))
             .finally(() => call.changed()),
         );
-        await this.#changeOf(call, change, found.task.pollInterval);
+        await this.#nextChange(call, change, found.task.pollInterval);
       }
     } finally {
       clock.clearTimeout(hold);
@@ -210,20 +214,23 @@ export class DurableCalls {
   }
 
   /** Claims the work for this session, if no living process runs it. */
-  #attend(call: DurableCall, tool: DurableTool): Promise<FoundWrittenTask | undefined> {
+  #claimFor(call: DurableCall, tool: DurableTool): Promise<LoadedTask | undefined> {
     const resume = (resumed: ResumedTask) => {
       const fault = tool.faultOf(resumed.steps.checkpoint?.value);
       const host = call.hosts.at(-1);
       if (fault !== undefined || !host) return fault ?? 'its host has left';
-      this.#book.resume(call, host, tool.handler, resumed);
+      this.#registry.resume(call, host, tool.handler, resumed);
       call.changed();
       return undefined;
     };
-    return this.#durable.attend(call.taskId, { resume, isOwnerDead: this.#session.isSupervised });
+    return this.#durable.attachHost(call.taskId, {
+      resume,
+      isOwnerDead: this.#session.isSupervised,
+    });
   }
 
   /** The work runs in another process, or waits for its turn. */
-  async #changeOf(call: DurableCall, change: Promise<void>, pollMs: number): Promise<void> {
+  async #nextChange(call: DurableCall, change: Promise<void>, pollMs: number): Promise<void> {
     const { clock } = this.#session;
     const timer = clock.setTimeout(() => call.changed(), pollMs);
     const unlisten = this.#durable.listen((taskId) => {
@@ -238,14 +245,14 @@ export class DurableCalls {
   }
 
   /** The session ends, and the work was given up: the host asks another process for it. */
-  #goesOnElsewhere(call: DurableCall, wait: HostWait): Promise<JsonObject> | JsonObject {
+  #redirectHost(call: DurableCall, wait: HostRequest): Promise<JsonObject> | JsonObject {
     if (wait.isPolled) return inputRequired({}, wait.nextState(call.taskId));
     wait.host.drop?.();
     return Promise.reject(wait.host.signal.reason as Error);
   }
 
   /** The request has ended without an answer. A host that can come back may only have lost its connection. */
-  async #hostLeft(call: DurableCall, { host, canComeBack }: HostWait): Promise<never> {
+  async #onHostGone(call: DurableCall, { host, canComeBack }: HostRequest): Promise<never> {
     const reason = host.signal.reason as Error;
     const isCancelled = reason instanceof RuntimeError && reason.code === 'CANCELLED';
     const isAlone = call.hosts.length === 1;
@@ -254,31 +261,31 @@ export class DurableCalls {
   }
 
   async #cancel({ taskId }: DurableCall): Promise<void> {
-    const task = this.#book.find(taskId);
-    if (task) return void (await this.#durable.cancelled(task));
+    const task = this.#registry.find(taskId);
+    if (task) return void (await this.#durable.cancelOwn(task));
     const found = await this.#durable.read(taskId);
-    if (found && !found.hasEnded) await this.#durable.cancel(found);
+    if (found && !found.hasEnded) await this.#durable.cancelElsewhere(found);
   }
 
-  #enter(call: DurableCall, host: RequestContext): void {
+  #addHost(call: DurableCall, host: RequestContext): void {
     this.#calls.set(call.taskId, call);
     call.hosts.push(host);
     this.#session.clock.clearTimeout(call.abandonment);
     call.abandonment = undefined;
   }
 
-  #leave(call: DurableCall, host: RequestContext): void {
+  #removeHost(call: DurableCall, host: RequestContext): void {
     call.hosts.splice(call.hosts.indexOf(host), 1);
     if (call.hosts.length > 0) return;
-    this.#durable.unattend(call.taskId);
-    const task = this.#book.find(call.taskId);
-    if (task && !task.hasEnded) return this.#hostAway(call);
+    this.#durable.detachHost(call.taskId);
+    const task = this.#registry.find(call.taskId);
+    if (task && !task.hasEnded) return this.#startAbandonTimer(call);
     this.#calls.delete(call.taskId);
-    if (task) this.#book.release(task);
+    if (task) this.#registry.release(task);
   }
 
   /** The work goes on for a while without a host. */
-  #hostAway(call: DurableCall): void {
+  #startAbandonTimer(call: DurableCall): void {
     const { abandonedMs } = this.#durable;
     const abandon = () => {
       const message = `The call ${call.taskId} was cancelled: its host stayed away for ${abandonedMs} ms`;
@@ -294,11 +301,11 @@ export class DurableCalls {
     const call = this.#calls.get(taskId);
     if (!call) return;
     call.changed();
-    const task = this.#book.find(taskId);
+    const task = this.#registry.find(taskId);
     if (call.hosts.length > 0 || (task && !task.hasEnded)) return;
     this.#session.clock.clearTimeout(call.abandonment);
     this.#calls.delete(taskId);
-    if (task) this.#book.release(task);
+    if (task) this.#registry.release(task);
   }
 
   get(taskId: string): DurableCall | undefined {
@@ -345,7 +352,7 @@ function inputRequired(inputRequests: JsonObject, requestState: string): JsonObj
 const maxPolls = 9;
 
 /** A request that waits for its call. */
-class HostWait {
+class HostRequest {
   readonly host: RequestContext;
   /** True if the host gets questions in results, and answers by calling again. */
   readonly isInRounds: boolean;
@@ -401,7 +408,7 @@ class HostWait {
   }
 
   /** Passes on what work in another process has recorded. */
-  follow({ steps }: FoundWrittenTask, ask: (question: AskedStep) => Promise<void>): void {
+  follow({ steps }: LoadedTask, ask: (question: AskedStep) => Promise<void>): void {
     const { progress } = steps;
     const known = progress?.progress ?? -Infinity;
     const seen = (this.#seen ??= known);
@@ -412,7 +419,7 @@ class HostWait {
       this.host.notify(Method.progress, report);
     }
     if (this.isInRounds) return;
-    for (const question of steps.open) {
+    for (const question of steps.openQuestions) {
       if (this.#asked.has(question.key)) continue;
       this.#asked.add(question.key);
       void ignoreUnhandled(ask(question));

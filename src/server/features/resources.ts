@@ -158,9 +158,9 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
     },
     subscribedBy: (session) => subscriptions.known(session)?.all ?? [],
     updated: (session, uri) => {
-      const isTold = subscriptions.known(session)?.has(uri);
-      const eyes = isTold ? visibility.eyesIn(session) : undefined;
-      if (isTold && (!eyes || isResourceSeen(uri, catalog, eyes))) {
+      const isAnnounced = subscriptions.known(session)?.has(uri);
+      const eyes = isAnnounced ? visibility.eyesIn(session) : undefined;
+      if (isAnnounced && (!eyes || isResourceSeen(uri, catalog, eyes))) {
         session.notify(Method.resourceUpdated, { uri });
       }
     },

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import { inputRequestsOf } from '../../protocol/input-required.ts';
 import { InputRequest, InputRequestKeys } from '../../rounds/input-requests.ts';
 
-export class TaskQuestions {
+export class PolledQuestions {
   readonly #clock: Clock;
   readonly #keys = new InputRequestKeys();
   #open: InputRequest[] = [];

@@ -5,7 +5,7 @@ import { machineOfTool } from '../define/tool-machine.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
 import type { OfferedItems } from './registry.ts';
-import type { TaskBook } from './task-book.ts';
+import type { SessionTasks } from './session-tasks.ts';
 
 export interface TasksFeature extends Feature {
   /**
@@ -17,7 +17,7 @@ export interface TasksFeature extends Feature {
   /** Whether a caller may listen to a task. */
   listenTo(session: SessionScope, taskId: string, call: RequestContext): Promise<boolean>;
   /** The tasks of a session; undefined before the first. */
-  bookOf(session: SessionScope): Pick<TaskBook, 'list' | 'givenUp'> | undefined;
+  sessionTasksOf(session: SessionScope): Pick<SessionTasks, 'list' | 'parkedCount'> | undefined;
 }
 
 /** True if any tool may be called as a task: then the session declares tasks. */

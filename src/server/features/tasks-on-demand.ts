@@ -64,6 +64,6 @@ export function tasksOnDemand(
     },
     listenTo: async (session, taskId, call) =>
       await withTasks((tasks) => tasks.listenTo(session, taskId, call)),
-    bookOf: (session) => made?.bookOf(session),
+    sessionTasksOf: (session) => made?.sessionTasksOf(session),
   };
 }

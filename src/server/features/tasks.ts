@@ -20,7 +20,7 @@ import { PerSession, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
 import { pageOf } from './pagination.ts';
-import { TaskBook } from './task-book.ts';
+import { SessionTasks } from './session-tasks.ts';
 import { asCall, isResumable } from './task-tools.ts';
 import type { TasksFeature } from './task-tools.ts';
 
@@ -41,15 +41,15 @@ export function tasksFeature(
   tools: OfferedItems<Tool>,
   notice: (session: SessionScope, notice: ChangeNotification) => void,
 ): TasksFeature {
-  const books = new PerSession((session) => {
-    const book = new TaskBook(session, (task) => notice(session, task));
-    session.atEnd(() => book.stop());
-    return book;
+  const sessionTasks = new PerSession((session) => {
+    const tasks = new SessionTasks(session, (task) => notice(session, task));
+    session.atEnd(() => tasks.stop());
+    return tasks;
   });
-  const bookOf = (call: RequestContext) => books.of(scopeOfCall(call));
-  const bookFor = (call: RequestContext) => {
+  const tasksOf = (call: RequestContext) => sessionTasks.of(scopeOfCall(call));
+  const tasksFor = (call: RequestContext) => {
     refuseWithoutTasks(call);
-    return bookOf(call);
+    return tasksOf(call);
   };
 
   /** Calls of a revision in which a host is asked in results, and not by requests. */
@@ -65,7 +65,7 @@ export function tasksFeature(
       const { durable, isSupervised } = scopeOfCall(call);
       if (!isOffered && !durable && !isSupervised) return handler(params, call);
       const tool = toolOf(params, call);
-      const calls = tool && isResumable(tool) ? bookOf(call).calls : undefined;
+      const calls = tool && isResumable(tool) ? tasksOf(call).calls : undefined;
       const { dialect, capabilities } = call.request.peer;
       const wanted =
         isOffered && tool && dialect.taskRequest(calls ? asCall(tool) : tool, params, capabilities);
@@ -78,7 +78,7 @@ export function tasksFeature(
       if (!tool || !wanted) return handler(params, call);
       const { requestedTtlMs } = wanted;
       const options = { requestedTtlMs, isResumable: isResumable(tool), supervised };
-      const created = bookOf(call).create(call, handler, options);
+      const created = tasksOf(call).create(call, handler, options);
       if (created instanceof Promise) return created.then((task) => dialect.createdTask(task));
       return dialect.createdTask(created);
     };
@@ -88,33 +88,33 @@ export function tasksFeature(
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: {
       'tasks/get': ifOffered(async (params, call) =>
-        call.request.peer.dialect.task((await bookFor(call).look(params, call)).detailed),
+        call.request.peer.dialect.task((await tasksFor(call).findLatest(params, call)).detailed),
       ),
       'tasks/list': ifOffered(async (params, call) => {
         const { pageSize } = scopeOfCall(call).limits;
-        const own = bookOf(call).listFor(call);
+        const own = tasksOf(call).listFor(call);
         const { items, ...next } = pageOf('tasks/list', own, params, pageSize);
         const known = await Promise.all(items);
         return { tasks: known.filter((task) => task !== undefined), ...next };
       }),
       'tasks/result': ifOffered(async (params, call) => {
-        const book = bookOf(call);
-        const task = await book.find(params, call);
+        const tasks = tasksOf(call);
+        const task = await tasks.find(params, call);
         const { maxWaiting } = scopeOfCall(call).limits;
-        if (!task.hasEnded && book.waiters >= maxWaiting)
+        if (!task.hasEnded && tasks.waiters >= maxWaiting)
           throw fromWireError(tooManyWait(maxWaiting));
         return task.result(call);
       }),
       'tasks/update': ifOffered(async (params, call) => {
-        const task = await bookFor(call).find(params, call);
+        const task = await tasksFor(call).find(params, call);
         await task.questions.answer(readInputResponses(params) ?? {});
         return {};
       }),
       'tasks/cancel': ifOffered(async (params, call) => {
-        const task = await bookFor(call).find(params, call);
+        const task = await tasksFor(call).find(params, call);
         const { dialect } = call.request.peer;
-        const isCancelled = await bookOf(call).cancel(task, call);
-        const { item } = await bookFor(call).find(params, call);
+        const isCancelled = await tasksOf(call).cancel(task, call);
+        const { item } = await tasksFor(call).find(params, call);
         return isCancelled ? dialect.cancelledTask(item) : dialect.cancelledEndedTask(item);
       }),
     },
@@ -130,8 +130,8 @@ export function tasksFeature(
         returnsInputRequired,
       });
     },
-    listenTo: (session, taskId, call) => books.of(session).listenTo(taskId, call),
-    bookOf: (session) => books.known(session),
+    listenTo: (session, taskId, call) => sessionTasks.of(session).listenTo(taskId, call),
+    sessionTasksOf: (session) => sessionTasks.known(session),
   };
 }
 

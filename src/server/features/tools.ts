@@ -162,7 +162,7 @@ class CallableTool {
     const { hostClock: clock } = scopeOfCall(call);
     return runMachine(this.#tool, input, context, {
       clock,
-      ledger: call.journal,
+      journal: call.journal,
       started: (actor) => {
         call.machine = actor;
       },

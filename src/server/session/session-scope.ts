@@ -47,7 +47,7 @@ import type { Limits } from '../../actors/limits.ts';
 import type { RandomIdUse, SessionEnvironment } from './session-environment.ts';
 import { stateOf } from '../../machines/session-state.ts';
 import { newTaskId } from '../../../packages/tasks/src/task-ids.ts';
-import type { TaskKeeper } from '../../../packages/tasks/src/task-keeper.ts';
+import type { TaskWorker } from '../../../packages/tasks/src/task-worker.ts';
 import { Transitions } from '../../actors/transitions.ts';
 import type { Recipient } from '../../machines/port.ts';
 
@@ -76,7 +76,7 @@ export interface ScopeOptions {
    */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
   /** Writes tasks down, so that they outlive the process. `serve` makes it of its option `durable`. */
-  readonly durable?: TaskKeeper;
+  readonly durable?: TaskWorker;
   /** True if a supervisor holds the host's pipe and resends calls that the process leaves unanswered. */
   readonly supervised?: boolean;
   /** Keeps what handlers enable and disable, for a session that may go on elsewhere. */
@@ -252,7 +252,7 @@ export abstract class SessionScope implements SessionHandle {
     return this.#options.resume ?? 'keep';
   }
 
-  get durable(): TaskKeeper | undefined {
+  get durable(): TaskWorker | undefined {
     return this.#options.durable;
   }
 

@@ -341,11 +341,11 @@ describe('a server that cannot be reached', () => {
     host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
     const calls = [host.request('tools/list'), host.request('prompts/list')];
     await expect.poll(() => refusals.length).toBe(2);
-    const isTold = () => host.reports.all.some(({ type }) => type === 'channel.lost');
+    const isAnnounced = () => host.reports.all.some(({ type }) => type === 'channel.lost');
     refusals[0]?.();
     expect(await calls[0]).toEqual({ kind: 'returned' });
     await new Promise(setImmediate);
-    expect(isTold()).toBe(false);
+    expect(isAnnounced()).toBe(false);
     refusals[1]?.();
     expect(await calls[1]).toEqual({ kind: 'returned' });
     await host.told('channel.lost');

@@ -156,12 +156,12 @@ test.each([
   ['by a broadcast', true],
 ])(
   'one stays ended though the node that ended it dies and the store goes back to older data: others learn of it %s',
-  async (_, isTold) => {
+  async (_, isAnnounced) => {
     const { shared, giver, taker, putting, claimed, beat, die } = await givenSession();
     const session = await claimed();
     const older = shared.rules.copy();
     await session.remove();
-    if (isTold) giver.removedElsewhere([id]);
+    if (isAnnounced) giver.removedElsewhere([id]);
     else await beat();
     die();
     shared.lose(older);

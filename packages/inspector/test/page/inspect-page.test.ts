@@ -12,7 +12,7 @@ import { scriptedConversation, enveloped, testClient, gate } from 'mcp-actors/te
 import type { TestClient } from 'mcp-actors/testing';
 import { systemClock } from '../../../../src/actors/clock.ts';
 import { SessionlessTasks } from '../../../../src/server/task-resumer.actor.ts';
-import { TaskKeeper } from '../../../tasks/src/task-keeper.ts';
+import { TaskWorker } from '../../../tasks/src/task-worker.ts';
 import { MemoryTaskStore } from '../../../tasks/test/memory-task-store.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
@@ -258,11 +258,11 @@ describe('inspector page', () => {
     held.push(inspected);
     const server = createMcpServer({ name: 'durable', version: '1', tools: [remind] });
     const settings = { server: 'durable', clock: systemClock, report: () => {} };
-    const durable: TaskKeeper = new TaskKeeper({
+    const durable: TaskWorker = new TaskWorker({
       ...{ ...settings, store: new MemoryTaskStore() },
-      resumer: (keeper) => new SessionlessTasks(server, keeper, {}),
+      resumer: (worker) => new SessionlessTasks(server, worker, {}),
     });
-    await durable.begin();
+    await durable.start();
     const { peer, session } = scriptedConversation(server, {
       durable,
       watchers: [inspected.watcher],

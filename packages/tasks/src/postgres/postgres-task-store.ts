@@ -6,7 +6,7 @@ import { assertDuration } from '../../../../src/actors/clock.ts';
 import type { SqlConnection } from '../../../../src/actors/request-context.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type {
-  AnyClaim,
+  UnfencedClaim,
   ClaimRequest,
   ClaimedTasks,
   FoundTask,
@@ -18,9 +18,9 @@ import type {
   TaskRecord,
   TaskStep,
   TaskStore,
-  TaskWritten,
+  WriteResult,
 } from '../task-store.ts';
-import { noRoomFor } from '../task-store.ts';
+import { quotaExceeded } from '../task-store.ts';
 import { migrate, placeIn } from './migrations.ts';
 import { Postgres } from './postgres.ts';
 import type { PostgresOptions } from './postgres.ts';
@@ -211,15 +211,15 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async create(task: NewTaskRecord): Promise<TaskClaim> {
-    const { taskId, server, owner, text, ttlMs, steps = [], share } = task;
+    const { taskId, server, owner, text, ttlMs, steps = [], quota } = task;
     const values = [taskId, server, owner, text, ttlMs, ...columnsOf(steps)];
     const create = async () =>
-      (await this.#urgent('create', ...values, share?.of ?? null, share?.max ?? 0)).length > 0;
+      (await this.#urgent('create', ...values, quota?.key ?? null, quota?.max ?? 0)).length > 0;
     if (await create()) return { taskId, fence: 1 };
     // What has expired is removed when a lease is prolonged, and now.
     await this.#forget('forgetOver');
     while (!(await create())) {
-      if (share && !(await this.#forget('makeRoom', share.of))) throw noRoomFor(share);
+      if (quota && !(await this.#forget('makeRoom', quota.key))) throw quotaExceeded(quota);
     }
     return { taskId, fence: 1 };
   }
@@ -243,11 +243,11 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async append(
-    { taskId, ...claim }: AnyClaim | TaskClaim,
-    { steps, parkForMs, isTold = false }: TaskProgress,
-  ): Promise<TaskWritten> {
+    { taskId, ...claim }: UnfencedClaim | TaskClaim,
+    { steps, parkForMs, isAnnounced = false }: TaskProgress,
+  ): Promise<WriteResult> {
     const fence = 'fence' in claim ? claim.fence : null;
-    const tells = isTold || fence === null;
+    const tells = isAnnounced || fence === null;
     const values = [taskId, fence, ...columnsOf(steps)];
     const writing =
       tells || parkForMs !== undefined
@@ -262,7 +262,7 @@ class PostgresTaskStore implements TaskStore {
     { taskId, fence }: TaskClaim,
     key: string,
     make: (sql: SqlConnection) => Promise<string>,
-  ): Promise<TaskWritten> {
+  ): Promise<WriteResult> {
     const { hold, append } = this.#statements;
     // A store that is away says nothing against it.
     const [found] = await this.#rows('writable', taskId, fence).catch(() => [{}]);
@@ -304,10 +304,10 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async finish(
-    { taskId, ...claim }: AnyClaim | TaskClaim,
+    { taskId, ...claim }: UnfencedClaim | TaskClaim,
     text: string,
     letsGo = false,
-  ): Promise<TaskWritten> {
+  ): Promise<WriteResult> {
     const fence = 'fence' in claim ? claim.fence : null;
     const became = await this.#written(taskId, this.#rows('finish', taskId, fence, text, letsGo));
     if (became === 'written') this.#postgres.tell();
@@ -374,11 +374,11 @@ class PostgresTaskStore implements TaskStore {
     return this.#postgres.urgentRows(this.#statements[name], values);
   }
 
-  async #written(taskId: string, writing: Promise<readonly object[]>): Promise<TaskWritten> {
+  async #written(taskId: string, writing: Promise<readonly object[]>): Promise<WriteResult> {
     return (await writing).length > 0 ? 'written' : this.#whyNot(taskId);
   }
 
-  async #whyNot(taskId: string): Promise<TaskWritten> {
+  async #whyNot(taskId: string): Promise<WriteResult> {
     const [row] = await this.#rows<Pick<TaskRow, 'state'>>('whyNot', taskId);
     return row?.state === 'open' ? 'fenced' : 'ended';
   }

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import type {
-  AnyClaim,
+  UnfencedClaim,
   ClaimRequest,
   ClaimedTasks,
   FoundTask,
@@ -15,12 +15,12 @@ import type {
   TaskListRequest,
   TaskProgress,
   TaskRecord,
-  TaskShare,
+  TaskQuota,
   TaskStep,
   TaskStore,
-  TaskWritten,
+  WriteResult,
 } from '../task-store.ts';
-import { noRoomFor } from '../task-store.ts';
+import { quotaExceeded } from '../task-store.ts';
 import { OwnerLocks } from './owner-locks.ts';
 import { databaseFile, locksFolder, openDirectory } from './private-directory.ts';
 import type { TaskDirectoryOptions } from './private-directory.ts';
@@ -181,10 +181,10 @@ class SqliteTaskStore implements TaskStore {
     text,
     ttlMs,
     steps = [],
-    share,
+    quota,
   }: NewTaskRecord): Promise<TaskClaim> {
     this.#database.transaction(() => {
-      if (share) this.#makeRoom(share);
+      if (quota) this.#makeRoom(quota);
       this.#database.run(
         'create',
         taskId,
@@ -192,7 +192,7 @@ class SqliteTaskStore implements TaskStore {
         owner,
         text,
         this.#now() + ttlMs,
-        share?.of ?? '',
+        quota?.key ?? '',
       );
       this.#append(taskId, steps);
     });
@@ -200,14 +200,14 @@ class SqliteTaskStore implements TaskStore {
     return { taskId, fence: 1 };
   }
 
-  #makeRoom(share: TaskShare): void {
-    const { of, max } = share;
+  #makeRoom(quota: TaskQuota): void {
+    const { key: of, max } = quota;
     const isFull = () =>
       ((this.#database.get('kept', of) as { kept: number } | undefined)?.kept ?? 0) >= max;
     // What has expired is removed when a lease is prolonged, and now.
     if (isFull()) this.#database.run('forgetTasks', this.#now());
     if (isFull()) this.#database.run('makeRoom', of);
-    if (isFull()) throw noRoomFor(share);
+    if (isFull()) throw quotaExceeded(quota);
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
@@ -218,16 +218,16 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async append(
-    claim: AnyClaim | TaskClaim,
-    { steps, parkForMs, isTold }: TaskProgress,
-  ): Promise<TaskWritten> {
+    claim: UnfencedClaim | TaskClaim,
+    { steps, parkForMs, isAnnounced }: TaskProgress,
+  ): Promise<WriteResult> {
     const { taskId } = claim;
     return this.#written(claim, () => {
       const isAnybodys = !('fence' in claim);
       this.#append(taskId, steps, isAnybodys ? 'appendNew' : 'append');
       if (isAnybodys) this.#database.run('wake', this.#now(), taskId);
       else if (parkForMs !== undefined) this.#database.run('park', this.#now() + parkForMs, taskId);
-      if (isAnybodys || isTold) this.#database.run('tell', this.#nextChange(), taskId);
+      if (isAnybodys || isAnnounced) this.#database.run('tell', this.#nextChange(), taskId);
     });
   }
 
@@ -239,7 +239,11 @@ class SqliteTaskStore implements TaskStore {
     for (const { key, text } of steps) this.#database.run(statement, taskId, key, text);
   }
 
-  async finish(claim: AnyClaim | TaskClaim, text: string, letsGo = false): Promise<TaskWritten> {
+  async finish(
+    claim: UnfencedClaim | TaskClaim,
+    text: string,
+    letsGo = false,
+  ): Promise<WriteResult> {
     return this.#written(claim, () => {
       this.#database.run('finish', text, this.#nextChange(), Number(letsGo), claim.taskId);
       this.#database.run('forgetSteps', claim.taskId);
@@ -306,7 +310,7 @@ class SqliteTaskStore implements TaskStore {
   }
 
   /** Writes to a task that has not ended, if nobody else has claimed it. */
-  async #written(claim: AnyClaim | TaskClaim, write: () => void): Promise<TaskWritten> {
+  async #written(claim: UnfencedClaim | TaskClaim, write: () => void): Promise<WriteResult> {
     const became = this.#database.transaction(() => {
       const row = this.#row(claim.taskId);
       if (row?.state !== 'open') return 'ended';

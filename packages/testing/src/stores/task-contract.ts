@@ -286,7 +286,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same(Number.isFinite(now), true, 'the time of the store');
     await a.append(claim, oneStep('k', '1'));
     same((await b.changes(upTo)).taskIds, [], 'what is told of a step');
-    await a.append(claim, { ...oneStep('k', '2'), isTold: true });
+    await a.append(claim, { ...oneStep('k', '2'), isAnnounced: true });
     same((await b.changes(upTo)).taskIds, ['t1'], 'what is told if it is to be');
   }),
   taskCase('all tasks are listed, in pages', async ({ a, b }) => {
@@ -319,7 +319,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
   }),
   taskCase('a share has so many tasks at all processes, and no more', async ({ a, b, world }) => {
     const of = (name: string, taskId: string, more: Partial<NewTaskRecord> = {}) =>
-      taskOf({ taskId, share: { of: name, max: 3 }, ...more });
+      taskOf({ taskId, quota: { key: name, max: 3 }, ...more });
     // What is made at once is counted.
     const many = Array.from({ length: 12 }, (_, at) =>
       outcome((at % 2 === 0 ? a : b).create(of('ann', `t${at}`, { ttlMs: minute / 2 }))),
@@ -341,7 +341,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     );
   }),
   taskCase('what is let go makes room for its share, and ended tasks do not', async ({ a, b }) => {
-    const of = (name: string, taskId: string) => taskOf({ taskId, share: { of: name, max: 2 } });
+    const of = (name: string, taskId: string) => taskOf({ taskId, quota: { key: name, max: 2 } });
     for (const taskId of ['t1', 't2']) await a.create(of('ann', taskId));
     const his = await a.create(of('bob', 'his'));
     await b.finish(his, 'cancelled', true);

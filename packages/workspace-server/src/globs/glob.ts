@@ -50,7 +50,7 @@ export function readGlobs(written: readonly WrittenGlob[]): readonly Glob[] {
       code: 'INVALID_GLOB',
     });
   }
-  const globs = written.map(readWritten);
+  const globs = written.map(loadTask);
   let total = 0;
   for (const { text, sequence, path } of globs) {
     const { alternatives, characters } = sizeOf(sequence ?? []);
@@ -133,7 +133,7 @@ export function areOfNames(globs: readonly Glob[], use: GlobUse): boolean {
 }
 
 /** A text that cannot be read as a glob, or escapes characters as a printed name does, is a path alone. */
-function readWritten({ text, path }: WrittenGlob): Glob {
+function loadTask({ text, path }: WrittenGlob): Glob {
   if (path === undefined) return { text, sequence: readGlob(text), path };
   if (text.includes('\\')) return { text, sequence: undefined, path };
   try {

@@ -8,24 +8,21 @@ import type { Report } from '../../../src/actors/facts.ts';
 import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
 import { ErrorCode, errorResponse, textOfError } from '../../../src/protocol/errors.ts';
 import type { WireError } from '../../../src/protocol/frames.ts';
-import { DurableTasks, endedTask, isFull } from './durable-tasks.ts';
-import type { DurableBook, RunningTask, TaskSession } from './durable-tasks.ts';
-import { ResumedTask, readWritten } from './written-task.ts';
+import { ResumedTask, endedTask, isQuotaExceeded, loadTask } from './stored-task.ts';
 import type {
-  FoundWrittenTask,
-  Attendant,
-  TaskKeeperFactName,
+  LoadedTask,
+  WaitingHost,
+  TaskWorkerFactName,
   TaskResumer,
   TaskRunner,
-  TaskWriter,
-  WrittenTask,
-} from './written-task.ts';
-import { stepKeys } from './written-steps.ts';
-import type { HostStep, WrittenSteps } from './written-steps.ts';
+  StoredTask,
+} from './stored-task.ts';
+import { stepKeys } from './step-history.ts';
+import type { HostStep, StepHistory } from './step-history.ts';
 import { isCallRecord } from './task-ids.ts';
 import { isSealed } from './sealed-task-store.ts';
 import type {
-  AnyClaim,
+  UnfencedClaim,
   ClaimedTasks,
   FoundTask,
   TaskClaim,
@@ -34,27 +31,27 @@ import type {
   TaskRecord,
   TaskStep,
   TaskStore,
-  TaskWritten,
+  WriteResult,
 } from './task-store.ts';
 
-/** What a keeper of tasks is made of. */
-export interface TaskKeeperOptions {
-  /** Where they are written down. It is closed with the keeper. */
+/** What a worker of tasks is made of. */
+export interface TaskWorkerOptions {
+  /** Where they are written down. It is closed with the worker. */
   readonly store: TaskStore;
   /** The server whose tasks it can run. */
   readonly server: string;
   /** When to look after the store. */
   readonly clock: Clock;
   /** Hears what happens. */
-  readonly report: Report<TaskKeeperFactName>;
+  readonly report: Report<TaskWorkerFactName>;
   /** Makes what goes on with tasks; without it none goes on here. */
-  readonly resumer?: ((keeper: TaskKeeper) => TaskResumer) | undefined;
+  readonly resumer?: ((worker: TaskWorker) => TaskResumer) | undefined;
   /** Bounds of the tasks that go on. */
-  readonly limits?: KeeperLimits | undefined;
+  readonly limits?: TaskWorkerLimits | undefined;
 }
 
 /** Bounds of the tasks of a process that go on. */
-export interface KeeperLimits {
+export interface TaskWorkerLimits {
   /** How many times a task goes on after its process has ended. */
   readonly maxRestarts: number;
   /** How many tasks that go on run here at once. */
@@ -66,13 +63,13 @@ export interface KeeperLimits {
 /** How long to wait for a store that is away, milliseconds. */
 const retryMs = 1000;
 /** How often to look what others do, at least, milliseconds. */
-const beatMs = 3000;
+const heartbeatMs = 3000;
 /** How many tasks are claimed at a time. */
-const claimedAtOnce = 100;
+const claimBatchSize = 100;
 /** How long a task that cannot go on here is left to others alone, milliseconds. */
-const refusedMs = 30_000;
+const refusalMs = 30_000;
 /** The longest wait before a task goes on whose process ends again and again, milliseconds. */
-const longestBackoffMs = 60_000;
+const maxBackoffMs = 60_000;
 
 const processEnded = (message: string): WireError => ({
   code: ErrorCode.serverUnavailable,
@@ -80,54 +77,54 @@ const processEnded = (message: string): WireError => ({
   data: { reason: 'process-ended', retryable: false },
 });
 
-const noLimits: KeeperLimits = { maxRestarts: 5, maxTasks: 64 };
+const noLimits: TaskWorkerLimits = { maxRestarts: 5, maxTasks: 64 };
 
 /** Writes tasks down, and knows of those that others have written: see {@link TaskStore}. */
-export class TaskKeeper implements TaskWriter {
-  readonly #options: TaskKeeperOptions;
+export class TaskWorker {
+  readonly #options: TaskWorkerOptions;
   readonly #owner = crypto.randomUUID();
   /** The tasks that run here. */
   readonly #running = new Map<string, TaskClaim & TaskRunner>();
   /** What is to be written before this ends. */
-  readonly #unwritten = new Set<Promise<unknown>>();
+  readonly #pendingWrites = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
-  #beat: unknown = undefined;
+  #heartbeat: unknown = undefined;
   /** The look at the store that a beat has begun, and the claims that follow it. */
-  #tending: Promise<void> | undefined = undefined;
-  #seen: number | undefined = undefined;
+  #polling: Promise<void> | undefined = undefined;
+  #changesSeen: number | undefined = undefined;
   /** Tasks that the store has said have changed, until they were read. */
   readonly #changed = new Set<string>();
   /** Settles after the last look at what others have done. Looks are made one after the other: none tells what another has told. */
-  #looks: Promise<void> = Promise.resolve();
-  #nextLook: Promise<void> | undefined = undefined;
+  #reads: Promise<void> = Promise.resolve();
+  #nextRead: Promise<void> | undefined = undefined;
   readonly #resumer: TaskResumer | undefined;
-  readonly #limits: KeeperLimits;
+  readonly #limits: TaskWorkerLimits;
   /** The tasks that go on here. */
   readonly #resumed = new Set<string>();
   /** How often something of a task is under way that does not run here, or not yet: it begins, ends, was claimed. */
-  readonly #underWay = new Map<string, number>();
+  readonly #inProgress = new Map<string, number>();
   /** Claims are made one after the other: what one has brought is known before the next. */
   #claims: Promise<void> = Promise.resolve();
   /**
    * Until then, by the clock, the store may have tasks of this process that it knows nothing of: the answer to a claim or a
    * creation was lost. Infinity until the store answers again.
    */
-  #unsureUntil = -Infinity;
+  #uncertainUntil = -Infinity;
   /** Those whose clients were told that they cannot be begun. The store may have them all the same. */
-  readonly #unbegun = new BoundedMap<string, true>(1000);
+  readonly #failedCreations = new BoundedMap<string, true>(1000);
   /** Those that cannot go on here, and until when others alone may try, by the clock. */
   readonly #refused = new BoundedMap<string, number>(100);
   /** When the next parked task is due, before the next beat. */
-  #dueTimer: unknown = undefined;
+  #claimTimer: unknown = undefined;
   /** The store's clock less ours, milliseconds. */
   #aheadMs = 0;
   #unwatch: (() => void) | undefined = undefined;
   readonly #listeners = new Set<(taskId: string) => void>();
   /** The calls whose hosts wait here, and the sessions that continue them. */
-  readonly #attended = new Map<string, Attendant>();
+  readonly #waitingHosts = new Map<string, WaitingHost>();
 
-  /** Call {@link begin} before any other method. */
-  constructor(options: TaskKeeperOptions) {
+  /** Call {@link start} before any other method. */
+  constructor(options: TaskWorkerOptions) {
     this.#options = options;
     this.#limits = options.limits ?? noLimits;
     this.#resumer = options.resumer?.(this);
@@ -160,26 +157,30 @@ export class TaskKeeper implements TaskWriter {
   }
 
   /** Takes the lease, and looks after what others have left. @throws what the store throws */
-  async begin(): Promise<void> {
+  async start(): Promise<void> {
     const { store } = this.#options;
     await store.lease(this.#owner);
     // What others have left may take longer than a lease lasts.
-    this.#beatLater();
-    await this.#lookAround();
-    await this.#takeOver();
-    this.#unwatch = store.watch?.(() => void this.#lookSoon());
+    this.#scheduleHeartbeat();
+    await this.#readChanges();
+    await this.#claimDue();
+    this.#unwatch = store.watch?.(() => void this.#onStoreChange());
   }
 
-  /** See {@link TaskWriter.attend}. */
-  async attend(taskId: string, attendant: Attendant): Promise<FoundWrittenTask | undefined> {
-    this.#attended.set(taskId, attendant);
+  /** Brings a recorded call to a session whose host waits: claims it and calls back to resume it, unless a living process
+   * runs it. Until {@link detachHost} the callback also gets the call if it becomes free later.
+   * @returns the record as it is then; undefined if none is kept
+   * @throws what the store throws
+   */
+  async attachHost(taskId: string, attendant: WaitingHost): Promise<LoadedTask | undefined> {
+    this.#waitingHosts.set(taskId, attendant);
     const { store } = this.#options;
     // Another look at what is due may park the call meanwhile, because its host was not here yet.
     for (let attempt = 1; ; attempt++) {
       const found = await store.read(taskId);
       if (!found || !this.#isKnown(found.record)) return undefined;
       const { record, isOwned } = found;
-      const written = readWritten(record);
+      const written = loadTask(record);
       const { host } = written.steps;
       if (written.hasEnded || this.#running.has(taskId) || attempt > 2) return written;
       if (isOwned && record.owner !== this.#owner) {
@@ -190,7 +191,7 @@ export class TaskKeeper implements TaskWriter {
       const isAway = host !== undefined && 'awaySince' in host;
       // Anybody's write makes it due.
       if (isAway && record.dueInMs) await store.append({ taskId }, { steps: [] });
-      await this.#takeOver(taskId);
+      await this.#claimDue(taskId);
     }
   }
 
@@ -201,8 +202,8 @@ export class TaskKeeper implements TaskWriter {
   }
 
   /** The host of a call no longer waits here. */
-  unattend(taskId: string): void {
-    this.#attended.delete(taskId);
+  detachHost(taskId: string): void {
+    this.#waitingHosts.delete(taskId);
   }
 
   /** Time that a call waits for an absent host, ms. */
@@ -210,14 +211,9 @@ export class TaskKeeper implements TaskWriter {
     return this.#limits.abandonedMs ?? 300_000;
   }
 
-  /** The tasks of a session, in its book. */
-  tasksOf<TTask extends RunningTask>(session: TaskSession, book: DurableBook<TTask>) {
-    return new DurableTasks<TTask>(session, this, book);
-  }
-
-  /** See {@link TaskWriter.create}. @throws what the store throws */
+  /** Writes a new task. @throws what the store throws */
   async create(
-    written: WrittenTask,
+    written: StoredTask,
     runner: TaskRunner,
     [name, max]: readonly [name: string, max: number],
     steps: readonly TaskStep[] | undefined,
@@ -225,54 +221,54 @@ export class TaskKeeper implements TaskWriter {
     const { store, server } = this.#options;
     const { taskId, ttl: ttlMs } = written.task;
     const text = JSON.stringify(written);
-    const share = { of: JSON.stringify([server, name]), max };
-    const record = { taskId, server, owner: this.#owner, text, ttlMs, share };
-    return this.#during([taskId], async () => {
+    const quota = { key: JSON.stringify([server, name]), max };
+    const record = { taskId, server, owner: this.#owner, text, ttlMs, quota };
+    return this.#trackWhile([taskId], async () => {
       try {
         const claim = await store.create(steps ? { ...record, steps } : record);
-        this.runs(claim, runner);
+        this.track(claim, runner);
         return claim;
       } catch (error) {
-        if (isFull(error)) throw error;
-        this.#unbegun.set(taskId, true);
-        this.#unsureUntil = Infinity;
+        if (isQuotaExceeded(error)) throw error;
+        this.#failedCreations.set(taskId, true);
+        this.#uncertainUntil = Infinity;
         throw error;
       }
     });
   }
 
   /** What is done to these tasks, which are ours, is under way. */
-  async #during<T>(taskIds: readonly string[], act: () => Promise<T>): Promise<T> {
-    for (const id of taskIds) this.#underWay.set(id, (this.#underWay.get(id) ?? 0) + 1);
+  async #trackWhile<T>(taskIds: readonly string[], act: () => Promise<T>): Promise<T> {
+    for (const id of taskIds) this.#inProgress.set(id, (this.#inProgress.get(id) ?? 0) + 1);
     try {
       return await act();
     } finally {
       for (const id of taskIds) {
-        const left = (this.#underWay.get(id) ?? 1) - 1;
-        if (left > 0) this.#underWay.set(id, left);
-        else this.#underWay.delete(id);
+        const left = (this.#inProgress.get(id) ?? 1) - 1;
+        if (left > 0) this.#inProgress.set(id, left);
+        else this.#inProgress.delete(id);
       }
     }
   }
 
   /** A task that was claimed runs. */
-  runs(claim: TaskClaim, runner: TaskRunner): void {
+  track(claim: TaskClaim, runner: TaskRunner): void {
     const { taskId } = claim;
     this.#running.set(taskId, {
       ...claim,
       item: () => runner.item(),
-      overtaken: () => runner.overtaken(),
-      heard: (steps) => runner.heard(steps),
+      onOvertaken: () => runner.onOvertaken(),
+      onSteps: (steps) => runner.onSteps(steps),
     });
   }
 
   /** Writes down how a task that runs here has ended. While the store is away it waits. */
-  finish(claim: TaskClaim, written: WrittenTask, isAwaited: () => boolean): Promise<TaskWritten> {
+  finish(claim: TaskClaim, written: StoredTask, isAwaited: () => boolean): Promise<WriteResult> {
     // What follows is its own doing.
     this.forget(claim.taskId);
     const what = `The end of the task ${claim.taskId}`;
     const finish = () => this.#finish(claim, written);
-    return this.#during([claim.taskId], () => this.#written(what, finish, isAwaited));
+    return this.#trackWhile([claim.taskId], () => this.#write(what, finish, isAwaited));
   }
 
   /** Writes down how a task that runs here goes on. While the store is away it waits. */
@@ -280,14 +276,14 @@ export class TaskKeeper implements TaskWriter {
     claim: TaskClaim,
     progress: TaskProgress,
     isAwaited: () => boolean,
-  ): Promise<TaskWritten> {
+  ): Promise<WriteResult> {
     const { taskId } = claim;
     const { parkForMs } = progress;
     if (parkForMs !== undefined) this.forget(taskId);
     const what = `A step of the task ${taskId}`;
     const append = () => this.#options.store.append(claim, progress);
-    const became = await this.#during([taskId], () => this.#written(what, append, isAwaited));
-    if (parkForMs !== undefined) this.#dueIn(parkForMs);
+    const became = await this.#trackWhile([taskId], () => this.#write(what, append, isAwaited));
+    if (parkForMs !== undefined) this.#scheduleClaim(parkForMs);
     return became;
   }
 
@@ -295,32 +291,32 @@ export class TaskKeeper implements TaskWriter {
   get appendWith() {
     const { store } = this.#options;
     if (!store.appendWith) return undefined;
-    return async (claim: TaskClaim, key: string, make: OnceFn<string>): Promise<TaskWritten> =>
+    return async (claim: TaskClaim, key: string, make: OnceFn<string>): Promise<WriteResult> =>
       (await store.appendWith?.(claim, key, async (sql) => make({ sql }))) ?? 'ended';
   }
 
-  async #written(
+  async #write(
     what: string,
-    write: () => Promise<TaskWritten>,
+    write: () => Promise<WriteResult>,
     isAwaited: () => boolean,
-  ): Promise<TaskWritten> {
-    const writing = this.#tried(what, write, isAwaited).finally(() =>
-      this.#unwritten.delete(writing),
+  ): Promise<WriteResult> {
+    const writing = this.#retry(what, write, isAwaited).finally(() =>
+      this.#pendingWrites.delete(writing),
     );
-    this.#unwritten.add(writing);
+    this.#pendingWrites.add(writing);
     return writing;
   }
 
-  async #tried(
+  async #retry(
     what: string,
-    write: () => Promise<TaskWritten>,
+    write: () => Promise<WriteResult>,
     isAwaited: () => boolean,
-  ): Promise<TaskWritten> {
+  ): Promise<WriteResult> {
     for (;;) {
       try {
         return await write();
       } catch (error) {
-        this.#away(`${what} is not written yet`, error);
+        this.#reportStoreError(`${what} is not written yet`, error);
       }
       if (this.#closing.signal.aborted || !isAwaited()) return 'ended';
       await this.#pause();
@@ -328,7 +324,7 @@ export class TaskKeeper implements TaskWriter {
   }
 
   /** A cancelled task and an ended call make room for another one. */
-  #finish(claim: AnyClaim | TaskClaim, written: WrittenTask): Promise<TaskWritten> {
+  #finish(claim: UnfencedClaim | TaskClaim, written: StoredTask): Promise<WriteResult> {
     const text = JSON.stringify(written);
     // The result of a call is kept only for a host that has missed it.
     const letsGo = written.task.status === 'cancelled' || isCallRecord(claim.taskId);
@@ -336,19 +332,19 @@ export class TaskKeeper implements TaskWriter {
   }
 
   /** Ends a task that runs elsewhere. @throws what the store throws */
-  async finishElsewhere(written: WrittenTask): Promise<TaskWritten> {
+  async finishElsewhere(written: StoredTask): Promise<WriteResult> {
     const { taskId } = written.task;
     const became = await this.#finish({ taskId }, written);
-    await this.#look(taskId);
+    await this.#refresh(taskId);
     return became;
   }
 
   /** Adds to a task that runs elsewhere. @throws what the store throws */
-  async appendElsewhere(taskId: string, steps: readonly TaskStep[]): Promise<TaskWritten> {
+  async appendElsewhere(taskId: string, steps: readonly TaskStep[]): Promise<WriteResult> {
     const became = await this.#options.store.append({ taskId }, { steps });
-    await this.#look(taskId);
+    await this.#refresh(taskId);
     // If it was parked, it is due.
-    if (became === 'written') this.#dueIn(0);
+    if (became === 'written') this.#scheduleClaim(0);
     return became;
   }
 
@@ -356,20 +352,20 @@ export class TaskKeeper implements TaskWriter {
   forget(taskId: string): void {
     this.#running.delete(taskId);
     // There is room for another one.
-    if (this.#resumed.delete(taskId)) this.#dueIn(0);
+    if (this.#resumed.delete(taskId)) this.#scheduleClaim(0);
   }
 
   /** The task as it is now; undefined if none is kept. @throws what the store throws */
-  async find(taskId: string): Promise<FoundWrittenTask | undefined> {
+  async find(taskId: string): Promise<LoadedTask | undefined> {
     const found = await this.#options.store.read(taskId);
     if (!found || !this.#isKnown(found.record)) return undefined;
     const { record, isOwned } = found;
     const isOurs = record.owner === this.#owner || this.#isRefused(taskId);
     const isLeft = record.state === 'open' && !isOwned && record.dueInMs === undefined;
-    if (!isLeft || isOurs || isCallRecord(taskId)) return this.#seenHere(record);
-    await this.#takeOver(taskId);
+    if (!isLeft || isOurs || isCallRecord(taskId)) return this.#withLiveStatus(record);
+    await this.#claimDue(taskId);
     const after = await this.#options.store.read(taskId);
-    return after && this.#seenHere(after.record);
+    return after && this.#withLiveStatus(after.record);
   }
 
   /** True for tasks of this server that a state key opens: others do not exist for its clients. */
@@ -378,8 +374,8 @@ export class TaskKeeper implements TaskWriter {
   }
 
   /** What runs here and cannot go on elsewhere says more of itself than is written. */
-  #seenHere(record: TaskRecord): FoundWrittenTask {
-    const found = readWritten(record);
+  #withLiveStatus(record: TaskRecord): LoadedTask {
+    const found = loadTask(record);
     const running = this.#running.get(record.taskId);
     if (found.hasEnded || found.steps.call || running?.fence !== record.fence) return found;
     return { ...found, task: running.item(), isHere: true };
@@ -388,28 +384,28 @@ export class TaskKeeper implements TaskWriter {
   /** Ends when what has to be written is written, or cannot be. Never rejects. */
   async close(): Promise<void> {
     const { store, clock } = this.#options;
-    clock.clearTimeout(this.#beat);
-    clock.clearTimeout(this.#dueTimer);
+    clock.clearTimeout(this.#heartbeat);
+    clock.clearTimeout(this.#claimTimer);
     this.#unwatch?.();
     await this.#resumer?.close();
     this.#closing.abort();
     // A beat may have been under way.
-    clock.clearTimeout(this.#beat);
-    await Promise.allSettled(this.#unwritten);
+    clock.clearTimeout(this.#heartbeat);
+    await Promise.allSettled(this.#pendingWrites);
     try {
       await store.leave(this.#owner);
     } catch (error) {
-      this.#away('The lease is left to end by itself', error);
+      this.#reportStoreError('The lease is left to end by itself', error);
     }
     try {
       await store.close();
     } catch (error) {
-      this.#away('The last writes may be lost', error);
+      this.#reportStoreError('The last writes may be lost', error);
     }
   }
 
   /** Claims what belongs to nobody and what is due, and goes on with it, or says that it cannot go on. */
-  #takeOver(taskId?: string): Promise<void> {
+  #claimDue(taskId?: string): Promise<void> {
     const claims = this.#claims.then(() => this.#claimAll(taskId));
     this.#claims = claims.catch(() => {});
     return claims;
@@ -417,16 +413,16 @@ export class TaskKeeper implements TaskWriter {
 
   async #claimAll(taskId: string | undefined): Promise<void> {
     for (;;) {
-      const room = this.#resumer ? this.#limits.maxTasks - this.#resumed.size : claimedAtOnce;
-      const max = taskId === undefined ? Math.min(room, claimedAtOnce) : 1;
+      const room = this.#resumer ? this.#limits.maxTasks - this.#resumed.size : claimBatchSize;
+      const max = taskId === undefined ? Math.min(room, claimBatchSize) : 1;
       if (max <= 0 || this.#closing.signal.aborted) return;
       const { tasks, nextInMs } = await this.#claim(taskId, max);
       const ids = tasks.map((record) => record.taskId);
-      await this.#during(ids, async () => {
-        for (const record of tasks) await this.#goOn(record);
+      await this.#trackWhile(ids, async () => {
+        for (const record of tasks) await this.#resume(record);
       });
       if (tasks.length === max && taskId === undefined) continue;
-      if (nextInMs !== undefined) this.#dueIn(nextInMs);
+      if (nextInMs !== undefined) this.#scheduleClaim(nextInMs);
       return;
     }
   }
@@ -434,18 +430,20 @@ export class TaskKeeper implements TaskWriter {
   /** If an answer was lost, what the store has for us and we know nothing of is claimed, too. */
   async #claim(taskId: string | undefined, max: number): Promise<ClaimedTasks> {
     const { store, server, clock } = this.#options;
-    const isUnsure = clock.now() < this.#unsureUntil;
-    const known = [this.#running, this.#resumed, this.#underWay].flatMap((ids) => [...ids.keys()]);
+    const isUnsure = clock.now() < this.#uncertainUntil;
+    const known = [this.#running, this.#resumed, this.#inProgress].flatMap((ids) => [
+      ...ids.keys(),
+    ]);
     const held = isUnsure ? [...new Set(known)] : undefined;
     const except = [...this.#refused.keys()].filter((id) => this.#isRefused(id));
     const request = { owner: this.#owner, server, taskId, max, except, held };
     try {
       const claimed = await store.claim(request);
       // What was sent before may still arrive.
-      if (this.#unsureUntil === Infinity) this.#unsureUntil = clock.now() + store.leaseMs;
+      if (this.#uncertainUntil === Infinity) this.#uncertainUntil = clock.now() + store.leaseMs;
       return claimed;
     } catch (error) {
-      this.#unsureUntil = Infinity;
+      this.#uncertainUntil = Infinity;
       throw error;
     }
   }
@@ -454,17 +452,17 @@ export class TaskKeeper implements TaskWriter {
     return (this.#refused.get(taskId) ?? -Infinity) > this.#options.clock.now();
   }
 
-  async #goOn(record: TaskRecord): Promise<void> {
+  async #resume(record: TaskRecord): Promise<void> {
     const { store, report } = this.#options;
     const { taskId, claims } = record;
     if (isSealed(record.text)) return this.#refuse(record, 'no state key of this server opens it');
-    const found = readWritten(record);
+    const found = loadTask(record);
     const { steps } = found;
     const { call } = steps;
-    if (this.#unbegun.has(taskId)) return this.#revoked(record);
-    const resumer = isCallRecord(taskId) ? this.#attended.get(taskId) : this.#resumer;
-    if (call?.isResendable && !resumer) return this.#awaitHost(record, steps);
-    if (!call || !resumer) return this.#orphaned(record, 'The process that ran it has ended');
+    if (this.#failedCreations.has(taskId)) return this.#cancelFailedCreation(record);
+    const resumer = isCallRecord(taskId) ? this.#waitingHosts.get(taskId) : this.#resumer;
+    if (call?.isResendable && !resumer) return this.#parkForHost(record, steps);
+    if (!call || !resumer) return this.#failOrphan(record, 'The process that ran it has ended');
     if (isCallRecord(taskId)) {
       if ((await store.append(record, { steps: [this.hostStep()] })) !== 'written') return;
     }
@@ -472,13 +470,13 @@ export class TaskKeeper implements TaskWriter {
     if (claims > maxRestarts) {
       const times = claims === 1 ? 'once' : `${claims} times`;
       const why = `The process that ran it has ended ${times}, and it may go on ${maxRestarts} times`;
-      return this.#orphaned(record, why);
+      return this.#failOrphan(record, why);
     }
     if (claims > 1 && claims > steps.restarts) {
-      const parkForMs = Math.min(1000 * 2 ** (claims - 2), longestBackoffMs);
+      const parkForMs = Math.min(1000 * 2 ** (claims - 2), maxBackoffMs);
       const waited = { key: stepKeys.restarts, text: JSON.stringify(claims) };
       await store.append(record, { steps: [waited], parkForMs });
-      return this.#dueIn(parkForMs);
+      return this.#scheduleClaim(parkForMs);
     }
     if (!isCallRecord(taskId)) this.#resumed.add(taskId);
     const refusal = resumer.resume(new ResumedTask(record, found.task, steps, call));
@@ -488,21 +486,21 @@ export class TaskKeeper implements TaskWriter {
       return report({ level: 'debug', name: 'task.resumed', message, details });
     }
     this.#resumed.delete(taskId);
-    if (isCallRecord(taskId)) return this.#orphaned(record, `It cannot be resumed: ${refusal}`);
+    if (isCallRecord(taskId)) return this.#failOrphan(record, `It cannot be resumed: ${refusal}`);
     return this.#refuse(record, refusal);
   }
 
   /** Leaves a call to the process that its host comes back to, and cancels a call whose host stays away. */
-  async #awaitHost(record: TaskRecord, { host }: WrittenSteps): Promise<void> {
+  async #parkForHost(record: TaskRecord, { host }: StepHistory): Promise<void> {
     const now = this.now();
     const since = host && 'awaySince' in host ? host.awaySince : now;
     const leftMs = since + this.abandonedMs - now;
     if (leftMs > 0) {
       const away = { key: stepKeys.host, text: JSON.stringify({ awaySince: since }) };
       await this.#options.store.append(record, { steps: [away], parkForMs: leftMs });
-      return this.#dueIn(leftMs);
+      return this.#scheduleClaim(leftMs);
     }
-    const { task, principal } = readWritten(record);
+    const { task, principal } = loadTask(record);
     const why = `Its host stayed away for ${this.abandonedMs} ms`;
     await this.#finish(record, { task: endedTask(task, now, undefined, why), principal });
     const message = `The call ${record.taskId} was cancelled: ${why}`;
@@ -516,21 +514,21 @@ export class TaskKeeper implements TaskWriter {
     const message = `The task ${taskId} does not go on here: ${why}`;
     report({ level: 'warning', name: 'task.refused', message, details: { taskId } });
     this.#refused.delete(taskId);
-    this.#refused.set(taskId, clock.now() + refusedMs);
-    await store.append(record, { steps: [], parkForMs: 0, isTold: true });
+    this.#refused.set(taskId, clock.now() + refusalMs);
+    await store.append(record, { steps: [], parkForMs: 0, isAnnounced: true });
   }
 
   /** Its client was told that it cannot be begun. */
-  async #revoked(record: TaskRecord): Promise<void> {
-    const { task, principal } = readWritten(record);
+  async #cancelFailedCreation(record: TaskRecord): Promise<void> {
+    const { task, principal } = loadTask(record);
     const why = 'Its client was told that it could not be begun';
     const ended = endedTask(task, this.now(), undefined, why);
     await this.#finish(record, { task: ended, principal });
   }
 
-  async #orphaned(record: TaskRecord, why: string): Promise<void> {
+  async #failOrphan(record: TaskRecord, why: string): Promise<void> {
     const { report } = this.#options;
-    const { task, principal } = readWritten(record);
+    const { task, principal } = loadTask(record);
     const response = errorResponse(undefined, processEnded(why));
     const ended = endedTask(task, this.now(), response);
     await this.#finish(record, { task: ended, principal, response });
@@ -539,93 +537,96 @@ export class TaskKeeper implements TaskWriter {
   }
 
   /** Something is due, perhaps before the next beat. */
-  #dueIn(ms: number): void {
+  #scheduleClaim(ms: number): void {
     const { clock } = this.#options;
-    if (ms >= beatMs || this.#closing.signal.aborted || !this.#resumer) return;
+    if (ms >= heartbeatMs || this.#closing.signal.aborted || !this.#resumer) return;
     const due = async () => {
       try {
-        await this.#takeOver();
+        await this.#claimDue();
       } catch (error) {
-        this.#away('What is due waits', error);
+        this.#reportStoreError('What is due waits', error);
       }
     };
-    clock.clearTimeout(this.#dueTimer);
-    this.#dueTimer = clock.setTimeout(() => void due(), ms);
+    clock.clearTimeout(this.#claimTimer);
+    this.#claimTimer = clock.setTimeout(() => void due(), ms);
   }
 
-  #beatLater(): void {
+  #scheduleHeartbeat(): void {
     const { clock, store } = this.#options;
-    this.#beat = clock.setTimeout(() => void this.#beats(), Math.min(store.leaseMs / 3, beatMs));
+    this.#heartbeat = clock.setTimeout(
+      () => void this.#sendHeartbeat(),
+      Math.min(store.leaseMs / 3, heartbeatMs),
+    );
   }
 
   /** Prolongs the lease, whatever else is under way. */
-  async #beats(): Promise<void> {
+  async #sendHeartbeat(): Promise<void> {
     try {
       await this.#options.store.lease(this.#owner);
-      if (this.#tending === undefined) this.#tending = this.#tend();
+      if (this.#polling === undefined) this.#polling = this.#poll();
     } catch (error) {
-      this.#away('The lease of this process is not prolonged', error);
+      this.#reportStoreError('The lease of this process is not prolonged', error);
     }
-    if (!this.#closing.signal.aborted) this.#beatLater();
+    if (!this.#closing.signal.aborted) this.#scheduleHeartbeat();
   }
 
   /** Looks what others have done, and claims what is due. Never rejects. */
-  async #tend(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
-      await this.#lookAround();
-      await this.#takeOver();
+      await this.#readChanges();
+      await this.#claimDue();
     } catch (error) {
-      this.#away('What others have done is not known', error);
+      this.#reportStoreError('What others have done is not known', error);
     }
-    this.#tending = undefined;
+    this.#polling = undefined;
   }
 
   /** Looks what others have done, and what time it is: once more after a look that is under way, however many ask. */
-  #lookAround(): Promise<void> {
-    return (this.#nextLook ??= this.#looks.then(() => {
-      this.#nextLook = undefined;
-      const looking = this.#lookOnce();
-      this.#looks = looking.catch(() => {});
+  #readChanges(): Promise<void> {
+    return (this.#nextRead ??= this.#reads.then(() => {
+      this.#nextRead = undefined;
+      const looking = this.#readChangesOnce();
+      this.#reads = looking.catch(() => {});
       return looking;
     }));
   }
 
-  async #lookOnce(): Promise<void> {
+  async #readChangesOnce(): Promise<void> {
     const { store, clock } = this.#options;
-    const { upTo, taskIds, now } = await store.changes(this.#seen);
+    const { upTo, taskIds, now } = await store.changes(this.#changesSeen);
     this.#aheadMs = now - clock.now();
-    this.#seen = upTo;
+    this.#changesSeen = upTo;
     for (const taskId of taskIds) this.#changed.add(taskId);
     for (const taskId of this.#changed) {
-      await this.#look(taskId);
+      await this.#refresh(taskId);
       this.#changed.delete(taskId);
       for (const listener of this.#listeners) listener(taskId);
     }
   }
 
   /** The store has told that something has changed. */
-  async #lookSoon(): Promise<void> {
+  async #onStoreChange(): Promise<void> {
     try {
-      await this.#lookAround();
-      this.#dueIn(0);
+      await this.#readChanges();
+      this.#scheduleClaim(0);
     } catch (error) {
-      this.#away('What others have done is not known', error);
+      this.#reportStoreError('What others have done is not known', error);
     }
   }
 
   /** Somebody has done something to a task. */
-  async #look(taskId: string): Promise<void> {
+  async #refresh(taskId: string): Promise<void> {
     const running = this.#running.get(taskId);
     if (!running) return;
     const record = (await this.#options.store.read(taskId))?.record;
     if (this.#running.get(taskId) !== running) return;
     if (record?.state === 'open' && record.fence === running.fence) {
-      return running.heard(readWritten(record).steps);
+      return running.onSteps(loadTask(record).steps);
     }
     this.forget(taskId);
     const message = `Another process has ended or claimed the task ${taskId}`;
     this.#options.report({ level: 'warning', name: 'task.overtaken', message });
-    running.overtaken();
+    running.onOvertaken();
   }
 
   #pause(): Promise<void> {
@@ -641,7 +642,7 @@ export class TaskKeeper implements TaskWriter {
     });
   }
 
-  #away(what: string, error: unknown): void {
+  #reportStoreError(what: string, error: unknown): void {
     const message = `${what}: ${textOfError(error)}`;
     this.#options.report({ level: 'error', name: 'tasks.away', message, details: { error } });
   }

@@ -34,24 +34,24 @@ import { requestRoots } from '../../rounds/input-requests.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { inspectOptions } from '../../actors/transitions.ts';
 import { stringParam } from './feature.ts';
-import type { DurableTasks } from '../../../packages/tasks/src/durable-tasks.ts';
-import { expired, notFound, notFoundHere } from '../../../packages/tasks/src/seen-task.ts';
-import type { SeenTask } from '../../../packages/tasks/src/seen-task.ts';
-import { TaskLedger } from '../../../packages/tasks/src/task-ledger.ts';
+import { DurableTasks } from '../../../packages/tasks/src/durable-tasks.ts';
+import { expired, notFound, notFoundHere } from '../../../packages/tasks/src/task-view.ts';
+import type { TaskView } from '../../../packages/tasks/src/task-view.ts';
+import { TaskJournal } from '../../../packages/tasks/src/task-journal.ts';
 import type { TaskStep } from '../../../packages/tasks/src/task-store.ts';
-import { WrittenSteps, stepKeys } from '../../../packages/tasks/src/written-steps.ts';
-import type { WrittenCall } from '../../../packages/tasks/src/written-steps.ts';
-import { ResumedTask } from '../../../packages/tasks/src/written-task.ts';
+import { StepHistory, stepKeys } from '../../../packages/tasks/src/step-history.ts';
+import type { StoredCall } from '../../../packages/tasks/src/step-history.ts';
+import { ResumedTask } from '../../../packages/tasks/src/stored-task.ts';
 import { isCallRecord } from '../../../packages/tasks/src/task-ids.ts';
-import type { LedgerLimits, LedgerPort } from '../../../packages/tasks/src/task-ledger.ts';
+import type { JournalLimits, JournalPort } from '../../../packages/tasks/src/task-journal.ts';
 import type { SupervisedCall } from '../../protocol/durable-calls.ts';
 import { DurableCalls } from './durable-calls.ts';
 import type { DurableCall } from './durable-calls.ts';
-import { KeptTask, hasEnded } from './kept-task.ts';
+import { LiveTask, hasEnded } from './live-task.ts';
 import type { RegistryEntry } from './registry.ts';
-import { TaskQuestions } from './task-questions.ts';
-import { TaskRoom } from './task-room.ts';
-import type { TaskTally } from './task-room.ts';
+import { PolledQuestions } from './task-questions.ts';
+import { TaskCounts } from './task-counts.ts';
+import type { TaskCount } from './task-counts.ts';
 
 /** The names of the facts that tasks report. */
 export type TaskFactName =
@@ -62,10 +62,10 @@ export type TaskFactName =
   | 'task.expired';
 
 /** How long it takes at least until it is looked again which tasks are over elsewhere, milliseconds. */
-const lookAgainMs = 1000;
+const expiryCheckMs = 1000;
 
 /** A task that was given up here. */
-interface TaskElsewhere extends Pick<KeptTask, 'taskId' | 'owner' | 'place'> {
+interface ParkedTask extends Pick<LiveTask, 'taskId' | 'owner' | 'place'> {
   /** When it is no longer kept, milliseconds since 1970. */
   readonly endsAt: number;
   /** Whether its client can ask for a list. */
@@ -73,13 +73,13 @@ interface TaskElsewhere extends Pick<KeptTask, 'taskId' | 'owner' | 'place'> {
 }
 
 /** What a task is made of. */
-interface Preparation extends Pick<KeptTask, 'taskId' | 'retained' | 'firstSteps'> {
+interface Preparation extends Pick<LiveTask, 'taskId' | 'retained' | 'firstSteps'> {
   readonly ttlMs: number;
   /** Set if the work is that of an ordinary call. */
   readonly durableCall?: DurableCall | undefined;
   /** Set if it was begun before. */
   readonly begun?: TaskInput['begun'];
-  readonly steps?: WrittenSteps;
+  readonly steps?: StepHistory;
 }
 
 /** A task as it is asked for. */
@@ -93,11 +93,11 @@ interface NewTaskOptions {
 }
 
 /** What a task goes on from. */
-function stepOfCall({ request }: RequestContext, isResendable = false): TaskStep {
+function callStep({ request }: RequestContext, isResendable = false): TaskStep {
   const { params = {}, size, peer, origin } = request;
   const { dialect, info, capabilities } = peer;
   const { clientKey: party, principal } = origin ?? {};
-  const call: WrittenCall = {
+  const call: StoredCall = {
     ...{ params, size, version: dialect.version, info, capabilities },
     ...{ party, principal },
     ...(isResendable ? { isResendable } : {}),
@@ -105,24 +105,24 @@ function stepOfCall({ request }: RequestContext, isResendable = false): TaskStep
   return { key: stepKeys.call, text: JSON.stringify(call) };
 }
 
-export class TaskBook {
+export class SessionTasks {
   readonly #session: SessionScope;
   readonly #notice: (notice: ChangeNotification) => void;
   /** By id, the oldest first. */
-  readonly #tasks = new Map<string, KeptTask>();
+  readonly #tasks = new Map<string, LiveTask>();
   #nextPlace = 1;
   /** How many there are, with those elsewhere. */
-  readonly #room = new TaskRoom();
+  readonly #counts = new TaskCounts();
   /** Those that were given up here, and may go on elsewhere; they count, and are listed. */
-  readonly #elsewhere = new Map<string, TaskElsewhere>();
+  readonly #parkedTasks = new Map<string, ParkedTask>();
   /** When the next of them may be over, milliseconds since 1970. */
-  #elsewhereOverAt = Infinity;
+  #nextParkedExpiry = Infinity;
   /** What writes them down, if they are to outlive the process. */
-  readonly #durable: DurableTasks<KeptTask> | undefined;
+  readonly #durable: DurableTasks<LiveTask> | undefined;
   /** Ordinary calls whose work is recorded; undefined if none can be resumed. */
   readonly #calls: DurableCalls | undefined;
 
-  #limitsOfCalls: LedgerLimits | undefined = undefined;
+  #limitsOfCalls: JournalLimits | undefined = undefined;
 
   /** The tasks that run elsewhere and that the session's subscriptions are told of, and who hears of them. */
   readonly #watched = new Map<string, PeerDescription>();
@@ -134,11 +134,13 @@ export class TaskBook {
     this.#session = session;
     this.#notice = notice;
     const { durable } = session;
-    this.#durable = durable?.tasksOf<KeptTask>(session, {
-      has: (task) => this.#tasks.get(task.taskId) === task,
-      forget: (task, answer) => this.#forget(task, answer),
-      full: (max) => this.#tooManyKept(max),
-    });
+    this.#durable =
+      durable &&
+      new DurableTasks<LiveTask>(session, durable, {
+        has: (task) => this.#tasks.get(task.taskId) === task,
+        forget: (task, answer) => this.#forget(task, answer),
+        full: (max) => this.#tooManyKept(max),
+      });
     if (this.#durable?.canResume !== true) return;
     this.#calls = new DurableCalls(session, this.#durable, {
       find: (taskId) => this.#tasks.get(taskId),
@@ -165,7 +167,7 @@ export class TaskBook {
       // Its host waits for as long as it likes.
       ttlMs: this.#session.limits.maxTaskTtlMs,
       retained: this.#retain(host),
-      firstSteps: [stepOfCall(host, isResendable), ...(this.#durable?.hostSteps() ?? [])],
+      firstSteps: [callStep(host, isResendable), ...(this.#durable?.hostSteps() ?? [])],
       durableCall: call,
     });
     const of = this.#session.quotas.keyOf(host.request.origin?.clientKey);
@@ -197,14 +199,14 @@ export class TaskBook {
     { requestedTtlMs, isResumable, supervised }: NewTaskOptions,
   ): Task | Promise<Task> {
     const { origin } = call.request;
-    this.#makeRoom(origin?.clientKey);
+    this.#ensureQuota(origin?.clientKey);
     const retained = this.#retain(call);
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs } = this.#session.limits;
     const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, taskPollIntervalMs);
     const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
     const taskId = (this.#durable && supervised?.id) ?? this.#session.randomId('task');
     const firstSteps =
-      isResumable && this.#durable?.canResume === true ? [stepOfCall(call)] : undefined;
+      isResumable && this.#durable?.canResume === true ? [callStep(call)] : undefined;
     const { task, begin } = this.#prepare(call, handler, { taskId, ttlMs, retained, firstSteps });
     const of = this.#session.quotas.keyOf(origin?.clientKey);
     return this.#durable?.begin(task, call, begin, of) ?? begin();
@@ -225,12 +227,12 @@ export class TaskBook {
     const { task, begin } = this.#prepare(call, handler, {
       ...{ taskId, ttlMs, retained },
       begun: { ...begun, statusMessage: steps.described?.message },
-      firstSteps: [stepOfCall(call)],
+      firstSteps: [callStep(call)],
       ...{ steps, durableCall },
     });
     task.restarts = resumed.restarts;
-    this.#durable?.resumes(task, resumed);
-    this.#elsewhere.delete(taskId);
+    this.#durable?.adopt(task, resumed);
+    this.#parkedTasks.delete(taskId);
     return begin();
   }
 
@@ -243,10 +245,10 @@ export class TaskBook {
       retained,
       begun,
       firstSteps,
-      steps = new WrittenSteps([]),
+      steps = new StepHistory([]),
       durableCall,
     }: Preparation,
-  ): { readonly task: KeptTask; readonly begin: () => Task } {
+  ): { readonly task: LiveTask; readonly begin: () => Task } {
     const session = this.#session;
     const { clock, inspect, limits } = session;
     // A system of its own: one task's timers cost the same however many others the session has.
@@ -265,71 +267,71 @@ export class TaskBook {
         this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
       ...inspectOptions('task', session, inspect),
     });
-    const ledger =
+    const journal =
       firstSteps &&
       this.#durable &&
-      new TaskLedger(
+      new TaskJournal(
         steps,
-        this.#durable.ledgerPort(() => task, durableCall ? this.#callLimits : limits, {
+        this.#durable.journalPort(() => task, durableCall ? this.#callLimits : limits, {
           inputRequested: (method, at) =>
             actor.send({ type: 'input.requested', method, at: new Date(at).toISOString() }),
           inputReceived: (at) =>
             actor.send({ type: 'input.received', at: new Date(at).toISOString() }),
-          parked: () => this.#parked(task, call.request.peer),
+          onParked: () => this.#onParked(task, call.request.peer),
           ...(durableCall && this.#callPort(durableCall)),
         }),
       );
-    const polled = ledger ? undefined : new TaskQuestions(clock);
-    const task: KeptTask = new KeptTask(taskId, call, this.#nextPlace++, actor, {
-      questions: ledger ?? (polled as TaskQuestions),
-      ...{ retained, ledger, firstSteps },
+    const polled = journal ? undefined : new PolledQuestions(clock);
+    const task: LiveTask = new LiveTask(taskId, call, this.#nextPlace++, actor, {
+      questions: journal ?? (polled as PolledQuestions),
+      ...{ retained, journal, firstSteps },
     });
-    actor.subscribe({ error: (error) => this.#failed(task, error) });
+    actor.subscribe({ error: (error) => this.#onFailed(task, error) });
     actor.start();
-    if (!durableCall) this.#room.enter(taskId, task.party);
+    if (!durableCall) this.#counts.add(taskId, task.party);
     const begin = () => {
       const { dialect } = call.request.peer;
       // From here on. That the task begins is the answer to the request, not a change.
-      actor.on('task.changed', ({ task: now }) => this.#changed(task, now, dialect));
-      actor.on('task.expired', () => this.#expired(task));
+      actor.on('task.changed', ({ task: now }) => this.#onChanged(task, now, dialect));
+      actor.on('task.expired', () => this.#onExpired(task));
       this.#tasks.set(taskId, task);
-      task.startedRun(call.detach(handler, this.#workOf(task, actor, polled, durableCall)));
-      this.#tell('task.created', task, `${call.request.method}, kept for ${ttlMs} ms`);
+      task.setCancelRun(call.detach(handler, this.#runOf(task, actor, polled, durableCall)));
+      this.#reportTask('task.created', task, `${call.request.method}, kept for ${ttlMs} ms`);
       return task.item;
     };
     return { task, begin };
   }
 
   /** The limits of the work of calls: it stays in memory for its host while it waits. */
-  get #callLimits(): LedgerLimits {
+  get #callLimits(): JournalLimits {
     return (this.#limitsOfCalls ??= { ...this.#session.limits, taskParkMs: Infinity });
   }
 
-  #callPort(call: DurableCall): Pick<LedgerPort, 'rested' | 'metaOf'> {
+  #callPort(call: DurableCall): Pick<JournalPort, 'onIdle' | 'metaOf'> {
     return {
-      rested: () => call.changed(),
+      onIdle: () => call.changed(),
       metaOf: (key) => this.#calls?.questionMeta(call.taskId, key),
     };
   }
 
   /** The session has ended: others continue the work, unless it is that of a call whose host cannot come back. */
-  #left(task: KeptTask, call = this.#calls?.get(task.taskId)): void {
-    if (!task.isCall || call?.isResendable) task.ledger?.left();
+  #sessionEnded(task: LiveTask, call = this.#calls?.get(task.taskId)): void {
+    if (!task.isCall || call?.isResendable) task.journal?.sessionEnded();
     else void this.#durable?.end(task);
   }
 
-  #workOf(
-    task: KeptTask,
+  #runOf(
+    task: LiveTask,
     actor: ActorRefFrom<typeof taskMachine>,
-    polled: TaskQuestions | undefined,
+    polled: PolledQuestions | undefined,
     durableCall: DurableCall | undefined,
   ): BackgroundRun {
     const session = this.#session;
-    const { ledger } = task;
+    const { journal } = task;
     return {
       taskId: task.taskId,
       onResponse: (response) => {
-        const kept = this.#kept(task, response);
+        const kept = this.#copyResponse(task, response);
         if (this.#durable) void this.#durable.end(task, kept);
         else task.answered(kept);
       },
@@ -342,10 +344,10 @@ export class TaskBook {
         actor.send({ type: 'input.requested', method, at: this.#durable?.timeOfDay() }),
       onInputReceived: () => actor.send({ type: 'input.received', at: this.#durable?.timeOfDay() }),
       polled: {
-        ask: (question) => (ledger ?? (polled as TaskQuestions)).ask(question),
+        ask: (question) => (journal ?? (polled as PolledQuestions)).ask(question),
         end: (reason) => polled?.end(reason),
         get openQuestions() {
-          return (ledger ?? polled)?.openQuestions ?? 0;
+          return (journal ?? polled)?.openQuestions ?? 0;
         },
         roots: (run) => {
           const { environment, resolveRoots } = session;
@@ -353,13 +355,13 @@ export class TaskBook {
           return requestRoots(run, (question) => run.sendRequest(question), resolve);
         },
       },
-      durable: ledger && {
-        journal: ledger,
-        request: (question, send) => ledger.ask(question, send),
+      durable: journal && {
+        journal: journal,
+        request: (question, send) => journal.ask(question, send),
         onSessionClosing: () => {
-          if (!durableCall || durableCall.isResendable) ledger.closing();
+          if (!durableCall || durableCall.isResendable) journal.closing();
         },
-        onSessionEnded: () => this.#left(task, durableCall),
+        onSessionEnded: () => this.#sessionEnded(task, durableCall),
       },
       call: durableCall && {
         get hostRequest() {
@@ -371,41 +373,41 @@ export class TaskBook {
   }
 
   /** Its work is given up until it is due, and goes on wherever somebody claims it. */
-  #parked(task: KeptTask, peer: PeerDescription): void {
+  #onParked(task: LiveTask, peer: PeerDescription): void {
     if (!this.#durable || !this.#tasks.delete(task.taskId)) return;
     const { taskId, owner, place, item } = task;
     if (task.isCall) {
-      task.leave(() => Promise.reject(expired(taskId)));
+      task.moveElsewhere(() => Promise.reject(expired(taskId)));
       return this.#calls?.changed(taskId);
     }
     const isListed = peer.dialect.offers('tasks/list');
     const endsAt = Date.parse(item.createdAt) + item.ttl;
-    this.#elsewhere.set(taskId, { taskId, owner, place, endsAt, isListed });
-    this.#elsewhereOverAt = Math.min(this.#elsewhereOverAt, endsAt);
-    this.#room.move(taskId, 'parked');
+    this.#parkedTasks.set(taskId, { taskId, owner, place, endsAt, isListed });
+    this.#nextParkedExpiry = Math.min(this.#nextParkedExpiry, endsAt);
+    this.#counts.move(taskId, 'parked');
     this.#watch(taskId, peer);
     const durable = this.#durable;
-    task.leave((call) => durable.find(taskId, call));
+    task.moveElsewhere((call) => durable.find(taskId, call));
   }
 
   /**
    * A task of this session, or one that is written down.
    * @throws {ProtocolError} -32602 there is no task with this id for this caller
    */
-  find(params: JsonObject | undefined, call: RequestContext): SeenTask | Promise<SeenTask> {
+  find(params: JsonObject | undefined, call: RequestContext): TaskView | Promise<TaskView> {
     const taskId = stringParam(params, 'taskId');
     if (isCallRecord(taskId)) throw notFound(taskId);
     const task = this.#tasks.get(taskId);
-    if (task?.isOf(call)) return task;
+    if (task?.isVisibleTo(call)) return task;
     if (task) throw notFound(taskId);
     if (this.#durable) return this.#durable.find(taskId, call);
     throw notFoundHere(taskId);
   }
 
   /** The same as it is now, wherever it runs. @throws as {@link find}; -32000, retryable */
-  async look(params: JsonObject | undefined, call: RequestContext): Promise<SeenTask> {
+  async findLatest(params: JsonObject | undefined, call: RequestContext): Promise<TaskView> {
     const task = await this.find(params, call);
-    const isSure = !this.#durable || !(task instanceof KeptTask) || task.hasEnded;
+    const isSure = !this.#durable || !(task instanceof LiveTask) || task.hasEnded;
     return isSure ? task : this.#durable.latest(task);
   }
 
@@ -413,7 +415,7 @@ export class TaskBook {
   async listenTo(taskId: string, call: RequestContext): Promise<boolean> {
     if (isCallRecord(taskId)) return false;
     const task = this.#tasks.get(taskId);
-    if (task || !this.#durable) return task?.isOf(call) ?? false;
+    if (task || !this.#durable) return task?.isVisibleTo(call) ?? false;
     const found = await this.#durable.read(taskId);
     if (!found || found.principal !== (call.request.origin?.principal?.id ?? null)) return false;
     if (!found.hasEnded) this.#watch(taskId, call.request.peer);
@@ -422,11 +424,11 @@ export class TaskBook {
 
   #watch(taskId: string, peer: PeerDescription): void {
     this.#watched.set(taskId, peer);
-    this.#unlisten ??= this.#durable?.listen((changed) => void this.#noticeElsewhere(changed));
+    this.#unlisten ??= this.#durable?.listen((changed) => void this.#notifyParked(changed));
   }
 
   /** A task that runs elsewhere has changed. */
-  async #noticeElsewhere(taskId: string): Promise<void> {
+  async #notifyParked(taskId: string): Promise<void> {
     const peer = this.#watched.get(taskId);
     if (!peer || this.#tasks.has(taskId)) return;
     const found = await this.#durable?.read(taskId).catch(() => undefined);
@@ -443,9 +445,9 @@ export class TaskBook {
   }
 
   /** Stops the work of a task. @returns false if it has ended already */
-  async cancel(task: SeenTask, call: RequestContext): Promise<boolean> {
-    if (!this.#durable || !(task instanceof KeptTask)) return task.cancel();
-    if (await this.#durable.cancelled(task)) return true;
+  async cancel(task: TaskView, call: RequestContext): Promise<boolean> {
+    if (!this.#durable || !(task instanceof LiveTask)) return task.cancel();
+    if (await this.#durable.cancelOwn(task)) return true;
     // Another process may have claimed it.
     return !task.hasEnded && (await this.#durable.find(task.taskId, call)).cancel();
   }
@@ -457,13 +459,13 @@ export class TaskBook {
   }
 
   /** How many were given up here, and may go on elsewhere. */
-  get givenUp(): number {
-    this.#forgetElsewhere();
-    return this.#elsewhere.size;
+  get parkedCount(): number {
+    this.#forgetExpiredParked();
+    return this.#parkedTasks.size;
   }
 
   /** The tasks that are kept, the oldest first. */
-  list(): readonly KeptTask[] {
+  list(): readonly LiveTask[] {
     return [...this.#tasks.values()];
   }
 
@@ -471,7 +473,7 @@ export class TaskBook {
   listFor(call: RequestContext): readonly RegistryEntry<Promise<Task | undefined>>[] {
     const durable = this.#durable;
     const own = this.list()
-      .filter((task) => task.isOf(call) && !task.isCall)
+      .filter((task) => task.isVisibleTo(call) && !task.isCall)
       .map((task) => ({
         place: task.place,
         get item(): Promise<Task | undefined> {
@@ -479,10 +481,10 @@ export class TaskBook {
           return durable.latest(task).then(({ item }) => item);
         },
       }));
-    this.#forgetElsewhere();
-    if (!durable || this.#elsewhere.size === 0) return own;
+    this.#forgetExpiredParked();
+    if (!durable || this.#parkedTasks.size === 0) return own;
     const owner = call.request.origin?.principal?.id;
-    const elsewhere = [...this.#elsewhere.values()]
+    const elsewhere = [...this.#parkedTasks.values()]
       .filter((task) => task.isListed && task.owner === owner)
       .map(({ place, taskId }) => ({
         place,
@@ -493,47 +495,47 @@ export class TaskBook {
     return [...own, ...elsewhere].toSorted((a, b) => a.place - b.place);
   }
 
-  #forgetElsewhere(): void {
-    if (this.#elsewhere.size === 0) return;
+  #forgetExpiredParked(): void {
+    if (this.#parkedTasks.size === 0) return;
     const now = Date.parse(this.#session.timeOfDay());
-    if (now < this.#elsewhereOverAt) return;
+    if (now < this.#nextParkedExpiry) return;
     let next = Infinity;
-    for (const { taskId, endsAt } of this.#elsewhere.values()) {
+    for (const { taskId, endsAt } of this.#parkedTasks.values()) {
       if (endsAt > now) {
         next = Math.min(next, endsAt);
         continue;
       }
-      this.#elsewhere.delete(taskId);
+      this.#parkedTasks.delete(taskId);
       this.#watched.delete(taskId);
-      this.#room.leave(taskId);
+      this.#counts.delete(taskId);
     }
     // Not for each task that begins.
-    this.#elsewhereOverAt = Math.max(next, now + lookAgainMs);
+    this.#nextParkedExpiry = Math.max(next, now + expiryCheckMs);
   }
 
   /** Ends and forgets all tasks. Call it at the end of the session. */
   stop(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
     this.#unlisten?.();
-    for (const task of this.#tasks.values()) this.#left(task);
+    for (const task of this.#tasks.values()) this.#sessionEnded(task);
     for (const task of this.#tasks.values()) task.dispose(reason, fromWireError(shuttingDown));
     this.#tasks.clear();
     this.#calls?.stop();
   }
 
-  #makeRoom(party: string | undefined): void {
-    if (party !== undefined) this.#makeRoomAmong(this.#room.of(party), 1);
-    this.#makeRoomAmong(this.#room.all, party === undefined ? 1 : maxClientsAtLimit);
+  #ensureQuota(party: string | undefined): void {
+    if (party !== undefined) this.#ensureQuotaOf(this.#counts.of(party), 1);
+    this.#ensureQuotaOf(this.#counts.all, party === undefined ? 1 : maxClientsAtLimit);
   }
 
   /** @param times how many times the bounds of one client hold */
-  #makeRoomAmong(tally: TaskTally, times: number): void {
+  #ensureQuotaOf(tally: TaskCount, times: number): void {
     const { limits } = this.#session;
     const [maxTasks, maxKeptTasks] = [limits.maxTasks * times, limits.maxKeptTasks * times];
     if (tally.running >= maxTasks) {
       throw this.#tooMany(`${maxTasks} tasks run; try again when one of them has ended`);
     }
-    if (tally.kept >= maxKeptTasks) this.#forgetElsewhere();
+    if (tally.kept >= maxKeptTasks) this.#forgetExpiredParked();
     if (tally.kept < maxKeptTasks) return;
     // The others are kept for as long as their clients were promised.
     const [oldest = ''] = tally.cancelled;
@@ -567,7 +569,7 @@ export class TaskBook {
    * Copies a response, so that the handler cannot change it later. A result that JSON cannot
    * represent, or that has no room, is found now.
    */
-  #kept(task: KeptTask, response: OutboundResponse): OutboundResponse {
+  #copyResponse(task: LiveTask, response: OutboundResponse): OutboundResponse {
     try {
       const text = JSON.stringify(response);
       const { maxRetainedBytes: max } = this.#session.limits;
@@ -595,9 +597,9 @@ export class TaskBook {
     }
   }
 
-  #changed(task: KeptTask, now: Task, dialect: Dialect): void {
+  #onChanged(task: LiveTask, now: Task, dialect: Dialect): void {
     if (task.isCall) {
-      if (hasEnded(now)) this.#tell('task.ended', task, now.status);
+      if (hasEnded(now)) this.#reportTask('task.ended', task, now.status);
       return this.#calls?.changed(task.taskId);
     }
     this.#notice({
@@ -609,18 +611,18 @@ export class TaskBook {
     if (!hasEnded(now)) return;
     const isCancelled = now.status === 'cancelled';
     if (isCancelled) task.retained.resize(0, Infinity);
-    this.#room.move(task.taskId, isCancelled ? 'cancelled' : 'ended');
-    this.#tell('task.ended', task, now.status);
+    this.#counts.move(task.taskId, isCancelled ? 'cancelled' : 'ended');
+    this.#reportTask('task.ended', task, now.status);
     task.settleWaiters();
   }
 
-  #expired(task: KeptTask): void {
-    this.#tell('task.expired', task, 'its time to live is over');
+  #onExpired(task: LiveTask): void {
+    this.#reportTask('task.expired', task, 'its time to live is over');
     this.#forget(task);
   }
 
   /** A bug in the machine, or an invalid time of day: the task is lost, the session goes on. */
-  #failed(task: KeptTask, error: unknown): void {
+  #onFailed(task: LiveTask, error: unknown): void {
     this.#report({
       level: 'error',
       name: 'handler.failed',
@@ -630,9 +632,9 @@ export class TaskBook {
     this.#forget(task, fromWireError(internalError));
   }
 
-  #forget(task: KeptTask, answer: ProtocolError = expired(task.taskId)): void {
+  #forget(task: LiveTask, answer: ProtocolError = expired(task.taskId)): void {
     this.#tasks.delete(task.taskId);
-    this.#room.leave(task.taskId);
+    this.#counts.delete(task.taskId);
     this.#durable?.forget(task);
     task.dispose(new RuntimeError('CANCELLED', 'The time to live of the task is over'), answer);
     if (task.isCall) this.#calls?.changed(task.taskId);
@@ -642,7 +644,11 @@ export class TaskBook {
     return this.#session.report;
   }
 
-  #tell(name: 'task.created' | 'task.ended' | 'task.expired', { taskId }: KeptTask, what: string) {
+  #reportTask(
+    name: 'task.created' | 'task.ended' | 'task.expired',
+    { taskId }: LiveTask,
+    what: string,
+  ) {
     const message = `${isCallRecord(taskId) ? 'The call' : 'The task'} ${taskId}: ${what}`;
     this.#report({ level: 'debug', name, message, details: { taskId } });
   }

@@ -1,4 +1,4 @@
-/** A task that a client asks about, wherever it runs, and what its client is answered. */
+/** A task as requests see it, whichever process runs it, and the answers to those requests. */
 import type { RequestContext } from '../../../src/actors/request-context.ts';
 import { inspectValue } from '../../../src/protocol/classify.ts';
 import { ErrorCode, ProtocolError, fromWireError } from '../../../src/protocol/errors.ts';
@@ -8,28 +8,28 @@ import { relatedTask } from '../../../src/protocol/tasks.ts';
 import type { DetailedTask, Task } from '../../../src/protocol/tasks.ts';
 import { isCallRecord, isOfAnotherProcess } from './task-ids.ts';
 
-/** The answer to a request for a task's result. */
+/** Answer to `tasks/result`: the result, or the error to throw. */
 export type TaskAnswer = JsonObject | ProtocolError;
 
-/** A task that a client asks about, wherever it runs. */
-export interface SeenTask {
+/** A task as requests see it, whichever process runs it. */
+export interface TaskView {
   readonly hasEnded: boolean;
-  /** As its client sees it. @throws {ProtocolError} -32602 if its time to live is over */
+  /** The task as sent to its client. @throws {ProtocolError} -32602 once its time to live is over */
   readonly item: Task;
-  /** With all that belongs to its status. @throws {ProtocolError} as `item` does */
+  /** The task with its open input requests and its response. @throws {ProtocolError} as `item` does */
   readonly detailed: DetailedTask;
-  /** What its work asks, and waits for here. */
+  /** Open questions of the task's handler. */
   readonly questions: { answer(answers: JsonObject): Promise<void> };
-  /** The result, as soon as it exists. Throws the error that the tool's call failed with. */
+  /** The result, once it exists. @throws the error of the tool's call */
   result(call: RequestContext): JsonObject | Promise<JsonObject>;
-  /** Stops the work. @returns false if it has ended already */
+  /** Cancels the task. @returns false if the task had already ended */
   cancel(): boolean | Promise<boolean>;
 }
 
-/** Why a task was cancelled whose client wanted that. */
+/** Status message of a task that its client cancelled. */
 export const cancelledByClient = 'The client cancelled the task';
 
-/** What a request for the result of a task is answered with that has ended with this response. */
+/** Converts the stored response of a task to the answer of `tasks/result`. */
 export function answerOf(taskId: string, response: OutboundResponse | undefined): TaskAnswer {
   const isCall = isCallRecord(taskId);
   if (!response) {
@@ -48,21 +48,21 @@ export function resultOf(answer: TaskAnswer): JsonObject {
   return answer;
 }
 
-/** The error of a request for a task whose time to live is over. */
+/** The error for a task whose time to live is over. */
 export function expired(taskId: string): ProtocolError {
   const what = isCallRecord(taskId) ? 'call' : `task ${taskId}`;
   return new ProtocolError(ErrorCode.invalidParams, `The ${what} has expired`);
 }
 
-/** The error of a request for a task that there is not, or not for this caller. */
+/** The error for a task that does not exist, or belongs to another principal. */
 export function notFound(taskId: string): ProtocolError {
-  const message = `Task not found: there is no ${inspectValue(taskId)}, or its time to live is over`;
+  const message = `Task not found: ${inspectValue(taskId)} does not exist, or its time to live is over`;
   return new ProtocolError(ErrorCode.invalidParams, message);
 }
 
-/** The same where nothing is written down: what another process has begun is nowhere. */
+/** As {@link notFound}, for servers without a store: tasks of another process are lost. */
 export function notFoundHere(taskId: string): ProtocolError {
   if (!isOfAnotherProcess(taskId)) return notFound(taskId);
-  const message = `Task not found: ${inspectValue(taskId)} was begun by another process, which has ended or is not this one`;
+  const message = `Task not found: ${inspectValue(taskId)} was created by another process, and this server has no task store`;
   return new ProtocolError(ErrorCode.invalidParams, message, { reason: 'process-ended' });
 }

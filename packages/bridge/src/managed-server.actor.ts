@@ -11,7 +11,7 @@ import { mergedName } from '../../client/src/hosts/merged-names.ts';
 import type { HandlerContext } from '../../../src/server/context/handler-context.ts';
 import type { UpstreamClient, UpstreamWatch } from '../../../src/server/define/upstream.ts';
 import type { CatalogName } from '../../client/src/lists/catalog.machine.ts';
-import { memberMachine } from './member.machine.ts';
+import { managedServerMachine } from './managed-server.machine.ts';
 import { ErrorCode, ProtocolError, textOfError } from '../../../src/protocol/errors.ts';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
@@ -30,31 +30,31 @@ export interface NamedEntry {
   readonly tools: ToolFilter;
 }
 
-/** What a member needs of the client's other half. */
-export interface MemberHost {
+/** What a managed needs of the client's other half. */
+export interface ManagedServerOwner {
   readonly client: UpstreamClient;
   readonly clock: Clock;
   /** The server has sent a notification that belongs to no request. */
-  told(member: Member, method: string, params: JsonObject | undefined): void;
+  onNotification(managed: ManagedServer, method: string, params: JsonObject | undefined): void;
   /** It can be used now, or no longer. A rest is nothing that its client has to know of. */
-  moved(member: Member): void;
+  onAvailabilityChanged(managed: ManagedServer): void;
   /** Gets what could not be repeated at a server that takes the place of another. */
   readonly note: Report;
 }
 
 const times = { retryMs: 1000, maxRetryMs: 5 * 60_000 };
 
-const machine = memberMachine.provide({
+const machine = managedServerMachine.provide({
   actors: {
-    open: fromPromise(({ input, signal }) => (input.scope as Member).connect(signal)),
+    open: fromPromise(({ input, signal }) => (input.scope as ManagedServer).connect(signal)),
   },
 });
 
-export class Member {
+export class ManagedServer {
   readonly name: string;
   #named: NamedEntry;
-  readonly #host: MemberHost;
-  readonly #actor: Actor<typeof memberMachine>;
+  readonly #host: ManagedServerOwner;
+  readonly #actor: Actor<typeof managedServerMachine>;
   /** What the last attempt has opened. */
   #opened: OpenedServer | undefined = undefined;
   #end = new AbortController();
@@ -68,14 +68,14 @@ export class Member {
   /** The names of the last list, by their names in the merged list. */
   readonly #names = new WeakMap<ServerList, ReadonlyMap<string, string>>();
 
-  constructor(named: NamedEntry, host: MemberHost) {
+  constructor(named: NamedEntry, host: ManagedServerOwner) {
     this.name = named.name;
     this.#named = named;
     this.#host = host;
     const { clock } = host;
     const now = () => clock.now();
     this.#actor = createActor(machine, {
-      id: `member ${named.name}`,
+      id: `managed ${named.name}`,
       input: { scope: this, times, now },
       clock,
     });
@@ -85,7 +85,7 @@ export class Member {
       const before = last;
       last = value;
       if (value === 'resting' || value === 'waking') return;
-      if (value !== 'ready' || before !== 'waking') host.moved(this);
+      if (value !== 'ready' || before !== 'waking') host.onAvailabilityChanged(this);
     });
     this.#actor.start();
   }
@@ -98,7 +98,7 @@ export class Member {
   }
 
   /** Where it stands, since when (the clock's milliseconds), and why it cannot be used. */
-  get standing() {
+  get status() {
     const { value: state, context } = this.#actor.getSnapshot();
     const { since, error } = context;
     return { state, since, error };
@@ -115,19 +115,19 @@ export class Member {
   }
 
   get #isOpening(): boolean {
-    const { state } = this.standing;
+    const { state } = this.status;
     return state === 'opening' || state === 'waking';
   }
 
   /** The server, if the client can use it now. */
   get usable(): OpenedServer | undefined {
-    const { state } = this.standing;
+    const { state } = this.status;
     return state === 'ready' || state === 'lost' ? this.#opened : undefined;
   }
 
   /** Whether a request may be for it: it is usable, or will be as soon as it is asked. */
   get isOffered(): boolean {
-    return this.usable !== undefined || this.standing.state === 'resting';
+    return this.usable !== undefined || this.status.state === 'resting';
   }
 
   /** Resolves once it is known whether it can be used. Never rejects. */
@@ -154,11 +154,11 @@ export class Member {
   async ready(within?: Pick<HandlerContext, 'signal'>): Promise<OpenedServer> {
     const { usable: now } = this;
     if (now) return now;
-    if (this.standing.state === 'resting') this.#actor.send({ type: 'member.wake' });
+    if (this.status.state === 'resting') this.#actor.send({ type: 'server.activate' });
     if (this.#isOpening) await unlessAborted(this.settled(), within?.signal);
     const { usable } = this;
     if (usable) return usable;
-    throw this.#unusable(this.standing.error ?? 'it was removed');
+    throw this.#unusable(this.status.error ?? 'it was removed');
   }
 
   #unusable(error: unknown): ProtocolError {
@@ -179,17 +179,17 @@ export class Member {
       peer: client.peer,
       principal: client.principal,
       signal: AbortSignal.any([client.signal, end.signal]),
-      letGo: () => client.letGo(() => this.#rest()),
+      letGo: () => client.letGo(() => this.#suspend()),
       disconnect: (reason) => client.disconnect(reason),
       exchangeToken: (wanted) => client.exchangeToken(wanted),
-      notify: (method, params) => this.#host.told(this, method, params),
+      notify: (method, params) => this.#host.onNotification(this, method, params),
       request: (...asked) => client.request(...asked),
     };
     await before?.close?.();
-    const opened = await this.#named.entry.open(own, (state) => this.#heard(state));
+    const opened = await this.#named.entry.open(own, (state) => this.#onConnectionState(state));
     this.#opened = opened;
     if (this.#isPaused) opened.pause?.();
-    this.#repeat(opened);
+    this.#restorePreferences(opened);
     if (end.signal.aborted) await opened.close?.();
   }
 
@@ -237,7 +237,7 @@ export class Member {
   }
 
   /** Repeats what the client has asked of an earlier server. Sent before the client's next requests. */
-  #repeat(opened: OpenedServer): void {
+  #restorePreferences(opened: OpenedServer): void {
     const { note } = this.#host;
     const server = printableName(this.name);
     const failed = (what: string) => (error: unknown) => {
@@ -267,13 +267,13 @@ export class Member {
   }
 
   /** Makes room for another client's process. */
-  async #rest(): Promise<void> {
-    this.#actor.send({ type: 'member.rest' });
+  async #suspend(): Promise<void> {
+    this.#actor.send({ type: 'server.suspend' });
     await this.#opened?.close?.();
   }
 
-  #heard({ value, loss }: ConnectionState): void {
-    // The last state comes after the member has been closed.
+  #onConnectionState({ value, loss }: ConnectionState): void {
+    // The last state comes after the managed has been closed.
     if (this.#actor.getSnapshot().status !== 'active') return;
     const error = this.#named.entry.hide(disconnectError(loss));
     if (value === 'ready') this.#actor.send({ type: 'connection.ready' });
@@ -334,7 +334,7 @@ export class Member {
 
   /** Ends it for this client. Resolves once nothing of it is left. */
   async close(): Promise<void> {
-    this.#actor.send({ type: 'member.close' });
+    this.#actor.send({ type: 'server.close' });
     this.#end.abort();
     await this.#opened?.close?.();
   }

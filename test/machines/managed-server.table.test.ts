@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { TestClock } from 'mcp-actors/testing';
 import { RuntimeError } from 'mcp-actors';
 import type { InputScope } from '../../src/machines/peer-ports.ts';
-import { memberMachine } from '../../packages/bridge/src/member.machine.ts';
-import type { MemberEvent } from '../../packages/bridge/src/member.machine.ts';
+import { managedServerMachine } from '../../packages/bridge/src/managed-server.machine.ts';
+import type { ManagedServerEvent } from '../../packages/bridge/src/managed-server.machine.ts';
 
-const lost: MemberEvent = { type: 'connection.lost', error: new Error('it has ended') };
-const failed: MemberEvent = { type: 'connection.failed', error: new Error('it is gone') };
-const ready: MemberEvent = { type: 'connection.ready' };
-const rest: MemberEvent = { type: 'member.rest' };
-const wake: MemberEvent = { type: 'member.wake' };
-const close: MemberEvent = { type: 'member.close' };
+const lost: ManagedServerEvent = { type: 'connection.lost', error: new Error('it has ended') };
+const failed: ManagedServerEvent = { type: 'connection.failed', error: new Error('it is gone') };
+const ready: ManagedServerEvent = { type: 'connection.ready' };
+const rest: ManagedServerEvent = { type: 'server.suspend' };
+const wake: ManagedServerEvent = { type: 'server.activate' };
+const close: ManagedServerEvent = { type: 'server.close' };
 
 /** Lets what an attempt has given be heard. */
 const heard = () => new Promise((resolve) => setImmediate(resolve));
@@ -25,7 +25,7 @@ function member(...attempts: readonly (Error | undefined)[]) {
     const error = left.shift();
     if (error) throw error;
   });
-  const actor = createActor(memberMachine.provide({ actors: { open } }), {
+  const actor = createActor(managedServerMachine.provide({ actors: { open } }), {
     input: { times: { retryMs: 1000, maxRetryMs: 3000 }, now: () => clock.now() },
     clock,
   }).start();
@@ -33,7 +33,7 @@ function member(...attempts: readonly (Error | undefined)[]) {
 }
 
 describe('one of the servers of a client', () => {
-  test.each<[readonly MemberEvent[], string]>([
+  test.each<[readonly ManagedServerEvent[], string]>([
     [[], 'ready'],
     [[ready], 'ready'],
     [[lost], 'lost'],

@@ -1,7 +1,7 @@
 /**
- * What has happened in the work of a task that can go on in another process, while it runs here: each step is
- * written down before the handler hears of it. And what it waits for: when it only waits, and for long, it is given
- * up, so a task at rest costs its process nothing.
+ * The journal of a resumable task while it runs in this process. Each step is stored before the handler continues.
+ * The journal also knows the task's timers and open questions: a task that only waits, and for long, is parked, so an
+ * idle task costs its process nothing.
  */
 import { runOnce, rejected } from '../../../src/actors/request-context.ts';
 import type {
@@ -23,116 +23,116 @@ import { inputRequestsOf } from '../../../src/protocol/input-required.ts';
 import { InputRequests } from '../../../src/rounds/input-requests.ts';
 import type { InputRequest } from '../../../src/rounds/input-requests.ts';
 import { digestOf } from '../../../src/rounds/request-state.ts';
-import type { TaskProgress, TaskStep, TaskWritten } from './task-store.ts';
-import { answerStep, answersTooLong, stepKeys, stepName } from './written-steps.ts';
+import type { TaskProgress, TaskStep, WriteResult } from './task-store.ts';
+import { answerStep, answersTooLong, stepKeys, stepName } from './step-history.ts';
 import type {
   AnswerStep,
   AskedStep,
   CheckpointStep,
   StepLimits,
   StepSizes,
-  WrittenSteps,
-} from './written-steps.ts';
+  StepHistory,
+} from './step-history.ts';
 
-/** What the ledger of a task stands on. */
-export interface LedgerPort {
+/** The journal's access to the store and to the session. */
+export interface JournalPort {
   readonly clock: Clock;
-  readonly limits: LedgerLimits;
-  /** The time by which timers go, milliseconds since 1970. */
+  readonly limits: JournalLimits;
+  /** The store's clock, which durable timers use, milliseconds since 1970. */
   now(): number;
-  /** Writes progress down. While the store is away it waits. */
-  append(progress: TaskProgress): Promise<TaskWritten>;
-  /** The same for a step that is made in the transaction that writes it. Absent if the store has none. */
-  readonly appendWith?: ((key: string, make: OnceFn<string>) => Promise<TaskWritten>) | undefined;
-  /** The client is asked something by the task. */
+  /** Stores progress. Retries while the store is unavailable. */
+  append(progress: TaskProgress): Promise<WriteResult>;
+  /** Creates and stores a step in one transaction. Absent if the store has none. */
+  readonly appendWith?: ((key: string, make: OnceFn<string>) => Promise<WriteResult>) | undefined;
+  /** The task has asked its client a question. */
   inputRequested(method: string, at: number): void;
-  /** A question has an outcome. */
+  /** A question was answered or has failed. */
   inputReceived(at: number): void;
-  /** The task is given up, and has no owner. */
-  parked(): void;
-  /** Somebody else has claimed or ended it. */
-  overtaken(): void;
-  /** A write failed that no handler waits for: the work repeats it after a restart. */
-  unsaved(error: unknown): void;
-  /** The work only waits now. */
-  rested?(): void;
-  /** The `_meta` that a question carries on the wire; undefined if it needs none. */
+  /** The task is parked: it has no owner. */
+  onParked(): void;
+  /** Another process has claimed or ended the task. */
+  onOvertaken(): void;
+  /** A write failed that no handler awaits. The step is repeated after a restart. */
+  onUnsaved(error: unknown): void;
+  /** The task only waits for timers and answers. */
+  onIdle?(): void;
+  /** The `_meta` of a question on the wire; undefined if it needs none. */
   metaOf?(key: string): JsonObject | undefined;
-  /** Takes answers for a task that no longer runs here. */
+  /** Stores answers for a task that no longer runs here. */
   answerElsewhere(answers: JsonObject): Promise<void>;
 }
 
-/** Bounds of the work of one task. */
-export interface LedgerLimits extends StepLimits {
-  /** What may be pending at once. */
+/** Limits on one task. */
+export interface JournalLimits extends StepLimits {
+  /** Maximum number of open questions. */
   readonly maxPending: number;
-  /** How long a session is asked that the task was begun in, milliseconds; then the task waits on. */
+  /** Timeout of a question sent to the task's session, milliseconds. The task keeps waiting after it. */
   readonly humanTimeoutMs: number;
-  /** How long it has to wait yet, at least, to be given up, milliseconds. */
+  /** Minimum remaining wait for which a task is parked, milliseconds. */
   readonly taskParkMs: number;
 }
 
-/** Something that the work waits for. */
+/** A timer or question that the task waits for. Times by the store's clock. */
 interface Wait {
   readonly dueAt: number;
-  /** Before that it is not given up. */
+  /** The task is not parked before this time. */
   readonly restsAt: number;
   readonly fire: () => void;
 }
 
 type Send = (question: OutboundRequest) => Promise<JsonObject>;
 
-/** Settles after all promise callbacks that are already due. */
-const turn = async () => void (await digestOf(null));
+/** Settles after all promise callbacks that are already queued. */
+const microtasksDone = async () => void (await digestOf(null));
 
-export class TaskLedger implements StepJournal {
-  readonly #port: LedgerPort;
-  /** What was written when the work began here. */
-  readonly #earlier: WrittenSteps;
+export class TaskJournal implements StepJournal {
+  readonly #port: JournalPort;
+  /** Steps stored before the task began to run here. */
+  readonly #earlier: StepHistory;
   readonly #questions: InputRequests;
-  readonly #made = new Map<string, Promise<unknown>>();
+  readonly #onceValues = new Map<string, Promise<unknown>>();
   #state = taskWorkChart.begun;
   #checkpoint: CheckpointStep | undefined;
-  /** The text of a checkpoint that is not being written yet. */
+  /** A checkpoint whose write has not begun. */
   #unwrittenCheckpoint: CheckpointStep | undefined = undefined;
   #slept: number;
   readonly #sizes: StepSizes;
-  /** Steps of an earlier run that this run has not come to. Empty once it makes one of its own. */
+  /** Steps of an earlier run that this run has not yet replayed. Cleared by the first new step. */
   readonly #unrepeated: Set<string>;
-  /** True once an unsaved step is reported. */
+  /** True once an unsaved step was reported. */
   #isUnsaved = false;
-  /** For people: the step that was written last. */
+  /** The step stored last, for people. */
   #lastStep: string | undefined;
-  /** How the questions of this run are sent, by what they ask. */
+  /** How each question of this run is sent. */
   readonly #sends = new Map<
     OutboundRequest,
     { readonly spec: OutboundRequest; readonly send?: Send }
   >();
-  /** The questions that the client is asked, by their keys. */
+  /** Open questions by key. */
   readonly #asked = new Map<string, InputRequest>();
   readonly #askedKeys: Set<string>;
   readonly #waits = new Set<Wait>();
-  /** What it does beside waiting. */
+  /** Number of operations in progress besides waiting. */
   #busy = 0;
-  #written: Promise<unknown> = Promise.resolve();
+  #writes: Promise<unknown> = Promise.resolve();
   #asking: Promise<unknown> = Promise.resolve();
-  #looking: Promise<void> | undefined = undefined;
+  #checking: Promise<void> | undefined = undefined;
   #timer: unknown = undefined;
   #parkMs: number;
   probe: IdleProbe | undefined = undefined;
 
-  constructor(steps: WrittenSteps, port: LedgerPort) {
+  constructor(steps: StepHistory, port: JournalPort) {
     this.#port = port;
     this.#earlier = steps;
     this.#checkpoint = steps.checkpoint;
     this.#slept = steps.checkpoint?.slept ?? 0;
     this.#sizes = steps.sizes;
-    this.#unrepeated = new Set(steps.checkpoint ? [] : steps.repeated);
-    this.#lastStep = steps.last;
+    this.#unrepeated = new Set(steps.checkpoint ? [] : steps.replayedKeys);
+    this.#lastStep = steps.lastStep;
     this.#parkMs = port.limits.taskParkMs;
     const before = steps.checkpoint?.asked ?? 0;
     const questions = steps.asked.map(({ key, print, label }, at) => {
-      // Their keys are taken; what they asked is over.
+      // Questions before the checkpoint are over, but their keys stay taken.
       if (at < before) return { key, print: '', label, isDemand: true } as const;
       const known = steps.answer(key);
       return known && 'answer' in known
@@ -140,15 +140,18 @@ export class TaskLedger implements StepJournal {
         : { key, print, label };
     });
     this.#askedKeys = new Set(questions.map(({ key }) => key));
-    this.#questions = new InputRequests({ digest: digestOf, turn }, { questions, kept: [] });
+    this.#questions = new InputRequests(
+      { digest: digestOf, turn: microtasksDone },
+      { questions, kept: [] },
+    );
   }
 
-  /** True while the handler repeats what an earlier run has done. */
+  /** True while the handler replays steps of an earlier run. */
   get isRepeating(): boolean {
     return this.#unrepeated.size > 0;
   }
 
-  /** What its client is asked. */
+  /** Open questions, as `inputRequests`. */
   get inputRequests(): JsonObject {
     const open = [...this.#asked.values()].filter(({ state }) => state === 'open');
     return inputRequestsOf(
@@ -160,7 +163,7 @@ export class TaskLedger implements StepJournal {
     return this.#asked.size;
   }
 
-  /** True while the work waits for answers, and asks nothing more at present. */
+  /** True while the task waits for answers and does nothing else. */
   get awaitsClient(): boolean {
     return this.#busy === 0 && this.#asked.size > 0;
   }
@@ -169,8 +172,8 @@ export class TaskLedger implements StepJournal {
     return this.#port.now();
   }
 
-  /** Where it stands, for people. */
-  get standing(): DurableRunStatus {
+  /** The last step and the current waits, for people. */
+  get status(): DurableRunStatus {
     const asked = [...this.#asked.values()].filter(({ state }) => state === 'open');
     const dueAt = Math.min(...[...this.#waits].map((wait) => wait.dueAt));
     return {
@@ -180,7 +183,7 @@ export class TaskLedger implements StepJournal {
     };
   }
 
-  // What was made.
+  // Checkpoints and values.
 
   get checkpoint(): unknown {
     return this.#checkpoint?.value;
@@ -192,24 +195,24 @@ export class TaskLedger implements StepJournal {
     this.#checkpoint = checkpoint;
     const isQueued = this.#unwrittenCheckpoint !== undefined;
     this.#unwrittenCheckpoint = checkpoint;
-    // Of several that wait to be written, the last is enough.
+    // Queued checkpoints are coalesced to the last.
     if (isQueued) return;
     const steps = () => {
       const text = JSON.stringify(this.#unwrittenCheckpoint);
       this.#unwrittenCheckpoint = undefined;
       return [{ key: stepKeys.checkpoint, text }];
     };
-    this.#write(steps).catch((error: unknown) => this.#unsaved(error));
+    this.#write(steps).catch((error: unknown) => this.#reportUnsaved(error));
   }
 
   once<T>(key: string, make: OnceFn<T>): Promise<T> {
-    const known = this.#made.get(key);
+    const known = this.#onceValues.get(key);
     if (known) return known as Promise<T>;
-    const text = this.#earlier.made(key);
+    const text = this.#earlier.onceValue(key);
     this.#unrepeated.delete(stepKeys.once(key));
-    const made = text === undefined ? this.#during(() => this.#make(key, make)) : readMade(text);
-    this.#made.set(key, made);
-    made.catch(() => this.#made.delete(key));
+    const made = text === undefined ? this.#whileBusy(() => this.#make(key, make)) : fromText(text);
+    this.#onceValues.set(key, made);
+    made.catch(() => this.#onceValues.delete(key));
     return made as Promise<T>;
   }
 
@@ -218,22 +221,22 @@ export class TaskLedger implements StepJournal {
     const step = stepKeys.once(key);
     if (!appendWith) {
       const value = await runOnce(key, make);
-      await this.#write(() => [{ key: step, text: textOfMade(value) }]);
+      await this.#write(() => [{ key: step, text: toText(value) }]);
       return value;
     }
     let made: { readonly value: T; readonly text: string } | undefined;
     let hasQueried = false;
     let ordered: Promise<void> | undefined;
-    /** Other writes of the task wait from here on until the step is written. */
+    /** Blocks the task's other writes until this step is stored. */
     const takeTurn = () =>
       new Promise<void>((resolve, reject) => {
-        ordered = this.#inOrder(async () => {
+        ordered = this.#enqueue(async () => {
           resolve();
           try {
             return await writing;
           } catch (error) {
             if (hasQueried || !made) throw error;
-            // Nothing was undone: it is a step like any other, and waits for the store.
+            // Without a query there was no transaction to roll back: append the step as usual.
             return await this.#port.append({ steps: [{ key: step, text: made.text }] });
           }
         });
@@ -249,7 +252,7 @@ export class TaskLedger implements StepJournal {
       const value = await runOnce(key, make, sql ? { sql: { query } } : {});
       this.#unrepeated.clear();
       await (turn ??= takeTurn());
-      const text = textOfMade(value);
+      const text = toText(value);
       this.#count([{ key: step, text }]);
       made = { value, text };
       return text;
@@ -264,17 +267,17 @@ export class TaskLedger implements StepJournal {
     return (made as unknown as { readonly value: T }).value;
   }
 
-  // What it waits for.
+  // Timers and questions.
 
   async sleep(ms: number): Promise<void> {
     const nth = ++this.#slept;
-    let dueAt = this.#earlier.wakesAt(nth);
+    let dueAt = this.#earlier.sleepEnd(nth);
     this.#unrepeated.delete(stepKeys.sleep(nth));
     if (dueAt === undefined) {
       dueAt = this.now() + ms;
-      await this.#during(async () => {
-        // What is asked in this turn claims its answer first.
-        await turn();
+      await this.#whileBusy(async () => {
+        // Questions asked in this turn claim their stored answers first.
+        await microtasksDone();
         this.#refuseDivergence(`sleeps for ${ms} ms`);
         await this.#write(() => [{ key: stepKeys.sleep(nth), text: JSON.stringify(dueAt) }]);
       });
@@ -298,19 +301,19 @@ export class TaskLedger implements StepJournal {
     return wait;
   }
 
-  /** Asks the client, unless the answer is known. See {@link DurableRun}. */
+  /** Asks the client, unless the answer is stored. See {@link DurableRun}. */
   ask(spec: OutboundRequest, send?: Send): Promise<JsonObject> {
-    // Its deadline goes by the store's clock, and holds in the next process.
+    // The journal enforces the deadline by the store's clock, also in the next process.
     const asked: OutboundRequest = { ...spec, timeoutMs: Infinity, maxTotalMs: Infinity };
     const { clock, limits } = this.#port;
     const bounds = { clock, limits: { ...limits, suspendedCallTimeoutMs: Infinity } };
     const answer = this.#questions.add(asked, bounds);
     if (!answer) {
-      const message = `${spec.method} was not asked: ${limits.maxPending} questions of the task are open`;
+      const message = `${spec.method} was not sent: the task already has ${limits.maxPending} open questions`;
       return rejected(new RuntimeError('LIMIT_EXCEEDED', message));
     }
     this.#sends.set(asked, send ? { spec, send } : { spec });
-    const asking = this.#during(() => this.#asking.then(() => this.#askClient()));
+    const asking = this.#whileBusy(() => this.#asking.then(() => this.#askClient()));
     this.#asking = asking.catch((error: unknown) => {
       const failure = questionFailure(error);
       this.#questions.fail(() => failure);
@@ -339,16 +342,16 @@ export class TaskLedger implements StepJournal {
         this.#askedKeys.add(key);
         const asked = { key: stepKeys.asked(key), text: JSON.stringify(step) };
         const withdrawn = this.#withdrawn();
-        await this.#write(() => [...withdrawn, asked], { isTold: true });
+        await this.#write(() => [...withdrawn, asked], { isAnnounced: true });
       }
-      if (question.state === 'open') this.#isAsked(question, step, sent);
+      if (question.state === 'open') this.#openQuestion(question, step, sent);
     }
   }
 
-  /** Ends what an earlier run asked, has no answer, and is not asked again: clients are no longer asked it. */
+  /** Withdraws unanswered questions of an earlier run that this run does not repeat. */
   #withdrawn(): readonly TaskStep[] {
     const isOpen = (key: string) => this.#earlier.answer(key) === undefined;
-    const message = 'The handler was run again, and asks something else';
+    const message = 'The handler asked a different question when it was run again';
     return this.#questions
       .withdraw(isOpen)
       .map(({ key }) => this.#answerStep(key, { error: { code: 'CANCELLED', message } }));
@@ -365,8 +368,8 @@ export class TaskLedger implements StepJournal {
     return { key, method, params, print, label, askedAt, ...until };
   }
 
-  /** The client can answer from now on. */
-  #isAsked(
+  /** Makes a question answerable, and sends it. */
+  #openQuestion(
     question: InputRequest,
     { key, method, askedAt, until = Infinity }: AskedStep,
     { spec, send }: { readonly spec: OutboundRequest; readonly send?: Send },
@@ -390,7 +393,9 @@ export class TaskLedger implements StepJournal {
       if (!(error instanceof RuntimeError) || !this.#state.hasTag('here')) return;
       const { code, message } = error;
       const failed = this.#answerStep(key, { error: { code, message } });
-      this.#write(() => [failed], { isTold: true }).catch((error: unknown) => this.#unsaved(error));
+      this.#write(() => [failed], { isAnnounced: true }).catch((error: unknown) =>
+        this.#reportUnsaved(error),
+      );
     });
     if (!send) return this.#port.inputRequested(method, askedAt);
     const isPatient = !Number.isFinite(spec.timeoutMs);
@@ -398,12 +403,12 @@ export class TaskLedger implements StepJournal {
     const bounded = isPatient ? { ...spec, timeoutMs: ms, maxTotalMs: ms } : spec;
     const meta = this.#port.metaOf?.(key);
     const sent = meta ? { ...bounded, params: withMeta(spec.params ?? {}, meta) } : bounded;
-    void this.#during(async () => {
+    void this.#whileBusy(async () => {
       try {
-        await this.#answered([[question, await send(sent)]]);
+        await this.#takeAnswers([[question, await send(sent)]]);
       } catch (error) {
         const failure = questionFailure(error);
-        // The next request for the result is asked.
+        // The question goes to the next request for the result.
         if (failure.code === 'TRANSPORT_CLOSED') return;
         if (!isPatient || failure.code !== 'REQUEST_TIMEOUT') question.fail(failure);
       }
@@ -411,33 +416,33 @@ export class TaskLedger implements StepJournal {
   }
 
   /**
-   * Takes answers; those to what is not open are ignored.
-   * @throws {ProtocolError} -32602 naming the answer that is malformed, or the bound that they exceed; none is taken then
+   * Takes answers; ignores answers to questions that are not open.
+   * @throws {ProtocolError} -32602 naming the malformed answer or the exceeded limit; no answer is taken then
    */
   async answer(answers: JsonObject): Promise<void> {
     const given = await this.#questions.read(answers);
     if (this.#state.hasTag('here')) {
       try {
-        return await this.#answered(given);
+        return await this.#takeAnswers(given);
       } catch (error) {
         if (!(error instanceof RuntimeError)) throw error;
         if (error.code === 'LIMIT_EXCEEDED') throw answersTooLong(error.message);
-        // The task has ended, or goes on elsewhere.
+        // The task has ended, or runs in another process.
       }
     }
-    await this.#written;
+    await this.#writes;
     await this.#port.answerElsewhere(answers);
   }
 
   /**
-   * Writes answers and settles their questions in one turn of the writes, so that of two answers the one
-   * that the handler gets is the one that stays written.
-   * @throws {RuntimeError} LIMIT_EXCEEDED: they are too long; none is taken, and the questions stay open
+   * Stores answers and settles their questions in one queued write, so that of two answers the handler gets the
+   * stored one.
+   * @throws {RuntimeError} LIMIT_EXCEEDED: the answers are too long; none is taken, and the questions stay open
    */
-  async #answered(given: readonly (readonly [InputRequest, JsonObject])[]): Promise<void> {
+  async #takeAnswers(given: readonly (readonly [InputRequest, JsonObject])[]): Promise<void> {
     const open = () => given.filter(([{ state }]) => state === 'open');
-    await this.#during(() =>
-      this.#inOrder(async () => {
+    await this.#whileBusy(() =>
+      this.#enqueue(async () => {
         const taken = open();
         if (taken.length === 0) return 'written';
         const steps = taken.map(([{ key }, answer]) => this.#answerStep(key, { answer }));
@@ -451,9 +456,9 @@ export class TaskLedger implements StepJournal {
     );
   }
 
-  /** Takes what others have written to the task: answers, in turn with those given here. */
-  async heard(steps: WrittenSteps): Promise<void> {
-    const hear = async (): Promise<TaskWritten> => {
+  /** Takes answers that other processes have stored, in order with those given here. */
+  async onSteps(steps: StepHistory): Promise<void> {
+    const hear = async (): Promise<WriteResult> => {
       for (const [key, question] of this.#asked) {
         const known = steps.answer(key);
         if (!known || 'error' in known || question.state !== 'open') continue;
@@ -465,9 +470,9 @@ export class TaskLedger implements StepJournal {
       return 'written';
     };
     try {
-      await this.#inOrder(hear);
+      await this.#enqueue(hear);
     } catch (error) {
-      // The task has ended, or goes on elsewhere with these answers.
+      // The task has ended, or continues in another process with these answers.
       if (!(error instanceof RuntimeError)) throw error;
     }
   }
@@ -475,17 +480,17 @@ export class TaskLedger implements StepJournal {
   /** @throws {RuntimeError} REPLAY_DIVERGED, naming both */
   #refuseDivergence(does: string): void {
     const missed = this.#questions.missed;
-    const sleeps = this.#earlier.wakesAt(this.#slept + 1) !== undefined && does.startsWith('asks');
+    const sleeps = this.#earlier.sleepEnd(this.#slept + 1) !== undefined && does.startsWith('asks');
     if (!missed && !sleeps) return;
     const did = missed ? `asked ${missed.label} (${missed.key})` : `slept (${this.#slept + 1})`;
-    const message = `The handler was run again, and does otherwise than before: where it ${did}, it now ${does}. What a handler asks, and how often it sleeps, may depend only on its arguments, on the answers, and on what it keeps with context.once`;
+    const message = `Handler diverged when it was run again: where it ${did}, it now ${does}. Its questions and sleeps must depend only on its arguments, on answers, and on values from context.once`;
     throw new RuntimeError('REPLAY_DIVERGED', message);
   }
 
-  // Whether it goes on.
+  // Idleness and parking.
 
-  /** Counts what the work does. */
-  async #during<T>(act: () => Promise<T>): Promise<T> {
+  /** Marks the task as busy during an operation. */
+  async #whileBusy<T>(act: () => Promise<T>): Promise<T> {
     this.#busy++;
     this.#move({ type: 'work.stirred' });
     try {
@@ -496,32 +501,32 @@ export class TaskLedger implements StepJournal {
     }
   }
 
-  /** The session begins to end: the work is given up as soon as it only waits. */
+  /** The session begins to close: parks the task as soon as it only waits. */
   closing(): void {
     this.#parkMs = 0;
     this.suspendIfIdle();
   }
 
-  /** The session has ended. */
-  left(): void {
+  /** The session has ended: parks the task at once. */
+  sessionEnded(): void {
     if (this.#move({ type: 'session.ended' })) void this.#park(0);
   }
 
-  /** The work has ended. */
+  /** The handler has ended. */
   end(): void {
     this.#move({ type: 'work.ended' });
     this.#stopTimer();
   }
 
   suspendIfIdle(): void {
-    if (this.#looking || !this.#state.hasTag('here')) return;
-    this.#looking = turn().then(() => {
-      this.#looking = undefined;
-      this.#look();
+    if (this.#checking || !this.#state.hasTag('here')) return;
+    this.#checking = microtasksDone().then(() => {
+      this.#checking = undefined;
+      this.#checkIdle();
     });
   }
 
-  #look(): void {
+  #checkIdle(): void {
     this.#stopTimer();
     if (!this.#state.hasTag('here')) return;
     const now = this.now();
@@ -535,7 +540,7 @@ export class TaskLedger implements StepJournal {
     let next = Math.min(...[...this.#waits].map(({ dueAt }) => dueAt));
     if (this.#waits.size > 0 && this.#busy === 0 && this.probe?.isIdle() !== false) {
       this.#move({ type: 'work.rested' });
-      this.#port.rested?.();
+      this.#port.onIdle?.();
       const isClosing = this.#parkMs === 0;
       const restsAt = Math.max(...[...this.#waits].map((wait) => wait.restsAt));
       const isLong = isClosing || next - now >= this.#parkMs;
@@ -547,19 +552,19 @@ export class TaskLedger implements StepJournal {
     }
     if (next < Infinity) {
       const { clock } = this.#port;
-      this.#timer = clock.setTimeout(() => this.#look(), Math.max(0, next - now));
+      this.#timer = clock.setTimeout(() => this.#checkIdle(), Math.max(0, next - now));
     }
   }
 
-  /** What it waits for at most, if only the client can go on with it. */
+  /** Parks the task until its next wait is due. */
   async #park(waitMs: number): Promise<void> {
     const parkForMs = Math.min(waitMs, longestParkMs);
     try {
-      await this.#inOrder(() => this.#port.append({ steps: [], parkForMs }));
+      await this.#enqueue(() => this.#port.append({ steps: [], parkForMs }));
     } catch (error) {
-      return this.#unsaved(error);
+      return this.#reportUnsaved(error);
     }
-    if (this.#move({ type: 'parking.written' })) this.#port.parked();
+    if (this.#move({ type: 'parking.written' })) this.#port.onParked();
   }
 
   #stopTimer(): void {
@@ -567,13 +572,13 @@ export class TaskLedger implements StepJournal {
     this.#timer = undefined;
   }
 
-  // What is written.
+  // Writes.
 
   #write(
     steps: () => readonly TaskStep[],
-    more: Pick<TaskProgress, 'isTold'> = {},
+    more: Pick<TaskProgress, 'isAnnounced'> = {},
   ): Promise<unknown> {
-    return this.#inOrder(async () => {
+    return this.#enqueue(async () => {
       const written = steps();
       this.#unrepeated.clear();
       this.#count(written);
@@ -581,18 +586,18 @@ export class TaskLedger implements StepJournal {
     });
   }
 
-  /** Reports the first write that failed and that no handler waits for. */
-  #unsaved(error: unknown): void {
-    // A task that has ended or goes on elsewhere needs no write.
+  /** Reports the first failed write that no handler awaits. */
+  #reportUnsaved(error: unknown): void {
+    // A task that has ended or runs in another process needs no write.
     if (this.#isUnsaved || (error instanceof RuntimeError && error.code === 'CANCELLED')) return;
     this.#isUnsaved = true;
-    this.#port.unsaved(error);
+    this.#port.onUnsaved(error);
   }
 
   async #append(
     steps: readonly TaskStep[],
-    more: Pick<TaskProgress, 'isTold'> = {},
-  ): Promise<TaskWritten> {
+    more: Pick<TaskProgress, 'isAnnounced'> = {},
+  ): Promise<WriteResult> {
     const name = steps.map(({ key }) => stepName(key, this.#checkpoint)).at(-1);
     const became = await this.#port.append({ steps, ...more });
     this.#lastStep = name ?? this.#lastStep;
@@ -600,7 +605,7 @@ export class TaskLedger implements StepJournal {
   }
 
   /**
-   * Counts steps towards the bounds, also what is refused: as long as it is not replaced, no later one is written.
+   * Counts steps towards the limits. A refused step counts too: until it is replaced, no later step is stored.
    * @throws {RuntimeError} LIMIT_EXCEEDED
    */
   #count(steps: readonly TaskStep[]): void {
@@ -609,19 +614,19 @@ export class TaskLedger implements StepJournal {
     if (excess !== undefined) throw new RuntimeError('LIMIT_EXCEEDED', excess);
   }
 
-  /** Writes after everything that was to be written before. */
-  #inOrder(write: () => Promise<TaskWritten>): Promise<void> {
-    const writing = this.#written.then(async () => {
-      if (this.#state.hasTag('over')) throw goesOnElsewhere();
+  /** Queues a write after all earlier ones. */
+  #enqueue(write: () => Promise<WriteResult>): Promise<void> {
+    const writing = this.#writes.then(async () => {
+      if (this.#state.hasTag('over')) throw runsElsewhere();
       if ((await write()) === 'written') return;
-      if (this.#move({ type: 'task.overtaken' })) this.#port.overtaken();
-      throw goesOnElsewhere();
+      if (this.#move({ type: 'task.overtaken' })) this.#port.onOvertaken();
+      throw runsElsewhere();
     });
-    this.#written = writing.catch(() => {});
+    this.#writes = writing.catch(() => {});
     return writing;
   }
 
-  /** @returns false if the state does not take the event */
+  /** @returns false if the current state ignores the event */
   #move(event: TaskWorkEvent): boolean {
     const before = this.#state;
     this.#state = taskWorkChart.next(before, event);
@@ -629,23 +634,23 @@ export class TaskLedger implements StepJournal {
   }
 }
 
-/** A task that waits for its client alone is looked at again after this time, milliseconds. */
+/** Maximum parking time, for a task that waits only for its client, milliseconds. */
 const longestParkMs = 30 * 24 * 3600_000;
 
-/** The handler's error for a question that did not reach its client. */
+/** Converts a send error to the error that the handler gets. */
 function questionFailure(error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error;
   return new RuntimeError('REQUEST_FAILED', 'The client could not be asked', { cause: error });
 }
 
-function goesOnElsewhere(): RuntimeError {
-  return new RuntimeError('CANCELLED', 'The task has ended, or goes on in another process');
+function runsElsewhere(): RuntimeError {
+  return new RuntimeError('CANCELLED', 'The task has ended, or runs in another process');
 }
 
-function textOfMade(value: unknown): string {
+function toText(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value);
 }
 
-async function readMade(text: string): Promise<unknown> {
+async function fromText(text: string): Promise<unknown> {
   return text === '' ? undefined : JSON.parse(text);
 }

@@ -14,10 +14,10 @@ import {
   cancelledByClient,
   expired,
   resultOf,
-} from '../../../packages/tasks/src/seen-task.ts';
-import type { SeenTask, TaskAnswer } from '../../../packages/tasks/src/seen-task.ts';
+} from '../../../packages/tasks/src/task-view.ts';
+import type { TaskView, TaskAnswer } from '../../../packages/tasks/src/task-view.ts';
 import { isCallRecord } from '../../../packages/tasks/src/task-ids.ts';
-import type { TaskLedger } from '../../../packages/tasks/src/task-ledger.ts';
+import type { TaskJournal } from '../../../packages/tasks/src/task-journal.ts';
 import type { TaskStep } from '../../../packages/tasks/src/task-store.ts';
 
 type TaskRef = ActorRefFrom<typeof taskMachine>;
@@ -27,7 +27,7 @@ interface ResultWaiter {
   readonly request: RelatedRequest;
   settle(answer: TaskAnswer): void;
   /** The task goes on elsewhere. */
-  moved(find: (call: RequestContext) => Promise<SeenTask>): void;
+  redirect(find: (call: RequestContext) => Promise<TaskView>): void;
 }
 
 /** What the work of a task asks a client that is sent no questions. */
@@ -43,7 +43,7 @@ export function hasEnded({ status }: Task): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
-export class KeptTask implements SeenTask {
+export class LiveTask implements TaskView {
   readonly taskId: string;
   /** The id of the principal whose task it is; undefined without authentication. */
   readonly owner: string | undefined;
@@ -56,20 +56,20 @@ export class KeptTask implements SeenTask {
   readonly questions: AskedQuestions;
   /** Its params while its handler runs, its result after that, as they are counted. */
   readonly retained: Reservation;
-  readonly ledger: TaskLedger | undefined;
+  readonly journal: TaskJournal | undefined;
   readonly firstSteps: readonly TaskStep[] | undefined;
   /** Processes that ended while running it. */
   restarts = 0;
   readonly #waiters = new Set<ResultWaiter>();
   /** Ends the handler's run, once it has started. */
-  #endRun: CancelRun = () => {};
+  #cancelRun: CancelRun = () => {};
 
   constructor(
     taskId: string,
     { request: { origin } }: RequestContext,
     place: number,
     actor: TaskRef,
-    parts: Pick<KeptTask, 'questions' | 'retained' | 'ledger' | 'firstSteps'>,
+    parts: Pick<LiveTask, 'questions' | 'retained' | 'journal' | 'firstSteps'>,
   ) {
     this.taskId = taskId;
     this.owner = origin?.principal?.id;
@@ -78,7 +78,7 @@ export class KeptTask implements SeenTask {
     this.#actor = actor;
     this.questions = parts.questions;
     this.retained = parts.retained;
-    this.ledger = parts.ledger;
+    this.journal = parts.journal;
     this.firstSteps = parts.firstSteps;
   }
 
@@ -88,7 +88,7 @@ export class KeptTask implements SeenTask {
   }
 
   /** Whether the caller of this request may see it. */
-  isOf({ request: { origin } }: RequestContext): boolean {
+  isVisibleTo({ request: { origin } }: RequestContext): boolean {
     return this.owner === origin?.principal?.id;
   }
 
@@ -111,8 +111,8 @@ export class KeptTask implements SeenTask {
   }
 
   /** Where its work stands, if that can go on in another process. */
-  get standing(): DurableRunStatus | undefined {
-    return this.hasEnded ? undefined : this.ledger?.standing;
+  get runStatus(): DurableRunStatus | undefined {
+    return this.hasEnded ? undefined : this.journal?.status;
   }
 
   get hasEnded(): boolean {
@@ -127,14 +127,14 @@ export class KeptTask implements SeenTask {
   }
 
   /** Sets how the handler's run is ended. */
-  startedRun(end: CancelRun): void {
-    this.#endRun = end;
+  setCancelRun(end: CancelRun): void {
+    this.#cancelRun = end;
   }
 
   cancel(at?: string): boolean {
     if (this.hasEnded) return false;
     this.#actor.send({ type: 'task.cancel', reason: cancelledByClient, at });
-    this.#endRun(new RuntimeError('CANCELLED', cancelledByClient));
+    this.#cancelRun(new RuntimeError('CANCELLED', cancelledByClient));
     return true;
   }
 
@@ -152,7 +152,7 @@ export class KeptTask implements SeenTask {
   endedElsewhere(response: OutboundResponse | undefined, at: string): void {
     if (!response) return void this.cancel(at);
     this.answered(response, at);
-    this.#endRun(new RuntimeError('CANCELLED', 'Another process has ended the task'));
+    this.#cancelRun(new RuntimeError('CANCELLED', 'Another process has ended the task'));
   }
 
   result(call: RequestContext): JsonObject | Promise<JsonObject> {
@@ -175,7 +175,7 @@ export class KeptTask implements SeenTask {
    * @param answer for the requests that wait for the result
    */
   dispose(reason: RuntimeError, answer: ProtocolError): void {
-    this.#endRun(reason);
+    this.#cancelRun(reason);
     this.retained.release();
     this.#actor.stop();
     for (const waiter of [...this.#waiters]) waiter.settle(answer);
@@ -185,11 +185,11 @@ export class KeptTask implements SeenTask {
    * It no longer runs here, and may go on elsewhere.
    * @param find finds it there, for a request that waits for its result
    */
-  leave(find: (call: RequestContext) => Promise<SeenTask>): void {
-    this.#endRun();
+  moveElsewhere(find: (call: RequestContext) => Promise<TaskView>): void {
+    this.#cancelRun();
     this.retained.release();
     this.#actor.stop();
-    for (const waiter of [...this.#waiters]) waiter.moved(find);
+    for (const waiter of [...this.#waiters]) waiter.redirect(find);
   }
 
   #wait(call: RequestContext): Promise<JsonObject> {
@@ -204,7 +204,7 @@ export class KeptTask implements SeenTask {
           if (answer instanceof ProtocolError) reject(answer);
           else resolve(answer);
         },
-        moved: (find) => {
+        redirect: (find) => {
           this.#waiters.delete(waiter);
           signal.removeEventListener('abort', giveUp);
           resolve(find(call).then((task) => task.result(call)));

@@ -206,7 +206,7 @@ describe('a handler', () => {
     const task = await first.begin('nap');
     await settled();
     await first.end();
-    await first.keeper.close();
+    await first.worker.close();
     const second = await world.start([tool]);
     expect(await second.look(task)).toMatchObject({ status: 'working' });
     await world.pass(5000);
@@ -300,7 +300,7 @@ describe('a machine', () => {
     const lastStep = 'state fetching';
     expect(first.session.dump().tasks).toMatchObject([{ lastStep, questions: [] }]);
     expect(await new StoredTasks(first.store).list({ max: 9 })).toMatchObject([
-      { lastStep, tool: 'remind', server: 'shop', owner: first.keeper.owner, isLeft: false },
+      { lastStep, tool: 'remind', server: 'shop', owner: first.worker.owner, isLeft: false },
     ]);
     await world.kill(first);
     const second = await world.start([toolOf(reminding({ fetching }))]);
@@ -352,7 +352,7 @@ describe('a machine', () => {
     await settled();
     expect(newer.facts).toContain('task.refused');
     expect(await newer.sees(task, 'input_required')).toMatchObject({ status: 'input_required' });
-    await newer.keeper.close();
+    await newer.worker.close();
     const older = await world.start([toolOf(reminding())]);
     await world.pass(30_000);
     const inputResponses = { q1: { action: 'accept', content: {} } };

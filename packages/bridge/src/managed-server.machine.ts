@@ -11,34 +11,34 @@ import { RuntimeError } from '../../../src/protocol/errors.ts';
 import type { InputScope } from '../../../src/machines/peer-ports.ts';
 
 /** How long until a server that could not be reached is tried again. */
-export interface MemberTimes {
+export interface RetryTimes {
   /** After the first failure, milliseconds; doubled with each. */
   readonly retryMs: number;
   readonly maxRetryMs: number;
 }
 
 /** What a member begins with. */
-export interface MemberInput extends InputScope {
-  readonly times: MemberTimes;
+export interface ManagedServerInput extends InputScope {
+  readonly times: RetryTimes;
   /** The clock's milliseconds. */
   readonly now: () => number;
 }
 
 /** What a member takes. */
-export type MemberEvent =
+export type ManagedServerEvent =
   | { readonly type: 'connection.ready' }
   /** It is opened again, by its own policy. */
   | { readonly type: 'connection.lost'; readonly error: Error }
   /** It is not opened again by itself. */
   | { readonly type: 'connection.failed'; readonly error: Error }
   /** The client asks nothing at the moment, and another one needs the place of its process. */
-  | { readonly type: 'member.rest' }
+  | { readonly type: 'server.suspend' }
   /** The client needs it again. */
-  | { readonly type: 'member.wake' }
+  | { readonly type: 'server.activate' }
   /** The client has gone, or the server is no longer wanted. */
-  | { readonly type: 'member.close' };
+  | { readonly type: 'server.close' };
 
-export interface MemberContext extends MemberInput {
+export interface ManagedServerContext extends ManagedServerInput {
   /** Why it cannot be used; undefined while it can, and until the first attempt has failed. */
   readonly error: Error | undefined;
   /** Failures in a row. */
@@ -49,7 +49,9 @@ export interface MemberContext extends MemberInput {
 
 const unprovided: PromiseActorLogic<void, InputScope> = fromPromise(() =>
   Promise.reject(
-    new Error('memberMachine needs an "open" actor: memberMachine.provide({ actors: { open } })'),
+    new Error(
+      'managedServerMachine needs an "open" actor: managedServerMachine.provide({ actors: { open } })',
+    ),
   ),
 );
 
@@ -59,11 +61,11 @@ const errorIn = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));
 
 /** One server among those of one client. */
-export const memberMachine = setup({
+export const managedServerMachine = setup({
   types: {
-    input: {} as MemberInput,
-    context: {} as MemberContext,
-    events: {} as MemberEvent,
+    input: {} as ManagedServerInput,
+    context: {} as ManagedServerContext,
+    events: {} as ManagedServerEvent,
   },
   actors: { open: unprovided },
   delays: {
@@ -72,70 +74,70 @@ export const memberMachine = setup({
   },
   guards: {
     /** A person has to log in, or to change the configuration: trying again would ask them again. */
-    mayHeal: ({ context: { error } }) =>
+    isRetryable: ({ context: { error } }) =>
       !(error instanceof RuntimeError && needsPerson.has(error.code)),
   },
   actions: {
     /** Nothing is wrong with it. */
-    settled: assign(({ context }) => ({ error: undefined, failures: 0, since: context.now() })),
-    missed: assign(({ context }, { error }: { readonly error: unknown }) => ({
+    recovered: assign(({ context }) => ({ error: undefined, failures: 0, since: context.now() })),
+    recordFailure: assign(({ context }, { error }: { readonly error: unknown }) => ({
       error: errorIn(error),
       failures: context.failures + 1,
       since: context.error ? context.since : context.now(),
     })),
   },
 }).createMachine({
-  id: 'member',
+  id: 'managed-server',
   context: ({ input }) => ({ ...input, error: undefined, failures: 0, since: input.now() }),
   initial: 'opening',
-  on: { 'member.close': '.closed' },
+  on: { 'server.close': '.closed' },
   states: {
     opening: {
       description: 'The client is being connected to the server.',
       invoke: {
         src: 'open',
         input: ({ context: { scope } }) => ({ scope }),
-        onDone: { target: 'ready', actions: 'settled' },
+        onDone: { target: 'ready', actions: 'recovered' },
         onError: {
           target: 'failed',
-          actions: { type: 'missed', params: ({ event: { error } }) => ({ error }) },
+          actions: { type: 'recordFailure', params: ({ event: { error } }) => ({ error }) },
         },
       },
     },
     ready: {
       description: 'The client can use the server.',
       on: {
-        'member.rest': { target: 'resting', actions: 'settled' },
+        'server.suspend': { target: 'resting', actions: 'recovered' },
         'connection.lost': {
           target: 'lost',
-          actions: { type: 'missed', params: ({ event: { error } }) => ({ error }) },
+          actions: { type: 'recordFailure', params: ({ event: { error } }) => ({ error }) },
         },
         'connection.failed': {
           target: 'failed',
-          actions: { type: 'missed', params: ({ event: { error } }) => ({ error }) },
+          actions: { type: 'recordFailure', params: ({ event: { error } }) => ({ error }) },
         },
       },
     },
     lost: {
       description: 'The connection has ended, and is being opened again.',
       on: {
-        'member.rest': { target: 'resting', actions: 'settled' },
-        'connection.ready': { target: 'ready', actions: 'settled' },
+        'server.suspend': { target: 'resting', actions: 'recovered' },
+        'connection.ready': { target: 'ready', actions: 'recovered' },
         'connection.failed': {
           target: 'failed',
-          actions: { type: 'missed', params: ({ event: { error } }) => ({ error }) },
+          actions: { type: 'recordFailure', params: ({ event: { error } }) => ({ error }) },
         },
       },
     },
     failed: {
       description: 'It could not be reached. It is tried again after a while.',
-      on: { 'member.rest': { target: 'resting', actions: 'settled' } },
-      after: { retryTimeout: { guard: 'mayHeal', target: 'opening' } },
+      on: { 'server.suspend': { target: 'resting', actions: 'recovered' } },
+      after: { retryTimeout: { guard: 'isRetryable', target: 'opening' } },
     },
     resting: {
       description:
         'Its process has made room for that of another client. It is opened when it is needed.',
-      on: { 'member.wake': 'waking' },
+      on: { 'server.activate': 'waking' },
     },
     waking: {
       description:
@@ -143,10 +145,10 @@ export const memberMachine = setup({
       invoke: {
         src: 'open',
         input: ({ context: { scope } }) => ({ scope }),
-        onDone: { target: 'ready', actions: 'settled' },
+        onDone: { target: 'ready', actions: 'recovered' },
         onError: {
           target: 'failed',
-          actions: { type: 'missed', params: ({ event: { error } }) => ({ error }) },
+          actions: { type: 'recordFailure', params: ({ event: { error } }) => ({ error }) },
         },
       },
     },

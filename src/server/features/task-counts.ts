@@ -1,16 +1,16 @@
 /** How many tasks of each client run and are kept in a session. */
 
 /** What a task is while it is kept. `parked`: it was given up here, and goes on wherever somebody claims it. */
-type KeptState = 'running' | 'ended' | 'cancelled' | 'parked';
+type CountedState = 'running' | 'ended' | 'cancelled' | 'parked';
 
 /** A number of tasks. */
-export class TaskTally {
+export class TaskCount {
   kept = 0;
   running = 0;
   /** Those that are forgotten first, the oldest first. */
   readonly cancelled = new Set<string>();
 
-  count(taskId: string, state: KeptState, by: 1 | -1): void {
+  count(taskId: string, state: CountedState, by: 1 | -1): void {
     this.kept += by;
     if (state === 'running') this.running += by;
     if (state !== 'cancelled') return;
@@ -20,49 +20,49 @@ export class TaskTally {
 }
 
 /** Counts the tasks of one session. */
-export class TaskRoom {
+export class TaskCounts {
   /** All of them. */
-  readonly all = new TaskTally();
-  readonly #parties = new Map<string, TaskTally>();
-  readonly #counted = new Map<string, readonly [party: string | undefined, state: KeptState]>();
+  readonly all = new TaskCount();
+  readonly #clients = new Map<string, TaskCount>();
+  readonly #counted = new Map<string, readonly [party: string | undefined, state: CountedState]>();
 
   /** Those of one client; see `RequestOrigin.clientKey`. */
-  of(party: string): TaskTally {
-    return this.#parties.get(party) ?? new TaskTally();
+  of(party: string): TaskCount {
+    return this.#clients.get(party) ?? new TaskCount();
   }
 
   /** A new task. */
-  enter(taskId: string, party: string | undefined): void {
-    this.leave(taskId);
+  add(taskId: string, party: string | undefined): void {
+    this.delete(taskId);
     this.#count(taskId, party, 'running');
   }
 
   /** What has become of a task that is counted. */
-  move(taskId: string, state: KeptState): void {
+  move(taskId: string, state: CountedState): void {
     const [party] = this.#counted.get(taskId) ?? [];
-    if (this.leave(taskId)) this.#count(taskId, party, state);
+    if (this.delete(taskId)) this.#count(taskId, party, state);
   }
 
   /** It is no longer kept. @returns false if it was not counted */
-  leave(taskId: string): boolean {
+  delete(taskId: string): boolean {
     const counted = this.#counted.get(taskId);
     if (!counted) return false;
     const [party, state] = counted;
     this.#counted.delete(taskId);
-    for (const tally of this.#tallies(party)) tally.count(taskId, state, -1);
-    if (party !== undefined && this.of(party).kept === 0) this.#parties.delete(party);
+    for (const tally of this.#countsOf(party)) tally.count(taskId, state, -1);
+    if (party !== undefined && this.of(party).kept === 0) this.#clients.delete(party);
     return true;
   }
 
-  #count(taskId: string, party: string | undefined, state: KeptState): void {
+  #count(taskId: string, party: string | undefined, state: CountedState): void {
     this.#counted.set(taskId, [party, state]);
-    for (const tally of this.#tallies(party)) tally.count(taskId, state, 1);
+    for (const tally of this.#countsOf(party)) tally.count(taskId, state, 1);
   }
 
-  #tallies(party: string | undefined): readonly TaskTally[] {
+  #countsOf(party: string | undefined): readonly TaskCount[] {
     if (party === undefined) return [this.all];
     const own = this.of(party);
-    this.#parties.set(party, own);
+    this.#clients.set(party, own);
     return [this.all, own];
   }
 }

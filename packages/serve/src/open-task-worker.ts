@@ -5,8 +5,8 @@ import { missingPackage } from '../../processes/src/missing-package.ts';
 import { textSealer } from '../../../src/rounds/request-state.ts';
 import { environmentKeys } from '../../../src/server/server-core.ts';
 import { sealedTaskStore } from '../../tasks/src/sealed-task-store.ts';
-import { TaskKeeper } from '../../tasks/src/task-keeper.ts';
-import type { TaskKeeperOptions } from '../../tasks/src/task-keeper.ts';
+import { TaskWorker } from '../../tasks/src/task-worker.ts';
+import type { TaskWorkerOptions } from '../../tasks/src/task-worker.ts';
 import type { TaskStore } from '../../tasks/src/task-store.ts';
 
 /** The part of a server that is used here. One that is made for each request has no name yet. */
@@ -15,11 +15,11 @@ type Named =
   | ((...input: never) => unknown);
 
 /** @throws {Error} the store cannot be used, or what it needs is not installed; what the store throws */
-export async function openKeeper(
+export async function openTaskWorker(
   durable: string | TaskStore,
   of: Named,
-  options: Pick<TaskKeeperOptions, 'report' | 'resumer' | 'limits'>,
-): Promise<TaskKeeper> {
+  options: Pick<TaskWorkerOptions, 'report' | 'resumer' | 'limits'>,
+): Promise<TaskWorker> {
   const { name: server, stateKeys = environmentKeys() ?? [] } =
     typeof of === 'function' ? { name: '' } : of.definition;
   const sealer = stateKeys.length > 0 ? textSealer(stateKeys) : undefined;
@@ -27,12 +27,12 @@ export async function openKeeper(
     options.report({ level: 'warning', name: 'tasks.exposed', message });
   const opened = typeof durable === 'string' ? await openTaskStore(durable, { warn }) : durable;
   const store = sealer ? sealedTaskStore(opened, sealer) : opened;
-  const keeper = new TaskKeeper({ store, server, clock: systemClock, ...options });
+  const worker = new TaskWorker({ store, server, clock: systemClock, ...options });
   try {
-    await keeper.begin();
-    return keeper;
+    await worker.start();
+    return worker;
   } catch (error) {
-    await keeper.close();
+    await worker.close();
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** What is written of a task that can go on in another process: its steps, and what they say. */
+/** The stored steps of a resumable task, and their content. */
 import { stateValueName } from '../../../src/machines/names.ts';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import { invalidParams } from '../../../src/protocol/errors.ts';
@@ -8,51 +8,51 @@ import { inputRequestsOf } from '../../../src/protocol/input-required.ts';
 import type { Principal } from '../../../src/protocol/request-origin.ts';
 import type { TaskStep } from './task-store.ts';
 
-/** The request that a task was begun with. */
-export interface WrittenCall {
+/** The request that created a task. */
+export interface StoredCall {
   readonly params: JsonObject;
-  /** How long its message was, in UTF-16 units. */
+  /** Length of its message, UTF-16 units. */
   readonly size: number;
-  /** Who has sent it. */
+  /** Protocol version, info and capabilities of the client. */
   readonly version: string;
   readonly info: JsonObject;
   readonly capabilities: JsonObject;
   readonly party?: string | undefined;
   readonly principal?: Principal | undefined;
-  /** True for an ordinary call that its host can send again to another process. */
+  /** True for an ordinary call that its host can resend to another process. */
   readonly isResendable?: boolean | undefined;
 }
 
-/** The highest progress that the host of a call may have seen. */
+/** The highest progress that the host of a call may have received. */
 export interface ProgressStep {
   readonly progress: number;
   readonly total?: number | undefined;
 }
 
-/** The host of a call: away, or connected to a process. Times are milliseconds since 1970, by the store's clock. */
+/** Whether the host of a call is connected. Times are milliseconds since 1970, by the store's clock. */
 export type HostStep =
   | { readonly awaySince: number }
   | {
       readonly here: number;
-      /** The lease of the process that it is connected to. */
+      /** Lease of the process that the host is connected to. */
       readonly owner: string;
     };
 
-/** A question that the task has asked. Times are milliseconds since 1970, by the store's clock. */
+/** A question of the task. Times are milliseconds since 1970, by the store's clock. */
 export interface AskedStep {
   readonly key: string;
   readonly method: string;
   readonly params?: JsonObject | undefined;
-  /** The digest of its method and params. */
+  /** Digest of its method and params. */
   readonly print: string;
-  /** For people: which question this is. */
+  /** Description for people. */
   readonly label: string;
   readonly askedAt: number;
-  /** When it fails without an answer; absent if it waits as long as its task. */
+  /** Deadline of the answer. Default: the end of the task. */
   readonly until?: number | undefined;
 }
 
-/** What has become of a question. */
+/** The outcome of a question. */
 export type AnswerStep = {
   /** Milliseconds since 1970, by the store's clock. */
   readonly at?: number | undefined;
@@ -61,29 +61,28 @@ export type AnswerStep = {
   | { readonly error: { readonly code: string; readonly message: string } }
 );
 
-/** How far the work is, as its handler has described it. */
+/** A status message of the handler. */
 export interface DescribedStep {
   readonly message: string;
   /** Milliseconds since 1970, by the store's clock. */
   readonly at: number;
 }
 
-/** From where a handler goes on. What was asked and slept before it counts no more. */
+/** The state from which a handler resumes. Earlier questions and sleeps are not replayed. */
 export interface CheckpointStep {
   readonly value: unknown;
-  /** How many questions were asked before. */
+  /** Number of questions asked before the checkpoint. */
   readonly asked: number;
-  /** How many times it had slept before. */
+  /** Number of sleeps before the checkpoint. */
   readonly slept: number;
 }
 
 const sleepKey = 'sleep:';
 
-/** The keys of steps. */
 export const stepKeys = {
   call: 'call',
   checkpoint: 'checkpoint',
-  /** After how many deaths of its process a task waits before it goes on. */
+  /** Restarts after which a task has already backed off. */
   restarts: 'restarts',
   described: 'described',
   progress: 'progress',
@@ -95,32 +94,31 @@ export const stepKeys = {
 } as const;
 
 /**
- * A key that every store gives back unchanged. A lone surrogate has no UTF-8, and SQLite cuts a text at a
- * NUL: keys with either are stored as JSON, and so are keys that look like JSON.
+ * Encodes a key so that every store returns it unchanged. A lone surrogate has no UTF-8 form, and SQLite cuts a text
+ * at a NUL: such keys are stored as JSON, and so are keys that look like JSON.
  */
 function storable(key: string): string {
   return /\p{Surrogate}|\0|^"/u.test(key) ? JSON.stringify(key) : key;
 }
 
-/** Steps that are bounded by themselves, and are none of the handler's own. */
+/** Steps of the runtime, which are bounded and do not count towards the task's limits. */
 const ownStepKeys: ReadonlySet<string> = new Set([
   stepKeys.described,
   stepKeys.progress,
   stepKeys.host,
 ]);
 
-/** The step of an answer. */
 export function answerStep(key: string, answer: AnswerStep): TaskStep {
   return { key: stepKeys.answer(key), text: JSON.stringify(answer) };
 }
 
-/** What is kept of a tool that is a machine; see `MachineCheckpoint`. */
+/** Checkpoint of a machine tool; see `MachineCheckpoint`. */
 interface MachineValue {
   readonly value: Parameters<typeof stateValueName>[0];
   readonly timers?: readonly { readonly dueAt: number }[];
 }
 
-/** Undefined if a handler has kept something of its own. */
+/** Undefined for the checkpoint of an ordinary handler. */
 function machineIn(checkpoint: CheckpointStep | undefined): MachineValue | undefined {
   const { value } = checkpoint ?? {};
   return isJsonObject(value) && 'historyValue' in value
@@ -128,16 +126,16 @@ function machineIn(checkpoint: CheckpointStep | undefined): MachineValue | undef
     : undefined;
 }
 
-/** The last step, for people: its key, or the state that a machine was in when it was written down. */
+/** A step for people: its key, or the state of a machine tool. */
 export function stepName(key: string, checkpoint: CheckpointStep | undefined): string {
   const machine = machineIn(checkpoint);
   return machine ? `state ${stateValueName(machine.value)}` : key;
 }
 
-/** Bounds of what one task writes, in all its processes together. */
+/** Limits on the steps of one task, across all its processes. */
 export interface StepLimits {
   readonly maxTaskSteps: number;
-  /** Of all steps together, UTF-16 units. */
+  /** Total size of all steps, UTF-16 units. */
   readonly maxTaskBytes: number;
 }
 
@@ -151,7 +149,7 @@ export class StepSizes {
     this.add(steps);
   }
 
-  /** Adds steps, each in place of an earlier one of its key. */
+  /** Adds steps; each replaces an earlier one with its key. */
   add(steps: readonly TaskStep[]): void {
     for (const { key, text } of steps) {
       this.#total += text.length - (this.#lengths.get(key) ?? 0);
@@ -159,14 +157,14 @@ export class StepSizes {
     }
   }
 
-  /** The bound that is exceeded, as a sentence; undefined if none is. */
+  /** The exceeded limit, as a sentence; undefined if none is exceeded. */
   excess({ maxTaskSteps, maxTaskBytes }: StepLimits): string | undefined {
     return this.#lengths.size > maxTaskSteps
-      ? `A task may write ${maxTaskSteps} steps`
+      ? `Task steps must be at most ${maxTaskSteps}, got ${this.#lengths.size}`
       : excessOfBytes(this.#total, maxTaskBytes);
   }
 
-  /** The same for answers to come. Their number is bounded by that of the questions. */
+  /** As {@link excess}, for answers to add. Their number is limited by that of the questions. */
   excessOfAnswers(steps: readonly TaskStep[], { maxTaskBytes }: StepLimits): string | undefined {
     const total = steps.reduce((sum, { text }) => sum + text.length, this.#total);
     return excessOfBytes(total, maxTaskBytes);
@@ -175,18 +173,18 @@ export class StepSizes {
 
 function excessOfBytes(total: number, max: number): string | undefined {
   if (total <= max) return undefined;
-  return `A task may write steps of ${max} bytes together, and these are ${total}`;
+  return `Task steps must be at most ${max} bytes together, got ${total}`;
 }
 
-/** The error of a client whose answers exceed a bound of the task. */
+/** The error for answers that exceed a limit of the task. */
 export function answersTooLong(excess: string): ProtocolError {
   return invalidParams(`"inputResponses" must be shorter: ${excess}`);
 }
 
-/** The steps of a task, read. */
-export class WrittenSteps {
+/** The decoded steps of a task. */
+export class StepHistory {
   readonly #texts: ReadonlyMap<string, string>;
-  /** What was asked, in order. */
+  /** All questions, in order. */
   readonly asked: readonly AskedStep[];
 
   constructor(steps: readonly TaskStep[]) {
@@ -196,9 +194,9 @@ export class WrittenSteps {
       .map(({ text }) => JSON.parse(text) as AskedStep);
   }
 
-  /** The request; undefined if the task cannot go on. */
-  get call(): WrittenCall | undefined {
-    return this.#read<WrittenCall>(stepKeys.call);
+  /** The request; undefined if the task cannot be resumed. */
+  get call(): StoredCall | undefined {
+    return this.#read<StoredCall>(stepKeys.call);
   }
 
   get checkpoint(): CheckpointStep | undefined {
@@ -219,15 +217,15 @@ export class WrittenSteps {
     return this.#read<HostStep>(stepKeys.host);
   }
 
-  /** When the client last saw a change, milliseconds since 1970 by the store's clock; -Infinity if never. */
+  /** Time of the last change visible to the client, milliseconds since 1970 by the store's clock; -Infinity if none. */
   get changedAt(): number {
     const outcomes = this.asked.map(({ key }) => this.answer(key)?.at ?? -Infinity);
     const asked = this.asked.map(({ askedAt }) => askedAt);
     return Math.max(this.described?.at ?? -Infinity, ...asked, ...outcomes);
   }
 
-  /** The keys of what a handler does again when it is run again: values made once, and sleeps. */
-  get repeated(): readonly string[] {
+  /** Keys of the steps that a restarted handler replays: `once` values and sleeps. */
+  get replayedKeys(): readonly string[] {
     const kinds = [stepKeys.once(''), sleepKey];
     return [...this.#texts.keys()].filter((key) => kinds.some((kind) => key.startsWith(kind)));
   }
@@ -236,8 +234,8 @@ export class WrittenSteps {
     return this.#read<number>(stepKeys.restarts) ?? 0;
   }
 
-  /** What `once` has made under a key, as JSON; empty for undefined. Undefined if it was not made. */
-  made(key: string): string | undefined {
+  /** The stored JSON of a `once` value, empty for `undefined`; undefined if there is none. */
+  onceValue(key: string): string | undefined {
     return this.#texts.get(stepKeys.once(key));
   }
 
@@ -245,20 +243,20 @@ export class WrittenSteps {
     return this.#read<AnswerStep>(stepKeys.answer(key));
   }
 
-  /** When the nth sleep is over; undefined if it was not begun. */
-  wakesAt(nth: number): number | undefined {
+  /** End of the nth sleep; undefined if it has not begun. */
+  sleepEnd(nth: number): number | undefined {
     return this.#read<number>(stepKeys.sleep(nth));
   }
 
-  /** The questions that wait for an answer. */
-  get open(): readonly AskedStep[] {
+  /** Questions without an answer. */
+  get openQuestions(): readonly AskedStep[] {
     const { asked = 0 } = this.checkpoint ?? {};
     return this.asked.slice(asked).filter(({ key }) => this.answer(key) === undefined);
   }
 
-  /** The same, as clients are asked. */
+  /** Open questions, as `inputRequests`. */
   get inputRequests(): JsonObject {
-    return inputRequestsOf(this.open);
+    return inputRequestsOf(this.openQuestions);
   }
 
   get sizes(): StepSizes {
@@ -266,18 +264,18 @@ export class WrittenSteps {
     return new StepSizes(steps.filter(({ key }) => !ownStepKeys.has(key)));
   }
 
-  /** For people: the step that came last; undefined if there was none. */
-  get last(): string | undefined {
+  /** The last step, for people; undefined if there is none. */
+  get lastStep(): string | undefined {
     const key = [...this.#texts.keys()].findLast((each) => !ownStepKeys.has(each));
     return key === undefined || key === stepKeys.call ? undefined : stepName(key, this.checkpoint);
   }
 
-  /** When the next sleep, timer of a machine or deadline of a question is over after `now`; undefined if none is. */
+  /** The next end of a sleep, machine timer or question deadline after `now`; undefined if there is none. */
   nextDue(now: number): number | undefined {
     const sleeps = [...this.#texts].flatMap(([key, text]) =>
       key.startsWith(sleepKey) ? [JSON.parse(text) as number] : [],
     );
-    const deadlines = this.open.flatMap(({ until }) => until ?? []);
+    const deadlines = this.openQuestions.flatMap(({ until }) => until ?? []);
     const { timers = [] } = machineIn(this.checkpoint) ?? {};
     const all = [...sleeps, ...deadlines, ...timers.map(({ dueAt }) => dueAt)];
     const ahead = all.filter((dueAt) => dueAt > now);
