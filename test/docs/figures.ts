@@ -119,7 +119,6 @@ export const citations: {
     ],
     '1 s': [['packages/client/src/auth/device-login.ts', 'intervalMs: [1000, 60_000]']],
     '60 s': [['packages/client/src/auth/device-login.ts', 'intervalMs: [1000, 60_000]']],
-    '100 characters': [['packages/client/src/auth/device-login.ts', 'maxUserCode = 100']],
     '30 s': [
       [tokens, 'refetchPauseMs: 30_000'],
       ['packages/client/src/auth/options.ts', 'besideVisitMs = 30_000'],
