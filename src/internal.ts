@@ -1,12 +1,11 @@
 /**
- * `mcp-actors/internal`: what the packages of this repository share with the library beyond its public entries.
- * Nothing here is promised to anyone else. Any release may change it, so each package asks for exactly its own version
- * of the library.
+ * `mcp-actors/internal`: shared with this repository's packages only. Not a public API: any release
+ * may change it, so each package depends on exactly its own version of the library.
  *
- * It is small, and test/tooling/layers.test.ts keeps it so: a name is here only if a package would have to write it
- * again otherwise, and if no user of the library has a use for it; what users have a use for is public.
+ * Add a name only if a package would otherwise duplicate it and users have no need for it; whatever
+ * users need is public. test/tooling/layers.test.ts enforces this.
  */
-// Words and values.
+// Text and values.
 export { systemClock, timeoutSignal } from './actors/clock.ts';
 export { BoundedMap } from './protocol/bounded-map.ts';
 export { inspectValue, isJsonObject } from './protocol/classify.ts';
@@ -23,27 +22,27 @@ export {
   quoted,
 } from './protocol/printable.ts';
 
-// Charts: all that are drawn, and those of what needs no actor.
+// Charts.
 export { charts } from './charts.ts';
 export { closingChart } from './server/closing.machine.ts';
 export { pureChart } from './machines/pure-chart.ts';
 
-// What is told of sessions and connections, without what is secret.
+// Descriptions of sessions and connections, with secrets redacted.
 export * as inWords from '../packages/diagnostics/src/format.ts';
 export { redact, redactText } from '../packages/diagnostics/src/redaction.ts';
 export { secretsGiven } from '../packages/diagnostics/src/secrets.ts';
 
-// Directories, on a file system of which a dead mount blocks no more than itself.
+// Directories. A dead mount blocks only its own operations.
 export { contains } from '../packages/roots/src/boundary.ts';
 export { checkDirectory } from '../packages/roots/src/directory-check.ts';
 export * as disk from '../packages/roots/src/disk/disk.ts';
 export { readFileUri } from '../packages/roots/src/file-uri.ts';
 export { explainNoRoots } from '../packages/roots/src/roots-boundary.ts';
 
-// One server of a bridge.
+// Bridged servers.
 export { BridgedEntry } from '../packages/bridge/src/bridged-entry.ts';
 
-// Processes that are launched, and this one as one that serves.
+// Child processes, and this process as a server.
 export { processActor } from '../packages/processes/src/child.actor.ts';
 export * as prestart from '../packages/processes/src/prestart.ts';
 export { StderrLog } from '../packages/processes/src/stderr-log.ts';
@@ -60,7 +59,7 @@ export * as serving from '../packages/serve/src/serve.ts';
 export * as supervisor from '../packages/serve/src/supervisor/supervise.ts';
 export { listenOn } from './transports/listen-on.ts';
 
-// Types that only the packages annotate with.
+// Types for annotations.
 export type { MachineName } from './actors/transitions.ts';
 export type { SkillFinder } from './server/define/skill.ts';
 export type { UpstreamWatch } from './server/define/upstream.ts';

@@ -1,17 +1,17 @@
 /**
- * The stack of an error that a call fails with. The error is made where an answer, a timeout or a
- * loss is noticed, and nothing of the caller runs then: its own stack shows our loop alone. V8 knows
- * who awaits a promise while a reaction to that promise runs, so the caller is asked for there, once
- * the call has failed. A call that succeeds costs nothing.
+ * Adds the caller's frames to the stack of an error. The runtime creates the error where it notices
+ * an answer, a timeout or a disconnect, so the stack shows only the event loop. V8 knows the
+ * awaiting functions while a reaction to the promise runs, so the frames are captured there, after
+ * the call has failed. A successful call pays nothing.
  *
  * @see https://v8.dev/docs/stack-trace-api
  */
 import { ProtocolError, RuntimeError } from '../protocol/errors.ts';
 
-/** How many frames say where the failure was noticed; the rest of them are the loop around it. */
+/** Frames kept from the error's own stack; the rest belong to the event loop. */
 const noticedFrames = 4;
 
-/** What V8 has, and others have taken over. */
+/** A V8 API that other engines have adopted. */
 interface StackCapture {
   captureStackTrace?(target: object, from: (error: unknown) => unknown): void;
 }
@@ -21,9 +21,9 @@ const awaitingFrame = /^\s+at async /;
 const engineFrame = /\bnode:internal\//;
 
 /**
- * Adds to the stack of an error the frames of those who await it. It has to run in a reaction to the
- * promise that fails, or in an async function after an `await`. An engine that does not know who
- * awaits leaves the stack as it is.
+ * Appends the frames of the awaiting functions to an error's stack. Call it in a reaction to the
+ * failing promise, or in an async function after an `await`. Engines without async stack traces
+ * leave the stack unchanged.
  */
 export function addCallerFrames<E>(error: E): E {
   if (!(error instanceof Error)) return error;
@@ -36,18 +36,18 @@ export function addCallerFrames<E>(error: E): E {
     [`${error.name}: ${message}`, ...ownFrames(error, callers), ...callers].join('\n'),
   );
   if (cause instanceof RuntimeError && message.includes(cause.message)) {
-    // Node prints both.
-    const [said = ''] = cause.message.split('\n');
+    // Node prints the cause too, so the cause keeps one line.
+    const [firstLine = ''] = cause.message.split('\n');
     Reflect.set(
       cause,
       'stack',
-      [`${cause.name}: ${said.slice(0, 200)}`, ...ownFrames(cause).slice(0, 1)].join('\n'),
+      [`${cause.name}: ${firstLine.slice(0, 200)}`, ...ownFrames(cause).slice(0, 1)].join('\n'),
     );
   }
   return error;
 }
 
-/** Those who await what runs now. */
+/** Frames of the functions that await the running code. */
 function framesHere(): string[] {
   const here = { stack: '' };
   (Error as StackCapture).captureStackTrace?.(here, addCallerFrames);
@@ -55,7 +55,10 @@ function framesHere(): string[] {
   return callers.filter((line) => !engineFrame.test(line));
 }
 
-/** The frames that say where it was made. Lines of the message may look like frames. */
+/**
+ * Frames of the place where the error was created. Lines of the message may look like frames, so it
+ * is skipped.
+ */
 function ownFrames({ stack = '', message }: Error, others: readonly string[] = []): string[] {
   const at = stack.indexOf(message);
   const lines = stack.slice(at === -1 ? 0 : at + message.length).split('\n');
@@ -65,14 +68,14 @@ function ownFrames({ stack = '', message }: Error, others: readonly string[] = [
   return own.slice(0, noticedFrames);
 }
 
-/** As {@link addCallerFrames}, for the rejection handler of a promise that is given to the caller. */
+/** Like {@link addCallerFrames}, as a rejection handler. */
 export function throwWithCallerFrames(error: unknown): never {
   throw addCallerFrames(error);
 }
 
 /**
- * What a caller's promise is resolved with so that it fails with this error, and the error has the
- * frames of those who await the promise.
+ * A thenable that rejects with the error, after adding the frames of the functions that await the
+ * promise resolved with it.
  */
 export function rejectedWithCallerFrames(error: unknown): PromiseLike<never> {
   return {
@@ -84,7 +87,7 @@ export function rejectedWithCallerFrames(error: unknown): PromiseLike<never> {
   };
 }
 
-/** An error that several callers wait for, as the error of one of them. */
+/** Copies an error, so that each of several callers gets its own stack. */
 export function copyError(error: unknown): unknown {
   let copy: Error;
   if (error instanceof RuntimeError) copy = new RuntimeError(error.code, error.message, error);

@@ -1,25 +1,25 @@
-/** Time for a session, injected so that tests drive it. XState's `SimulatedClock` fits. */
+/** A session's time source, injected so that tests control it. XState's `SimulatedClock` fits. */
 export interface Clock {
-  /** Monotonic, milliseconds. */
+  /** Monotonic time, milliseconds. */
   now(): number;
-  /** Calls back once, after so many milliseconds; gives a handle to cancel it with. */
+  /** Calls back once after `delayMs`. Returns a handle for {@link clearTimeout}. */
   setTimeout(callback: () => void, delayMs: number): unknown;
-  /** Cancels a timer; a timer that has run or was cancelled is ignored. */
+  /** Cancels a timer. Ignores timers that have fired or been cancelled. */
   clearTimeout(handle: unknown): void;
 }
 
 /**
- * Settles once the code that is running has ended, before any timer or input: `turnEnd.then(callback)` does what
- * `queueMicrotask` does, without the resource that Node makes for each of its callbacks, which costs more than
- * an ordinary microtask. What the callback throws is an unhandled rejection: a bug, as fatal to a process by
- * default as an uncaught error.
+ * Resolved promise: `turnEnd.then(callback)` runs the callback after the current synchronous code,
+ * before timers and input. Cheaper than `queueMicrotask`, for which Node creates an async resource
+ * per call. An exception in the callback is an unhandled rejection, which by default ends the
+ * process like an uncaught error.
  */
 export const turnEnd: Promise<void> = Promise.resolve();
 
-/** Callbacks to run at the end of this turn. */
+/** Callbacks scheduled for the end of this turn. */
 const atTurnEnd = new Set<() => void>();
 
-/** Calls it at the end of the turn, once however often it is asked for in it. */
+/** Calls `act` at the end of the turn, once however often it is scheduled. */
 export function onceAtTurnEnd(act: () => void): void {
   if (atTurnEnd.has(act)) return;
   atTurnEnd.add(act);
@@ -29,12 +29,12 @@ export function onceAtTurnEnd(act: () => void): void {
   });
 }
 
-/** The longest delay that a timer of the platform takes, milliseconds; a longer one would fire at once. */
+/** Longest delay of a platform timer, milliseconds. Longer delays would fire immediately. */
 export const maxDelayMs = 2 ** 31 - 1;
 
 /**
- * Node's own monotonic clock is there at once; for its first `performance.now()` it loads modules,
- * 2 ms of a server's start.
+ * `process.hrtime` is available immediately; the first `performance.now()` loads modules, which
+ * adds 2 ms to a server's start.
  */
 const { process } = globalThis as { readonly process?: { hrtime?(): readonly [number, number] } };
 
@@ -43,17 +43,17 @@ function monotonicMs(): number {
   return time ? time[0] * 1e3 + time[1] / 1e6 : performance.now();
 }
 
-/** Other code of this process has held up a timer that is later than this, milliseconds. */
-const heldUpMs = 10;
+/** A timer later than this was delayed by code that blocked the event loop, milliseconds. */
+const delayedByMs = 10;
 
-/** The timers that run in the place of those that were held up. */
-const second = new WeakMap<object, unknown>();
+/** Replacement timers of delayed ones. */
+const replacements = new WeakMap<object, unknown>();
 
 /**
- * The real clock. Its timers keep no process alive, unless they are told to by {@link refTimer}.
+ * The system clock. Its timers do not keep the process alive unless {@link refTimer} is called.
  *
- * After other code has held the event loop, timers come before what has arrived in the meantime: an
- * answer that is there would be taken for a late one. So a timer that was held up lets it be read
+ * After other code has blocked the event loop, due timers run before pending input, so an answer
+ * that has already arrived would look late. A delayed timer therefore lets pending input be read
  * first.
  */
 export const systemClock: Clock = {
@@ -62,76 +62,77 @@ export const systemClock: Clock = {
     const dueAt = monotonicMs() + delayMs;
     const timer: unknown = setTimeout(
       () => {
-        if (monotonicMs() - dueAt <= heldUpMs || !isNodeTimer(timer)) return callback();
+        if (monotonicMs() - dueAt <= delayedByMs || !isNodeTimer(timer)) return callback();
         const again: unknown = setTimeout(callback, 0);
         if (!timer.hasRef()) unrefTimer(again);
-        second.set(timer, again);
+        replacements.set(timer, again);
       },
       Math.min(delayMs, maxDelayMs),
     );
     unrefTimer(timer);
     return timer;
   },
-  clearTimeout: (handle) => clearTimeout(running(handle) as Parameters<typeof clearTimeout>[0]),
+  clearTimeout: (handle) =>
+    clearTimeout(currentTimer(handle) as Parameters<typeof clearTimeout>[0]),
 };
 
-/** The timer itself, or the second one if it was held up. */
-function running(timer: unknown): unknown {
-  return isNodeTimer(timer) ? (second.get(timer) ?? timer) : timer;
+/** The timer, or its replacement if it was delayed. */
+function currentTimer(timer: unknown): unknown {
+  return isNodeTimer(timer) ? (replacements.get(timer) ?? timer) : timer;
 }
 
 /**
- * Lets a timer keep the process alive: someone waits for what it will do. Another clock than the
- * real one has no such timers.
+ * Makes a timer keep the process alive, because someone awaits its effect. No effect with other
+ * clocks than the system's.
  */
 export function refTimer(timer: unknown): void {
-  const current = running(timer);
+  const current = currentTimer(timer);
   if (isNodeTimer(current)) current.ref();
 }
 
 /** Undoes {@link refTimer}. */
 export function unrefTimer(timer: unknown): void {
-  const current = running(timer);
+  const current = currentTimer(timer);
   if (isNodeTimer(current)) current.unref();
 }
 
-/** Keeps the process alive until what it gives is called. */
+/** Keeps the process alive until the returned function is called. */
 export function keepAlive(): () => void {
   const timer = setInterval(() => {}, maxDelayMs);
   return () => clearInterval(timer);
 }
 
-/** Node's timers are objects that can be told so, a browser's are numbers. */
+/** Node's timers are objects with `ref` and `unref`; a browser's are numbers. */
 function isNodeTimer(timer: unknown): timer is { ref(): void; unref(): void; hasRef(): boolean } {
   return typeof timer === 'object' && timer !== null && 'unref' in timer;
 }
 
 /**
- * Refuses a value that cannot bound a wait. 0 does not wait, Infinity waits as long as it takes.
+ * Validates the time limit of a wait. 0: do not wait. Infinity: no limit.
  *
  * @throws {RangeError}
  */
 export function assertWait(name: string, value: number): void {
   if (value >= 0) return;
-  throw new RangeError(`${name} must be a number of milliseconds from 0 on, this is ${value}`);
+  throw new RangeError(`${name} must be a number of milliseconds, 0 or more, got ${value}`);
 }
 
 /**
- * Refuses a value that cannot bound the time for an answer: such a deadline would never come, and would hold
- * up all others.
+ * Validates the time limit of a request. An infinite deadline would never expire and would block
+ * the deadline queue.
  *
  * @throws {RangeError}
  */
 export function assertDuration(name: string, value: number): void {
   if (Number.isFinite(value) && value > 0) return;
-  throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
+  throw new RangeError(`${name} must be a positive number of milliseconds, got ${value}`);
 }
 
 /**
- * A signal that fires with a `TimeoutError` after so many milliseconds, or when the other one does.
+ * A signal that fires with a `TimeoutError` after `ms` milliseconds, or when `other` fires.
  *
- * Node 20 holds the sources of `AbortSignal.any` weakly, and collects a timeout without listeners
- * before it fires. The listener keeps it.
+ * Node 20 holds the sources of `AbortSignal.any` weakly and collects a timeout without listeners
+ * before it fires; the empty listener keeps it alive.
  */
 export function timeoutSignal(ms: number, other?: AbortSignal): AbortSignal {
   const timeout = AbortSignal.timeout(ms);

@@ -1,97 +1,100 @@
 /**
- * What happened that no message tells: the things a log shows and a test waits for. Whatever a
- * peer sends, nothing is dropped without one of these, except progress with a token that we do not know:
- * it is normal after an end, and a flood of it would only become a flood of facts.
+ * Facts: events for logs and tests that no message reports. Every dropped input produces one,
+ * except progress with an unknown token, which is normal after an end and could flood the log.
  *
- * Each layer declares the names of what it reports.
+ * Each layer declares the names of its facts.
  */
 
 export type FactLevel = 'debug' | 'info' | 'warning' | 'error';
 
-/** Something that happened, for a log or for a test. */
+/** An event for a log or a test. */
 export interface Fact<TName extends string = string> {
-  /** How much it matters. */
+  /** Severity. */
   readonly level: FactLevel;
   /** `noun.fact`. */
   readonly name: TName;
-  /** For a person. Bounded in length; never a whole payload. */
+  /** Text for people. Bounded in length; never a whole payload. */
   readonly message: string;
-  /** For programs. No secrets and no whole payloads. */
+  /** Machine-readable details. Contains no secrets and no whole payloads. */
   readonly details?: { readonly [field: string]: unknown };
 }
 
-/** Takes facts as they happen. Must not throw. */
+/** Receives facts as they happen. Must not throw. */
 export interface Report<TName extends string = string> {
-  /** Takes one fact. */
+  /** Receives one fact. */
   (fact: Fact<TName>): void;
   /**
-   * The lowest level that it does something with, by default `debug`. Facts that accompany each
-   * message are not made if they would be below it.
+   * Minimum level of interest, default `debug`. Facts that accompany every message are not created
+   * below it.
    */
   readonly threshold?: FactLevel | 'silent';
 }
 
-/** What a session's actors report. */
+/** Names of the facts that a session's actors report. */
 export type ActorFactName =
-  /** Input that was no message; answered with an error. */
+  /** The input was not a message; it was answered with an error. */
   | 'frame.invalid'
-  /** Reading failed; the session ends as at the end of its input. */
+  /** Reading failed; the session ends as at the end of input. */
   | 'input.failed'
-  /** A notification that nobody handles. */
+  /** A notification without a handler. */
   | 'notification.ignored'
-  /** A server asked something though its era has no requests of servers; it gets no answer. */
+  /** The server sent a request although its revision has no server requests; it gets no answer. */
   | 'request.forbidden'
-  /** A cancellation of nothing in flight. */
+  /** A cancellation of an unknown request. */
   | 'cancellation.ignored'
-  /** A handler threw something that its author did not mean for the client. */
+  /** A handler threw an unexpected error. */
   | 'handler.failed'
-  /** Host code that listens to a session threw: a bug in the host, which ends nothing. */
+  /** A listener of the embedding program threw. The session continues. */
   | 'listener.failed'
-  /** The server's resolver of roots threw: a bug in the server. */
+  /** The server's `resolveRoots` threw: a bug in the server. */
   | 'resolver.failed'
   /** A handler's result could not be written as JSON. */
   | 'response.unserializable'
-  /** A request was refused because too many wait. */
+  /** A request was refused because the queue is full. */
   | 'request.refused'
-  /** A retry's request state was forged, has expired, or belongs elsewhere; the request fails. */
+  /**
+   * A retry's request state was forged, expired or belongs to another request; the request fails.
+   */
   | 'state.refused'
-  /** A call that had asked its client was ended: the client did not go on with it. */
+  /** A suspended call was ended because the client did not retry. */
   | 'call.expired'
-  /** A response to one of our pending requests that cannot be read; the request fails. */
+  /** An unreadable response to one of our pending requests; the request fails. */
   | 'response.malformed'
-  /** A response to one of our requests that has already ended otherwise. */
+  /** A response to one of our requests that has already ended without it. */
   | 'response.late'
   /** A second response to the same request. */
   | 'response.duplicate'
-  /** A response with an id that we did not give. */
+  /** A response with an unknown id. */
   | 'response.unknown'
-  /** Progress without a number, or with a token that we did not give. */
+  /** Progress without a number, or with an unknown token. */
   | 'progress.unknown'
-  /** One of our requests went to the client; `details` has its id and method. */
+  /** A request was sent to the client; `details` has its id and method. */
   | 'request.sent'
-  /** The client answered it, with a result or an error; `details` also has the time it took. */
+  /**
+   * The client answered a request with a result or an error; `details` also has the elapsed time.
+   */
   | 'request.answered'
-  /** The client did not answer one of our requests in time. */
+  /** The client did not answer a request in time. */
   | 'request.timedOut'
-  /** The client does not read: no request is started until it does. */
+  /** The client does not read its output; no request is started until it does. */
   | 'output.blocked'
   | 'output.flowing'
   | 'output.broken'
   /**
-   * The client takes nothing and goes on sending, over a transport that cannot be paused: the
-   * session ends.
+   * The client does not read but keeps sending, over a transport that cannot be paused; the session
+   * ends.
    */
   | 'output.overrun'
-  /** At the session's end the client takes nothing: the session ends without sending the rest. */
+  /** The client does not read while the session is closing; unsent output is discarded. */
   | 'output.stalled'
-  /** A message found no stream of its session to travel on; the session goes on. */
+  /** A message was lost for lack of an open stream; the session continues. */
   | 'output.lost';
 
 const safeReports = new WeakMap<Report, Report>();
 
 /**
- * A report that never throws: the session goes on even if its host's report fails. Sessions with
- * the same report share it.
+ * Wraps a report so that it never throws: the session survives a failing report. Sessions with the
+ * same report share the wrapper.
  */
 export function safeReport(report: Report): Report {
   const known = safeReports.get(report);
@@ -101,7 +104,7 @@ export function safeReport(report: Report): Report {
     try {
       report(fact);
     } catch {
-      // Only the host could be told, and the host's code is what failed.
+      // The report itself failed, so there is nowhere to report this.
     }
   };
   const made = Object.assign(safe, { threshold });

@@ -1,15 +1,12 @@
-/**
- * Work of which only so much is done at once. Parties take turns: nobody waits behind all that
- * another one has begun.
- */
+/** A counting semaphore that is fair to clients: their queues are served round-robin. */
 
 export class FairSemaphore {
   readonly #maxRunning: number;
-  /** What waits, by clientKey. The clientKey whose turn it is comes first. */
+  /** Queued work by client, the next client first. */
   readonly #waiting = new Map<string, Set<() => void>>();
   #running = 0;
 
-  /** @param maxRunning how much is done at once */
+  /** @param maxRunning number of permits */
   constructor(maxRunning: number) {
     this.#maxRunning = maxRunning;
   }
@@ -18,17 +15,17 @@ export class FairSemaphore {
     return this.#running === 0;
   }
 
-  /** Whether more of this clientKey would begin at once, or be one of so many that wait. */
+  /** True if work of this client would start at once or find a place in its queue. */
   hasRoom(maxWaiting: number, clientKey = ''): boolean {
     if (this.#running < this.#maxRunning) return true;
     return (this.#waiting.get(clientKey)?.size ?? 0) < maxWaiting;
   }
 
   /**
-   * Does something when it is its turn; at once if there is a place.
+   * Runs `work` with a permit, queueing for one if necessary.
    *
-   * @param signal the work is not begun once this is aborted
-   * @throws the reason of the signal, or what the work throws
+   * @param signal removes the work from the queue; work that has started is not interrupted
+   * @throws the signal's reason, or the error of `work`
    */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal, clientKey = ''): Promise<T> {
     signal?.throwIfAborted();
@@ -42,35 +39,35 @@ export class FairSemaphore {
   }
 
   #waitForTurn(clientKey: string, signal: AbortSignal | undefined): Promise<void> {
-    const line = this.#waiting.get(clientKey) ?? new Set();
-    this.#waiting.set(clientKey, line);
+    const queue = this.#waiting.get(clientKey) ?? new Set();
+    this.#waiting.set(clientKey, queue);
     return new Promise((resolve, reject) => {
-      const begin = (): void => {
+      const start = (): void => {
         signal?.removeEventListener('abort', leave);
         resolve();
       };
       const leave = (): void => {
-        line.delete(begin);
-        if (line.size === 0) this.#waiting.delete(clientKey);
+        queue.delete(start);
+        if (queue.size === 0) this.#waiting.delete(clientKey);
         reject(signal?.reason as Error);
       };
       signal?.addEventListener('abort', leave, { once: true });
-      line.add(begin);
+      queue.add(start);
     });
   }
 
-  /** The place of what has ended is the next one's. */
+  /** Hands the permit of finished work to the next client, or frees it. */
   #startNext(): void {
     const [first] = this.#waiting;
     if (!first) {
       this.#running--;
       return;
     }
-    const [clientKey, line] = first;
-    const [begin] = line;
+    const [clientKey, queue] = first;
+    const [start] = queue;
     this.#waiting.delete(clientKey);
-    if (begin) line.delete(begin);
-    if (line.size > 0) this.#waiting.set(clientKey, line);
-    begin?.();
+    if (start) queue.delete(start);
+    if (queue.size > 0) this.#waiting.set(clientKey, queue);
+    start?.();
   }
 }

@@ -1,15 +1,15 @@
 const all: LazyModule<unknown>[] = [];
 
-/** Loads all code that would be loaded later, so that no first use takes longer than others, as in a replay. */
+/** Loads all lazy modules now, so that a replay is not slowed down by the first use of one. */
 export async function loadLazyModules(): Promise<void> {
   await Promise.all(all.map((each) => each.load()));
 }
 
-/** Code that a process loads when something first needs it. */
+/** A module that is imported on first use. */
 export class LazyModule<T> {
   readonly #import: () => Promise<T>;
   #loading: Promise<T> | undefined;
-  /** The code, once loaded. */
+  /** The module; undefined until loaded. */
   loaded: T | undefined = undefined;
 
   constructor(load: () => Promise<T>) {
@@ -17,17 +17,17 @@ export class LazyModule<T> {
     all.push(this);
   }
 
-  /** Rejects if the code cannot be loaded, each time. */
+  /** Imports the module once. Rejects if the import fails, on every call. */
   load(): Promise<T> {
     return (this.#loading ??= this.#import().then((loaded) => (this.loaded = loaded)));
   }
 
-  /** Begins to load. A failure is reported to whoever calls {@link load} or {@link with}. */
+  /** Starts the import. A failure surfaces in {@link load} and {@link with}. */
   preload(): void {
     this.load().catch(() => {});
   }
 
-  /** Runs with the code: at once if it is loaded. */
+  /** Calls `run` with the module: synchronously if it is already loaded. */
   with<R>(run: (loaded: T) => R): R | Promise<Awaited<R>> {
     const { loaded: now } = this;
     return now === undefined ? (this.load().then(run) as Promise<Awaited<R>>) : run(now);

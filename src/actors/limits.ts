@@ -7,143 +7,152 @@ const MiB = 1024 * KiB;
 const second = 1000;
 const minute = 60 * second;
 
-/** Bounds of a transport. */
+/** Limits of a transport. */
 export interface TransportLimits {
-  /** Longest inbound line, bytes. A longer one is answered with an error and skipped. */
+  /**
+   * Maximum length of an inbound line, bytes. Longer lines are answered with an error and skipped.
+   */
   readonly maxLineBytes: number;
-  /** Deepest nesting of an inbound message. */
+  /** Maximum nesting depth of an inbound message. */
   readonly maxDepth: number;
   /**
-   * What may wait for a client that does not read, bytes; past it no request is started until the
-   * client has read all.
+   * Maximum output queued for a client that does not read, bytes. Above it no request is started
+   * until the client has caught up.
    */
   readonly maxOutboundBytes: number;
-  /** How much is still read while the output is blocked, bytes; then stdin is paused. */
+  /** Maximum input read while the output is blocked, bytes; then stdin is paused. */
   readonly readAheadBytes: number;
 }
 
-/** Bounds of the router. */
+/** Limits of the router. */
 export interface RouterLimits {
   /**
-   * Client requests whose handlers run at once. A call does not count while it awaits an answer from the client.
+   * Maximum number of running client requests. Requests that await an answer from the client do not
+   * count.
    */
   readonly maxRunning: number;
-  /** Client requests that wait for their turn; more are refused with a retryable error. */
+  /** Maximum number of queued client requests; further ones get a retryable error. */
   readonly maxWaiting: number;
   /**
-   * What their messages may come to, bytes; a request that would be more than that is refused in
-   * the same way.
+   * Maximum size of all queued requests, bytes; a request that would exceed it gets a retryable
+   * error.
    */
   readonly maxWaitingBytes: number;
   /**
-   * What the messages of those whose handlers run may come to, bytes, those that await an answer of
-   * the client's included; past it more wait.
+   * Maximum size of all running requests, bytes, including those that await an answer from the
+   * client; further ones are queued.
    */
   readonly maxRunningBytes: number;
 }
 
-/** Bounds of what outlives its request. */
+/** Limits of data that outlives its request. */
 export interface RetentionLimits {
   /**
-   * What is kept for one client, bytes: calls that wait for its retry, tasks with their params and
-   * results, the URIs that it has subscribed to.
+   * Maximum memory retained per client, bytes: suspended calls, tasks with their params and
+   * results, subscribed URIs.
    */
   readonly maxRetainedBytes: number;
 }
 
-/** Bounds of the correlation actor. */
+/** Limits of the correlation actor. */
 export interface CorrelationLimits {
-  /** Requests to the client that may be pending at once; since 2026-07-28, in one call. */
+  /** Maximum number of pending requests to the client; since 2026-07-28, per call. */
   readonly maxPending: number;
-  /** Default time for the client to answer, milliseconds. */
+  /** Default time limit of a request to the client, milliseconds. Restarted by progress. */
   readonly requestTimeoutMs: number;
-  /** Default hard maximum, milliseconds, however much progress comes. */
+  /** Default hard limit of a request to the client, milliseconds, regardless of progress. */
   readonly requestMaxTotalMs: number;
-  /** The same two for requests that a person answers: elicitation and sampling. */
+  /** Both limits for requests answered by a person (elicitation and sampling), milliseconds. */
   readonly humanTimeoutMs: number;
 }
 
-/** Bounds of the lists that a server gives. */
+/** Limits of lists and subscriptions. */
 export interface ListLimits {
-  /** Items on one page of a list. */
+  /** Items per page of a list. */
   readonly pageSize: number;
-  /** How long a list must not change before the client is told that it has, milliseconds. */
+  /** Debounce time of list change notifications, milliseconds. */
   readonly listChangedQuietMs: number;
-  /** Resources that a client may subscribe to at once; one more is refused. */
+  /** Maximum number of subscribed resources per client. */
   readonly maxSubscriptions: number;
 }
 
 /**
- * How many clients may use their bounds up, if many share one session, before others have to wait
- * for them: all together have so many times the bounds of one. See `RequestOrigin.clientKey`.
+ * Number of clients that may reach their limits at the same time in a shared session: the total
+ * limit is this multiple of one client's. See `RequestOrigin.clientKey`.
  */
 export const maxClientsAtLimit = 4;
 
-/** Bounds of a session's tasks. */
+/** Limits of a session's tasks. */
 export interface TaskLimits {
-  /** Tasks whose handlers run at once; more are refused with a retryable error. */
+  /** Maximum number of running tasks; further ones get a retryable error. */
   readonly maxTasks: number;
-  /** Tasks that are kept at once, ended ones until their time to live is over; durable ones at all nodes. */
+  /**
+   * Maximum number of stored tasks, including ended ones until they expire; durable ones count on
+   * all nodes.
+   */
   readonly maxKeptTasks: number;
   /**
-   * How long a task is kept from its creation if the client asks for no time, milliseconds. A
-   * handler that still runs is cancelled.
+   * Default retention time of a task from its creation, milliseconds. Then a running handler is
+   * cancelled.
    */
   readonly taskTtlMs: number;
-  /** The longest time to live that a client gets, milliseconds. */
+  /** Maximum retention time of a task, milliseconds. */
   readonly maxTaskTtlMs: number;
-  /**
-   * How long a client should wait between two looks at a task, milliseconds; also the shortest time
-   * to live.
-   */
+  /** Recommended polling interval, and minimum retention time of a task, milliseconds. */
   readonly taskPollIntervalMs: number;
-  /** How many times a durable task goes on after its process has ended while it ran. */
+  /** Maximum number of restarts of a durable task whose process died while it ran. */
   readonly maxRestarts: number;
-  /** How many steps a durable task may write, in all its processes: what is made once, questions, answers, sleeps. */
+  /**
+   * Maximum number of recorded steps of a durable task, across processes: values of `once`,
+   * requests, answers, timers.
+   */
   readonly maxTaskSteps: number;
-  /** What its steps come to together, bytes; the later of one key takes the place of the earlier. */
+  /**
+   * Maximum size of a durable task's steps, bytes. A later step replaces an earlier one with the
+   * same key.
+   */
   readonly maxTaskBytes: number;
-  /** How long a durable task has to wait yet, at least, to be given up until then, milliseconds. */
+  /** Minimum remaining wait for which a durable task is unloaded from memory, milliseconds. */
   readonly taskParkMs: number;
-  /** Time that a durable call waits for an absent host before it is cancelled, ms. */
+  /** Time that a durable call waits for an absent host before it is cancelled, milliseconds. */
   readonly abandonedMs: number;
-  /** Time that a durable call of a polling client is held before each poll, ms. */
+  /** Time that each request of a polling durable call is held open, milliseconds. */
   readonly holdMs: number;
 }
 
 /**
- * Bounds of calls that ask their client by ending, and go on with a retry.
+ * Limits of suspendable calls, which request input by ending and resume with a retry.
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
 export interface RoundLimits {
-  /** Calls that wait for the client's retry at once; the oldest of more is ended. */
+  /** Maximum number of calls awaiting a retry; beyond it the oldest is ended. */
   readonly maxSuspendedCalls: number;
-  /** How long one may wait, and how long a request state is accepted, milliseconds. */
+  /** Time limit for a retry, and validity of a request state, milliseconds. */
   readonly suspendedCallTimeoutMs: number;
-  /** How many times one call may ask the client. */
+  /** Maximum number of rounds per call. */
   readonly maxRounds: number;
-  /** The longest request state, bytes. All that the call was told so far travels in it. */
+  /** Maximum size of a request state, bytes. It contains all answers so far. */
   readonly maxRequestStateBytes: number;
 }
 
-/** Bounds of what handlers log. */
+/** Limits of handlers' log messages. */
 export interface LogLimits {
-  /** Log messages of one session that are sent within a second; the rest is summed up in one. */
+  /** Maximum number of log messages per session and second; the rest is summarized in one. */
   readonly maxLogsPerSecond: number;
 }
 
-/** Bounds of the upstreams of a server's clients. See `ServerDefinition.upstream`. */
+/** Limits of upstreams. See `ServerDefinition.upstream`. */
 export interface UpstreamLimits {
-  /** How long it may take until it is ready, milliseconds; `initialize` waits for it. */
+  /** Time limit for an upstream to become ready, milliseconds. `initialize` waits for it. */
   readonly upstreamTimeoutMs: number;
-  /** Clients without a session that have one at once; an idle one makes room. */
+  /** Maximum number of upstreams of sessionless clients. Idle ones are evicted. */
   readonly maxUpstreams: number;
-  /** How long that of a client without a session is kept when nothing is asked of it, milliseconds. */
+  /** Idle time after which a sessionless client's upstream is closed, milliseconds. */
   readonly upstreamIdleMs: number;
 }
 
-/** The bounds and times of a session; docs/limits.md has them all in one table. */
+/** All limits of a session. docs/limits.md lists them in one table. */
 export interface Limits
   extends
     TransportLimits,
@@ -158,20 +167,19 @@ export interface Limits
     UpstreamLimits {}
 
 /**
- * What is said of a limit. The end of its name is its unit: `Ms` for milliseconds, `Bytes`, anything
- * else is a count.
+ * Description of a limit. The suffix of its name is its unit: `Ms`, `Bytes`, or none for a count.
  */
 export interface LimitRow {
   readonly default: number;
-  /** The least value that the command takes; 1 by default. */
+  /** Minimum value. Default: 1. */
   readonly min?: number;
-  /** The greatest value that the command takes; by default what the unit can hold. */
+  /** Maximum value. Default: what the unit can hold. */
   readonly max?: number;
-  /** One or two sentences for the help of the command and for docs/limits.md. */
+  /** Help text of the command line and docs/limits.md. */
   readonly help: string;
 }
 
-/** The default of each limit in a table. */
+/** The default values of a table of limits. */
 export const defaultsOf = <Name extends string>(table: {
   readonly [name in Name]: LimitRow;
 }): { readonly [name in Name]: number } =>
@@ -179,203 +187,203 @@ export const defaultsOf = <Name extends string>(table: {
     [name in Name]: number;
   };
 
-/** Just below V8's longest string, because a line becomes one string. */
+/** Just below V8's maximum string length, because a line becomes one string. */
 const longestLineBytes = 511 * MiB;
 
-/** All limits of a session, with what the command and the docs say of them. */
+/** All limits of a session, with defaults and help texts. */
 export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   maxLineBytes: {
     default: 16 * MiB,
     min: 1024,
     max: longestLineBytes,
-    help: 'The longest inbound line; a longer one is answered with an error and skipped.',
+    help: 'Maximum length of an inbound line; longer ones are answered with an error and skipped.',
   },
   maxDepth: {
     default: 256,
     min: 8,
-    help: 'The deepest nesting of an inbound message.',
+    help: 'Maximum nesting depth of an inbound message.',
   },
   maxOutboundBytes: {
     default: 16 * MiB,
-    help: 'How much may wait for a client that does not read; past it no request is started.',
+    help: 'Maximum output queued for a client that does not read; above it no request is started.',
   },
   readAheadBytes: {
     default: 1 * MiB,
     min: 0,
-    help: 'How much is still read while the output is blocked; then stdin is paused.',
+    help: 'Maximum input read while the output is blocked; then stdin is paused.',
   },
   maxRunning: {
     default: 64,
-    help: "How many of the client's requests run at once; one that awaits the client's own answer does not count.",
+    help: 'Maximum number of running client requests; one that awaits an answer from the client does not count.',
   },
   maxWaiting: {
     default: 1024,
     min: 0,
-    help: "How many of the client's requests wait for their turn; more are refused with an error that says to try again.",
+    help: 'Maximum number of queued client requests; further ones get a retryable error.',
   },
   maxWaitingBytes: {
     default: 64 * MiB,
-    help: "How long the client's requests that wait may be, together; one more that would exceed it is refused in the same way.",
+    help: 'Maximum size of all queued client requests; a request that would exceed it gets a retryable error.',
   },
   maxRunningBytes: {
     default: 64 * MiB,
-    help: "How long the client's requests that run may be, together, those that await its own answer included; more wait.",
+    help: 'Maximum size of all running client requests, including those that await an answer from the client; further ones are queued.',
   },
   maxRetainedBytes: {
     default: 64 * MiB,
-    help: 'How much is kept for a client beyond its requests, together: calls that wait for its retry, tasks with what comes of them, the URIs of its subscriptions.',
+    help: 'Maximum memory retained per client beyond its requests: calls awaiting a retry, tasks and their results, subscribed URIs.',
   },
   maxPending: {
     default: 1024,
-    help: 'How many requests to the client may be pending at once.',
+    help: 'Maximum number of pending requests to the client.',
   },
   requestTimeoutMs: {
     default: 60 * second,
-    help: 'How long the client may take to answer a request; progress starts the time anew.',
+    help: 'Time limit of a request to the client, restarted by progress.',
   },
   requestMaxTotalMs: {
     default: 10 * minute,
-    help: 'How long a request to the client may take in all, whatever progress comes.',
+    help: 'Hard time limit of a request to the client, regardless of progress.',
   },
   humanTimeoutMs: {
     default: 10 * minute,
-    help: 'The same for requests that a person answers: elicitation and sampling.',
+    help: 'Both time limits for requests answered by a person: elicitation and sampling.',
   },
   drainTimeoutMs: {
     default: 2 * second,
     min: 0,
-    help: 'How long running calls and the output may take to finish once the session ends; after a signal 1s, unless this is given.',
+    help: 'Time for running calls and output to finish when the session closes; 1s after a signal, unless set.',
   },
   stallTimeoutMs: {
     default: 300,
-    help: 'How long the client may take nothing of what is left to say once the session ends; then the session ends without it.',
+    help: 'Time without reading after which a closing session discards the remaining output.',
   },
   rootsTimeoutMs: {
     default: 5 * second,
-    help: 'How long the client may take to answer roots/list, and how long a call waits for roots; then the fallback is used.',
+    help: 'Time limit for the answer to roots/list, and for calls that wait for roots; then the fallback is used.',
   },
   rootsRetryMs: {
     default: 30 * second,
-    help: 'Delay before roots are asked for again after a failure; it grows with each failure.',
+    help: 'Delay before a failed roots/list is retried; grows with each failure.',
   },
   maxOvertakenRoots: {
     default: 16,
-    help: 'How many answers to roots/list that a newer change has overtaken are discarded before one is used as not settled.',
+    help: 'Number of outdated answers to roots/list to discard before using one as unsettled.',
   },
   pageSize: {
     default: 100,
-    help: 'How many items a page of a list has.',
+    help: 'Items per page of a list.',
   },
   listChangedQuietMs: {
     default: 50,
-    help: 'How long a list must not change before the client is told that it has.',
+    help: 'Debounce time of list change notifications.',
   },
   maxLogsPerSecond: {
     default: 100,
-    help: 'How many log messages are sent to the client within a second; one message sums up the rest.',
+    help: 'Maximum number of log messages to the client per second; one message summarizes the rest.',
   },
   keepaliveIntervalMs: {
     default: 0,
     min: 0,
-    help: 'How long the client may be quiet before it is sent a ping; 0 means never.',
+    help: 'Time without input after which the client is pinged; 0 means never.',
   },
   keepaliveTimeoutMs: {
     default: 10 * second,
-    help: 'How long the client may take to answer such a ping.',
+    help: 'Time limit for the answer to a keepalive ping.',
   },
   keepaliveFailures: {
     default: 3,
-    help: 'How many such pings in a row without an answer end the session.',
+    help: 'Number of consecutive unanswered keepalive pings that end the session.',
   },
   maxSubscriptions: {
     default: 1024,
-    help: 'How many resources the client may subscribe to at once.',
+    help: 'Maximum number of subscribed resources per client.',
   },
   maxSuspendedCalls: {
     default: 1024,
-    help: 'How many calls that have asked the client wait for its retry at once; the oldest of more is ended.',
+    help: 'Maximum number of calls awaiting a retry by the client; beyond it the oldest is ended.',
   },
   suspendedCallTimeoutMs: {
     default: 10 * minute,
-    help: 'How long a call that has asked the client waits for its retry; then it is ended.',
+    help: 'Time that a call awaits a retry by the client; then it is ended.',
   },
   maxRounds: {
     default: 100,
-    help: 'How many times one call may ask the client.',
+    help: 'Maximum number of times a call may request input from the client.',
   },
   maxRequestStateBytes: {
     default: 256 * KiB,
-    help: 'The longest state of a call that travels through the client; a call that would pass it fails.',
+    help: 'Maximum size of the request state that travels through the client; a call that exceeds it fails.',
   },
   maxTasks: {
     default: 64,
-    help: 'How many tasks run at once; more are refused with an error that says to try again.',
+    help: 'Maximum number of running tasks; further ones get a retryable error.',
   },
   maxKeptTasks: {
     default: 1024,
-    help: 'How many tasks a client keeps at once, durable ones at all nodes; ended ones count until their time to live is over.',
+    help: 'Maximum number of stored tasks per client, durable ones on all nodes; ended ones count until they expire.',
   },
   taskTtlMs: {
     default: 60 * minute,
-    help: 'How long a task is kept from its creation if the client asks for no time.',
+    help: 'Default retention time of a task from its creation.',
   },
   maxTaskTtlMs: {
     default: 24 * 60 * minute,
-    help: 'The longest time to live that a task gets, whatever the client asks for.',
+    help: 'Maximum retention time of a task that a client may request.',
   },
   taskPollIntervalMs: {
     default: 1 * second,
-    help: 'How long clients are told to wait between two looks at a task; also its shortest time to live.',
+    help: 'Polling interval recommended to clients; also the minimum retention time of a task.',
   },
   maxRestarts: {
     default: 5,
     min: 0,
-    help: 'How many times a durable task goes on after its process has ended while it ran; past it the task fails.',
+    help: 'Maximum number of restarts of a durable task whose process died; then the task fails.',
   },
   maxTaskSteps: {
     default: 1000,
-    help: 'How many steps a durable task may write, in all its processes: values of once, questions, answers, sleeps, its checkpoint.',
+    help: 'Maximum number of recorded steps of a durable task, across processes: values of once, requests, answers, timers, its checkpoint.',
   },
   maxTaskBytes: {
     default: 16 * MiB,
-    help: 'How much the steps of a durable task come to together, what it was called with included.',
+    help: 'Maximum size of the recorded steps of a durable task, including its arguments.',
   },
   taskParkMs: {
     default: 60 * second,
-    help: 'How long a durable task has to wait yet, at least, to be given up until then.',
+    help: 'Minimum remaining wait for which a durable task is unloaded from memory.',
   },
   abandonedMs: {
     default: 5 * minute,
-    help: 'How long a durable call waits for a host that is away, such as one that reconnects; then it is cancelled.',
+    help: 'Time that a durable call waits for an absent host, such as one that reconnects; then it is cancelled.',
   },
   holdMs: {
     default: 20 * second,
-    help: 'How long a durable call of a client of 2026-07-28 over HTTP is held before the client is to poll again.',
+    help: 'Time that each request of a durable call is held open for a 2026-07-28 client over HTTP before it has to poll again.',
   },
   upstreamTimeoutMs: {
     default: 60 * second,
-    help: "How long a client's upstream may take to be ready; the answer to initialize waits for it.",
+    help: "Time limit for a client's upstream to become ready; the answer to initialize waits for it.",
   },
   maxUpstreams: {
     default: 64,
-    help: 'How many clients without a session have an upstream at once; an idle one makes room, and one more is refused.',
+    help: 'Maximum number of upstreams of sessionless clients; idle ones are evicted, and further clients are rejected.',
   },
   upstreamIdleMs: {
     default: 5 * minute,
-    help: 'How long the upstream of a client without a session is kept when nothing is asked of it.',
+    help: "Idle time after which a sessionless client's upstream is closed.",
   },
 };
 
-/** The limits of a session that sets none itself. docs/limits.md explains each. */
+/** Default limits of a session. docs/limits.md explains each. */
 export const defaultLimits: Limits = defaultsOf(limitTable);
 
-/** Without one of them no call would ever run, and no list would end. */
+/** Limits of at least 1: with 0, no call would run and no list would end. */
 const atLeastOne: ReadonlySet<string> = new Set<keyof Limits>(['maxRunning', 'pageSize']);
 
 /**
- * The defaults with these in their places; what is undefined stays the default.
+ * Merges limits into the defaults. Undefined values are ignored.
  *
- * @throws {RangeError} there is no such limit, or it is not a number, or too small
+ * @throws {RangeError} unknown name, or not a number, or too small
  */
 export function mergeLimits(given: {
   readonly [K in keyof Limits]?: Limits[K] | undefined;
@@ -384,13 +392,13 @@ export function mergeLimits(given: {
   for (const [name, value] of changed) {
     if (!Object.hasOwn(defaultLimits, name)) {
       const known = Object.keys(defaultLimits).join(', ');
-      throw new RangeError(`There is no limit ${inspectValue(name)}; the limits are ${known}`);
+      throw new RangeError(`Unknown limit ${inspectValue(name)}, must be one of ${known}`);
     }
-    const least = atLeastOne.has(name) ? 1 : 0;
-    // Not a number is neither.
-    if (typeof value === 'number' && value >= least) continue;
+    const min = atLeastOne.has(name) ? 1 : 0;
+    // Excludes NaN too.
+    if (typeof value === 'number' && value >= min) continue;
     throw new RangeError(
-      `limits.${name} must be a number of at least ${least}, this is ${inspectValue(value)}`,
+      `limits.${name} must be a number of at least ${min}, got ${inspectValue(value)}`,
     );
   }
   return { ...defaultLimits, ...Object.fromEntries(changed) };

@@ -1,6 +1,6 @@
 /**
- * Host code that listens to a session. If a listener throws, the error is reported; it
- * ends neither the session nor the process, and the other listeners are called all the same.
+ * Listeners registered by the embedding program. An error thrown by one is reported; the session,
+ * the process and the other listeners are unaffected.
  */
 import { textOfError } from '../protocol/errors.ts';
 import type { ActorFactName, Report } from './facts.ts';
@@ -10,13 +10,13 @@ export class Listeners<T> {
   readonly #label: string;
   readonly #report: Report<ActorFactName>;
 
-  /** @param whose what reports call a listener, such as "A listener to the session's traffic" */
-  constructor(whose: string, report: Report<ActorFactName>) {
-    this.#label = whose;
+  /** @param label names the listener in reports, such as "A listener to the session's traffic" */
+  constructor(label: string, report: Report<ActorFactName>) {
+    this.#label = label;
     this.#report = report;
   }
 
-  /** Returns what removes the listener. */
+  /** Adds a listener. Returns the function that removes it. */
   add(listener: T): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -24,9 +24,7 @@ export class Listeners<T> {
     };
   }
 
-  /**
-   * Calls each listener, in the order in which they were added; one that is added meanwhile, too.
-   */
+  /** Calls each listener in the order of addition, including listeners added meanwhile. */
   notify(call: (listener: T) => void): void {
     for (const listener of this.#listeners) {
       callListener(this.#label, this.#report, () => call(listener));
@@ -34,15 +32,15 @@ export class Listeners<T> {
   }
 }
 
-/** Calls one listener and reports what it throws. */
-function callListener(whose: string, report: Report<ActorFactName>, listener: () => void): void {
+/** Calls one listener, and reports its error if it throws. */
+function callListener(label: string, report: Report<ActorFactName>, listener: () => void): void {
   try {
     listener();
   } catch (error) {
     report({
       level: 'error',
       name: 'listener.failed',
-      message: `${whose} failed: ${textOfError(error)}`,
+      message: `${label} failed: ${textOfError(error)}`,
       details: { error },
     });
   }

@@ -1,35 +1,36 @@
 /**
- * How much of what clients have sent is held in memory, in bytes: of each client, and of all of them
- * together. One session has a room of its own; the sessions of an HTTP endpoint share one, because a
- * client that begins many must not get as many times the room.
+ * Bytes of client data held in memory: per client and for all clients together. A stdio session has
+ * a budget of its own. The sessions of an HTTP endpoint share one, so that a client cannot multiply
+ * its quota by opening sessions.
  */
 import { maxClientsAtLimit } from './limits.ts';
 
 /**
- * `inFlight`: requests that wait or run. `retained`: what outlives its request, such as a task or a
- * call that waits for its client's retry.
+ * `inFlight`: requests that are queued or running. `retained`: data that outlives its request, such
+ * as a task or a call that awaits its client's retry.
  */
 export type MemoryUse = 'inFlight' | 'retained';
 
 type MemoryUsage = { [use in MemoryUse]: number };
 
+/** The memory of all clients of an endpoint or a session, by client. */
 export class MemoryBudget {
-  /** Of all clients together, UTF-16 units: for ASCII, bytes. */
+  /** Usage of all clients together, UTF-16 units (bytes, for ASCII). */
   readonly used: MemoryUsage = { inFlight: 0, retained: 0 };
   readonly #quotas = new Map<string, Quota>();
 
-  /** The share of a client; {@link Quota.release} gives it back. @param clientKey the principal or the address */
+  /** The quota of a client. Call {@link Quota.release} when done with it. */
   acquire(clientKey: string): Quota {
-    let share = this.#quotas.get(clientKey);
-    if (!share) {
-      share = new Quota(this, clientKey);
-      this.#quotas.set(clientKey, share);
+    let quota = this.#quotas.get(clientKey);
+    if (!quota) {
+      quota = new Quota(this, clientKey);
+      this.#quotas.set(clientKey, quota);
     }
-    share.refCount++;
-    return share;
+    quota.refCount++;
+    return quota;
   }
 
-  /** What is held of one client. */
+  /** Usage of one client. */
   usedBy(clientKey: string): Readonly<MemoryUsage> {
     return this.#quotas.get(clientKey)?.used ?? { inFlight: 0, retained: 0 };
   }
@@ -39,26 +40,25 @@ export class MemoryBudget {
   }
 }
 
-/** What one client holds, in however many sessions. */
+/** The memory of one client, across its sessions. Reference-counted. */
 export class Quota {
   readonly used: MemoryUsage = { inFlight: 0, retained: 0 };
-  /** How many have entered and not left. */
   refCount = 0;
   readonly clientKey: string;
   readonly #budget: MemoryBudget;
 
-  constructor(room: MemoryBudget, clientKey: string) {
-    this.#budget = room;
+  constructor(budget: MemoryBudget, clientKey: string) {
+    this.#budget = budget;
     this.clientKey = clientKey;
   }
 
-  /** Whether so many bytes more would be within the bounds. @param max of one client */
+  /** True if `bytes` more fit. @param max the limit of one client */
   hasRoom(use: MemoryUse, bytes: number, max: number): boolean {
     const all = this.#budget.used[use];
     return this.used[use] + bytes <= max && all + bytes <= max * maxClientsAtLimit;
   }
 
-  /** Counts bytes in, or with a negative number out. */
+  /** Adds bytes to the usage; a negative number subtracts. */
   charge(use: MemoryUse, bytes: number): void {
     this.used[use] += bytes;
     this.#budget.used[use] += bytes;
@@ -70,15 +70,18 @@ export class Quota {
   }
 }
 
-/** The shares of one session's clients. */
+/** The quotas of the clients of one session. */
 export class Quotas {
   readonly #budget: MemoryBudget;
   readonly #sessionKey: string | undefined;
 
-  /** @param own whose session it is, if it shares the room with others; then all counts towards that one */
-  constructor(room = new MemoryBudget(), own?: string) {
-    this.#budget = room;
-    this.#sessionKey = own;
+  /**
+   * @param sessionKey the client that owns the session; everything is charged to it. Set if the
+   *   session shares its budget with other sessions.
+   */
+  constructor(budget = new MemoryBudget(), sessionKey?: string) {
+    this.#budget = budget;
+    this.#sessionKey = sessionKey;
   }
 
   /** @param clientKey see `RequestOrigin.clientKey` */
@@ -86,25 +89,25 @@ export class Quotas {
     return this.#budget.acquire(this.keyOf(clientKey));
   }
 
-  /** Whose share it is: the principal, the address, or nobody's if there is one client. */
+  /** Quota key: principal id, else address, else '' for a session with a single client. */
   keyOf(clientKey: string | undefined): string {
     return this.#sessionKey ?? clientKey ?? '';
   }
 
   /**
-   * Counts what outlives its request.
+   * Reserves memory for data that outlives its request.
    *
-   * @param max how much of one client may be retained
-   * @returns undefined, and counts nothing, if there is no room
+   * @param max the limit of retained bytes per client
+   * @returns undefined if the bytes do not fit
    */
   reserve(clientKey: string | undefined, bytes: number, max: number): Reservation | undefined {
-    const share = this.acquire(clientKey);
-    if (share.hasRoom('retained', bytes, max)) return new Reservation(share, bytes);
-    share.release();
+    const quota = this.acquire(clientKey);
+    if (quota.hasRoom('retained', bytes, max)) return new Reservation(quota, bytes);
+    quota.release();
     return undefined;
   }
 
-  /** What is held of its clients. */
+  /** Usage of this session's clients. */
   get used(): Readonly<MemoryUsage> {
     return this.#sessionKey === undefined
       ? this.#budget.used
@@ -112,33 +115,33 @@ export class Quotas {
   }
 }
 
-/** Something that is retained, as it is counted. */
+/** Retained bytes charged to a client's quota. */
 export class Reservation {
   #quota: Quota | undefined;
   #bytes = 0;
 
-  /** @param share is left at the {@link release} */
-  constructor(share: Quota, bytes: number) {
-    this.#quota = share;
-    this.#count(bytes);
+  /** @param quota taken over: {@link release} releases it */
+  constructor(quota: Quota, bytes: number) {
+    this.#quota = quota;
+    this.#charge(bytes);
   }
 
-  /** Counts it anew. @returns false, and counts as before, if there is no room for it */
+  /** Changes the size. @returns false, without any change, if the bytes do not fit */
   resize(bytes: number, max: number): boolean {
     const more = bytes - this.#bytes;
     if (more > 0 && !this.#quota?.hasRoom('retained', more, max)) return false;
-    this.#count(bytes);
+    this.#charge(bytes);
     return true;
   }
 
-  /** It is gone. Repeating it changes nothing. */
+  /** Frees the bytes. Idempotent. */
   release(): void {
-    this.#count(0);
+    this.#charge(0);
     this.#quota?.release();
     this.#quota = undefined;
   }
 
-  #count(bytes: number): void {
+  #charge(bytes: number): void {
     this.#quota?.charge('retained', bytes - this.#bytes);
     this.#bytes = bytes;
   }

@@ -1,5 +1,5 @@
 /**
- * Asks the client whether it is there.
+ * Pings the client to check that it is alive.
  *
  * @see MCP 2025-11-25, basic/utilities/ping
  */
@@ -14,7 +14,7 @@ import { requestPeer } from './correlation/peer-request.ts';
 import type { Clock } from './clock.ts';
 
 /**
- * Sends a ping. Any answer will do, an error too: a client that answers is there.
+ * Sends a ping. Any answer counts, including an error.
  *
  * @throws {RuntimeError} REQUEST_TIMEOUT, TRANSPORT_CLOSED, CANCELLED
  */
@@ -39,8 +39,8 @@ export async function pingPeer(
 
 export interface ProbeOptions {
   /**
-   * When the client was last heard, the clock's milliseconds. Read anew: the router notes it for
-   * each chunk of input.
+   * Time of the last input from the client, clock ms. A getter: the router updates it with each
+   * chunk of input.
    */
   readonly lastHeardAt: number;
   readonly clock: Clock;
@@ -62,7 +62,7 @@ export function probeActor(
       return { kind: 'heard', agoMs: 0 };
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;
-      // Whatever else it says meanwhile, it is there: busy, but not dead.
+      // A client that sends anything meanwhile is busy, not dead.
       if (session.lastHeardAt <= askedAt) return { kind: 'silent' };
       return { kind: 'heard', agoMs: clock.now() - session.lastHeardAt };
     }

@@ -1,7 +1,8 @@
 /**
- * What stands between a handler and the wire: one request from the peer, and everything that may
- * be done on its behalf. Contexts, middleware and features know nothing else of the wire. Over a legacy session
- * it is a `Call`; an era that asks its client in another way is another implementation.
+ * The interface between a handler and the wire: one request from the peer, and everything a handler
+ * may do on its behalf. Handler contexts, middleware and features use nothing else of the wire. In
+ * a legacy session the implementation is `Call`; clients that answer by retrying get
+ * `SuspendableCall`.
  */
 import type { AnyActorRef } from 'xstate';
 import type { PeerDescription } from '../protocol/initialize.ts';
@@ -20,301 +21,307 @@ import type { Clock } from './clock.ts';
 import type { DeliveryEvent } from '../machines/peer-ports.ts';
 import type { Recipient } from '../machines/port.ts';
 
-/** Gets the fate of frames that were given to a writer. */
+/** Receives delivery reports for frames. */
 export type DeliveryRecipient = Recipient<DeliveryEvent>;
 
-/** Who sends a request, and what it wants to hear meanwhile. */
+/** The sender of a request. */
 export interface Caller {
   readonly peer: PeerDescription;
-  /**
-   * The least severe log messages that the peer wants for this request; undefined if it is told
-   * by the session.
-   */
+  /** Minimum severity of log messages for this request. Undefined: the session's level applies. */
   readonly logLevel?: LogLevel | 'none' | undefined;
 }
 
-/** A question to the peer. */
+/** A request to the peer. */
 export interface OutboundRequest {
   readonly method: string;
   readonly params?: JsonObject | undefined;
   /**
-   * Without an answer for this time, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts
-   * the time anew.
+   * Time limit in milliseconds, restarted by progress; then the request fails with
+   * `REQUEST_TIMEOUT`.
    */
   readonly timeoutMs: number;
-  /** The hard maximum, milliseconds, whatever progress comes. */
+  /** Hard limit in milliseconds, regardless of progress. */
   readonly maxTotalMs: number;
-  /** Asks for progress, and hears of it. */
+  /** Called with each progress notification. If set, the request asks for progress. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
-  /** Its name among the questions of the call, if they have names. */
+  /** Preferred key among the `inputRequests` of the call, if they have keys. */
   readonly key?: string | undefined;
-  /** Cancels the question, and tells the peer. */
+  /** Cancels the request and notifies the peer. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * What is wrong with an answer, for the client that gave it; undefined if nothing is. Called only
-   * if the client can be told: in the era in which it brings its answers in a request.
+   * Validates an answer: a problem to report to the client, or undefined if valid. Called only in
+   * the era in which clients send their answers in a request.
    */
   readonly accepts?: ((answer: JsonObject) => Promise<string | undefined>) | undefined;
 }
 
-/** A task, as the handler sees it whose work it is. */
+/** A handler's view of its task. */
 export interface TaskHandle {
-  /** What clients ask for it by. */
+  /** Id by which clients poll the task. */
   readonly taskId: string;
-  /** Says for a person or a model how far it is: the client sees it when it looks at the task. */
+  /** Sets the task's `statusMessage`, for a person or a model. */
   describe(message: string): void;
 }
 
-/** What the work of a task does beside waiting for what its {@link StepJournal} knows. */
+/** Reports activity of a durable run that its {@link StepJournal} does not know about. */
 export interface IdleProbe {
-  /** True if it only waits. */
+  /** True if the run has nothing to do but wait. */
   isIdle(): boolean;
 }
 
-/** Where work stands that can go on in another process, for people. */
+/** Status of a durable run, for people. */
 export interface DurableRunStatus {
-  /** The step that was written last, such as `once:charge`, or `state asking` of a machine; absent before the first. */
+  /**
+   * The last recorded step, such as `once:charge`, or `state asking` of a machine. Absent before
+   * the first.
+   */
   readonly lastStep?: string | undefined;
-  /** What it has asked and has no answer to yet. */
+  /** Labels of the unanswered requests to the client. */
   readonly questions: readonly string[];
-  /** When the next of its timers is due, or the time for an answer is over, milliseconds from now; absent if nothing is. */
+  /** Time to the next timer or answer deadline, milliseconds. Absent if there is none. */
   readonly dueInMs?: number | undefined;
 }
 
 /**
- * What has happened in work that goes on in another process, and what it waits for. While it only waits, it may be
- * given up: its handler is run again when it goes on, and gets what was written here.
+ * The recorded steps of a durable run. While the run only waits it may be unloaded from memory; to
+ * resume, its handler runs again and gets the recorded results.
  */
 export interface StepJournal {
   /** See {@link RequestContext.checkpoint}. */
   checkpoint: unknown;
-  /** See {@link RequestContext.once}. What is made is written before it settles. */
+  /** See {@link RequestContext.once}. The value is recorded before the promise settles. */
   once<T>(key: string, make: OnceFn<T>): Promise<T>;
-  /** Settles when the time is over, counted from the first time that the work has come to this place. */
+  /** Resolves after `ms` milliseconds, counted from the first time the run reached this point. */
   sleep(ms: number): Promise<void>;
-  /** The time by which timers go, milliseconds since 1970. */
+  /** Current time of the timers, milliseconds since 1970. */
   now(): number;
-  /** Calls back at this time. The work may be given up until then; then it is its own to set the timer again. */
+  /**
+   * Calls back at `dueAt`. The run may be unloaded until then; after resuming, it must set the
+   * timer again.
+   */
   setTimer(callback: () => void, dueAt: number): unknown;
   clearTimer(timer: unknown): void;
-  /** Asks whether the work does anything that the journal does not know of. By default it does not. */
+  /** Reports activity that the journal does not know about. Default: none. */
   probe: IdleProbe | undefined;
-  /** Looks whether the work can be given up: something that it did has ended. */
+  /** Unloads the run if it now only waits. Called when some activity has ended. */
   suspendIfIdle(): void;
 }
 
-/** Work that an earlier request has begun, perhaps in another process. */
+/** A run started by an earlier request, possibly in another process. */
 export interface ResumedRun {
-  /** Who has sent that request. */
+  /** The sender of that request. */
   readonly peer: PeerDescription;
 }
 
-/** Work that outlives the request that began it. */
+/** A handler's run that outlives the request that started it. */
 export interface BackgroundRun {
   readonly taskId: string;
-  /** Takes what the request would have been answered with. */
+  /** Takes the response of the handler. */
   onResponse(response: OutboundResponse): void;
   /**
-   * The request that waits for what comes of it, if there is one: what the work has to ask goes on
-   * that one's stream.
+   * The request waiting for the result, if any. Requests of this run to the client travel on its
+   * stream.
    */
   relatedRequest(): RelatedRequest | undefined;
-  /** The handler says how far it is. */
+  /** The handler has set a status message. */
   onStatusMessage(message: string): void;
-  /** The handler asks the client something. Told before the question is sent. */
+  /** The handler sends a request to the client. Called before it is sent. */
   onInputRequested(method: string): void;
-  /** One of its questions has an outcome. */
+  /** A request to the client has settled. */
   onInputReceived(): void;
   /**
-   * How the work asks a client that is sent nothing on its behalf, neither questions nor progress:
-   * it looks at the work.
+   * For clients that poll: requests wait here until the client polls the task, since nothing can be
+   * sent to it.
    */
   readonly polled: {
     ask(question: OutboundRequest): Promise<JsonObject>;
-    /** The work no longer waits for what it asked. */
+    /** Withdraws the pending requests. */
     end(reason: string): void;
     roots(exchange: RequestContext): Promise<RootsReport>;
-    /** How many questions have no answer yet. */
+    /** Number of unanswered requests. */
     readonly openQuestions: number;
   };
-  /** Present if the work can go on in another process. */
+  /** Present if the run can resume in another process. */
   readonly durable?: DurableRun | undefined;
-  /** Present if the request is not answered yet: the work is that of an ordinary call. */
+  /** Present for an ordinary call, whose request is still unanswered. */
   readonly call?: AwaitedCall | undefined;
 }
 
-/** Work of an ordinary call, whose host waits for the result, or comes back for it. */
+/** A durable run behind an ordinary call: its host waits for the result or returns for it. */
 export interface AwaitedCall {
-  /** The request that waits; undefined while the host is away. */
+  /** The waiting request; undefined while the host is away. */
   readonly hostRequest: CalledRequest | undefined;
-  /** @param send sends a report to the host; the report may be a later one */
+  /** @param send sends a report to the host, possibly a later one than `report` */
   reportProgress(report: ProgressReport, send: (report: ProgressReport) => void): void;
 }
 
-/** Work that can go on in another process. */
+/** A run that can resume in another process. */
 export interface DurableRun {
   readonly journal: StepJournal;
   /**
-   * Asks the client, unless the answer is known.
-   * @param send sends the question; without it, it waits in `polled`
+   * Sends a request to the client unless its answer is already recorded.
+   * @param send sends the request; if omitted, it waits in `polled`
    */
   request(
     question: OutboundRequest,
     send?: (question: OutboundRequest) => Promise<JsonObject>,
   ): Promise<JsonObject>;
-  /** The session begins to end: the work is given up as soon as it only waits. */
+  /** The session is closing: unload the run as soon as it only waits. */
   onSessionClosing(): void;
-  /** The session has ended before that: others may go on with the work. */
+  /** The session has ended while the run was active: another process may resume it. */
   onSessionEnded(): void;
 }
 
-/** Ends work. See {@link RequestContext.detach}. */
+/** Cancels a run. See {@link RequestContext.detach}. */
 export type CancelRun = (reason?: Error) => void;
 
-/** Calls that ask their client by ending, and go on with a retry. See `src/rounds`. */
+/** Runs calls that request input by ending and resume with the client's retry. See `src/rounds`. */
 export interface SuspendableCallService {
-  /** Runs a handler that may ask; what it gives is what the request is answered with. */
+  /** Runs a handler that may request input, and returns the result of the request. */
   serve(handler: RequestHandler, exchange: RequestContext): unknown;
-  /** The calls that wait for a retry. */
+  /** Calls awaiting a retry. */
   readonly waiting: Iterable<SuspendedCall>;
-  /** True if no handler of a call that was suspended still runs. */
+  /** True if no handler of a suspended call is still running. */
   readonly isIdle: boolean;
-  /** Ends the calls that wait: no retry can come from now on. */
+  /** Ends the waiting calls, because no retry can arrive any more. */
   close(reason: Error): void;
 }
 
-/** A call that waits for a retry, as a snapshot shows it. */
+/** A call awaiting its client's retry, as snapshots show it. */
 export interface SuspendedCall {
-  /** Its last request. */
+  /** The latest request of the call. */
   readonly request: CalledRequest;
   readonly state: 'suspended';
-  /** When its first request came, the clock's milliseconds. */
+  /** Arrival of the first request, clock ms. */
   readonly receivedAt: number;
-  /** When it has asked its client, the clock's milliseconds. */
+  /** Start of the wait, clock ms. */
   readonly suspendedAt: number;
-  /** What it has asked and has no answer to yet, for people. */
+  /** Labels of the unanswered requests, for people. */
   readonly questions: readonly string[];
   readonly task: TaskHandle | undefined;
   readonly rootsAwaited: number;
   readonly machine: AnyActorRef | undefined;
 }
 
-/** A request from the peer whose handler runs, and who sent it. */
+/** A request from the peer, with its sender. */
 export interface CalledRequest extends Caller {
-  /** The peer's id of the request. */
+  /** The request id that the peer chose. */
   readonly id: InboundRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
-  /** How long its message was, in UTF-16 units. */
+  /** Length of the message, UTF-16 units. */
   readonly size: number;
-  /** What the server keeps of the session that it came in. */
+  /** The server's record of the session that received the request. */
   readonly session: object | undefined;
-  /** What is known of the request itself, if its transport answers each by itself. */
+  /** Origin of the request, if its transport answers each request separately. */
   readonly origin?: RequestOrigin | undefined;
 }
 
 export interface RequestContext {
-  /** The open request, or the last one: a call that asks its client by ending goes on with another. */
-  readonly request: CalledRequest;
-  /** The task whose work this is; undefined if it is not the work of a task. */
-  readonly task: TaskHandle | undefined;
-  /** Aborted when the request is cancelled or the session ends. Made when first read. */
-  readonly signal: AbortSignal;
-  /** True once it is answered or cancelled: from then on nothing is asked or said on its behalf. */
-  readonly hasEnded: boolean;
   /**
-   * The handler's context, kept here by what makes it: one for everything that stands around a
-   * handler.
+   * The open request, or the last one: a call that ends to request input resumes with another
+   * request.
    */
+  readonly request: CalledRequest;
+  /** The task of this run; undefined for an ordinary call. */
+  readonly task: TaskHandle | undefined;
+  /** Fires when the request is cancelled or the session ends. Created on first access. */
+  readonly signal: AbortSignal;
+  /** True once the request is answered or cancelled. Nothing is sent on its behalf afterwards. */
+  readonly hasEnded: boolean;
+  /** The handler's context, stored here so that all layers around a handler share one. */
   context: object | undefined;
-  /** What the handler wants to find here if it is run again, as JSON holds it. */
+  /** State that the handler finds here if it runs again, as JSON. */
   checkpoint: unknown;
-  /** The machine that the tool is, once it runs: for those who watch. */
+  /** The running machine of a machine tool, for observers. */
   machine: AnyActorRef | undefined;
-  /** What has happened in the work, if it can go on in another process. */
+  /** The recorded steps, if the run is durable. */
   readonly journal?: StepJournal | undefined;
   /**
-   * Makes a value once for the call, however often its handler is run.
+   * Computes a value once per call, however often its handler runs.
    *
-   * @throws {TypeError} JSON cannot hold it
+   * @throws {TypeError} the value is not JSON
    */
   once<T>(key: string, make: OnceFn<T>): Promise<T>;
   /**
-   * Asks the peer. What is asked in one turn goes to the peer together; what has no answer when
-   * the request ends is cancelled.
+   * Sends a request to the peer. Requests of the same turn are sent together; unanswered ones are
+   * cancelled when this request ends.
    *
-   * @throws {RuntimeError} CANCELLED if the request has ended already
+   * @throws {RuntimeError} CANCELLED if this request has already ended
    */
   sendRequest(question: OutboundRequest): Promise<JsonObject>;
   /**
-   * Sends a notification that belongs to the request; nothing once it has ended.
-   * @param reportTo gets `frame.rejected` if it cannot be sent
+   * Sends a notification related to the request. Ignored once the request has ended.
+   * @param reportTo gets `frame.rejected` if the notification cannot be sent
    */
   notify(method: string, params: JsonObject, reportTo?: DeliveryRecipient): void;
-  /** Sends a notification that belongs to no request, be this one over or not. */
+  /** Sends a notification that is unrelated to any request. Allowed after the request has ended. */
   announce(method: string, params: JsonObject): void;
   /**
-   * The client's roots, once they are settled or `timeoutMs` has passed.
+   * The client's roots, once settled or after `timeoutMs`.
    *
    * @throws {RuntimeError} CANCELLED, TRANSPORT_CLOSED
    */
   roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport>;
-  /** Calls back when it ends, whichever way: for what must not outlive it, such as a timer. */
+  /** Calls back when the request ends for any reason. Use it to clean up, for example timers. */
   whenEnded(callback: () => void): void;
   /**
-   * Calls back when the session begins to end, if it has not ended by then: for a request that
-   * lives as long as the session and has to be answered at its end.
+   * Calls back when the session starts closing, unless the request has ended by then. For requests
+   * that live as long as the session and need an answer at its end.
    */
   whenClosing(callback: () => void): void;
-  /** Whether the peer reads what it is sent. */
+  /** True if the peer is reading its output. */
   readonly isWritable: boolean;
-  /** Calls back once the peer reads: at once if it does. */
+  /** Calls back once the peer is reading: immediately if it already is. */
   whenWritable(callback: () => void): void;
-  /**
-   * Frees its place among those that may run at once: from now on its handler only waits for
-   * others.
-   */
+  /** Frees the request's concurrency slot: from now on its handler only waits for others. */
   park(): void;
-  /** True if the host sends the request again to the next process: it is not answered at the session's end. */
+  /**
+   * True if the host resends the request to the next process, so that it needs no answer when the
+   * session ends.
+   */
   isResendable?: boolean | undefined;
-  /** Ends the request without an answer. Absent from calls in rounds, which end by asking. */
+  /**
+   * Ends the request without an answer. Absent for suspendable calls, which end by requesting
+   * input.
+   */
   drop?(): void;
   /**
-   * Runs a handler that outlives this request, outside the caps and once the answers of this turn
-   * are sent.
-   * @returns what ends it: with a reason its signal fires; without one it is let go of, and nobody hears of what it
-   *   comes to
+   * Runs a handler that outlives this request. It counts towards no concurrency limit, and starts
+   * after this turn's answers are sent.
+   *
+   * @returns cancels the run. With a reason its signal fires; without one its outcome is discarded.
    */
   detach(handler: RequestHandler, work: BackgroundRun): CancelRun;
 }
 
-/** How a call may go on that was ended with questions to its client. */
+/** Rules for resuming a call that requested input. */
 export interface Resumption {
   /**
-   * False if the handler must not be run again: a call that is no longer kept is refused. True
-   * by default.
+   * False if the handler must not run twice: a retry is refused once the call is no longer in
+   * memory. Default: true.
    */
   readonly replay?: boolean | undefined;
-  /** True if the same retry must not come twice. */
+  /** True to refuse a second retry with the same state. */
   readonly singleUse?: boolean | undefined;
 }
 
-/** Runs one request; what it gives is the response's `result`. */
+/** Handles one request and returns the `result` of its response. */
 export interface RequestHandler {
   (params: JsonObject | undefined, exchange: RequestContext): unknown;
-  /** How a call with these params may go on after its client was asked. */
+  /** Resumption rules of a call with these params. */
   readonly resumption?: (params: JsonObject | undefined) => Resumption;
   /**
-   * Whether the handler's own results ask the client, so that a retry is the handler's too. By
-   * default the exchange ends the call with what the handler asks.
+   * True if the handler itself returns `input_required` results and handles the retries. Default:
+   * the runtime ends the call with the handler's requests.
    */
   readonly returnsInputRequired?: (exchange: RequestContext) => boolean | Promise<boolean>;
 }
 
-/** The handler of every method that has no other, `ping` excepted. */
+/** Key of the fallback handler: methods without a handler of their own, except `ping`. */
 export const anyMethod = '*';
 
-/** A handler in place of another one: it is resumed as that is. */
+/** Wraps a handler, keeping its resumption rules. */
 export function wrapHandler(
   { resumption, returnsInputRequired }: RequestHandler,
   run: (params: JsonObject | undefined, exchange: RequestContext) => unknown,
@@ -326,7 +333,7 @@ export function wrapHandler(
   );
 }
 
-/** True for a promise of any kind. */
+/** True for any object with a `then` method. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     typeof value === 'object' &&
@@ -336,66 +343,58 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-/**
- * The promise of a question that is not asked. A caller that forgets it does not end the process.
- */
+/** A rejected promise that does not end the process if the caller ignores it. */
 export function rejected(error: Error): Promise<never> {
   return ignoreUnhandled(Promise.reject(error));
 }
 
-/**
- * A promise that may fail without anybody listening: a caller that asks and does not wait has not
- * failed.
- */
+/** Marks rejections as handled, for callers that may not await the promise. */
 export function ignoreUnhandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }
 
-/**
- * A promise for a caller that may forget it: that does not end the process. What it fails with has
- * the frames of those who await it.
- */
+/** Marks rejections as handled, and adds the awaiting callers' frames to the error's stack. */
 export function withCallerStack<T>(promise: Promise<T>): Promise<T> {
   const given: Promise<T> = promise.catch((error: unknown) => {
     addCallerFrames(error);
-    // Only now: V8 follows a promise as long as a single reaction waits for it.
+    // V8 traces async callers only while the promise has a single reaction, so this one comes last.
     given.catch(() => {});
     throw error;
   });
   return given;
 }
 
-/** A connection to a database of SQL, as the package `pg` has it. */
+/** A SQL connection with the interface of the `pg` package. */
 export interface SqlConnection {
-  /** @param values of `$1`, `$2` and so on */
+  /** @param values for `$1`, `$2` and so on */
   query(
     text: string,
     values?: unknown[],
   ): Promise<{
-    // oxlint-disable-next-line typescript/no-explicit-any -- what the columns hold, the author of the query knows
+    // oxlint-disable-next-line typescript/no-explicit-any -- the author of the query knows the columns' types
     readonly rows: any[];
     readonly rowCount: number | null;
   }>;
 }
 
-/** What `context.once` gives to what it calls. */
+/** Argument of the functions passed to `context.once`. */
 export interface OnceContext {
   /**
-   * A connection inside the transaction that writes down that this has happened: both are written or
-   * neither. Only in a task that is kept in Postgres.
+   * A connection in the transaction that records this step: your statements and the record are
+   * committed together. Only for tasks stored in Postgres.
    */
   readonly sql?: SqlConnection;
 }
 
-/** Makes a value that is made once. */
+/** Computes a value for `context.once`. */
 export type OnceFn<T> = (tools: OnceContext) => T | Promise<T>;
 
 /**
- * What a handler makes once for its call, as JSON holds it: what it gets the first time is what it
- * would get if it were run again.
+ * Calls `make` and returns its value after a round trip through JSON, so that the first run gets
+ * the same value as later ones.
  *
- * @throws {TypeError} JSON cannot hold it
+ * @throws {TypeError} the value is not JSON
  */
 export async function runOnce<T>(
   key: string,
@@ -406,5 +405,5 @@ export async function runOnce<T>(
   if (given === undefined) return given;
   const text = JSON.stringify(given) as string | undefined;
   if (text !== undefined) return JSON.parse(text) as T;
-  throw new TypeError(`once("${key}", …) gave a ${typeof given}, which JSON cannot hold`);
+  throw new TypeError(`once("${key}", …) must return JSON, got a ${typeof given}`);
 }

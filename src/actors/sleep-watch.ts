@@ -1,35 +1,35 @@
 /**
- * Whether the computer has slept, or this process was stopped. Nobody tells it: connections look as they
- * did, and the other side may have given them up long ago.
+ * Detects that the computer has slept or the process was suspended. No event reports it:
+ * connections look open, although the other side may have closed them long ago.
  */
 import type { Clock } from './clock.ts';
 
-/** How often it is looked, milliseconds. */
+/** Interval of the check, milliseconds. */
 export const sleepCheckMs = 5000;
-/** A shorter sleep is passed over: connections outlive it. */
+/** Shorter sleeps are ignored, since connections survive them, milliseconds. */
 const shortestSleepMs = 60_000;
-/** Within which time what was open before a sleep is opened anew, milliseconds. */
-const scatteredMs = 2000;
+/** Connections are reopened within this time after a sleep, milliseconds. */
+const maxJitterMs = 2000;
 
-/** A moment of that time. */
-export const reconnectJitterMs = (): number => Math.random() * scatteredMs;
+/** A random delay for reopening one connection, milliseconds. */
+export const reconnectJitterMs = (): number => Math.random() * maxJitterMs;
 
 /**
- * Calls back after each sleep. Some systems stop the monotonic clock meanwhile, so that the time of day is
- * ahead of it; with others a timer comes much too late.
+ * Calls back after each sleep. During sleep some systems stop the monotonic clock, so the wall
+ * clock runs ahead of it; on others the timer fires much too late.
  *
- * @returns ends the watch
+ * @returns stops watching
  */
 export function watchSleep(clock: Clock, woke: () => void): () => void {
   let timer: unknown;
-  const look = (): void => {
+  const check = (): void => {
     const [now, day] = [clock.now(), Date.now()];
     timer = clock.setTimeout(() => {
       const sleptMs = Math.max(clock.now() - now, Date.now() - day) - sleepCheckMs;
-      look();
+      check();
       if (sleptMs >= shortestSleepMs) woke();
     }, sleepCheckMs);
   };
-  look();
+  check();
   return () => clock.clearTimeout(timer);
 }

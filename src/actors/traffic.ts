@@ -1,7 +1,7 @@
 /**
- * What passes between a session and its client, for those who listen: an embedder's observables,
- * the live page, a recorder. While nobody looks it keeps the last frame, and reads a clock per turn
- * in which something is said.
+ * The frames between a session and its client, for observers: an embedding program's observables,
+ * the inspector page, a recorder. Without observers it keeps the last frame and reads the clock
+ * once per turn with output.
  */
 import { portByInput } from '../machines/port.ts';
 import type { Port } from '../machines/port.ts';
@@ -18,21 +18,18 @@ import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
 import type { Clock } from './clock.ts';
 import { Listeners } from './listeners.ts';
 
-/**
- * Hears of frames as they pass. Keep nothing of them and change nothing: they are the session's
- * own.
- */
+/** Observes frames. Do not keep or modify them: they belong to the session. */
 export interface TrafficListener {
-  /** Everything that one chunk of input held, in order, before anything is done about it. */
+  /** All frames of one chunk of input, in order, before they are processed. */
   received?(frames: readonly InboundFrame[]): void;
   /**
-   * What is said together, in order, before it is encoded. A result that JSON cannot hold is
-   * replaced after this.
+   * Frames sent together, in order, before they are encoded. A result that is not JSON is replaced
+   * later.
    */
   sent?(frames: readonly OutboundFrame[]): void;
 }
 
-/** A frame that has passed, and when, milliseconds of the session's clock. */
+/** A frame sent or received, and its time, clock ms. */
 export type TrafficFrame = { readonly at: number } & (
   | { readonly direction: 'in'; readonly frame: InboundFrame }
   | { readonly direction: 'out'; readonly frame: OutboundFrame }
@@ -44,10 +41,10 @@ export interface TrafficOptions {
 }
 
 export class Traffic {
-  /** Made for the first listener: most sessions have none. */
+  /** Created for the first listener, since most sessions have none. */
   #listeners: Listeners<TrafficListener> | undefined = undefined;
   readonly #options: TrafficOptions;
-  /** The frame itself, whichever way it passed: it stays in memory until the next one has. */
+  /** The last frame in either direction; it stays in memory until the next one. */
   #last: InboundFrame | OutboundFrame | undefined = undefined;
   #lastAt = 0;
   #keeps: 'last' | 'nothing' = 'last';
@@ -57,8 +54,8 @@ export class Traffic {
   }
 
   /**
-   * From now on no frame is kept. For sessions that share their memory with others: the last frame of
-   * each may be as long as a message, and would be kept for as long as the session.
+   * Stops keeping the last frame. For sessions that share memory with others: each kept frame may
+   * be as large as a message and would live as long as its session.
    */
   discardFrames(): void {
     this.#keeps = 'nothing';
@@ -66,8 +63,8 @@ export class Traffic {
   }
 
   /**
-   * What has passed last, if anything has, whether anybody listened or not; undefined after
-   * {@link discardFrames}.
+   * The last frame, whether observed or not; undefined before the first, and after {@link
+   * discardFrames}.
    */
   get last(): TrafficFrame | undefined {
     const frame = this.#last;
@@ -76,16 +73,17 @@ export class Traffic {
     return 'kind' in frame ? { direction: 'in', frame, at } : { direction: 'out', frame, at };
   }
 
-  /** Returns what ends the listening. If a listener throws, that is reported and ends nothing. */
+  /**
+   * Adds a listener. Returns the function that removes it. Errors thrown by listeners are reported.
+   */
   listen(listener: TrafficListener): () => void {
     this.#listeners ??= new Listeners("A listener to the session's traffic", this.#options.report);
     return this.#listeners.add(listener);
   }
 
-  // A listener that is added while these frames are told is told of them, too: they have not passed
-  // yet.
+  // A listener added during a notification also gets these frames.
 
-  /** Frames have come in at this time; nothing has been done about them yet. */
+  /** Notifies listeners of received frames, before they are processed. */
   received(frames: readonly InboundFrame[], at: number): void {
     this.#listeners?.notify((listener) => listener.received?.(frames));
     if (this.#keeps === 'nothing') return;
@@ -93,7 +91,7 @@ export class Traffic {
     this.#lastAt = at;
   }
 
-  /** Frames are about to be written. */
+  /** Notifies listeners of frames about to be written. */
   sent(frames: readonly OutboundFrame[]): void {
     this.#listeners?.notify((listener) => listener.sent?.(frames));
     if (this.#keeps === 'nothing') return;
@@ -102,13 +100,13 @@ export class Traffic {
   }
 }
 
-/** A transport, and what listens to its traffic. */
+/** A transport's actors, and the observers of its traffic. */
 export interface ObservedTransport {
   readonly traffic: Traffic;
   readonly actors: TransportActors;
 }
 
-/** The reader of the transport that its input leads to. */
+/** The reader of the transport found by its input. */
 export function readerPort(
   transportOf: (input: ReaderInput) => Pick<ObservedTransport, 'actors'>,
 ): Port<ReaderEvent, ReaderInput> {
@@ -116,9 +114,9 @@ export function readerPort(
 }
 
 /**
- * The writer of the transport that its input leads to. The frames that it gets are observed.
+ * The writer of the transport found by its input. Its frames are observed.
  *
- * @param outgoing changes what is written
+ * @param outgoing transforms the frames before they are written
  */
 export function observedWriter(
   transportOf: (input: WriterInput) => ObservedTransport,

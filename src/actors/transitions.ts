@@ -1,7 +1,7 @@
 /**
- * The transitions of the machines of a session or a connection, for the live page, the official
- * inspector and recorders. They come from XState's inspection, which makes every event of an
- * inspected system cost more: a system is inspected from its scope's first listener on.
+ * Transitions of the machines of a session or a connection, for the inspector page, the official
+ * inspector and recorders. They come from XState's inspection, which slows down every event of an
+ * inspected system, so inspection starts with the scope's first listener.
  */
 import type {
   AnyActorRef,
@@ -14,10 +14,10 @@ import { actorStarted, actorStopped } from '../machines/names.ts';
 import type { ActorFactName, Report } from './facts.ts';
 import { Listeners } from './listeners.ts';
 
-/** The machines of a session. */
+/** Names of a session's machines. */
 type SessionMachineName = 'session' | 'roots' | 'keepalive' | 'task' | 'subscription';
 
-/** The machines of a connection. */
+/** Names of a connection's machines. */
 type ConnectionMachineName =
   | 'connection'
   | 'process'
@@ -28,42 +28,43 @@ type ConnectionMachineName =
   | 'followed'
   | 'slot';
 
-/** The machines that are observed, as their charts are called. */
+/** Names of the observed machines, which are those of their charts. */
 export type MachineName = SessionMachineName | ConnectionMachineName;
 
 /**
- * An event that a machine has taken. It belongs to the machine: do not keep or change any of it.
+ * An event processed by a machine. Everything in it belongs to the machine: do not keep or modify
+ * it.
  */
 export interface MachineTransition {
-  /** Which machine it is. */
+  /** The machine's name. */
   readonly machine: MachineName;
   /**
-   * The machine's actor; a task's has the task's id, and a list's says which one it is. Its own
-   * snapshot is still the one before.
+   * The machine's actor. A task's actor has the task's id, a list's names the list. `getSnapshot()`
+   * still returns the previous snapshot.
    */
   readonly actor: AnyActorRef;
-  /** What the machine took. */
+  /** The processed event. */
   readonly event: EventObject;
-  /** Its snapshot before the event. */
+  /** Snapshot before the event. */
   readonly before: AnyMachineSnapshot;
-  /** In the same state as before, if the event does not change it. */
+  /** Snapshot after the event; in the same state if the event changes nothing. */
   readonly after: AnyMachineSnapshot;
 }
 
 /**
- * Called with each event that a machine takes: after its actions have run, and before the events
- * that they send arrive. The event that stops an actor is left out.
+ * Called for each event that a machine processes: after its actions, before the events they send
+ * arrive. Not called for the event that stops an actor.
  */
 export type TransitionListener = (transition: MachineTransition) => void;
 
-/** An actor or another object, and the chart that it follows. */
+/** An actor or other object, with the name of its chart. */
 export interface MachineActor {
-  /** The name of the chart, as a diagram has it. */
+  /** Name of the chart in diagrams. */
   readonly machine: string;
   readonly actor: Pick<AnyActorRef, 'id' | 'getSnapshot'>;
 }
 
-/** Shows where something stands in a pure chart. @param id by default the name of the chart */
+/** Presents the state of a pure chart as an actor. @param id default: the chart's name */
 export function chartActor(
   machine: string,
   getSnapshot: () => AnyMachineSnapshot,
@@ -72,9 +73,9 @@ export function chartActor(
   return { machine, actor: { id, getSnapshot } };
 }
 
-/** The session or the connection that a machine belongs to. */
+/** The session or connection that a machine belongs to. */
 export interface ObservedScope {
-  /** Undefined if nothing has ever listened. */
+  /** Undefined if there never was a listener. */
   readonly observedTransitions: Transitions | undefined;
 }
 
@@ -82,9 +83,9 @@ export interface ObservedScope {
 type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void);
 
 /**
- * Options of a root actor whose machine belongs to a scope.
+ * `createActor` options that observe a root actor for a scope.
  *
- * @param inspect an inspector of the host's
+ * @param inspect the embedding program's own inspector
  */
 export function inspectOptions(
   machine: MachineName,
@@ -103,19 +104,21 @@ export function inspectOptions(
   };
 }
 
-/** The scope of a machine that is not observed. */
+/** The scope of unobserved machines. */
 export const unobserved: ObservedScope = { observedTransitions: undefined };
 
 export class Transitions {
   readonly #listeners: Listeners<TransitionListener>;
-  /** Begins inspections that wait for the first listener; undefined from then on. */
+  /** Starts inspections once there is a listener; undefined afterwards. */
   #waiting: (() => void)[] | undefined = [];
 
   constructor(report: Report<ActorFactName>) {
     this.#listeners = new Listeners('A listener to the machines', report);
   }
 
-  /** Returns what ends the listening. If a listener throws, that is reported and ends nothing. */
+  /**
+   * Adds a listener. Returns the function that removes it. Errors thrown by listeners are reported.
+   */
   listen(listener: TransitionListener): () => void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
@@ -124,10 +127,10 @@ export class Transitions {
   }
 
   /**
-   * Inspects an actor's system, once there is a listener.
+   * Inspects an actor's system as soon as there is a listener.
    *
-   * @param nameOf undefined for actors of other scopes in the system
-   * @param begun gets a function that ends the inspection
+   * @param nameOf undefined for actors of other scopes in the same system
+   * @param begun receives a function that ends the inspection
    */
   observe(
     actor: AnyActorRef,
@@ -146,7 +149,7 @@ export class Transitions {
   inspector(
     nameOf: (actor: AnyActorRef) => MachineName | undefined,
   ): (event: InspectionEvent) => void {
-    // The steps of one event so far. They are complete at the next event, or at the snapshot.
+    // The microsteps of one event so far. They are complete at the next event or snapshot.
     let steps: MachineTransition | undefined;
     const flush = (): void => {
       const transition = steps;

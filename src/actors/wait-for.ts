@@ -1,8 +1,8 @@
-/** A promise with a deadline and a signal, of which nothing is left once it has settled. */
+/** Promises with a time limit and an abort signal, which remove their timers and listeners on settling. */
 import { keepAlive, refTimer } from './clock.ts';
 import type { Clock } from './clock.ts';
 
-/** How a wait ends. Only the first end counts. */
+/** Settles a wait. Calls after the first have no effect. */
 export interface WaitHandle<T> {
   readonly resolve: (value: T) => void;
   readonly reject: (error: Error) => void;
@@ -10,53 +10,53 @@ export interface WaitHandle<T> {
 
 export interface WaitOptions<T> {
   readonly clock: Clock;
-  /** The longest wait, milliseconds. Infinity: as long as it takes. */
+  /** Milliseconds. Infinity: no limit. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Ends it after `timeoutMs`. */
-  onTimeout?(end: WaitHandle<T>): void;
-  /** The error once the signal fires. */
+  /** Called after `timeoutMs`; settles the wait. */
+  onTimeout?(handle: WaitHandle<T>): void;
+  /** The error to reject with when the signal fires. */
   abortError(reason: unknown): Error;
 }
 
 /**
- * Waits until `begin` says that it is over, at most until the deadline or the signal. The process is
- * kept alive meanwhile.
+ * Waits until `start` settles the handle, the time limit is reached or the signal fires. Keeps the
+ * process alive meanwhile.
  *
- * @param begin starts to listen, and returns what ends that; it is called in either case
+ * @param start subscribes to whatever settles the wait, and returns the function that unsubscribes
  */
 export function waitFor<T>(
-  { clock, timeoutMs, signal, onTimeout: overdue, abortError: cancelled }: WaitOptions<T>,
-  begin: (end: WaitHandle<T>) => () => void,
+  { clock, timeoutMs, signal, onTimeout, abortError }: WaitOptions<T>,
+  start: (handle: WaitHandle<T>) => () => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const ends: (() => void)[] = [];
-    const over = (settle: () => void): void => {
-      for (const end of ends.splice(0)) end();
+    const cleanups: (() => void)[] = [];
+    const finish = (settle: () => void): void => {
+      for (const cleanUp of cleanups.splice(0)) cleanUp();
       settle();
     };
-    const end: WaitHandle<T> = {
-      resolve: (value) => over(() => resolve(value)),
-      reject: (error) => over(() => reject(error)),
+    const handle: WaitHandle<T> = {
+      resolve: (value) => finish(() => resolve(value)),
+      reject: (error) => finish(() => reject(error)),
     };
-    const cancel = (): void => end.reject(cancelled(signal?.reason));
-    if (timeoutMs === Infinity) ends.push(keepAlive());
+    const cancel = (): void => handle.reject(abortError(signal?.reason));
+    if (timeoutMs === Infinity) cleanups.push(keepAlive());
     else {
-      const timer = clock.setTimeout(() => overdue?.(end), timeoutMs);
+      const timer = clock.setTimeout(() => onTimeout?.(handle), timeoutMs);
       refTimer(timer);
-      ends.push(() => clock.clearTimeout(timer));
+      cleanups.push(() => clock.clearTimeout(timer));
     }
     signal?.addEventListener('abort', cancel, { once: true });
-    ends.push(() => signal?.removeEventListener('abort', cancel));
-    const stop = begin(end);
-    // It may be over already.
-    if (ends.length === 0) return stop();
-    ends.push(stop);
+    cleanups.push(() => signal?.removeEventListener('abort', cancel));
+    const stop = start(handle);
+    // `start` may have settled the wait synchronously.
+    if (cleanups.length === 0) return stop();
+    cleanups.push(stop);
     if (signal?.aborted) cancel();
   });
 }
 
-/** The same promise, which rejects with the signal's reason if the signal fires first. */
+/** Follows `promise`, but rejects with the signal's reason if the signal fires first. */
 export function unlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {

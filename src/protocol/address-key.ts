@@ -1,16 +1,16 @@
-/** Whose share of the bounds an unauthorized request counts towards. */
+/** Quota keys of unauthenticated clients, by address. */
 
-/** The address that was asked for last: most requests of a connection come in a row. */
-let lastAddress = { address: '', clientKey: '' };
+/** Cache of the last address, since requests of a connection come in a row. */
+let lastAddress = { address: '', key: '' };
 
 /**
- * The clientKey of an address. A client that has one address of IPv6 has all of its /64, so they are one
- * clientKey. IPv4 addresses that are mapped into IPv6 are those of IPv4.
+ * Quota key of an address. An IPv6 client controls its whole /64, so the key is the network.
+ * IPv4-mapped addresses count as IPv4.
  */
 export function addressKey(address = 'unknown'): string {
   if (!address.includes(':')) return address;
-  if (lastAddress.address !== address) lastAddress = { address, clientKey: networkOf(address) };
-  return lastAddress.clientKey;
+  if (lastAddress.address !== address) lastAddress = { address, key: networkOf(address) };
+  return lastAddress.key;
 }
 
 function networkOf(address: string): string {
@@ -23,7 +23,8 @@ function networkOf(address: string): string {
 }
 
 /**
- * The bytes of an address: 4 or 16. Of any other text it gives another number, or numbers that are not bytes.
+ * The 4 or 16 bytes of an address. For other text, returns another length or values that are not
+ * bytes.
  * @param address such as `10.0.0.1`, `::ffff:10.0.0.1` or `fe80::1%eth0`
  */
 export function addressBytes(address: string): readonly number[] {

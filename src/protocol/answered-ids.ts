@@ -1,11 +1,12 @@
 /**
- * Which requests a text answers that cannot be read whole: it is too long, nests too deep, or is not JSON.
- * Its beginning or its end may say so, since servers put the id before a result or behind it.
+ * Finds the ids of the requests that an unreadable text answers: one that is too long, nests too
+ * deep, or is not JSON. Servers write the id before or after the result, so its beginning and end
+ * are searched.
  */
 import type { OutboundRequestId } from './frames.ts';
 import { endOfString } from './number-text.ts';
 
-/** So many bytes, or characters, are looked at, at either end. */
+/** Length searched at either end, bytes or characters. */
 export const idSearchLength = 256;
 
 const id = String.raw`(?<id>-?\d{1,16}|"(?:[^"\\]|\\.)*")`;
@@ -15,27 +16,27 @@ const idFirst = new RegExp(
   String.raw`^\uFEFF?\s*\{\s*(?:${version})?"id"\s*:\s*${id}\s*,\s*(?:${version})?${answer}`,
 );
 const idLater = new RegExp(String.raw`^\uFEFF?\s*\{\s*(?:${version})?${answer}`);
-/** Text in a string has its quotes escaped, so this is a member of the text's own object. */
+/** Quotes inside strings are escaped, so a match is a member of the outer object. */
 const idLast = new RegExp(
   String.raw`,\s*"id"\s*:\s*${id}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`,
 );
 
-/** The request that the beginning of an answer names; `later` if its end may; else undefined. */
+/** The id at the beginning of a response; `later` if its end may have it; otherwise undefined. */
 export function leadingAnswerId(beginning: string): OutboundRequestId | 'later' | undefined {
   return idIn(idFirst.exec(beginning)) ?? (idLater.test(beginning) ? 'later' : undefined);
 }
 
-/** The request that the end of an answer names. */
+/** The id at the end of a response. */
 export function trailingAnswerId(end: string): OutboundRequestId | undefined {
   return idIn(idLast.exec(end));
 }
 
-/** Objects of one text that are searched for an id: a hostile line holds millions of empty ones. */
+/** Maximum number of objects searched: a hostile line may contain millions of empty ones. */
 const maxObjects = 1000;
 
 /**
- * The requests that a text answers, as far as it can be told. A line may hold several messages, and
- * other text before one.
+ * The ids of the requests that a text answers, as far as they can be found. A line may hold several
+ * messages and other text before one.
  */
 export function requestsAnsweredBy(text: string): readonly OutboundRequestId[] {
   const named: OutboundRequestId[] = [];
@@ -53,7 +54,7 @@ export function requestsAnsweredBy(text: string): readonly OutboundRequestId[] {
   return named;
 }
 
-/** The index behind an object; the text's length if the object does not end. */
+/** Index after the end of an object; the text's length if it does not end. */
 function endOfObject(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
@@ -70,7 +71,7 @@ function idIn(found: RegExpExecArray | null): OutboundRequestId | undefined {
     const text = found?.groups?.['id'];
     return text === undefined ? undefined : (JSON.parse(text) as OutboundRequestId);
   } catch {
-    // What its quotes hold need not be JSON.
+    // The quoted text may be invalid JSON.
     return undefined;
   }
 }

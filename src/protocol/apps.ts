@@ -1,44 +1,44 @@
 /**
- * MCP Apps on the wire: tools that hosts show with a page from the server.
+ * MCP Apps on the wire: tools with a user interface served by the server.
  *
  * @see MCP Apps 2026-01-26
  */
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
-/** The name of MCP Apps among the extensions, of clients and of servers. */
+/** Extension identifier, in the capabilities of clients and servers. */
 export const uiExtension = 'io.modelcontextprotocol/ui';
 
-/** The type of a page that a host shows as an app. */
+/** Media type of an app's page. */
 export const appMimeType = 'text/html;profile=mcp-app';
 
 export const uiVisibilities = ['model', 'app'] as const;
 
-/** Who may call a tool: the model, or the apps of its own server. */
+/** Who may call a tool: the model, or apps of the same server. */
 export type UiVisibility = (typeof uiVisibilities)[number];
 
 /**
- * The app of a tool: at least one of the two.
+ * The app of a tool. At least one member is set.
  *
  * @see MCP Apps 2026-01-26, "McpUiToolMeta"
  */
 export interface ToolUi {
-  /** The `ui://` resource that a host shows when the tool is called. */
+  /** URI of the `ui://` resource that a host shows when the tool is called. */
   readonly resourceUri?: string;
-  /** By default both. `['app']` is a tool that hosts with apps do not show to the model. */
+  /** Default: both. `['app']` hides the tool from the model in hosts that support apps. */
   readonly visibility?: readonly UiVisibility[];
 }
 
-/** Whether a client with these capabilities shows apps. */
+/** True if a client with these capabilities supports apps. */
 export function declaresApps({ extensions }: JsonObject): boolean {
   const ui = isJsonObject(extensions) ? extensions[uiExtension] : undefined;
   const types = isJsonObject(ui) ? ui['mimeTypes'] : undefined;
   return Array.isArray(types) && types.includes(appMimeType);
 }
 
-/** The `_meta` of a tool in a list, with its app. */
+/** Adds an app to the `_meta` of a listed tool. */
 export function metaWithApp(meta: JsonObject | undefined, ui: ToolUi): JsonObject {
   const { resourceUri } = ui;
-  // Hosts from before the extension was final look for the second name.
+  // Hosts older than the final extension read this second member.
   return { ...meta, ui, ...(resourceUri === undefined ? {} : { 'ui/resourceUri': resourceUri }) };
 }

@@ -1,4 +1,4 @@
-/** A map of a bounded size: a new entry past the bound takes the place of the oldest. */
+/** A map of bounded size: a new entry beyond the limit evicts the oldest. */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #maxSize: number;
 
@@ -7,7 +7,7 @@ export class BoundedMap<K, V> extends Map<K, V> {
     this.#maxSize = maxSize;
   }
 
-  /** Sets an entry. One that is there already keeps its age. */
+  /** Sets an entry. Updating an entry does not change its age. */
   override set(key: K, value: V): this {
     super.set(key, value);
     if (this.size > this.#maxSize) {

@@ -1,6 +1,7 @@
 /**
- * One total function from a parsed JSON value to a frame. Hand-written: a schema library would cost
- * many times the rest of a ping (see docs/maintaining/decisions/02-control-plane-and-data-plane.md).
+ * Classifies a parsed JSON value as a frame: a total function. Hand-written, because a schema
+ * library would cost many times the rest of a ping (see
+ * docs/decisions/02-control-plane-and-data-plane.md).
  *
  * @see JSON-RPC 2.0, sections 4 to 6
  * @see MCP 2025-11-25, basic, "Messages"
@@ -17,12 +18,12 @@ import type {
   WireError,
 } from './frames.ts';
 
-/** True for a string or a safe integer: what can be echoed without loss. */
+/** True for a string or a safe integer: ids that can be echoed without loss. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
-/** True for a JSON object (not an array, not null). */
+/** True for a JSON object, as opposed to an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -30,32 +31,32 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /**
  * Classifies any JSON value. Never throws: a value that is not a message becomes `invalid`, with
  * the reason.
- * @param size its length on the wire
+ * @param size length on the wire, UTF-16 units
  */
 export function classify(value: unknown, size?: number): InboundFrame {
   if (!Array.isArray(value)) return classifyMessage(value, size);
-  if (value.length === 0) return invalid('The batch is empty; a batch holds at least one message');
+  if (value.length === 0)
+    return invalid('A batch must hold at least one message, got an empty array');
   return { kind: 'batch', messages: value, size };
 }
 
 /** Classifies one message, or a member of a batch. */
 export function classifyMessage(value: unknown, size?: number): SingleFrame {
   if (!isJsonObject(value)) {
-    return invalid(`A message is a JSON object, this is ${inspectValue(value)}`);
+    return invalid(`A message must be a JSON object, got ${inspectValue(value)}`);
   }
   const { jsonrpc, method, id } = value;
   if (jsonrpc !== '2.0') {
-    return broken(value, `"jsonrpc" must be "2.0", this is ${inspectValue(jsonrpc)}`);
+    return broken(value, `"jsonrpc" must be "2.0", got ${inspectValue(jsonrpc)}`);
   }
   if (method === undefined) return classifyResponse(value);
   if (typeof method !== 'string') {
-    return broken(value, `"method" must be a string, this is ${inspectValue(method)}`);
+    return broken(value, `"method" must be a string, got ${inspectValue(method)}`);
   }
-  // Go, C# and Java write null for an absent member.
+  // Go, C# and Java serialize an absent member as null.
   const params = value['params'] ?? undefined;
   if (id === undefined) {
-    // A notification is never answered: if its params have the wrong shape, it is passed on without
-    // them.
+    // Notifications are never answered, so malformed params are dropped instead of reported.
     return {
       kind: 'notification',
       method,
@@ -63,18 +64,18 @@ export function classifyMessage(value: unknown, size?: number): SingleFrame {
     };
   }
   if (!isRequestId(id)) {
-    return invalid(`"id" must be a string or a safe integer, this is ${inspectValue(id)}`);
+    return invalid(`"id" must be a string or a safe integer, got ${inspectValue(id)}`);
   }
   if (params !== undefined && !isJsonObject(params)) {
     const code = Array.isArray(params) ? ErrorCode.invalidParams : ErrorCode.invalidRequest;
-    return invalid(`"params" must be an object, this is ${inspectValue(params)}`, id, code);
+    return invalid(`"params" must be an object, got ${inspectValue(params)}`, id, code);
   }
   return { kind: 'request', id: id as InboundRequestId, method, params, size };
 }
 
 /**
- * A message without a valid version or method. If it has a result or an error, it is an answer, and
- * its id is one of ours: no error may be sent back with it.
+ * Classifies a message without a valid version or method. One with a result or error is a response
+ * to one of our ids, so it must not be answered with an error.
  */
 function broken(message: JsonObject, reason: string): SingleFrame {
   const { id, method } = message;
@@ -86,22 +87,24 @@ function broken(message: JsonObject, reason: string): SingleFrame {
 function classifyResponse(message: JsonObject): SingleFrame {
   const { id, result, error } = message;
   if (result === undefined && error === undefined) {
-    const reason = 'A message has a "method", a "result" or an "error"; this has none';
+    const reason = 'A message must have a "method", a "result" or an "error", got none of them';
     return isRequestId(id) ? { ...invalid(reason, id), lacks: 'content' } : invalid(reason);
   }
   if ((id === undefined || id === null) && result === undefined && isWireError(error)) {
     return { kind: 'stray-error', error };
   }
   if (!isRequestId(id)) {
-    return invalid(`A response needs the id of its request, this is ${inspectValue(id)}`);
+    return invalid(
+      `"id" of a response must be a string or a safe integer, got ${inspectValue(id)}`,
+    );
   }
   if (result !== undefined && error !== undefined) {
-    return malformed(id, 'it has both "result" and "error"');
+    return malformed(id, 'it must have either "result" or "error", got both');
   }
   if (error === undefined) {
     return isJsonObject(result)
       ? { kind: 'response', id: id as OutboundRequestId, outcome: { ok: true, result } }
-      : malformed(id, `"result" must be an object, this is ${inspectValue(result)}`, true);
+      : malformed(id, `"result" must be an object, got ${inspectValue(result)}`, true);
   }
   return isWireError(error)
     ? { kind: 'response', id: id as OutboundRequestId, outcome: { ok: false, error } }
@@ -131,7 +134,7 @@ function invalid(
     : { kind: 'invalid', id: id as InboundRequestId, error };
 }
 
-/** A short, bounded description of a value, for messages to people. */
+/** A short, bounded description of a value for error messages. */
 export function inspectValue(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
@@ -150,9 +153,9 @@ export function inspectValue(value: unknown): string {
 }
 
 /**
- * The reverse of {@link classify}: the JSON-RPC message behind a frame. Its parts are not copied.
+ * The inverse of {@link classify}: the JSON-RPC message of a frame. Its parts are not copied.
  *
- * @returns undefined if there was no message, or an answer that MCP does not allow
+ * @returns undefined for invalid input and malformed responses
  */
 export function messageOf(frame: SingleFrame): JsonObject | undefined {
   switch (frame.kind) {

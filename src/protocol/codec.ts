@@ -1,4 +1,4 @@
-/** Turns lines into frames and frames into lines. Nothing that a peer can send makes this throw. */
+/** Decodes lines into frames and encodes frames into lines. Never throws, whatever a peer sends. */
 import { classify, isJsonObject, isRequestId } from './classify.ts';
 import { ErrorCode, errorResponse, internalError } from './errors.ts';
 import type {
@@ -14,7 +14,7 @@ import { requestsAnsweredBy } from './answered-ids.ts';
 import { endOfString, jsonText, recordNumberTexts, numberTexts } from './number-text.ts';
 import { quoted } from './printable.ts';
 
-/** Decodes one line, without its line feed. More than `maxDepth` nested levels are an error. */
+/** Decodes one line, without its line feed. Nesting deeper than `maxDepth` is an error. */
 export function decodeLine(line: string, maxDepth: number): InboundFrame {
   if (exceedsDepth(line, maxDepth)) return unreadableLine(tooDeep(maxDepth), line);
   let value: unknown;
@@ -29,14 +29,17 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
   return { kind: 'invalid', error, ...requestOf(value) };
 }
 
-/** A line that cannot be read, with the requests that it answers: they stop waiting. */
+/**
+ * The frame of an unreadable line, with the ids of the requests it answers, so that they stop
+ * waiting.
+ */
 export function unreadableLine(error: WireError, line: string): InvalidFrame {
   const answers = requestsAnsweredBy(line);
   return answers.length === 0 ? { kind: 'invalid', error } : { kind: 'invalid', error, answers };
 }
 
 /**
- * Does the same for a value that is already parsed.
+ * Like {@link decodeLine}, for a parsed value.
  * @returns the frame, and the approximate length of its text
  */
 export function decodeValue(
@@ -45,14 +48,14 @@ export function decodeValue(
 ): { readonly frame: InboundFrame; readonly size: number } {
   const size = textLength(value, maxDepth);
   if (size <= maxLineBytes) return { frame: classify(value, size), size };
-  // A value that nests too deep is not measured.
+  // Nesting too deep is reported as infinite size.
   const isTooDeep = size === Infinity;
   const error = isTooDeep ? tooDeep(maxDepth) : tooLong(maxLineBytes);
   const frame: InvalidFrame = { kind: 'invalid', error, ...requestOf(value) };
   return { frame, size: isTooDeep ? 0 : size };
 }
 
-/** The request that a value is, or answers. */
+/** The id of the request that a value is or answers. */
 function requestOf(value: unknown): Pick<InvalidFrame, 'id' | 'answers'> {
   const { id, method, ...rest } = isJsonObject(value) ? value : {};
   if (!isRequestId(id)) return {};
@@ -60,7 +63,7 @@ function requestOf(value: unknown): Pick<InvalidFrame, 'id' | 'answers'> {
   return isAnswer ? { answers: [id as OutboundRequestId] } : { id: id as InboundRequestId };
 }
 
-/** The approximate length of a value's JSON; Infinity if it nests deeper than the given depth. */
+/** Approximate length of a value's JSON; Infinity if it nests deeper than `levels`. */
 export function textLength(value: unknown, levels = 256): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return 4;
@@ -76,26 +79,27 @@ export function textLength(value: unknown, levels = 256): number {
   return length;
 }
 
-/** The wire error for a message that is too long. */
+/** The error for a message that is too long. */
 export function tooLong(maxLineBytes: number): WireError {
-  const message = `Invalid request: the message is longer than ${maxLineBytes} bytes; it is skipped`;
+  const message = `Invalid request: a message must be at most ${maxLineBytes} bytes; this one was skipped`;
   return { code: ErrorCode.invalidRequest, message };
 }
 
 function tooDeep(maxDepth: number): WireError {
-  const message = `Invalid request: the message nests deeper than ${maxDepth} levels`;
+  const message = `Invalid request: a message must nest at most ${maxDepth} levels deep`;
   return { code: ErrorCode.invalidRequest, message };
 }
 
-/** The wire error for a line that is not JSON. The reason is cut: a hostile line is not echoed. */
+/**
+ * The error for a line that is not JSON. The reason is truncated, so a hostile line is not echoed.
+ */
 export function parseError(reason: string): WireError {
   return { code: ErrorCode.parseError, message: `Parse error: ${reason.slice(0, 200)}` };
 }
 
 /**
- * True if the text nests deeper than `maxDepth`. It is checked before parsing, because a parsed
- * value already takes up memory. Nearly every line needs no scan: it is too short, or has too few
- * brackets, to nest that deep.
+ * True if the text nests deeper than `maxDepth`. Checked before parsing, because parsing already
+ * allocates. Most lines need no scan: they are too short or have too few brackets.
  */
 export function exceedsDepth(text: string, maxDepth: number): boolean {
   if (text.length <= maxDepth * 2) return false;
@@ -129,13 +133,13 @@ function hasMoreThan(limit: number, text: string): boolean {
   return false;
 }
 
-/** Called for a message that JSON cannot represent (a cycle, a BigInt). */
+/** Called for a message that is not JSON (a cycle, a BigInt). */
 export type Unserializable = (message: OutboundMessage, error: unknown) => void;
 
 /**
- * Encodes a frame as one line, line feed included. Never throws. A message that JSON cannot
- * represent is reported to `onUnserializable`, and harms no other: a response becomes `-32603`, a
- * request or notification is dropped.
+ * Encodes a frame as one line with a line feed. Never throws. A message that is not JSON is passed
+ * to `onUnserializable` without affecting others: a response becomes `-32603`, a request or
+ * notification is dropped.
  */
 export function encodeFrame(frame: OutboundFrame, onUnserializable: Unserializable): string {
   if (!('length' in frame)) {
@@ -145,7 +149,7 @@ export function encodeFrame(frame: OutboundFrame, onUnserializable: Unserializab
   try {
     return joined(frame.map((message) => encodeMessage(message, onUnserializable)));
   } catch (error) {
-    // Each answer fits into a string, but all together do not.
+    // Each response fits into a string, but the whole batch does not.
     for (const message of frame) onUnserializable(message, error);
     return joined(frame.map(({ id }) => JSON.stringify(errorResponse(id, internalError))));
   }
@@ -165,11 +169,9 @@ function encodeMessage(message: OutboundMessage, onUnserializable: Unserializabl
   }
 }
 
-/**
- * `toJSON` may turn a result into something other than an object, as it turns a Date into a string.
- */
+/** Rejects a result whose `toJSON` returns something other than an object, as a Date does. */
 function checkResult(result: object): void {
   if (!('toJSON' in result) || typeof result.toJSON !== 'function') return;
   if (JSON.stringify(result)?.startsWith('{')) return;
-  throw new TypeError('the result is not written as an object, its toJSON gives something else');
+  throw new TypeError('the result must be an object, its toJSON returned something else');
 }

@@ -1,5 +1,5 @@
 /**
- * Content in the form of the latest revision: of tool results, prompts and resources.
+ * Content of tool results, prompts and resources, in the form of the latest revision.
  *
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */
@@ -11,7 +11,7 @@ interface Annotated {
 }
 
 /**
- * A block of content: text, a picture, sound, a link to a resource, or a resource itself.
+ * A block of content: text, an image, audio, a link to a resource, or a resource itself.
  *
  * @see MCP 2025-11-25, schema, "ContentBlock"
  */
@@ -37,10 +37,10 @@ export type ResourceContents = {
   readonly _meta?: JsonObject;
 } & ({ readonly text: string } | { readonly blob: string });
 
-/** As many bytes as one function call takes as arguments, in whole groups of three. */
+/** Bytes per function call, limited by the number of arguments; a multiple of three. */
 const chunkBytes = 0x6000;
 
-/** Bytes as base64, without Node. */
+/** Encodes bytes as base64, without Node APIs. */
 export function base64(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += chunkBytes) {
@@ -49,7 +49,7 @@ export function base64(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes of contents; undefined if they are neither text nor base64. */
+/** The bytes of resource contents; undefined if they are neither text nor base64. */
 export function bytesOf(contents: { readonly text?: unknown; readonly blob?: unknown }) {
   const { text, blob } = contents;
   if (typeof text === 'string') return new TextEncoder().encode(text);
@@ -62,7 +62,7 @@ export function bytesOf(contents: { readonly text?: unknown; readonly blob?: unk
   }
 }
 
-/** Bytes as the text that has exactly them, a mark at the beginning included; undefined if they are not UTF-8. */
+/** Decodes UTF-8 losslessly, including a byte order mark; undefined if the bytes are not UTF-8. */
 export function utf8Of(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -1,80 +1,83 @@
-/** Why a host's connection is lost, and the errors that its requests fail with then. */
+/** Reasons for a lost connection, and the errors of its requests. */
 import { RuntimeError, textOfError } from './errors.ts';
 import type { ProcessExit, RequestFailure, RuntimeErrorCode } from './errors.ts';
 
-/** The server's input that was no message: how often, and the last error. */
+/** Invalid messages from the server: their number and the last error. */
 export interface InvalidInput {
   readonly count: number;
   readonly message: string;
 }
 
-/** Why a connection was lost, or could not be made. */
+/** The reason why a connection was lost or could not be established. */
 export type ConnectionLoss =
-  /** The process has ended by itself, or was killed. `stderr`: its last lines. */
+  /** The process exited or was killed. `stderr`: its last lines. */
   | {
       readonly kind: 'exited';
       readonly code: number | null;
       readonly signal: string | null;
       readonly stderr: string;
-      /** Variables of the host that these lines name and that the process did not inherit. */
+      /**
+       * Environment variables that these lines mention, and that the process did not inherit from
+       * the host.
+       */
       readonly withheld?: readonly string[];
     }
   /** The command could not be started. */
   | { readonly kind: 'spawn-failed'; readonly error: unknown }
-  /** The server has closed its output; it may still run. */
+  /** The server closed its output. It may still be running. */
   | { readonly kind: 'input-ended'; readonly stderr?: string }
-  /** The server no longer takes input. */
+  /** The server no longer accepts input. */
   | { readonly kind: 'output-broken'; readonly error: unknown; readonly stderr?: string }
-  /** It was not ready in time. */
+  /** The server was not ready in time. */
   | {
       readonly kind: 'timeout';
       readonly timeoutMs: number;
       readonly stderr?: string;
       readonly unread?: InvalidInput;
     }
-  /** It refused the handshake, or gave an answer that the protocol does not allow. */
+  /** The server rejected the handshake or answered in violation of the protocol. */
   | { readonly kind: 'refused'; readonly error: Error }
-  /** An HTTP status that says nothing about an era or a session. */
+  /** An HTTP status unrelated to the era or the session. */
   | {
       readonly kind: 'http';
       readonly status: number;
       readonly message: string;
-      /** How long the server wants to be left alone, milliseconds. */
+      /** The `Retry-After` of the answer, milliseconds. */
       readonly retryAfterMs?: number;
     }
-  /** The endpoint cannot be reached. */
+  /** The endpoint is unreachable. */
   | { readonly kind: 'unreachable'; readonly error: unknown }
-  /** It requires a login, which was not given or was refused. */
+  /** The server requires a login, which was missing or rejected. */
   | { readonly kind: 'unauthorized'; readonly error: Error }
-  /** The host has asked for a new connection. */
+  /** The host requested a new connection. */
   | { readonly kind: 'reconnect' }
   /** An actor of the connection failed: a bug. */
   | { readonly kind: 'failure'; readonly error: unknown };
 
-/** Whether another attempt would fail in the same way. */
+/** True if another attempt would fail in the same way. */
 export function forbidsRetry({ kind }: ConnectionLoss): boolean {
   return kind === 'spawn-failed' || kind === 'unauthorized' || kind === 'failure';
 }
 
-/** The error of a request, and how the process ended or the endpoint answered. */
+/** The error of a request, with the exit of the process or the HTTP status. */
 interface LossFailure extends RequestFailure {
   readonly exit?: ProcessExit;
   readonly status?: number;
 }
 
-/** The error of a request that was in flight when the host closed the connection. */
+/** The error of requests in flight when the host closes the connection. */
 export const closedByHost: RequestFailure = {
   code: 'CLOSED',
   message: 'The host has closed the connection',
 };
 
-/** The error of a request that was in flight when the connection was lost in this way. */
+/** The error of requests in flight when the connection is lost. */
 export function failureOf(loss: ConnectionLoss | undefined): LossFailure {
   if (!loss) return closedByHost;
   return { code: 'CLOSED', message: describeLoss(loss), ...detailsOf(loss) };
 }
 
-/** The error of a connection that did not come about. */
+/** The error of a failed connection attempt. */
 export function disconnectError(loss: ConnectionLoss | undefined): RuntimeError {
   if (!loss) return new RuntimeError('CLOSED', closedByHost.message);
   return new RuntimeError(codeOf(loss), describeLoss(loss), detailsOf(loss));
@@ -115,27 +118,25 @@ function detailsOf(loss: ConnectionLoss): Omit<LossFailure, 'code' | 'message'> 
   }
 }
 
-/**
- * How much of the last stderr lines a message quotes, UTF-16 units. The error's `exit` has more.
- */
+/** Length of the stderr quote in messages, UTF-16 units. The error's `exit` has more. */
 const maxQuotedLength = 600;
 
-/** A loss as a sentence, with the last stderr lines of the server's process. */
+/** Describes a loss as a sentence, with the last stderr lines of the server's process. */
 function describeLoss(loss: ConnectionLoss): string {
   const words = 'stderr' in loss ? (loss.stderr ?? '').trim() : '';
-  return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${endOf(words)}`}${hint(loss)}`;
+  return `${sentence(loss)}${words === '' ? '' : `. Last stderr output: ${endOf(words)}`}${hint(loss)}`;
 }
 
-/** The server inherits few variables, so it may lack one that the host has. */
+/** A hint about variables that the server may lack, because it inherits only a few. */
 function hint(loss: ConnectionLoss): string {
   const [name, ...more] = ('withheld' in loss ? loss.withheld : undefined) ?? [];
   if (name === undefined) return '';
   const names = [name, ...more].slice(0, 3).join(', ');
   const [are, them] = more.length === 0 ? ['is', 'it'] : ['are', 'them'];
-  return `\n${names} ${are} set for the host, and not inherited by the server. To hand ${them} on: "env" in a servers' file, inheritEnv of connect, --env ${name} of call and shell`;
+  return `\n${names} ${are} set for the host but not inherited by the server. To pass ${them} on: "env" in a servers' file, inheritEnv of connect, --env ${name} of call and shell`;
 }
 
-/** The last lines of a text, or the end of a single line. */
+/** The last lines of a text, or the end of a single long line. */
 function endOf(text: string): string {
   if (text.length <= maxQuotedLength) return text;
   const end = text.slice(-maxQuotedLength);
@@ -153,7 +154,7 @@ function sentence(loss: ConnectionLoss): string {
     case 'input-ended':
       return 'The server has closed its output';
     case 'output-broken':
-      return `The server takes no input: ${reasonOf(loss.error)}`;
+      return `The server does not accept input: ${reasonOf(loss.error)}`;
     case 'timeout':
       return `The server was not ready within ${loss.timeoutMs} ms${describeUnread(loss.unread)}`;
     case 'refused':
@@ -164,9 +165,9 @@ function sentence(loss: ConnectionLoss): string {
     case 'unreachable':
       return `The server cannot be reached: ${reasonOf(loss.error)}`;
     case 'reconnect':
-      return 'The host has asked for a new connection';
+      return 'The host requested a new connection';
     case 'failure':
-      return `A part of the connection has failed: ${reasonOf(loss.error)}`;
+      return `Internal error of the connection: ${reasonOf(loss.error)}`;
   }
 }
 
@@ -177,7 +178,7 @@ function describeUnread(unread: InvalidInput | undefined): string {
   return `, and sent ${frames}: ${message}`;
 }
 
-/** Our own errors are sentences. */
+/** The message of our own errors, which are sentences; other errors with their name. */
 function reasonOf(error: unknown): string {
   return error instanceof RuntimeError ? error.message : textOfError(error);
 }

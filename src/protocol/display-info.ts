@@ -1,62 +1,62 @@
-/** How tools, resources and prompts describe themselves. */
+/** Descriptions of tools, resources and prompts for display. */
 import type { JsonObject } from './frames.ts';
 
 /**
- * A picture that a host may show.
+ * An image that a host may show.
  *
  * @see MCP 2025-11-25, basic, "Icons"
  */
 export interface Icon {
   /** An `https:` or `data:` URI. */
   readonly src: string;
-  /** The media type, such as `image/png`, if `src` does not say it. */
+  /** Media type such as `image/png`, if `src` does not tell. */
   readonly mimeType?: string;
   /** For example `48x48`, or `any`. */
   readonly sizes?: readonly string[];
-  /** The background that it is drawn for; by default any. */
+  /** The background it is designed for. Default: any. */
   readonly theme?: 'light' | 'dark';
 }
 
-/** What tools, resources, templates and prompts say of themselves. */
+/** Descriptive members of tools, resources, templates and prompts. */
 export interface DisplayInfo {
   /** For people. */
   readonly title?: string;
   /** For a model. */
   readonly description?: string;
-  /** Pictures of it. Revisions before 2025-11-25 do not know them. */
+  /** Images. Omitted before 2025-11-25. */
   readonly icons?: readonly Icon[];
-  /** Anything else, under prefixed keys, passed on as it is. */
+  /** Further data under prefixed keys, forwarded unchanged. */
   readonly _meta?: JsonObject;
 }
 
 /**
- * Hints about a tool. A host shows and may use them, and believes only servers that it trusts.
+ * Hints about a tool. Hosts should trust them only from trusted servers.
  *
  * @see MCP 2025-11-25, schema, "ToolAnnotations"
  */
 export interface ToolAnnotations {
-  /** For people; a `title` of the tool itself comes first. */
+  /** Name for people. The tool's own `title` takes precedence. */
   readonly title?: string;
-  /** The tool changes nothing around it. By default it may. */
+  /** True if the tool does not modify its environment. Default: false. */
   readonly readOnlyHint?: boolean;
-  /** What it changes may be lost for good. By default it may be; says nothing of a read-only tool. */
+  /** True if changes may be destructive. Default: true. Irrelevant for read-only tools. */
   readonly destructiveHint?: boolean;
-  /** A second call with the same arguments changes nothing more. By default it may. */
+  /** True if repeating a call with the same arguments has no further effect. Default: false. */
   readonly idempotentHint?: boolean;
-  /** It reaches things that are not listed, such as the web. By default it does. */
+  /** True if the tool interacts with external entities such as the web. Default: true. */
   readonly openWorldHint?: boolean;
 }
 
 /**
- * Hints for a host: whom the content is for, how important it is, when it last changed.
+ * Hints for a host: audience, importance and modification time of content.
  *
  * @see MCP 2025-11-25, schema, "Annotations"
  */
 export interface Annotations {
-  /** By default both. */
+  /** Default: both. */
   readonly audience?: readonly ('user' | 'assistant')[];
-  /** From 0, optional, to 1, required. */
+  /** From 0 (optional) to 1 (required). */
   readonly priority?: number;
-  /** ISO 8601. */
+  /** ISO 8601 timestamp. */
   readonly lastModified?: string;
 }

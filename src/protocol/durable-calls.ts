@@ -1,30 +1,32 @@
 /**
- * Keys in `_meta` that durable calls use. Those between a server process and the supervisor that holds its host's pipe
- * are private: a host sees none of them.
+ * `_meta` keys of durable calls. Those between a server process and its supervisor are private: the
+ * host sees none of them.
  */
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
-/** The unguessable id of a `tools/call`, the same each time that the supervisor sends the call. */
+/** Unguessable id of a `tools/call`, the same whenever the supervisor resends the call. */
 export const callKey = 'mcp-actors/call';
 
-/** Set once an earlier process was sent the call and has not answered. */
+/** Set if an earlier process received the call and has not answered it. */
 export const resentKey = 'mcp-actors/resent';
 
-/** Identifies a question of a durable call: the same text whichever process asks. */
+/** Identifies a request of a durable call, whichever process sends it. */
 export const questionKey = 'mcp-actors/question';
 
-/** Set in a result that is not the last: the server takes the next request of the call once, however often it comes. */
+/**
+ * Set in an intermediate result: the next request of the call may be resent, and is processed once.
+ */
 export const resendableKey = 'mcp-actors/resendable';
 
-/** A call as the supervisor has marked it. */
+/** The supervisor's mark of a call. */
 export interface SupervisedCall {
   readonly id: string;
-  /** True if an earlier process may have recorded it. */
+  /** True if an earlier process may have recorded the call. */
   readonly isResent: boolean;
 }
 
-/** Undefined if the params carry no valid id. */
+/** Reads the supervisor's mark; undefined without a valid id. */
 export function readSupervisedCall(params: JsonObject | undefined): SupervisedCall | undefined {
   const meta = params?.['_meta'];
   const id = isJsonObject(meta) ? meta[callKey] : undefined;
@@ -32,7 +34,7 @@ export function readSupervisedCall(params: JsonObject | undefined): SupervisedCa
   return { id, isResent: (meta as JsonObject)[resentKey] === true };
 }
 
-/** The `_meta` of a question of a call. */
+/** The `_meta` of a durable call's request to the client. */
 export function questionMeta(callId: string, key: string): JsonObject {
   return { [questionKey]: `${callId}/${key}` };
 }

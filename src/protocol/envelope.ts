@@ -1,6 +1,6 @@
 /**
- * Reads the envelope of a request: what each request of the modern era says of its client in
- * `params._meta`. Hand-written, because every request is read by it.
+ * Reads request envelopes: the description of the client in `params._meta` of each modern request.
+ * Hand-written, because every request passes through.
  *
  * @see MCP 2026-07-28, basic, "General fields", "_meta"
  */
@@ -17,10 +17,10 @@ import { logLevelOf, logLevels } from './log-levels.ts';
 import type { LogLevel } from './log-levels.ts';
 import { MetaKey } from './meta.ts';
 
-/** What a request says of its client. It holds for this request alone. */
+/** A request's description of its client. Valid for this request only. */
 export interface Envelope {
   readonly peer: PeerDescription & { readonly dialect: StatelessDialect };
-  /** The least severe log messages that the client wants for this request. */
+  /** Minimum severity of log messages for this request. */
   readonly logLevel: LogLevel | 'none';
 }
 
@@ -28,7 +28,7 @@ export type EnvelopeReading =
   | ({ readonly ok: true } & Envelope)
   | { readonly ok: false; readonly error: WireError };
 
-/** True if a request carries an envelope, or a part of one. */
+/** True if a request carries an envelope or a part of one. */
 export function isEnveloped(params: JsonObject | undefined): boolean {
   const meta = params?.['_meta'];
   return (
@@ -38,11 +38,10 @@ export function isEnveloped(params: JsonObject | undefined): boolean {
 }
 
 /**
- * Reads a request's envelope. The error is -32022 for a revision that has none, otherwise -32602
+ * Reads a request's envelope. The error is -32022 for an unsupported version, otherwise -32602
  * naming the key.
  *
- * @param size how long the request is, if it was measured: what is said of the client in a short one
- *   is not measured
+ * @param size length of the request, if known: the envelope of a short request is not measured
  */
 export function readEnvelope(params: JsonObject | undefined, size = Infinity): EnvelopeReading {
   const given = params?.['_meta'];
@@ -82,12 +81,12 @@ export function readEnvelope(params: JsonObject | undefined, size = Infinity): E
   };
 }
 
-/** A client may send a version of any length; dates have 10 characters. */
+/** Limit for echoed versions, which clients may make arbitrarily long; dates have 10 characters. */
 const maxRequestedLength = 100;
 
-/** The error for a revision that no request may name here. */
+/** The error for an unsupported version. */
 export function unsupportedVersion(requested: string): WireError {
-  const message = `Unsupported protocol version ${inspectValue(requested)}: a request may name ${statelessVersions.join(', ')}`;
+  const message = `Unsupported protocol version ${inspectValue(requested)}: a request must name one of ${statelessVersions.join(', ')}`;
   const echoed = requested.slice(0, maxRequestedLength);
   const data = { supported: statelessVersions, requested: echoed };
   return { code: ErrorCode.unsupportedProtocolVersion, message, data };
@@ -97,7 +96,7 @@ const required = [MetaKey.protocolVersion, MetaKey.clientCapabilities] as const;
 
 function missing(given: unknown, meta: JsonObject): EnvelopeReading {
   if (given !== undefined && given !== meta) {
-    return invalid(`"_meta" must be an object, this is ${inspectValue(given)}`);
+    return invalid(`"_meta" must be an object, got ${inspectValue(given)}`);
   }
   const keys = required.filter((key) => meta[key] === undefined);
   return invalid(`"_meta" of a request must have ${keys.map((key) => `"${key}"`).join(' and ')}`);
@@ -105,12 +104,12 @@ function missing(given: unknown, meta: JsonObject): EnvelopeReading {
 
 function tooLong(length: number): EnvelopeReading {
   return invalid(
-    `"${MetaKey.clientInfo}" and "${MetaKey.clientCapabilities}" in "_meta" may have ${maxClientLength} characters of JSON, these have ${length}`,
+    `"${MetaKey.clientInfo}" and "${MetaKey.clientCapabilities}" in "_meta" must have at most ${maxClientLength} characters of JSON, got ${length}`,
   );
 }
 
 function invalidMember(key: string, wanted: string, got: unknown): EnvelopeReading {
-  return invalid(`"${key}" in "_meta" must be ${wanted}, this is ${inspectValue(got)}`);
+  return invalid(`"${key}" in "_meta" must be ${wanted}, got ${inspectValue(got)}`);
 }
 
 function invalid(reason: string): EnvelopeReading {

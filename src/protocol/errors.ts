@@ -1,14 +1,14 @@
 /**
- * The three classes of intended errors, and how a thrown value becomes a wire error.
+ * The three classes of expected errors, and their conversion to wire errors.
  *
- * | class | meaning | where it goes |
+ * | class | meaning | destination |
  * |---|---|---|
  * | `ProtocolError` | a numeric code | the wire |
  * | `ToolError` | the model may recover | a result with `isError: true` |
  * | `RuntimeError` | a string code | the caller |
  *
- * Anything else that is thrown is unexpected and logged with its cause. If a tool threw it, the model
- * gets its message, or an id if the author masks errors; otherwise the wire gets `-32603` without
+ * Any other error is unexpected, and is logged with its cause. If a tool threw it, the model gets
+ * its message, or an id if the author masks errors; otherwise the wire gets `-32603` without
  * details.
  */
 import type { InboundRequestId, JsonObject, RequestId, WireError } from './frames.ts';
@@ -24,44 +24,42 @@ export const ErrorCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** Our code for "not now": overloaded, or shutting down. `data.retryable` says which. */
+  /** Our code for a server that is overloaded or shutting down; `data.reason` says which. */
   serverUnavailable: -32000,
   resourceNotFound: -32002,
   /** `data.elicitations` lists the URLs that a person must open first. */
   urlElicitationRequired: -32042,
-  /** The headers of an HTTP request are not those of its body, or are missing (2026-07-28). */
+  /** HTTP headers are missing or contradict the body (2026-07-28). */
   headerMismatch: -32020,
-  /** `data.requiredCapabilities` says what the client would have to declare (2026-07-28). */
+  /** `data.requiredCapabilities` lists what the client must declare (2026-07-28). */
   missingClientCapability: -32021,
-  /** `data.supported` and `data.requested` say which versions (2026-07-28). */
+  /** `data.supported` and `data.requested` list the versions (2026-07-28). */
   unsupportedProtocolVersion: -32022,
 } as const;
 
 /**
- * Gives an error a detail that Node does not print when nobody catches the error: it may be long, and
- * the message says what counts.
+ * Adds a non-enumerable property, so that Node does not print it with an uncaught error: it may be
+ * long.
  */
 function addDetail(error: Error, name: string, value: unknown): void {
   if (value === undefined) return;
   Object.defineProperty(error, name, { value, configurable: true, writable: true });
 }
 
-/** An error that the client receives as it is. */
+/** An error that is sent to the client unchanged. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
-  /** A JSON-RPC or MCP error code. */
+  /** JSON-RPC or MCP error code. */
   readonly code: number;
   /** Sent as `error.data`. */
   declare readonly data: unknown;
-  /** Further members of the error object that a peer has sent. */
+  /** Further members of a peer's error object. */
   declare readonly members: JsonObject | undefined;
 
-  /** @throws {RangeError} the code is not an integer, as JSON-RPC demands */
+  /** @throws {RangeError} the code is not an integer */
   constructor(code: number, message: string, data?: unknown) {
     if (!Number.isInteger(code)) {
-      throw new RangeError(
-        `The code of a ProtocolError must be an integer, this is ${String(code)}`,
-      );
+      throw new RangeError(`The code of a ProtocolError must be an integer, got ${String(code)}`);
     }
     super(message);
     this.code = code;
@@ -69,7 +67,9 @@ export class ProtocolError extends Error {
   }
 }
 
-/** The error of another server that is forwarded: it leaves as it came, whatever the revision says of its code. */
+/**
+ * The forwarded error of another server, sent unchanged whatever the revision says about its code.
+ */
 export class ForwardedError extends ProtocolError {
   constructor({ code, message, data, members }: ProtocolError) {
     super(code, message, data);
@@ -77,12 +77,10 @@ export class ForwardedError extends ProtocolError {
   }
 }
 
-/** A failure that the model may recover from: it becomes a tool result with `isError: true`. */
+/** A failure that the model may recover from. Becomes a tool result with `isError: true`. */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
-  /**
-   * A short machine-readable code, such as `OUTSIDE_ROOTS`. The text for the model begins with it.
-   */
+  /** Short machine-readable code, such as `OUTSIDE_ROOTS`. Prefixes the text for the model. */
   readonly code: string | undefined;
 
   constructor(message: string, options?: { readonly code?: string; readonly cause?: unknown }) {
@@ -91,10 +89,7 @@ export class ToolError extends Error {
   }
 }
 
-/**
- * Why something that the runtime was asked for did not happen. docs/errors.md says who gets
- * which, and what to do.
- */
+/** Codes of {@link RuntimeError}. docs/errors.md explains causes and remedies. */
 export type RuntimeErrorCode =
   | 'CANCELLED'
   | 'CAPABILITY_MISSING'
@@ -117,44 +112,44 @@ export type RuntimeErrorCode =
   | 'UNVERIFIED'
   | 'VERSION_UNSUPPORTED';
 
-/** How a server's process has ended. */
+/** The exit of a server's process. */
 export interface ProcessExit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** The last lines of its standard error. */
+  /** The last lines of stderr. */
   readonly stderr: string;
 }
 
-/** A request to the client that failed. */
+/** A failed request to the client. */
 export interface FailedRequest {
-  /** The method that was asked. */
+  /** The request's method. */
   readonly method: string;
-  /** Its id on the wire; undefined if it failed before it was given one. */
+  /** The request's id; undefined if it failed before getting one. */
   readonly id?: RequestId | undefined;
-  /** From the asking to the failure, milliseconds. */
+  /** Time from the call to the failure, milliseconds. */
   readonly elapsedMs: number;
 }
 
-/** An error for the caller of this library: a string code and its details. */
+/** An error for users of this library: a string code and its details. */
 export class RuntimeError extends Error {
   override readonly name = 'RuntimeError';
-  /** What kind of failure it is, for programs. */
+  /** Machine-readable code. */
   readonly code: RuntimeErrorCode;
-  /** The client's own error, if it answered with one (`REQUEST_FAILED`). */
+  /** The client's error, if it answered with one (`REQUEST_FAILED`). */
   declare readonly remote: WireError | undefined;
   /**
-   * The request to the client that failed. Undefined if no request did, as when a result was read
-   * and does not conform.
+   * The failed request to the client. Undefined if no request failed, for example if a result is
+   * invalid.
    */
   declare readonly request: FailedRequest | undefined;
-  /** The capabilities that the client would have to declare (`CAPABILITY_MISSING`). */
+  /** The capabilities that the client must declare (`CAPABILITY_MISSING`). */
   declare readonly requiredCapabilities: JsonObject | undefined;
-  /** How the server's process has ended, if that is why (`CLOSED`). */
+  /** The exit of the server's process, if that is the cause (`CLOSED`). */
   declare readonly exit: ProcessExit | undefined;
-  /** The status of the HTTP answer, if that is why (`HTTP_STATUS`, `UNAUTHORIZED`). */
+  /** The HTTP status, if that is the cause (`HTTP_STATUS`, `UNAUTHORIZED`). */
   declare readonly status: number | undefined;
 
-  /** @param options `cause` of a `CANCELLED` is the reason of the abort */
+  /** @param options for `CANCELLED`, `cause` is the abort reason */
   constructor(
     code: RuntimeErrorCode,
     message: string,
@@ -179,45 +174,45 @@ export class RuntimeError extends Error {
   }
 }
 
-/** The code with which the peer has answered a request that failed; undefined if it has not. */
+/** The error code of the peer's answer; undefined if there was no answer. */
 export function remoteCodeOf(error: unknown): number | undefined {
   if (error instanceof ProtocolError) return error.code;
   return error instanceof RuntimeError ? error.remote?.code : undefined;
 }
 
-/** The error for a request with wrong params. The message says what is wrong. */
+/** The error for invalid params. */
 export function invalidParams(message: string): ProtocolError {
   return new ProtocolError(ErrorCode.invalidParams, `Invalid params: ${message}`);
 }
 
-/** An error response. It has no id if the request's id could not be read. */
+/** An error response. The id is absent if that of the request could not be read. */
 export function errorResponse(id: InboundRequestId | undefined, error: WireError) {
   return id === undefined
     ? ({ jsonrpc: '2.0', error } as const)
     : ({ jsonrpc: '2.0', id, error } as const);
 }
 
-/** The wire error for a bug. It reveals nothing of the cause. */
+/** The wire error for a bug. Reveals nothing about the cause. */
 export const internalError: WireError = Object.freeze({
   code: ErrorCode.internalError,
   message: 'Internal error',
 });
 
 /**
- * What requests fail with. The errors are made one by one: making one captures a stack, and most
- * sessions end with nothing pending.
+ * A template for the errors of pending requests. The errors themselves are created on demand: each
+ * captures a stack, and most sessions end with nothing pending.
  */
 export type RequestFailure = Pick<RuntimeError, 'code' | 'message' | 'cause'> &
   Partial<Pick<RuntimeError, 'exit' | 'status'>>;
 
-/** The answer to a request that comes while the session ends, or is still running then. */
+/** The answer to requests that arrive or are still running while the session is closing. */
 export const shuttingDown: WireError = Object.freeze({
   code: ErrorCode.serverUnavailable,
   message: 'The server is shutting down',
   data: { reason: 'shutting-down', retryable: false },
 });
 
-/** The wire form of an intended error; undefined if the thrown value is a bug. */
+/** The wire form of an expected error; undefined for a bug. */
 export function toWireError(error: unknown): WireError | undefined {
   if (!(error instanceof ProtocolError)) return undefined;
   const { code, message, data, members } = error;
@@ -225,25 +220,25 @@ export function toWireError(error: unknown): WireError | undefined {
   return members ? { ...wire, ...members } : wire;
 }
 
-/** The error that a client receives as this one. */
+/** The error for a received wire error. */
 export function fromWireError({ code, message, data, ...members }: WireError): ProtocolError {
   const error = new ProtocolError(code, message, data);
   if (Object.keys(members).length > 0) addDetail(error, 'members', members);
   return error;
 }
 
-/** A thrown value as text for people. Never throws, even if reading the value does. */
+/** A thrown value as text. Never throws, even if reading the value does. */
 export function textOfError(error: unknown): string {
   try {
     return String(error).slice(0, 2000);
   } catch {
-    return 'something that has no text';
+    return 'an error without text';
   }
 }
 
-/** The error of a request in the modern era, in which a server sends none by itself. */
+/** The error of a request to a modern client, to which servers cannot send requests. */
 export const serverRequestsUnsupported: RequestFailure = {
   code: 'CAPABILITY_MISSING',
-  message: 'The client speaks a revision in which a server sends no requests; nothing was sent',
+  message: "The client's revision has no server requests; nothing was sent",
   cause: undefined,
 };

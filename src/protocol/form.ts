@@ -1,5 +1,5 @@
 /**
- * A form for a person to fill in, in one shape for all the ways in which authors may write it.
+ * A form for a person to fill in: one shape for all notations that authors may use.
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
@@ -10,7 +10,7 @@ export type TextFormat = 'email' | 'uri' | 'date' | 'date-time';
 /** One of a field's choices. */
 export interface Option {
   readonly value: string;
-  /** The text that people read instead of the value. */
+  /** Display text. Default: the value. */
   readonly title?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface BooleanField extends Labelled {
 /** A choice of one value. */
 export interface ChoiceField extends Labelled {
   readonly kind: 'choice';
-  /** How titles are written: not at all, as `oneOf`, or as the older `enumNames`. */
+  /** Notation of titles: none, `oneOf`, or the older `enumNames`. */
   readonly style: 'untitled' | 'titled' | 'legacy';
   readonly options: readonly Option[];
   readonly default?: unknown;
@@ -60,13 +60,13 @@ export interface ChoicesField extends Labelled {
   readonly default?: unknown;
 }
 
-/** One field of a form, by its kind. */
+/** One field of a form. */
 export type FormField = TextField | NumberField | BooleanField | ChoiceField | ChoicesField;
 
-/** A form's fields, in order, and the names of the required ones. */
+/** A form: its fields and the names of the required ones. */
 export interface FormDescription {
-  /** In the order of the form. */
+  /** Fields in display order. */
   readonly fields: readonly FormField[];
-  /** Names of fields that must have a value. */
+  /** Names of required fields. */
   readonly required: readonly string[];
 }

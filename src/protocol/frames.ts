@@ -1,39 +1,39 @@
 /**
- * The shapes of JSON-RPC messages: on the wire, and as the reader passes them on.
+ * JSON-RPC messages on the wire, and frames: messages as the reader passes them on.
  *
  * @see MCP 2025-11-25, basic, "Messages"
  */
 
 import type { RequestOrigin } from './request-origin.ts';
 
-/** A request's id: a string or a safe integer. `1` and `"1"` are different ids. */
+/** A request id: a string or a safe integer. `1` and `"1"` are different ids. */
 export type RequestId = string | number;
 
-/** Which way the request goes. It is in the types only: no value has it. */
+/** Brand for the direction of a request. Exists in types only. */
 declare const direction: unique symbol;
 
 /**
- * The id of the peer's request: made where its message is read. It is a {@link RequestId}, and
- * never an {@link OutboundRequestId}.
+ * Id of a request from the peer, created when its message is read. Not assignable to {@link
+ * OutboundRequestId}.
  */
 export type InboundRequestId = RequestId & { readonly [direction]: 'inbound' };
 
-/** The id of our request: made where it is minted, and where an answer names it. */
+/** Id of one of our requests, created with the request or read from its response. */
 export type OutboundRequestId = RequestId & { readonly [direction]: 'outbound' };
 
 /** A JSON object from `JSON.parse`. A `__proto__` key in it is an ordinary property. */
 export type JsonObject = {
-  /** The value of a member: anything that JSON has. */
+  /** Any JSON value. */
   readonly [key: string]: unknown;
 };
 
 /** The `error` member of a failed response. */
 export interface WireError {
-  /** As JSON-RPC and the revision have it. */
+  /** Error code of JSON-RPC or MCP. */
   readonly code: number;
-  /** For people. */
+  /** Text for people. */
   readonly message: string;
-  /** What else the sender has to say, for programs. */
+  /** Machine-readable details. */
   readonly data?: unknown;
 }
 
@@ -71,32 +71,32 @@ export type OutboundMessage = OutboundRequest | OutboundNotification | OutboundR
 /** A unit of output: a message, or the answers to a 2025-03-26 batch. */
 export type OutboundFrame = OutboundMessage | readonly OutboundResponse[];
 
-/** A checked request from the peer. */
+/** A validated request from the peer. */
 export interface InboundRequest {
   readonly kind: 'request';
   readonly id: InboundRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
-  /** Its length on the wire, if measured, in UTF-16 units: for ASCII, bytes. */
+  /** Length on the wire if known, UTF-16 units (bytes, for ASCII). */
   readonly size?: number | undefined;
-  /** Set by a transport that answers each request by itself. */
+  /** Set by transports that answer each request separately. */
   readonly origin?: RequestOrigin | undefined;
 }
 
-/** The peer's request, as far as what is sent on its behalf has to know it. */
+/** Identifies the peer's request that a message relates to. */
 export type RelatedRequest = Pick<InboundRequest, 'id' | 'origin'>;
 
-/** What is answered: a request, or something that was meant as one and has no id. */
+/** The recipient of an answer: a request, or invalid input, which may lack an id. */
 export type AnsweredInput = Partial<RelatedRequest>;
 
-/** A checked notification from the peer. */
+/** A validated notification from the peer. */
 export interface InboundNotification {
   readonly kind: 'notification';
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
 
-/** A frame with its origin. All requests have the same shape, wherever they come from. */
+/** Adds the origin to a frame. All requests keep the same hidden class. */
 export function withOrigin(
   frame: InboundRequest | InboundBatch | InvalidFrame,
   origin: RequestOrigin,
@@ -113,18 +113,21 @@ export interface InboundResponse {
   readonly outcome:
     | { readonly ok: true; readonly result: JsonObject }
     | { readonly ok: false; readonly error: WireError }
-    /** `isJsonRpc`: JSON-RPC allows it, but MCP does not. */
+    /** `isJsonRpc`: valid in JSON-RPC, but not in MCP. */
     | { readonly ok: false; readonly malformed: string; readonly isJsonRpc: boolean }
     | { readonly ok: false; readonly tooLong: string };
 }
 
-/** A value that is not a message: the error to answer with, and the id, if one could be read. */
+/** Invalid input: the error to answer with, and the id, if it could be read. */
 export interface InvalidFrame {
   readonly kind: 'invalid';
   readonly id?: InboundRequestId;
-  /** Our requests that it was to answer: it is too long or too deep to be read, or not JSON. */
+  /** Our requests that the unreadable input answers. */
   readonly answers?: readonly OutboundRequestId[];
-  /** It has no method, result or error: an answer without content, or a request without a method. */
+  /**
+   * Set if the input has no method, result or error: a response without content, or a request
+   * without a method.
+   */
   readonly lacks?: 'content';
   readonly error: WireError;
   /** See {@link InboundRequest.origin}. */
@@ -132,7 +135,7 @@ export interface InvalidFrame {
 }
 
 /**
- * An error without an id: the peer could not read one of our messages. It belongs to no request and
+ * An error without an id: the peer could not read one of our messages. It relates to no request and
  * gets no answer.
  */
 export interface StrayError {
@@ -140,11 +143,11 @@ export interface StrayError {
   readonly error: WireError;
 }
 
-/** A JSON array. Only 2025-03-26 has batches, so the revision decides how its members are read. */
+/** A JSON array. Only 2025-03-26 has batches, so the revision decides how to read its members. */
 export interface InboundBatch {
   readonly kind: 'batch';
   readonly messages: readonly unknown[];
-  /** Their total length on the wire, if measured. */
+  /** Total length on the wire, if known. */
   readonly size?: number | undefined;
   /** See {@link InboundRequest.origin}. */
   readonly origin?: RequestOrigin | undefined;
@@ -156,5 +159,5 @@ export type SingleFrame =
   | InboundResponse
   | StrayError
   | InvalidFrame;
-/** What one line, or one HTTP body, turns out to be. */
+/** The content of one line or one HTTP body. */
 export type InboundFrame = SingleFrame | InboundBatch;

@@ -1,13 +1,12 @@
 /**
- * Values of a body that are repeated in headers of its HTTP request, so that what stands between
- * client and server can go by them.
+ * Body values repeated in HTTP headers, for intermediaries.
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Value Encoding"
  */
 
 import { inspectValue } from './classify.ts';
 
-/** The member of a method's params that the header `Mcp-Name` repeats. */
+/** For each method, the member of its params that the `Mcp-Name` header repeats. */
 export const mcpNameMembers: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -18,12 +17,12 @@ export const mcpNameMembers: ReadonlyMap<string, string> = new Map([
 ]);
 
 const encoded = /^=\?base64\?(.*)\?=$/;
-/** What a header may hold as it is: no blank at either end. */
+/** Text that a header can hold unencoded: no white space at either end. */
 const plain = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A text as the value of a header: as it is, or in base64 if a header cannot hold it. */
+/** Encodes text as a header value: unchanged, or in base64 if a header cannot hold it. */
 export function encodeHeaderValue(text: string): string {
   if (plain.test(text) && !encoded.test(text)) return text;
   const bytes = new TextEncoder().encode(text);
@@ -32,7 +31,7 @@ export function encodeHeaderValue(text: string): string {
   return `=?base64?${btoa(binary)}?=`;
 }
 
-/** The text of such a header; undefined if it is not the base64 of UTF-8, and says that it is. */
+/** Decodes a header value; undefined if it is marked as base64 but is not base64 of UTF-8. */
 export function decodeHeaderValue(value: string): string | undefined {
   const [, inBase64] = encoded.exec(value) ?? [];
   if (inBase64 === undefined) return value;
@@ -44,13 +43,16 @@ export function decodeHeaderValue(value: string): string | undefined {
   }
 }
 
-/** What the body says, and how to call it. */
+/** A body value and its name in messages. */
 export interface BodyValue {
   readonly value: unknown;
   readonly what: string;
 }
 
-/** What is wrong with a header whose text may be in base64; undefined if it says what the body says. */
+/**
+ * Compares a header, possibly in base64, with the body. Returns the problem, or undefined if they
+ * match.
+ */
 export function validateHeader(
   header: string,
   text: string | undefined,
@@ -58,14 +60,17 @@ export function validateHeader(
 ): string | undefined {
   if (text === undefined) return validatePlainHeader(header, text, said);
   if (!/^[\t\x20-\x7e]*$/.test(text)) {
-    return `The header ${header} has a character that no header may have; such values are sent in base64`;
+    return `The header ${header} must not contain control or non-ASCII characters; encode the value in base64`;
   }
   const decoded = decodeHeaderValue(text);
   if (decoded !== undefined) return validatePlainHeader(header, decoded, said);
-  return `The header ${header} is not the base64 of a text: ${inspectValue(text)}`;
+  return `The header ${header} must be base64 of UTF-8 text, got ${inspectValue(text)}`;
 }
 
-/** What is wrong with a header that is never in base64. */
+/**
+ * Compares a header that is never in base64 with the body. Returns the problem, or undefined if
+ * they match.
+ */
 export function validatePlainHeader(
   header: string,
   text: string | undefined,
@@ -73,20 +78,20 @@ export function validatePlainHeader(
 ): string | undefined {
   if (text === undefined) {
     if (value === undefined || typeof value === 'object') return undefined;
-    return `The header ${header} is missing, and ${what} is ${inspectValue(value)}`;
+    return `The header ${header} must match ${what} (${inspectValue(value)}), got none`;
   }
   if (isText(value, text)) return undefined;
-  return `The header ${header} is ${inspectValue(text)}, and ${what} is ${inspectValue(value)}`;
+  return `The header ${header} must match ${what} (${inspectValue(value)}), got ${inspectValue(text)}`;
 }
 
-/** True if the text stands for the value. Numbers are compared as numbers. */
+/** True if the text represents the value. Numbers are compared numerically. */
 function isText(value: unknown, text: string): boolean {
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return text === String(value);
     case 'number':
-      // Of others, two that differ could be read as the same.
+      // Unsafe numbers are excluded, because different ones may parse as equal.
       return Number.isSafeInteger(value) && /^-?\d+(\.\d+)?$/.test(text) && Number(text) === value;
     default:
       return false;

@@ -2,46 +2,46 @@
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
-/** `clientInfo` and `serverInfo`. */
+/** Name and version of a client or server: `clientInfo` or `serverInfo`. */
 export interface Implementation {
-  /** For programs. */
+  /** Machine-readable name. */
   readonly name: string;
-  /** Of the software, not of the protocol. */
+  /** Version of the software, as opposed to the protocol. */
   readonly version: string;
-  /** For people. Revisions before 2025-06-18 do not know it. */
+  /** Name for people. Omitted before 2025-06-18. */
   readonly title?: string;
-  /** Pictures of it. Revisions before 2025-11-25 do not know them. */
+  /** Images. Omitted before 2025-11-25. */
   readonly icons?: readonly object[];
-  /** Where people read about it. */
+  /** URL of a page about the software. */
   readonly websiteUrl?: string;
 }
 
-/** Everything that a server says about itself in the result of `initialize`. */
+/** A server's self-description in the result of `initialize`. */
 export interface ServerDescription {
   readonly serverInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly instructions?: string;
-  /** Further members of the `initialize` result, `_meta` among them. */
+  /** Further members of the `initialize` result, including `_meta`. */
   readonly others?: JsonObject | undefined;
-  /** True if clients get its capabilities as they are, whatever their revision knows. */
+  /** True to send the capabilities unchanged to clients of every revision. */
   readonly isVerbatim?: true;
 }
 
-/** The identity of a client that does not say who it is, as it may in the modern era. */
+/** Identity of a client that omits `clientInfo`, as allowed in the modern era. */
 export const anonymous: Implementation & JsonObject = Object.freeze({
   name: 'anonymous',
   version: 'unknown',
 });
 
-/** The member of an identity that is wrong: its path, what it must be, what it is. */
+/** An invalid member of an identity: its path, expected and actual value. */
 export interface ImplementationFault {
-  /** Empty for the identity itself, otherwise such as `.name`. */
+  /** Path such as `.name`; empty for the identity itself. */
   readonly path: string;
   readonly wanted: string;
   readonly got: unknown;
 }
 
-/** What is wrong with a client's identity; undefined if nothing is. */
+/** Validates an identity. Returns the problem, or undefined if valid. */
 export function validateImplementation(info: unknown): ImplementationFault | undefined {
   if (!isJsonObject(info)) return { path: '', wanted: 'an object', got: info };
   const { name, version } = info;
@@ -50,7 +50,7 @@ export function validateImplementation(info: unknown): ImplementationFault | und
   return undefined;
 }
 
-/** The members of an identity that are kept for as long as a session. Icons are for hosts to show. */
+/** Picks the members of an identity to keep with the session. Icons are for hosts to show. */
 export function keptImplementation(info: Implementation & JsonObject): Implementation & JsonObject {
   const { name, version } = info;
   const texts = ['title', 'description', 'websiteUrl'].filter(
@@ -59,10 +59,10 @@ export function keptImplementation(info: Implementation & JsonObject): Implement
   return { name, version, ...Object.fromEntries(texts.map((key) => [key, info[key]])) };
 }
 
-/** The longest name and version that are kept, UTF-16 units: messages and dumps have them. */
+/** Maximum length of a kept name or version, which appear in messages and dumps, UTF-16 units. */
 const maxNameLength = 256;
 
-/** An identity whose name and version are cut. */
+/** Truncates the name and version of an identity. */
 export function withShortNames(info: Implementation & JsonObject): Implementation & JsonObject {
   const { name, version } = info;
   return { ...info, name: cut(name), version: cut(version) };
@@ -72,14 +72,14 @@ function cut(name: string): string {
   return name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
 }
 
-/** Where one of the servers behind another stands. */
+/** Status of one of the servers behind a bridge. */
 export interface ServerState {
-  /** As the configuration calls it. */
+  /** Name in the configuration. */
   readonly name: string;
-  /** `ready` if it can be used. */
+  /** State, such as `ready`. */
   readonly state: string;
-  /** ISO 8601; absent if the configuration says it. */
+  /** Start of the state, ISO 8601. Absent if the state comes from the configuration. */
   readonly since?: string;
-  /** Why it cannot be used, or could not be last. Contains no secret. */
+  /** Reason why the server is or was last unavailable. Contains no secrets. */
   readonly why?: string;
 }

@@ -1,5 +1,5 @@
 /**
- * How `initialize` is answered.
+ * Answers to `initialize`.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
  */
@@ -10,7 +10,7 @@ import type { InboundRequestId, OutboundResponse, WireError } from './frames.ts'
 import type { ServerDescription } from './implementation.ts';
 import type { InitializeReading, PeerDescription } from './initialize.ts';
 
-/** The result, in the dialect that was negotiated. */
+/** The result, in the negotiated dialect. */
 export function acceptedInitialize(
   id: InboundRequestId,
   { dialect }: PeerDescription,
@@ -19,15 +19,15 @@ export function acceptedInitialize(
   return { jsonrpc: '2.0', id, result: dialect.initializeResult(server) };
 }
 
-/** The facts for which another `initialize` is refused. */
+/** Session state that decides how to refuse `initialize`. */
 interface SessionStatus {
-  /** Set once the session ends. */
+  /** Set once the session is closing. */
   readonly cause: object | undefined;
-  /** Set once the session has had its one `initialize`. */
+  /** Set once the session is initialized. */
   readonly client: PeerDescription | undefined;
 }
 
-/** The error that says what was wrong with it. */
+/** The error for a refused `initialize`. */
 export function refusedInitialize(
   id: InboundRequestId,
   reading: InitializeReading,
@@ -35,17 +35,17 @@ export function refusedInitialize(
 ): OutboundResponse {
   if (cause) return errorResponse(id, shuttingDown);
   if (client) {
-    const message = `Invalid request: the session is initialized already, by ${inspectValue(client.info.name)}; it has one initialize`;
+    const message = `Invalid request: the session has already been initialized by ${inspectValue(client.info.name)}`;
     return errorResponse(id, { code: ErrorCode.invalidRequest, message });
   }
   return errorResponse(
     id,
-    invalidInitialize(reading.ok ? 'it came at the wrong time' : reading.fault),
+    invalidInitialize(reading.ok ? 'the session does not expect it now' : reading.fault),
   );
 }
 
 /**
- * The error in a modern session. A legacy client may show only its text.
+ * The error in a modern session. Legacy clients may show only its message.
  *
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based
  *   Versions"
@@ -54,11 +54,11 @@ export function refusedVersion(id: InboundRequestId, reading: InitializeReading)
   const { message, ...error } = unsupportedVersion(
     reading.ok ? reading.client.requestedVersion : 'unknown',
   );
-  const why = 'this connection has served requests with their own version already';
+  const why = 'because this connection has already served requests that name their version';
   return errorResponse(id, { ...error, message: `${message}, ${why}` });
 }
 
-/** @param fault what is wrong with it */
+/** @param fault the problem */
 export function invalidInitialize(fault: string): WireError {
   return { code: ErrorCode.invalidParams, message: `Invalid initialize: ${fault}` };
 }

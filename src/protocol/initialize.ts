@@ -10,24 +10,24 @@ import type { JsonObject } from './frames.ts';
 import { validateImplementation, keptImplementation, withShortNames } from './implementation.ts';
 import type { Implementation } from './implementation.ts';
 
-/** What is known about a peer: of a session, or of one request that says it itself. */
+/** Description of a peer, from the handshake or from one request's envelope. */
 export interface PeerDescription {
-  /** The revision that both sides speak. */
+  /** The negotiated revision. */
   readonly dialect: Dialect;
-  /** The version that was asked for. If we do not speak it, `dialect.version` differs. */
+  /** The requested version. Differs from `dialect.version` if we do not support it. */
   readonly requestedVersion: string;
-  /** Its name, its version and what else it says of itself. */
+  /** Name, version and further members of the peer's identity. */
   readonly info: Implementation & JsonObject;
-  /** What it has declared that it can do. */
+  /** Capabilities declared by the peer. */
   readonly capabilities: JsonObject;
 }
 
 /**
- * What a session knows about its client after the negotiation. It never changes, and lives as long
- * as the session: so it has the members that the protocol names, and no others.
+ * Description of a session's client. Immutable and kept as long as the session, so it has only the
+ * members defined by the protocol.
  */
 export interface InitializedClient extends PeerDescription {
-  /** A digest of the original params: a repeated `initialize` must have the same. */
+  /** Digest of the original params, to recognize a repeated `initialize`. */
   readonly fingerprint: string;
 }
 
@@ -35,28 +35,28 @@ export type InitializeReading =
   | { readonly ok: true; readonly client: InitializedClient }
   | { readonly ok: false; readonly fault: string };
 
-/** The longest `initialize`, UTF-16 units of its params. */
+/** Maximum length of the params of `initialize`, UTF-16 units. */
 const maxInitializeLength = 64 * 1024;
 
 /**
- * The longest description of a client, UTF-16 units of its JSON: in `initialize` what is kept of it
- * for the session, in an envelope all of it.
+ * Maximum length of a client's description, UTF-16 units of its JSON. In `initialize` it applies to
+ * the members kept for the session, in an envelope to all.
  */
 export const maxClientLength = 8 * 1024;
 
-/** The longest version of the protocol that may be asked for; dates have 10 characters. */
+/** Maximum length of a requested version; dates have 10 characters. */
 const maxVersionLength = 100;
 
 /**
- * The capabilities of a client that are kept. What belongs to no known extension stays too, because
- * authors read it: what a client and a server have agreed on, and we do not know.
+ * Client capabilities to keep. Experimental and extension capabilities are included, because
+ * authors read them.
  */
 const keptCapabilities = [
   ...['roots', 'sampling', 'elicitation', 'tasks'],
   ...['experimental', 'extensions'],
 ] as const;
 
-/** Reads the params of `initialize`. A fault names the path of the wrong member. */
+/** Reads the params of `initialize`. A fault names the path of the invalid member. */
 export function readInitialize(params: JsonObject | undefined): InitializeReading {
   if (params === undefined) return wrong('params', 'an object', params);
   const { protocolVersion, capabilities, clientInfo } = params;
@@ -77,7 +77,7 @@ export function readInitialize(params: JsonObject | undefined): InitializeReadin
   const kept = known(capabilities);
   const length = lengthOfClient(info, kept);
   if (length > maxClientLength) {
-    return tooLong('what is kept of clientInfo and capabilities', length, maxClientLength);
+    return tooLong('clientInfo and capabilities together', length, maxClientLength);
   }
   return {
     ok: true,
@@ -91,7 +91,7 @@ export function readInitialize(params: JsonObject | undefined): InitializeReadin
   };
 }
 
-/** How long what is said of a client is, UTF-16 units of its JSON. */
+/** Length of a client's description, UTF-16 units of its JSON. */
 export function lengthOfClient(info: unknown, capabilities: JsonObject): number {
   return (JSON.stringify(info) ?? '').length + JSON.stringify(capabilities).length;
 }
@@ -102,8 +102,8 @@ function known(capabilities: JsonObject): JsonObject {
 }
 
 /**
- * Tells texts apart, at the cost of one pass: two multiplicative hashes of 32 bits (cyrb53). It does not
- * protect: a client that finds two texts with the same digest gets its own answer twice.
+ * A fast digest: two multiplicative hashes of 32 bits (cyrb53). Not cryptographic: a client that
+ * finds a collision only gets its own answer twice.
  */
 function digestOfText(text: string): string {
   let [low, high] = [0xdeadbeef, 0x41c6ce57];
@@ -118,9 +118,9 @@ function digestOfText(text: string): string {
 }
 
 function wrong(path: string, wanted: string, got: unknown): InitializeReading {
-  return { ok: false, fault: `${path} must be ${wanted}, this is ${inspectValue(got)}` };
+  return { ok: false, fault: `${path} must be ${wanted}, got ${inspectValue(got)}` };
 }
 
 function tooLong(what: string, length: number, max: number): InitializeReading {
-  return { ok: false, fault: `${what} may have ${max} characters of JSON, this has ${length}` };
+  return { ok: false, fault: `${what} must have at most ${max} characters of JSON, got ${length}` };
 }

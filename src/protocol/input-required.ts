@@ -1,6 +1,5 @@
 /**
- * Multi round-trip requests on the wire: what a server asks in a result, and how the client answers
- * in the retry.
+ * Multi round-trip requests on the wire: `input_required` results and the retries that answer them.
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
@@ -10,21 +9,21 @@ import type { JsonObject } from './frames.ts';
 import { Method } from './methods.ts';
 import { validateRootsResult } from './roots.ts';
 
-/** A question among `inputRequests`. */
+/** One of the `inputRequests` of a result. */
 export interface WireInputRequest {
   readonly key: string;
   readonly method: string;
   readonly params?: JsonObject | undefined;
 }
 
-/** The requests whose results may ask. */
+/** Methods whose results may be `input_required`. */
 export const mayRequireInput: ReadonlySet<string> = new Set([
   'tools/call',
   'prompts/get',
   'resources/read',
 ]);
 
-/** The result that ends a round. */
+/** The `input_required` result that ends a round. */
 export function inputRequired(
   requests: readonly WireInputRequest[],
   requestState: string,
@@ -33,32 +32,32 @@ export function inputRequired(
   return { resultType: 'input_required', inputRequests, requestState };
 }
 
-/** Questions as `inputRequests`. */
+/** Encodes requests as `inputRequests`. */
 export function inputRequestsOf(requests: readonly WireInputRequest[]): JsonObject {
   return Object.fromEntries(
     requests.map(({ key, method, params }) => [key, params ? { method, params } : { method }]),
   );
 }
 
-/** What a request brings along from an earlier round. */
+/** The members that make a request a retry. */
 export interface Retry {
   readonly requestState: string;
   readonly inputResponses: JsonObject;
 }
 
 /**
- * The client's answers, by the keys of what it was asked; undefined if it brings none.
+ * The client's answers by key; undefined if the params have none.
  *
  * @throws {ProtocolError} -32602 they are not an object
  */
 export function readInputResponses(params: JsonObject | undefined): JsonObject | undefined {
   const answers = params?.['inputResponses'];
   if (answers === undefined || isJsonObject(answers)) return answers;
-  throw invalidParams(`"inputResponses" must be an object, this is ${inspectValue(answers)}`);
+  throw invalidParams(`"inputResponses" must be an object, got ${inspectValue(answers)}`);
 }
 
 /**
- * Reads what makes a request a retry; undefined for any other request.
+ * Reads the retry members; undefined for any other request.
  *
  * @throws {ProtocolError} -32602
  */
@@ -67,12 +66,11 @@ export function readRetry(params: JsonObject | undefined): Retry | undefined {
   const requestState = params?.['requestState'];
   if (requestState === undefined) return undefined;
   if (typeof requestState === 'string') return { requestState, inputResponses };
-  throw invalidParams(`"requestState" must be a string, this is ${inspectValue(requestState)}`);
+  throw invalidParams(`"requestState" must be a string, got ${inspectValue(requestState)}`);
 }
 
 /**
- * Whether a request brings something along from an earlier round. What it is answered with depends
- * on that, and must not be cached.
+ * True for a retry. Its result depends on the retry members and must not be cached.
  *
  * @see MCP 2026-07-28, server/utilities/caching, "Cache Key"
  */
@@ -82,7 +80,7 @@ export function isRetry(params: JsonObject | undefined): boolean {
 
 const perRoundMembers: ReadonlySet<string> = new Set(['_meta', 'requestState', 'inputResponses']);
 
-/** What all rounds of a call have in common: its method, and its params but for those of one round. */
+/** The request without the members of a single round: equal in all rounds of a call. */
 export function roundParams(call: {
   readonly method: string;
   readonly params: JsonObject | undefined;
@@ -93,30 +91,33 @@ export function roundParams(call: {
 
 const actions: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 
-/** What is wrong with the shape of an answer to a request of this method; undefined if nothing is. */
+/**
+ * Validates the shape of an answer to a request of this method. Returns the problem, or undefined
+ * if valid.
+ */
 export function validateAnswer(method: string, answer: unknown): string | undefined {
-  if (!isJsonObject(answer)) return `must be an object, this is ${inspectValue(answer)}`;
+  if (!isJsonObject(answer)) return `must be an object, got ${inspectValue(answer)}`;
   switch (method) {
     case Method.elicit: {
       const { action, content } = answer;
       if (!actions.has(action)) {
-        return `must have an "action" of accept, decline, cancel; this is ${inspectValue(action)}`;
+        return `must have "action" accept, decline or cancel, got ${inspectValue(action)}`;
       }
-      // A person who does not accept gives no content, in whatever form.
+      // Without acceptance there is no content, in whatever form.
       return action !== 'accept' || content === undefined || isJsonObject(content)
         ? undefined
-        : `must have an object as its "content", this is ${inspectValue(content)}`;
+        : `must have an object as "content", got ${inspectValue(content)}`;
     }
     case Method.createMessage: {
       const { role, model, content } = answer;
       if (role !== 'user' && role !== 'assistant') {
-        return `must have the "role" user or assistant, this is ${inspectValue(role)}`;
+        return `must have "role" user or assistant, got ${inspectValue(role)}`;
       }
       if (typeof model !== 'string')
-        return `must have a string "model", this is ${inspectValue(model)}`;
+        return `must have a string as "model", got ${inspectValue(model)}`;
       return Array.isArray(content) || isJsonObject(content)
         ? undefined
-        : `must have "content", this is ${inspectValue(content)}`;
+        : `must have an object or array as "content", got ${inspectValue(content)}`;
     }
     case Method.rootsList: {
       const fault = validateRootsResult(answer);

@@ -1,12 +1,12 @@
 /**
- * What a server lists and completes, as its client reads it. The members that the revisions name are typed; everything else of an
- * item is there as the server sent it.
+ * List items and completions as clients read them. Members defined by the protocol are typed; all
+ * others are kept as sent.
  */
 import type { Annotations, DisplayInfo, ToolAnnotations } from './display-info.ts';
 import type { JsonObject } from './frames.ts';
 
 interface ListedItem extends DisplayInfo, JsonObject {
-  /** What requests name it by. */
+  /** Name in requests. */
   readonly name: string;
 }
 
@@ -16,11 +16,11 @@ interface ListedItem extends DisplayInfo, JsonObject {
  * @see MCP 2025-11-25, server/tools, "Tool"
  */
 export interface ListedTool extends ListedItem {
-  /** JSON Schema of the arguments: an object. */
+  /** JSON Schema of the arguments, which are an object. */
   readonly inputSchema: JsonObject;
-  /** JSON Schema of `structuredContent`. A tool without one promises nothing of it. */
+  /** JSON Schema of `structuredContent`. Undefined: no guarantee about it. */
   readonly outputSchema?: JsonObject;
-  /** The server's own hints. A host that does not trust the server does not trust them. */
+  /** The server's hints. Trust them only if you trust the server. */
   readonly annotations?: ToolAnnotations & JsonObject;
 }
 
@@ -30,13 +30,13 @@ export interface ListedTool extends ListedItem {
  * @see MCP 2025-11-25, server/resources, "Resource"
  */
 export interface ListedResource extends ListedItem {
-  /** What it is read by. */
+  /** URI to read the resource by. */
   readonly uri: string;
-  /** The media type of its contents, if the server knows it. */
+  /** Media type of the contents, if known. */
   readonly mimeType?: string;
-  /** Of the contents before they are encoded, bytes. */
+  /** Size of the raw contents, bytes. */
   readonly size?: number;
-  /** For whom it is, and how important. */
+  /** Audience and importance. */
   readonly annotations?: Annotations & JsonObject;
 }
 
@@ -46,11 +46,11 @@ export interface ListedResource extends ListedItem {
  * @see MCP 2025-11-25, server/resources, "Resource Templates"
  */
 export interface ListedResourceTemplate extends ListedItem {
-  /** A URI with variables, as RFC 6570 has it. */
+  /** URI template (RFC 6570). */
   readonly uriTemplate: string;
-  /** The media type, if all resources of the template have the same one. */
+  /** Media type, if all resources of the template share it. */
   readonly mimeType?: string;
-  /** For whom its resources are, and how important. */
+  /** Audience and importance of its resources. */
   readonly annotations?: Annotations & JsonObject;
 }
 
@@ -60,26 +60,26 @@ export interface ListedResourceTemplate extends ListedItem {
  * @see MCP 2025-11-25, server/prompts, "Prompt"
  */
 export interface ListedPrompt extends ListedItem {
-  /** What `prompts/get` takes. A prompt without arguments may leave them out. */
+  /** Arguments of `prompts/get`. May be absent if there are none. */
   readonly arguments?: readonly (JsonObject & {
     readonly name: string;
     readonly title?: string;
     readonly description?: string;
-    /** By default an argument may be left out. */
+    /** Default: false. */
     readonly required?: boolean;
   })[];
 }
 
 /**
- * The values that a server suggests.
+ * Suggested completions.
  *
  * @see MCP 2025-11-25, server/utilities/completion
  */
 export interface Completion {
-  /** At most 100, the best first. */
+  /** At most 100 values, the best first. */
   readonly values: readonly string[];
-  /** How many values there are in all, if the server says so. */
+  /** Total number of values, if known. */
   readonly total?: number;
-  /** Whether there are more than these. */
+  /** True if there are more values. */
   readonly hasMore?: boolean;
 }

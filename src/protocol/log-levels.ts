@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, server/utilities/logging, "Log Levels"
  */
 
-/** From the least severe to the most, as in RFC 5424. */
+/** Log levels in ascending severity, as in RFC 5424. */
 export const logLevels = [
   'debug',
   'info',
@@ -17,18 +17,18 @@ export const logLevels = [
 ] as const;
 
 /**
- * How severe a log message is, as in RFC 5424.
+ * Severity of a log message, as in RFC 5424.
  *
  * @see MCP 2025-11-25, server/utilities/logging
  */
 export type LogLevel = (typeof logLevels)[number];
 
-/** The level with this name; undefined if there is none. */
+/** Parses a log level; undefined if invalid. */
 export function logLevelOf(name: unknown): LogLevel | undefined {
   return logLevels.find((level) => level === name);
 }
 
-/** True if a message of this level is at least as severe as that one. */
+/** True if `level` is at least as severe as `least`. */
 export function isAtLeast(level: LogLevel, least: LogLevel): boolean {
   return logLevels.indexOf(level) >= logLevels.indexOf(least);
 }

@@ -6,7 +6,7 @@
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
-/** The keys with which requests and results of the modern era describe themselves. */
+/** `_meta` keys with which modern requests and results describe themselves. */
 export const MetaKey = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
@@ -16,16 +16,17 @@ export const MetaKey = {
   serverInfo: 'io.modelcontextprotocol/serverInfo',
 } as const;
 
-/** Adds members to the `_meta` of params or of a result. Existing members stay. */
+/** Adds members to the `_meta` of params or a result. Other members stay. */
 export function withMeta(body: JsonObject, meta: JsonObject): JsonObject {
   const own = body['_meta'];
   const isExtended = own !== undefined && isJsonObject(own);
   return replaceMeta(body, isExtended ? { ...own, ...meta } : meta);
 }
 
-/** The body with another `_meta`. */
+/** Copies params or a result with another `_meta`. */
 export function replaceMeta(body: JsonObject, meta: JsonObject): JsonObject {
-  // Object.assign would take this key for the prototype. By spreads each result would have a hidden class of its own.
+  // Object.assign would set the prototype from this key. Spreading would give each result a hidden
+  // class of its own.
   if (Object.hasOwn(body, '__proto__')) return { ...body, _meta: meta };
   return Object.assign({}, body, { _meta: meta });
 }

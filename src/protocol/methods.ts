@@ -2,7 +2,7 @@ import { inspectValue } from './classify.ts';
 import { ErrorCode } from './errors.ts';
 import type { WireError } from './frames.ts';
 
-/** The method names that the session core knows. Features name their own. */
+/** Method names used by the session core. Features define their own. */
 export const Method = {
   initialize: 'initialize',
   discover: 'server/discover',

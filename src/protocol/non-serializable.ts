@@ -1,17 +1,17 @@
 /**
- * What JSON does not give back as it was: what is sealed, or kept in a store, and read again would
- * be something else, unnoticed.
+ * Finds values that do not survive a round trip through JSON. Sealing or storing them would change
+ * them silently.
  */
 
-/** A member that would come back changed or not at all. */
+/** A member that JSON would change or drop. */
 export interface NonSerializable {
-  /** Such as `when` or `guests[2].name`; empty for the value itself. */
+  /** Path such as `when` or `guests[2].name`; empty for the value itself. */
   readonly path: string;
-  /** Such as `a Date`. */
+  /** Description, such as `a Date`. */
   readonly what: string;
 }
 
-/** The first member, in the order of the keys, that JSON would lose; undefined if it keeps all. */
+/** The first member, in key order, that JSON would change or drop; undefined if there is none. */
 export function findNonSerializable(
   value: unknown,
   path = '',
@@ -22,14 +22,14 @@ export function findNonSerializable(
     return Number.isFinite(value) ? undefined : { path, what: String(value) };
   }
   if (typeof value !== 'object') return { path, what: nameOf(value) };
-  if (around.includes(value)) return { path, what: 'an object that it stands in' };
+  if (around.includes(value)) return { path, what: 'a circular reference' };
   const inside = [...around, value];
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) {
       const place = `${path}[${at}]`;
       if (!(at in value)) return { path: place, what: 'a hole' };
-      const unkept = findNonSerializable(value[at], place, inside);
-      if (unkept) return unkept;
+      const found = findNonSerializable(value[at], place, inside);
+      if (found) return found;
     }
     return undefined;
   }
@@ -37,8 +37,8 @@ export function findNonSerializable(
   const [symbol] = Object.getOwnPropertySymbols(value);
   if (symbol) return { path: `${path}[${String(symbol)}]`, what: 'a member under a symbol' };
   for (const [key, member] of Object.entries(value)) {
-    const unkept = findNonSerializable(member, pathTo(path, key), inside);
-    if (unkept) return unkept;
+    const found = findNonSerializable(member, pathTo(path, key), inside);
+    if (found) return found;
   }
   return undefined;
 }
@@ -48,7 +48,7 @@ function nameOf(value: unknown): string {
   return typeof value === 'bigint' ? 'a BigInt' : `a ${typeof value}`;
 }
 
-/** True for an object literal, of any realm, and for one without a prototype. */
+/** True for an object literal of any realm, or an object without a prototype. */
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value) as object | null;
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -1,41 +1,42 @@
 /**
- * The original text of JSON values with numbers that JavaScript would round, such as integers beyond
- * 2^53. A bridge and a command forward them as they came.
+ * Preserves the text of JSON numbers that JavaScript would round, such as integers beyond 2^53, for
+ * programs that forward them (bridge, command).
  *
- * Parsed values are ordinary: the text is beside them, and the codec writes it in their place. Only a
- * message with such a number costs more than a look at its values.
+ * Parsed values stay ordinary: the text is stored beside them, and the codec writes it in their
+ * place. Messages without such numbers cost only a scan of their values.
  *
  * @see docs/maintaining/decisions/19-nothing-is-sent-twice.md
  */
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
-/** What this process keeps. The codec reads it before it calls anything here. */
+/** State of this process. The codec checks it before calling anything here. */
 export const numberTexts: {
-  /** True once something in this process forwards parsed messages. */
+  /** True once this process forwards parsed messages. */
   isOn: boolean;
-  /** Undefined before the first text is kept. */
+  /** Stored texts; undefined before the first. */
   kept: WeakMap<object, string> | undefined;
 } = { isOn: false, kept: undefined };
 
-/** Objects and arrays below this level of a message have no text of their own. */
+/** Deepest level whose objects and arrays get a text of their own. */
 const maxLevel = 5;
-/** Limit of objects and arrays with a text, for each level of a message: its outermost ones always have one. */
+/** Maximum number of texts per level. The outermost values always get one. */
 const maxTexts = 1000;
 
-/** A number that may be rounded: sixteen digits, or a great exponent. */
+/** Matches numbers that may be rounded: sixteen digits, or a large exponent. */
 const isLong = /[\d.]{16}|[eE][+-]?\d{3}/;
 const token = /[^\s,\]}]+/y;
 
-/** From now on texts are kept in this process. */
+/** Starts storing texts in this process. */
 export function keepNumberTexts(): void {
   numberTexts.isOn = true;
 }
 
 /**
- * Keeps the texts of a value that was just parsed, if one of its numbers would be rounded.
+ * Stores the texts of a just parsed value if a number in it would be rounded.
  *
- * @returns a duplicate key: its text must not be forwarded, since readers differ in which value they take
+ * @returns a duplicate key, if any: such text must not be forwarded, since parsers differ in which
+ *   value they use
  */
 export function recordNumberTexts(text: string, value: unknown): string | undefined {
   if (!holdsGreatNumber(value)) return undefined;
@@ -48,9 +49,9 @@ export function recordNumberTexts(text: string, value: unknown): string | undefi
 }
 
 /**
- * Parses JSON, and keeps the texts of numbers that would be rounded.
+ * Parses JSON and stores the texts of numbers that would be rounded.
  *
- * @throws {SyntaxError} the text is not JSON, or repeats a key beside such a number
+ * @throws {SyntaxError} the text is not JSON, or has duplicate keys besides such a number
  */
 export function parseExactly(text: string): unknown {
   keepNumberTexts();
@@ -60,14 +61,15 @@ export function parseExactly(text: string): unknown {
   throw new SyntaxError(`The key ${JSON.stringify(duplicate)} must not be repeated in an object`);
 }
 
-/** The text of a value with numbers that would be rounded; undefined for any other. */
+/** The stored text of a value; undefined for values without such numbers. */
 export function numberText(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null ? numberTexts.kept?.get(value) : undefined;
 }
 
 /**
- * A copy of a value that has a text, with a string in place of each number that would be rounded. `jsonText` writes
- * the objects and arrays of the copy with their numbers. Any other value is returned itself.
+ * Copies a value that has a stored text, replacing each number that would be rounded by a string.
+ * `jsonText` writes the copy's objects and arrays with their numbers. Returns other values
+ * unchanged.
  */
 export function exactNumbers(value: unknown): unknown {
   const text = numberText(value);
@@ -78,19 +80,19 @@ export function exactNumbers(value: unknown): unknown {
   return exact;
 }
 
-/** Whether JSON.parse and JSON.stringify change a number. */
+/** True if a number does not survive JSON.parse and JSON.stringify. */
 function isRounded(number: string): boolean {
   return JSON.stringify(Number(number)) !== number;
 }
 
-/** As `JSON.stringify`, with the kept texts in their places. */
+/** Like `JSON.stringify`, with the stored texts in place. */
 export function jsonText(value: unknown, space?: number): string {
   if (!numberTexts.kept || !holdsText(value, maxLevel))
     return JSON.stringify(value, undefined, space);
   return written(value, maxLevel) ?? 'null';
 }
 
-/** Looks at the values, since a search in the text takes longer than parsing it. */
+/** Scans the values, because searching the text takes longer than parsing it. */
 function holdsGreatNumber(value: unknown): boolean {
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;
   if (typeof value !== 'object' || value === null) return false;
@@ -106,7 +108,7 @@ function holdsText(value: unknown, levels: number): boolean {
   return Object.values(value).some((each) => holdsText(each, levels - 1));
 }
 
-/** @returns undefined for what JSON leaves out */
+/** @returns undefined for values that JSON omits */
 function written(value: unknown, levels: number): string | undefined {
   const own = numberText(value);
   if (own !== undefined) return own;
@@ -130,25 +132,28 @@ interface Found {
   readonly text: string;
 }
 
-/** One pass over a text that is known to be JSON, beside its value. */
+/** A single pass over valid JSON text alongside its value. */
 class Scan {
   readonly found: Found[] = [];
   duplicate: string | undefined = undefined;
   readonly #text: string;
   readonly #maxLevel: number;
   readonly #maxTexts: number;
-  /** Found values by level. */
+  /** Number of texts per level. */
   readonly #counts: number[] = [];
   #at = 0;
 
   constructor(text: string, maxLevel: number, maxTexts: number) {
-    // A line feed would end the message that a kept text becomes a part of.
+    // A line feed would end the message that contains the stored text.
     this.#text = text.replaceAll(/[\r\n]/g, ' ');
     this.#maxLevel = maxLevel;
     this.#maxTexts = maxTexts;
   }
 
-  /** Reads the next value. @returns the value itself, or a copy with strings in place of numbers that would be rounded */
+  /**
+   * Reads the next value. @returns the value itself, or a copy with strings in place of rounded
+   * numbers
+   */
   value(value: unknown, level: number): unknown {
     const start = this.#space();
     switch (this.#text[start]) {
@@ -187,7 +192,7 @@ class Scan {
       const own = this.value(member, level + 1);
       if (own === member) continue;
       if (exact === value) exact = { ...(value as object) };
-      // An assignment to `__proto__` would define no member.
+      // Assigning to `__proto__` would not define a member.
       Object.defineProperty(exact, key, { value: own, enumerable: true });
     }
     this.#at++;
@@ -215,14 +220,14 @@ class Scan {
     this.found.push({ value, exact, text: this.#text.slice(start, this.#at) });
   }
 
-  /** Skips white space. @returns where the next token begins */
+  /** Skips white space. @returns index of the next token */
   #space(): number {
     while (this.#text.charCodeAt(this.#at) <= 0x20) this.#at++;
     return this.#at;
   }
 }
 
-/** The index of the quote that ends the string which starts here; the length of the text if none does. */
+/** Index of the quote that ends the string starting here; the text's length if there is none. */
 export function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let backslashes = 0;

@@ -1,17 +1,17 @@
-/** What a host and a server both know of OAuth: scopes, how a client shows who it is, where secrets may go. */
+/** OAuth helpers shared by hosts and servers: scopes, client authentication, loopback URLs. */
 import { inspectValue } from './classify.ts';
 
 const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** Whether a request to this URL stays on this machine. */
+/** True if requests to this URL stay on this machine. */
 export function isLoopback({ hostname }: URL): boolean {
   return loopback.test(hostname);
 }
 
 /**
- * The `Authorization` of a client with a secret.
+ * The `Authorization` header of a confidential client.
  *
- * @see RFC 6749, 2.3.1: both parts are encoded as in a form first
+ * @see RFC 6749, 2.3.1: both parts are form-encoded first
  */
 export function basicCredentials(clientId: string, clientSecret: string): string {
   const [user, password] = [clientId, clientSecret].map((part) =>
@@ -21,7 +21,7 @@ export function basicCredentials(clientId: string, clientSecret: string): string
 }
 
 /**
- * The characters of a scope: visible ASCII without `"` and `\`. A space separates two.
+ * True for a valid scope: visible ASCII without `"` and `\`.
  *
  * @see RFC 6749, 3.3
  */
@@ -29,10 +29,13 @@ export function isScope(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21\x23-\x5B\x5D-\x7E]+$/.test(value);
 }
 
-/** What is wrong with a list of scopes, to follow its name; undefined if nothing is. */
+/**
+ * Validates a list of scopes. Returns the problem, phrased to follow the list's name, or undefined
+ * if valid.
+ */
 export function validateScopes(scopes: unknown): string | undefined {
-  if (!Array.isArray(scopes)) return `must be an array of scopes, this is ${inspectValue(scopes)}`;
+  if (!Array.isArray(scopes)) return `must be an array of scopes, got ${inspectValue(scopes)}`;
   const wrong = scopes.findIndex((scope) => !isScope(scope));
   if (wrong === -1) return undefined;
-  return `must have scopes of visible characters without spaces, " and \\; at ${wrong} it has ${inspectValue(scopes[wrong])}`;
+  return `must contain scopes of visible ASCII characters except " and \\, got ${inspectValue(scopes[wrong])} at index ${wrong}`;
 }

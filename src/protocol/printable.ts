@@ -1,20 +1,20 @@
-/** Makes foreign text (names, paths, lines of a file) safe to print in a line. */
+/** Escapes untrusted text (names, paths, lines of files) for terminals and logs. */
 
 import { jsonText } from './number-text.ts';
 
-/** Longer lines are cut. */
+/** Maximum length of a line. */
 const maxLineCharacters = 8000;
 
 /**
- * Characters that move the cursor, end a line, turn the writing direction or are invisible:
- * control, format and separator characters, lone surrogates. A tab is harmless; the joiners
- * (U+200C, U+200D) are part of words and emoji.
+ * Characters that move the cursor, end a line, change the writing direction or are invisible:
+ * control, format and separator characters, lone surrogates. Excluded are tabs and the joiners
+ * (U+200C, U+200D), which are part of words and emoji.
  */
 const unprintable = /(?![\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /**
- * Turns any text into one line: it writes each such character as its number (`\u001b`), and marks a
- * cut after `maxCharacters`.
+ * Converts text into one line: escapes unprintable characters (`\u001b`), truncates after
+ * `maxCharacters` and says so.
  */
 export function printable(text: string, maxCharacters: number = maxLineCharacters): string {
   const escaped = text.slice(0, maxCharacters).replaceAll(unprintable, asNumber);
@@ -22,14 +22,13 @@ export function printable(text: string, maxCharacters: number = maxLineCharacter
   return omitted > 0 ? `${escaped}… (${omitted} more characters)` : escaped;
 }
 
-/** Joins lines to a text. Each stays one line, whatever it contains. */
+/** Joins lines. Each stays on one line, whatever it contains. */
 export function printableLines(lines: readonly string[]): string {
   return lines.map((line) => printable(line)).join('\n');
 }
 
 /**
- * A text of several lines for a terminal: its line feeds and tabs stay (`\r\n` becomes `\n`), every
- * other such character is written as its number.
+ * Escapes multi-line text for a terminal. Keeps line feeds and tabs, and converts `\r\n` to `\n`.
  */
 export function printableText(text: string): string {
   return text
@@ -38,8 +37,8 @@ export function printableText(text: string): string {
 }
 
 /**
- * JSON for people and programs: the same value as `JSON.stringify` gives, whose strings hold none of
- * these characters. `JSON.stringify` alone leaves DEL, C1 and what turns the writing direction.
+ * JSON for people and programs: like `JSON.stringify`, with unprintable characters in strings
+ * escaped. `JSON.stringify` alone leaves DEL, C1 controls and bidi characters.
  */
 export function printableJson(value: unknown, space?: number): string {
   return jsonText(value, space).replaceAll(unprintable, (character) =>
@@ -47,12 +46,12 @@ export function printableJson(value: unknown, space?: number): string {
   );
 }
 
-/** A name that someone else chose: one line of bounded length. */
+/** An untrusted name as one line of bounded length. */
 export function printableName(name: string, maxCharacters = 120): string {
   return printable(cutName(name, maxCharacters), Infinity);
 }
 
-/** A foreign text in a sentence, such as a path: the same in quotation marks. */
+/** Untrusted text within a sentence, such as a path: escaped and in quotation marks. */
 export function quoted(text: string, maxCharacters = 300): string {
   return printable(JSON.stringify(cutName(text, maxCharacters)), Infinity);
 }
@@ -61,7 +60,7 @@ function cutName(text: string, maxCharacters: number): string {
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
 }
 
-/** As JSON writes them: a character beyond U+FFFF is two. */
+/** Escapes like JSON: a character beyond U+FFFF becomes two escapes. */
 function asCodeUnits(character: string): string {
   return Array.from(
     { length: character.length },

@@ -1,79 +1,79 @@
 /**
- * What a transport knows of a request that it answers by itself, as HTTP does. A request without an
- * origin is answered with everything else that its session has to say.
+ * Origins of requests that their transport answers separately, as HTTP does. Requests without an
+ * origin share their session's output.
  */
 
-/** Who sends a request, as its access token says. */
+/** The sender of a request, according to its access token. */
 export interface Principal {
   /**
-   * Tells principals apart: the same for every token of one subject of one issuer, and for nobody
-   * else's. Sessions and states are bound to it. Compare it, and do not read it.
+   * Unique id: the same for every token of one subject of one issuer, and different for any other.
+   * Sessions and states are bound to it. Opaque: compare it, but do not parse it.
    */
   readonly id: string;
-  /** The user, or the client itself if it acts for nobody. Unique at its issuer only. */
+  /** The user, or the client itself if it acts on its own behalf. Unique per issuer only. */
   readonly subject: string;
-  /** The OAuth client. */
+  /** OAuth client id. */
   readonly clientId?: string;
-  /** What it may do, with the narrower scopes that these imply. */
+  /** Granted scopes, including the scopes they imply. */
   readonly scopes: readonly string[];
-  /** All that the token says, its own text excepted. */
+  /** The token's claims. Does not contain the token itself. */
   readonly claims: { readonly [name: string]: unknown };
-  /** When the token expires, milliseconds since 1970. */
+  /** Expiry of the token, milliseconds since 1970. */
   readonly expiresAt?: number;
 }
 
-/** What a token for another server is wanted for. */
+/** A request for a token for another server. */
 export interface WantedToken {
-  /** The name of the other server at the authorization server, or several. */
+  /** Audience(s): the other server's name at the authorization server. */
   readonly audience?: string | readonly string[] | undefined;
-  /** The URL of the other server, or several (RFC 8707). */
+  /** URL(s) of the other server (RFC 8707). */
   readonly resource?: string | readonly string[] | undefined;
-  /** The scopes, separated by spaces; by default what the authorization server gives. */
+  /** Scopes, separated by spaces. Default: the authorization server's choice. */
   readonly scope?: string | undefined;
-  /** The token that the other server has refused: it is not given once more. */
+  /** A token that the other server rejected, so it is not returned again. */
   readonly refused?: string | undefined;
 }
 
 /** A token for another server, on behalf of a caller. */
 export interface ExchangedToken {
-  /** Send it as `Authorization: Bearer …` to the server that it is for, and to no other. */
+  /** Send it as `Authorization: Bearer …` to the server it was requested for, and to no other. */
   readonly accessToken: string;
-  /** The scopes, separated by spaces. */
+  /** Granted scopes, separated by spaces. */
   readonly scope?: string | undefined;
-  /** Milliseconds since 1970; undefined if the authorization server does not say. */
+  /** Expiry, milliseconds since 1970; undefined if unknown. */
   readonly expiresAt?: number | undefined;
 }
 
-/** Exchanges the token that a request came with, which is shown by nothing of it. */
+/** Exchanges the access token of a request. The token itself is never exposed. */
 export interface TokenExchange {
   /**
-   * @throws {RuntimeError} UNAUTHORIZED: the authorization server says no. NOT_READY: it cannot be
-   *   asked now. INVALID_RESPONSE: what it gives cannot be used
+   * @throws {RuntimeError} UNAUTHORIZED: the authorization server refuses. NOT_READY: it is
+   *   unreachable. INVALID_RESPONSE: its answer is unusable
    */
   exchange(wanted: WantedToken): Promise<ExchangedToken>;
 }
 
-/** The HTTP request that brought a message. */
+/** The HTTP request that delivered a message. */
 export interface ServedHttpRequest {
-  /** Of HTTP, such as `POST`. */
+  /** HTTP method, such as `POST`. */
   readonly method: string;
-  /** The path and the query, as they were sent. */
+  /** Path and query, as sent. */
   readonly target: string;
-  /** A header's value, by its name in any case. What authenticates the client is not shown. */
+  /** A header's value by its case-insensitive name. Credentials are hidden. */
   header(name: string): string | undefined;
-  /** The names of the headers that are shown, in lower case. */
+  /** Names of the visible headers, in lower case. */
   headerNames(): readonly string[];
-  /** The peer's address; behind a proxy, the proxy's. Undefined if the server did not say. */
+  /** The peer's address; behind a proxy, that of the proxy. Undefined if unknown. */
   readonly remoteAddress: string | undefined;
 }
 
-/** The HTTP request that a call serves. */
+/** The HTTP request of a call. */
 export interface ServedHttpCall extends ServedHttpRequest {
   /**
-   * Closes the connection of the request while the call goes on: nothing on the way need hold it
-   * open for minutes. The client comes back after the `retry` time and gets what it has missed. Does
-   * nothing if it would not: its revision does not know that, or its request is not answered with a
-   * stream.
+   * Closes the request's connection while the call continues, so that no connection has to stay
+   * open for minutes. The client reconnects after the `retry` time and gets what it missed. No
+   * effect if the client would not reconnect, because of its revision or because the answer is not
+   * a stream.
    *
    * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
    */
@@ -82,34 +82,36 @@ export interface ServedHttpCall extends ServedHttpRequest {
 
 export interface RequestOrigin {
   /**
-   * Within what the request's id is unique. `request`: any number of requests in flight may have
-   * the same.
+   * Scope in which the request's id is unique. `request`: other requests in flight may have the
+   * same id.
    */
   readonly idScope: 'session' | 'request';
   /** Undefined without authentication. */
   readonly principal?: Principal | undefined;
-  /** Undefined without authentication, and if the server exchanges no tokens. */
+  /** Undefined without authentication or token exchange. */
   readonly tokens?: TokenExchange | undefined;
   readonly http?: ServedHttpCall | undefined;
-  /** Why its client cannot be asked anything on its behalf; undefined if it can. */
+  /**
+   * Reason why no requests can be sent to the client on behalf of this one; undefined if they can.
+   */
   readonly noRequestsReason?: string | undefined;
   /**
-   * The revision of a client that has no session, whose request says nothing of itself; undefined
-   * in a session, and if the request says it.
+   * Revision of a sessionless legacy client. Undefined in a session, and for requests with an
+   * envelope.
    */
   readonly revision?: string | undefined;
   /**
-   * Whose share of the bounds it counts towards, if many clients share one session: the principal,
-   * or the address. Undefined in a session of one client.
+   * Quota key of the client, if many clients share one session: principal id or network address.
+   * Undefined in a session of a single client.
    */
   readonly clientKey?: string | undefined;
-  /** That of the batch which it came in, if its answer is sent with the others of that. */
+  /** Origin of the batch, if the answer is part of the batch's answer. */
   readonly batch?: RequestOrigin | undefined;
-  /**
-   * The node that serves it, if several share what they serve: a call that cannot go on in another process is
-   * found there.
-   */
+  /** The serving node, in a cluster: calls that cannot resume elsewhere are routed to it. */
   readonly node?: string | undefined;
-  /** The `ResumedRun` that the request goes on with: no client has sent it, and nobody hears of its answer. */
+  /**
+   * The `ResumedRun` that this internal request resumes. No client sent it, and its answer is
+   * discarded.
+   */
   readonly resumes?: object | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The client's roots: read from a `roots/list` result, entry by entry, and as they are published. A
- * bad entry never voids the good ones.
+ * The client's roots: parsed from a `roots/list` result entry by entry, and published as a report.
+ * An invalid entry does not affect the valid ones.
  *
  * @see MCP 2025-11-25, client/roots
  */
@@ -9,26 +9,24 @@ import { RuntimeError } from './errors.ts';
 import type { RuntimeErrorCode } from './errors.ts';
 import type { JsonObject, WireError } from './frames.ts';
 
-/**
- * Why an entry cannot be used. The code that resolves entries to directories adds its own codes.
- */
+/** Codes of unusable entries. The resolver adds codes of its own. */
 export type RootProblemCode = 'MALFORMED' | 'NOT_A_FILE_URI' | 'DUPLICATE';
 
-/** Why a root cannot be used. */
+/** The reason why a root is unusable. */
 export interface RootProblem {
   /** A {@link RootProblemCode}, or a code of the resolver, such as `NOT_FOUND`. */
   readonly code: string;
-  /** For people: what is wrong, with which value. */
+  /** Description for people, including the value. */
   readonly message: string;
 }
 
-/** One entry of the client's list, in the client's order. Usable if `problem` is undefined. */
+/** One entry of the client's list. Usable if `problem` is undefined. */
 export interface ListedRoot {
-  /** As the client sent it; empty if it sent none. */
+  /** URI as sent by the client; empty if it sent none. */
   readonly uri: string;
   /** For display only. */
   readonly name?: string;
-  /** Why it cannot be used; undefined if it can. */
+  /** The reason why the entry is unusable; undefined if usable. */
   readonly problem?: RootProblem;
 }
 
@@ -36,20 +34,19 @@ export type RootsReading =
   | { readonly ok: true; readonly roots: readonly ListedRoot[] }
   | { readonly ok: false; readonly fault: string };
 
-/** Reads the result of `roots/list`. Unknown members (`nextCursor`, `_meta`) are tolerated. */
+/** Parses the result of `roots/list`. Ignores unknown members (`nextCursor`, `_meta`). */
 export function readRootsResult(result: JsonObject): RootsReading {
   const { roots } = result;
   if (!Array.isArray(roots)) {
-    return { ok: false, fault: `result.roots must be an array, this is ${inspectValue(roots)}` };
+    return { ok: false, fault: `result.roots must be an array, got ${inspectValue(roots)}` };
   }
   const seen = new Map<string, string>();
   return { ok: true, roots: roots.map((entry) => readRoot(entry, seen)) };
 }
 
 /**
- * What is wrong with the result of a client that can be told so: in the era in which it brings its
- * answers in a request it hears of entries that are not roots, and brings better ones. Undefined if
- * nothing is.
+ * Validates a `roots/list` result that can be rejected: a modern client is notified of malformed
+ * entries and may send better ones. Returns the problem, or undefined if valid.
  */
 export function validateRootsResult(result: JsonObject): string | undefined {
   const reading = readRootsResult(result);
@@ -60,10 +57,8 @@ export function validateRootsResult(result: JsonObject): string | undefined {
 
 function readRoot(entry: unknown, seen: Map<string, string>): ListedRoot {
   if (!isJsonObject(entry) || typeof entry['uri'] !== 'string') {
-    const got = isJsonObject(entry)
-      ? `a "uri" that is ${inspectValue(entry['uri'])}`
-      : inspectValue(entry);
-    return problem('', 'MALFORMED', `A root is an object with a string "uri", this is ${got}`);
+    const got = isJsonObject(entry) ? `"uri" ${inspectValue(entry['uri'])}` : inspectValue(entry);
+    return problem('', 'MALFORMED', `A root must be an object with a string "uri", got ${got}`);
   }
   const { uri, name } = entry;
   const root = typeof name === 'string' ? { uri, name } : { uri };
@@ -77,7 +72,7 @@ function readRoot(entry: unknown, seen: Map<string, string>): ListedRoot {
   const first = seen.get(key);
   if (first !== undefined) {
     const spelling = first === uri ? '' : ` as ${inspectValue(first)}`;
-    const message = `${inspectValue(uri)} is in the list already${spelling}`;
+    const message = `${inspectValue(uri)} is already in the list${spelling}`;
     return { ...root, ...problem(uri, 'DUPLICATE', message) };
   }
   seen.set(key, uri);
@@ -85,14 +80,14 @@ function readRoot(entry: unknown, seen: Map<string, string>): ListedRoot {
 }
 
 /**
- * What two spellings of one `file:` URI have in common, whether it can be parsed or not. Different
- * files never do: what the URL parser would drop or take for a separator is kept apart.
+ * A canonical form, equal for all spellings of one `file:` URI and different for different files:
+ * characters that the URL parser would drop or treat as separators are kept distinct.
  */
 function identityOf(uri: string): string {
   const kept = uri.replace(/[\\\t\n\r]/g, encodeURIComponent);
   try {
     const { host, pathname, search, hash } = new URL(kept);
-    // Segment by segment: an encoded separator does not separate.
+    // Per segment, because an encoded separator does not separate.
     const names = pathname.split('/').map((name) => encodeURIComponent(decodeURIComponent(name)));
     return `file://${host}${withoutTrailingSlashes(names.join('/'))}${search}${hash}`;
   } catch {
@@ -108,74 +103,73 @@ function problem(uri: string, code: RootProblemCode, message: string) {
   return { uri, problem: { code, message } };
 }
 
-/** Whether a client with these capabilities may be asked for its roots: `roots: {}` is enough. */
+/** True if a client with these capabilities supports `roots/list`: `roots: {}` suffices. */
 export function declaresRoots(capabilities: JsonObject | undefined): boolean {
   return isJsonObject(capabilities?.['roots']);
 }
 
-/** One entry of the client's list, in the client's order. Usable if `problem` is undefined. */
+/** A root of the client. Usable if `problem` is undefined. */
 export interface Root extends ListedRoot {
-  /** The directory's real path, if the list has been resolved and the entry is usable. */
+  /** Real path of the directory, if the list has been resolved and the entry is usable. */
   readonly path?: string;
-  /** Set with `path`: identifies the directory, since another one may take its place. */
+  /** Identifies the directory even if another one takes its path. Set together with `path`. */
   readonly identity?: string;
 }
 
-/** The outcome of asking. `failed` keeps the roots known before, if any. */
+/** Outcome of the query. `failed` keeps the previously known roots. */
 export type RootsStatus = 'known' | 'undeclared' | 'unsupported' | 'failed';
 
-/** Why a query for the roots failed. */
+/** The failure of a roots query. */
 export interface RootsFailure {
   /**
-   * `REQUEST_TIMEOUT`: no answer in time. `REQUEST_FAILED`: the client answered with an error, see
-   * `remote`. `INVALID_RESPONSE`: its answer cannot be read. `TRANSPORT_CLOSED`,
-   * `REMOTE_CANCELLED`, `LIMIT_EXCEEDED`: as for any request to the client. `CAPABILITY_MISSING`:
-   * the client could not be asked at all. `RESOLVER_FAILED`: the server's own `resolveRoots` threw,
-   * which the log has with its stack.
+   * `REQUEST_TIMEOUT`: no answer in time. `REQUEST_FAILED`: the client answered with the error in
+   * `remote`. `INVALID_RESPONSE`: unreadable answer. `TRANSPORT_CLOSED`, `REMOTE_CANCELLED`,
+   * `LIMIT_EXCEEDED`: as for any request to the client. `CAPABILITY_MISSING`: the client cannot be
+   * asked at all. `RESOLVER_FAILED`: the server's own `resolveRoots` threw; see the log.
    */
   readonly code: RuntimeErrorCode | 'RESOLVER_FAILED';
-  /** The client's error, with its `data`. */
+  /** The client's error, including `data`. */
   readonly remote?: WireError;
 }
 
-/** Reads the failure from the error that `ask` rejected with. */
+/** Converts the error of a query into a failure. */
 export function rootsFailureOf(error: unknown): RootsFailure {
   if (!(error instanceof RuntimeError)) return { code: 'RESOLVER_FAILED' };
   const { code, remote } = error;
   return remote ? { code, remote } : { code };
 }
 
-/** The roots as they stand: the list and its resolution, set together. */
+/** The current roots: the list and its resolution, published together. */
 export interface RootsReport {
-  /** What is known: a list, or why there is none. */
+  /** `known`, or the reason why there is no list. */
   readonly status: RootsStatus;
-  /** Counts publications: a later report has a higher one. */
+  /** Publication counter: higher in later reports. */
   readonly generation: number;
-  /** False if a newer list is known to exist and is being asked for. */
+  /** False while a newer list is being requested. */
   readonly settled: boolean;
-  /** Every entry of the client's list, in its order, unusable ones with their reason. */
+  /** All entries of the client's list in its order, including unusable ones. */
   readonly roots: readonly Root[];
-  /** Why the status is `unsupported` or `failed`; for a person. */
+  /** The reason for `unsupported` or `failed`, for people. */
   readonly problem?: string;
-  /** The same for a program. */
+  /** Machine-readable form of `problem`. */
   readonly failure?: RootsFailure;
 }
 
 /**
- * What a call gets if its client cannot be asked, neither on the call's stream nor on one of its
- * own.
+ * The report for a call whose client cannot be asked, neither on the call's stream nor on one of
+ * its own.
  *
- * @param why for a person
- * @param known the earlier report, whose roots stay valid
+ * @param why reason, for people
+ * @param known the previous report, whose roots stay valid
  */
 export function unavailableRoots(why: string, known?: RootsReport): RootsReport {
   const { generation = 0, roots = [] } = known ?? {};
-  const problem = `The client has no stream of its own, and cannot be asked for its roots on this request's: ${why}`;
+  const problem = `The client has no stream for requests, and this request cannot carry roots/list: ${why}`;
   const failure = { code: 'CAPABILITY_MISSING' } as const;
   return { status: 'failed', generation, settled: false, roots, problem, failure };
 }
 
-/** Turns the client's entries into directories, in order: sets `path` or `problem` on each. */
+/** Resolves entries to directories, in order: sets `path` or `problem` on each. */
 export type RootsResolver = (
   roots: readonly Root[],
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 /**
- * What a client listens for, since 2026-07-28.
+ * Subscriptions of clients, since 2026-07-28.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -7,17 +7,17 @@ import { inspectValue, isJsonObject } from './classify.ts';
 import { invalidParams } from './errors.ts';
 import type { JsonObject } from './frames.ts';
 
-/** What a subscription is told: its filter, read. */
+/** The parsed filter of a subscription. */
 export interface SubscriptionFilter {
-  /** The methods of the notifications of lists. */
+  /** Methods of the list notifications. */
   readonly lists: readonly string[];
-  /** The URIs of resources, each once. */
+  /** URIs of resources, without duplicates. */
   readonly uris: readonly string[];
-  /** The ids of tasks, each once. */
+  /** Ids of tasks, without duplicates. */
   readonly taskIds: readonly string[];
 }
 
-/** The members of a filter that are flags, with the notification that each asks for. */
+/** The flags of a filter, and the notification that each one selects. */
 export const listMethods: { readonly [member: string]: string } = {
   toolsListChanged: 'notifications/tools/list_changed',
   promptsListChanged: 'notifications/prompts/list_changed',
@@ -25,9 +25,9 @@ export const listMethods: { readonly [member: string]: string } = {
 };
 
 /**
- * Reads the filter of a `subscriptions/listen`.
+ * Parses the filter of `subscriptions/listen`.
  *
- * @param max how many resources, and how many tasks, it may name: no more of them are looked at
+ * @param max maximum number of resources, and of tasks
  * @throws {ProtocolError} -32602 naming the member
  */
 export function readSubscriptionFilter(
@@ -36,21 +36,19 @@ export function readSubscriptionFilter(
 ): SubscriptionFilter {
   const filter = params?.['notifications'];
   if (!isJsonObject(filter)) {
-    throw invalidParams(`"notifications" must be an object, this is ${inspectValue(filter)}`);
+    throw invalidParams(`"notifications" must be an object, got ${inspectValue(filter)}`);
   }
   const wanted = Object.entries(listMethods).filter(([member]) => {
     const flag = filter[member];
     if (flag === undefined || typeof flag === 'boolean') return flag;
-    throw invalidParams(
-      `"notifications.${member}" must be a boolean, this is ${inspectValue(flag)}`,
-    );
+    throw invalidParams(`"notifications.${member}" must be a boolean, got ${inspectValue(flag)}`);
   });
   const uris = textsOf(filter, 'resourceSubscriptions', max, 'a URI', URL.canParse);
   const taskIds = textsOf(filter, 'taskIds', max, 'the id of a task', () => true);
   return { lists: wanted.map(([, method]) => method), uris, taskIds };
 }
 
-/** A list of strings in a filter, each once. */
+/** Reads a list of strings, without duplicates. */
 function textsOf(
   filter: JsonObject,
   member: string,
@@ -61,22 +59,22 @@ function textsOf(
   const path = `notifications.${member}`;
   const given = filter[member] ?? [];
   if (!Array.isArray(given)) {
-    throw invalidParams(`"${path}" must be an array, this is ${inspectValue(given)}`);
+    throw invalidParams(`"${path}" must be an array, got ${inspectValue(given)}`);
   }
   const texts: readonly unknown[] = [...new Set<unknown>(given)];
   if (texts.length > max) {
-    throw invalidParams(`"${path}" names ${texts.length} different ones, and may name ${max}`);
+    throw invalidParams(`"${path}" must have at most ${max} distinct items, got ${texts.length}`);
   }
   const wrong = texts.find((text) => typeof text !== 'string' || !isOne(text));
   if (wrong === undefined) return texts as readonly string[];
   const at = given.indexOf(wrong);
-  throw invalidParams(`"${path}[${at}]" must be ${what}, this is ${inspectValue(wrong)}`);
+  throw invalidParams(`"${path}[${at}]" must be ${what}, got ${inspectValue(wrong)}`);
 }
 
 /**
- * The part of the interests that a server with these capabilities serves.
+ * The part of a filter that a server with these capabilities supports.
  *
- * @param hasTask true for a task that is kept for the client
+ * @param hasTask true for a task of the client
  */
 export function servedFilter(
   { lists: wanted, uris, taskIds }: SubscriptionFilter,
@@ -94,7 +92,7 @@ export function servedFilter(
   };
 }
 
-/** The filter that says the same. */
+/** Encodes a filter for the wire. */
 export function filterParams({ lists: methods, uris, taskIds }: SubscriptionFilter): JsonObject {
   const flags = Object.entries(listMethods).filter(([, method]) => methods.includes(method));
   return {
@@ -104,24 +102,24 @@ export function filterParams({ lists: methods, uris, taskIds }: SubscriptionFilt
   };
 }
 
-/** How many things a subscription holds: itself, and each resource and task. */
+/** Size of a subscription for limits: itself plus each resource and task. */
 export function sizeOf({ uris, taskIds }: SubscriptionFilter): number {
   return 1 + uris.length + taskIds.length;
 }
 
-/** Something that subscriptions are told of. */
+/** A change that subscriptions may select. */
 export interface ChangeNotification {
   readonly method: string;
-  /** The resource or the task that it is about; undefined if it is about a list. */
+  /** URI of the resource or id of the task; undefined for a list. */
   readonly subject?: string;
-  /** The params of the notification, as they are when it is sent. */
+  /** Computes the params of the notification when it is sent. */
   readonly params?: () => JsonObject;
 }
 
-/** The notification of a task's new status. */
+/** Method of task status notifications. */
 export const taskChanged = 'notifications/tasks';
 
-/** True for a notice that these interests cover. */
+/** True if the filter selects the change. */
 export function matchesFilter(
   { lists: methods, uris, taskIds }: SubscriptionFilter,
   notice: ChangeNotification,

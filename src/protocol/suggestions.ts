@@ -1,9 +1,9 @@
-/** What someone may have meant by a mistyped name. */
+/** Suggestions for mistyped names. */
 
-/** How alike two names must be, from 0 to 1: more than half of their letter pairs. */
+/** Minimum similarity, from 0 to 1: more than half of the letter pairs. */
 const minSimilarity = 0.5;
 
-/** The known name most like the written one; undefined if none is. Leading dashes do not count. */
+/** The most similar known name; undefined if none is similar. Ignores leading dashes. */
 export function closestMatch(written: string, known: readonly string[]): string | undefined {
   const word = written.replace(/^-+/, '');
   const [best] = known
@@ -13,9 +13,8 @@ export function closestMatch(written: string, known: readonly string[]): string 
 }
 
 /**
- * How alike two names are, from 0 to 1; 0 if one was not meant by the other. Case does not count;
- * names that begin alike or have the same letters are as good as the same, and less than three letters
- * are like nothing.
+ * Similarity of two names, from 0 to 1; 0 if they are unrelated. Ignores case. Prefixes and
+ * permutations count as equal, and words of less than three letters match nothing.
  */
 export function similarity(known: string, written: string): number {
   const [name, word] = [known.toLowerCase(), written.toLowerCase()];

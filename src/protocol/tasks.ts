@@ -1,5 +1,5 @@
 /**
- * Tasks on the wire: a task is a request whose result the client fetches later.
+ * Tasks on the wire: requests whose results are fetched later.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
@@ -9,53 +9,53 @@ import type { JsonObject, OutboundResponse } from './frames.ts';
 
 export const taskSupports = ['forbidden', 'optional', 'required'] as const;
 
-/** Whether a tool may be called as a task. The default is `forbidden`. */
+/** Whether a tool may be called as a task. Default: `forbidden`. */
 export type TaskSupport = (typeof taskSupports)[number];
 
 /**
- * Where a task stands. `completed`, `failed` and `cancelled` are final.
+ * Status of a task. `completed`, `failed` and `cancelled` are final.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
-/** The state of a task that its client sees. */
+/** A task as its client sees it. */
 export interface Task {
-  /** What clients ask for it by. */
+  /** Id by which clients poll the task. */
   readonly taskId: string;
-  /** Where it stands. */
+  /** Current status. */
   readonly status: TaskStatus;
-  /** For a person or a model. */
+  /** Details of the status, for a person or a model. */
   readonly statusMessage?: string;
-  /** ISO 8601. */
+  /** Creation time, ISO 8601. */
   readonly createdAt: string;
-  /** ISO 8601. */
+  /** Time of the last change, ISO 8601. */
   readonly lastUpdatedAt: string;
-  /** How long the task is kept from its creation, milliseconds. */
+  /** Retention time from creation, milliseconds. */
   readonly ttl: number;
-  /** How long a client should wait between two polls, milliseconds. */
+  /** Recommended polling interval, milliseconds. */
   readonly pollInterval: number;
 }
 
-/** A task with what belongs to its status. */
+/** A task with the data of its status. */
 export interface DetailedTask extends Task {
-  /** What it asks its client, by key, if it waits for that. */
+  /** Requests to the client by key, while it requires input. */
   readonly inputRequests: JsonObject;
-  /** What its request was answered with, once it has ended; nothing if it was cancelled. */
+  /** Response to the original request, once the task has ended; undefined if cancelled. */
   readonly response: OutboundResponse | undefined;
 }
 
-/** What a server has said of a task: what its host needs of it, in either form. */
+/** A server's report of a task, in the form of either revision. */
 export interface TaskReport {
   readonly taskId: string;
   readonly status: TaskStatus;
-  /** For a person or a model. */
+  /** Details of the status, for a person or a model. */
   readonly statusMessage?: string;
-  /** How long to wait between two looks, milliseconds. */
+  /** Polling interval, milliseconds. */
   readonly pollIntervalMs?: number;
-  /** What it asks, by key; until 2025-11-25 it asks by requests of its own. */
+  /** Requests to the client by key. Until 2025-11-25 they are separate messages. */
   readonly inputRequests?: JsonObject;
-  /** What its call is answered with, if it has ended; until 2025-11-25 that is asked for. */
+  /** Result of the call, once ended. Until 2025-11-25 it has to be requested. */
   readonly result?: JsonObject;
   readonly error?: JsonObject;
 }
@@ -69,9 +69,9 @@ const statuses: ReadonlySet<unknown> = new Set<TaskStatus>([
 ]);
 
 /**
- * Reads what a server says of a task. Members that are malformed and not needed are left out.
+ * Parses a server's report of a task. Drops malformed optional members.
  *
- * @throws {RuntimeError} INVALID_RESPONSE: it names no task, or no status that there is
+ * @throws {RuntimeError} INVALID_RESPONSE: the id or the status is missing or unknown
  */
 export function readTaskReport(value: unknown): TaskReport {
   const { taskId, status, statusMessage, pollInterval, pollIntervalMs, ...more } = isJsonObject(
@@ -80,7 +80,7 @@ export function readTaskReport(value: unknown): TaskReport {
     ? value
     : {};
   if (typeof taskId !== 'string' || !statuses.has(status)) {
-    const message = `A task must have a "taskId" and a "status" that there is, these are ${inspectValue(taskId)} and ${inspectValue(status)}`;
+    const message = `A task must have a string "taskId" and a valid "status", got ${inspectValue(taskId)} and ${inspectValue(status)}`;
     throw new RuntimeError('INVALID_RESPONSE', message);
   }
   const pause = pollIntervalMs ?? pollInterval;
@@ -96,39 +96,39 @@ export function readTaskReport(value: unknown): TaskReport {
   };
 }
 
-/** The name of tasks among the extensions, since 2026-07-28. */
+/** Extension identifier of tasks, since 2026-07-28. */
 export const tasksExtension = 'io.modelcontextprotocol/tasks';
 
-/** Whether a client with these capabilities takes tasks, since 2026-07-28. */
+/** True if a client with these capabilities supports tasks, since 2026-07-28. */
 export function declaresTasks({ extensions }: JsonObject): boolean {
   return isJsonObject(extensions) && isJsonObject(extensions[tasksExtension]);
 }
 
 const relatedTaskKey = 'io.modelcontextprotocol/related-task';
 
-/** The `_meta` of a message that belongs to a task. */
+/** The `_meta` of a message related to a task. */
 export function relatedTask(taskId: string): JsonObject {
   return { [relatedTaskKey]: { taskId } };
 }
 
-/** The task that this `_meta` names; undefined if it names none. */
+/** The id of the related task; undefined if there is none. */
 export function relatedTaskId(meta: JsonObject | undefined): string | undefined {
   const related = meta?.[relatedTaskKey];
   const taskId = isJsonObject(related) ? related['taskId'] : undefined;
   return typeof taskId === 'string' ? taskId : undefined;
 }
 
-/** The task that a client asks for with a request. */
+/** A client's request to run a call as a task. */
 export interface TaskRequest {
-  /** How long the client wants it kept, milliseconds; undefined if the server may decide. */
+  /** Requested retention time, milliseconds; undefined if the server decides. */
   readonly requestedTtlMs: number | undefined;
 }
 
 /**
- * Reads the task that the params of a tool call ask for; undefined if they ask for none.
+ * Reads the task request from the params of a tool call; undefined if there is none.
  *
- * @throws {ProtocolError} -32601 if the tool may not be called in this way; -32602 if a member is
- *   wrong
+ * @throws {ProtocolError} -32601 if the tool does not support this kind of call; -32602 if a member
+ *   is invalid
  * @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"
  */
 export function readTaskRequest(
@@ -141,27 +141,27 @@ export function readTaskRequest(
   const task = params?.['task'];
   if (task === undefined) {
     if (taskSupport !== 'required') return undefined;
-    throw notThisWay(
+    throw unsupportedCall(
       `The tool ${inspectValue(name)} runs as a task only: call it with "task" in the params`,
     );
   }
   if (taskSupport === 'forbidden') {
-    throw notThisWay(
+    throw unsupportedCall(
       `The tool ${inspectValue(name)} does not run as a task: call it without "task" in the params`,
     );
   }
   if (!isJsonObject(task)) throw malformed('"task" must be an object', task);
   const { ttl } = task;
-  // `null` asks for no end: the server decides, as it does without a request.
+  // `null` requests unlimited retention; the server decides, as without a request.
   if (ttl === undefined || ttl === null) return { requestedTtlMs: undefined };
   if (typeof ttl === 'number' && ttl >= 0) return { requestedTtlMs: ttl };
   throw malformed('"task.ttl" must be a number of milliseconds, 0 or more', ttl);
 }
 
-function notThisWay(message: string): ProtocolError {
+function unsupportedCall(message: string): ProtocolError {
   return new ProtocolError(ErrorCode.methodNotFound, message);
 }
 
 function malformed(wanted: string, got: unknown): ProtocolError {
-  return invalidParams(`${wanted}, this is ${inspectValue(got)}`);
+  return invalidParams(`${wanted}, got ${inspectValue(got)}`);
 }

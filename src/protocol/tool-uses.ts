@@ -1,19 +1,19 @@
 /**
- * The rule for tools in a conversation that a model continues: what uses tools is followed by their
- * results, which have a message of the user to themselves.
+ * Validates tool use in sampling conversations: a message with tool uses must be followed by a user
+ * message with their results only.
  *
  * @see MCP 2025-11-25, client/sampling, "Message Content Constraints"
  */
 import { inspectValue, isJsonObject } from './classify.ts';
 
-/** What of a message the rule is about. */
+/** The relevant members of a message. */
 interface Turn {
   readonly role?: unknown;
-  /** A block or several; the rule ignores anything else. */
+  /** One content block or several; anything else is ignored. */
   readonly content?: unknown;
 }
 
-/** What breaks the rule, naming the message; undefined if nothing does. */
+/** The violation, naming the message; undefined if there is none. */
 export function validateToolUses(messages: readonly unknown[]): string | undefined {
   let open: readonly unknown[] = [];
   for (const [at, message] of messages.entries()) {
@@ -22,23 +22,23 @@ export function validateToolUses(messages: readonly unknown[]): string | undefin
     const results = blocks.filter(({ type }) => type === 'tool_result');
     const uses = blocks.filter(({ type }) => type === 'tool_use');
     if (results.length > 0 && (results.length < blocks.length || role !== 'user')) {
-      return `messages[${at}] has results of tools: such a message is the user's and has nothing else`;
+      return `messages[${at}] must be a user message with tool results only, because it has tool results`;
     }
     const given = new Set(results.map(({ toolUseId }) => toolUseId));
     const missing = open.find((id) => !given.has(id));
     if (missing !== undefined) {
-      return `messages[${at}] must be the results of the tools used before; that of ${inspectValue(missing)} is missing`;
+      return `messages[${at}] must have the results of all preceding tool uses, that of ${inspectValue(missing)} is missing`;
     }
     const wanted = new Set(open);
     const stray = results.find(({ toolUseId }) => !wanted.delete(toolUseId));
     if (stray !== undefined) {
-      return `messages[${at}] has a result for ${inspectValue(stray['toolUseId'])}, which the message before does not use, or two`;
+      return `messages[${at}] must have one result per preceding tool use, got an unexpected one for ${inspectValue(stray['toolUseId'])}`;
     }
     if (uses.length > 0 && role !== 'assistant') {
-      return `messages[${at}] uses a tool, which only the assistant does`;
+      return `messages[${at}] must have the role assistant, because it uses a tool`;
     }
     open = uses.map(({ id }) => id);
   }
   if (open.length === 0) return undefined;
-  return `The last message uses ${inspectValue(open[0])}: its result must follow`;
+  return `The last message has the tool use ${inspectValue(open[0])}; add a message with its result`;
 }

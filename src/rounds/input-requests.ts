@@ -1,6 +1,6 @@
 /**
- * The questions that a call asks its client by ending: one question from its asking to its answer,
- * and all questions of a call with the answers so far.
+ * The input requests of a suspendable call: one request from sending to answer, and all requests of
+ * a call with the answers so far.
  */
 import { ignoreUnhandled, runOnce } from '../actors/request-context.ts';
 import type { RequestContext, OnceFn, OutboundRequest } from '../actors/request-context.ts';
@@ -19,13 +19,13 @@ import type { RequestState, StateSealer, RecordedInputRequest } from './request-
 
 export class InputRequest {
   readonly spec: OutboundRequest;
-  /** For people: which question this is. */
+  /** Description for people. */
   readonly label: string;
-  /** Rejects with a `RuntimeError`. */
+  /** Rejects with a {@link RuntimeError}. */
   readonly result: Promise<JsonObject>;
-  /** Its key among the input requests; empty until it has one. */
+  /** Key in `inputRequests`; empty until assigned. */
   key = '';
-  /** The digest of what it asks; empty until it is made. */
+  /** Digest of method and params; empty until computed. */
   digest = '';
   state: 'open' | 'answered' | 'failed' = 'open';
   readonly #clock: Clock;
@@ -33,8 +33,8 @@ export class InputRequest {
   #resolve!: (result: JsonObject) => void;
   #reject!: (error: RuntimeError) => void;
 
-  /** @param patienceMs when the call ends at the latest, milliseconds from now */
-  constructor(spec: OutboundRequest, clock: Clock, patienceMs: number) {
+  /** @param callTimeoutMs time until the call ends, milliseconds */
+  constructor(spec: OutboundRequest, clock: Clock, callTimeoutMs: number) {
     this.spec = spec;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -44,11 +44,11 @@ export class InputRequest {
     const { method, params, timeoutMs } = spec;
     const message = params?.['message'];
     this.label = typeof message === 'string' ? `${method} ${inspectValue(message)}` : method;
-    this.#timer = timeoutMs < patienceMs && clock.setTimeout(() => this.#expire(), timeoutMs);
+    this.#timer = timeoutMs < callTimeoutMs && clock.setTimeout(() => this.#expire(), timeoutMs);
     spec.signal?.addEventListener('abort', this);
   }
 
-  /** What is wrong with this answer; undefined if nothing is. */
+  /** Validates an answer. Returns the problem, or undefined if valid. */
   async validate(answer: unknown): Promise<string | undefined> {
     const fault = validateAnswer(this.spec.method, answer);
     return fault ?? (await this.spec.accepts?.(answer as JsonObject));
@@ -67,7 +67,7 @@ export class InputRequest {
     this.#reject(error);
   }
 
-  /** Takes the event of its signal. */
+  /** Handles the signal's `abort` event. */
   handleEvent(): void {
     this.fail(new RuntimeError('CANCELLED', `${this.spec.method} was cancelled by its handler`));
   }
@@ -85,18 +85,18 @@ export class InputRequest {
   }
 }
 
-/** Gives out the keys of a call's questions, each once. */
+/** Assigns unique keys to the input requests of a call. */
 export class InputRequestKeys {
   readonly #taken: Set<string>;
   #given: number;
 
-  /** @param taken the keys of an earlier run */
+  /** @param taken keys of an earlier run */
   constructor(taken: readonly string[] = []) {
     this.#taken = new Set(taken);
     this.#given = taken.length;
   }
 
-  /** @param wanted the key that the handler prefers */
+  /** @param wanted preferred key */
   take(wanted?: string): string {
     const prefix = wanted === undefined ? 'q' : `${wanted}-`;
     let key: string;
@@ -109,37 +109,37 @@ export class InputRequestKeys {
   }
 }
 
-/** How many questions of a call may be open, and when the call ends at the latest. */
+/** Limits for the input requests of a call. */
 interface QuestionBounds {
   readonly clock: Clock;
   readonly limits: Pick<RoundLimits, 'suspendedCallTimeoutMs'> &
     Pick<CorrelationLimits, 'maxPending'>;
 }
 
-/** What an earlier run leaves to the handler that is run again. */
+/** State that an earlier run leaves for the next. */
 type EarlierRun = Pick<RequestState, 'questions' | 'kept'>;
 
-/** A question with the client's answer. */
+/** An input request and the client's answer. */
 type GivenAnswer = readonly [question: InputRequest, answer: JsonObject];
 
-/** The state of the questions once the handler asks no more for now. */
+/** Outcome of gathering the handler's input requests. */
 export type Gathered =
-  /** These must be sent to the client. */
+  /** Input requests to send to the client. */
   | { readonly open: readonly InputRequest[] }
   /** An answer from an earlier run is malformed. */
   | { readonly refused: ProtocolError };
 
 /**
- * The questions of one call, the answers so far, and the values made with `once`. A handler that is
- * run again begins with the answers of the earlier run.
+ * The input requests of one call, the answers so far, and the values of `once`. A handler that runs
+ * again starts with the answers of the earlier run.
  */
 export class InputRequests {
   readonly #sealer: Pick<StateSealer, 'digest' | 'turn'>;
-  /** The questions that the handler waits for. */
+  /** Unanswered requests that the handler awaits. */
   #open: InputRequest[] = [];
-  /** The questions that have an answer, and those of an earlier run. */
+  /** Answered requests, and all of an earlier run. */
   #stated: RecordedInputRequest[];
-  /** The questions of an earlier run that this run has not asked yet. */
+  /** Requests of an earlier run that this run has not repeated yet. */
   readonly #unclaimed: RecordedInputRequest[];
   readonly #keys: InputRequestKeys;
   readonly #once = new Map<string, Promise<unknown>>();
@@ -157,17 +157,17 @@ export class InputRequests {
     }
   }
 
-  /** The unanswered questions, for people. */
+  /** Descriptions of the unanswered requests, for people. */
   get labels(): readonly string[] {
     return this.#open.map(({ label }) => label);
   }
 
-  /** A question of an earlier run that has an answer, and that this run has not asked. */
+  /** An answered request of an earlier run that this run has not repeated. */
   get missed(): RecordedInputRequest | undefined {
     return this.#unclaimed.find(({ answer }) => answer);
   }
 
-  /** @returns the promise of the answer; undefined if too many questions are open */
+  /** Adds a request. @returns a promise of the answer; undefined if too many are unanswered */
   add(spec: OutboundRequest, { clock, limits }: QuestionBounds): Promise<JsonObject> | undefined {
     if (this.#open.length >= limits.maxPending) return undefined;
     const question = new InputRequest(spec, clock, limits.suspendedCallTimeoutMs);
@@ -176,13 +176,13 @@ export class InputRequests {
   }
 
   /**
-   * Resolves once the handler asks no more for now. Questions that were answered in an earlier run
-   * get that answer at once.
+   * Waits until the handler sends no further requests for now. Requests answered in an earlier run
+   * get that answer immediately.
    */
   async gather(): Promise<Gathered> {
     do {
       const fresh = this.#open.filter(({ digest: print }) => print === '');
-      // This always takes a turn of the event loop, so that the reactions to an answer run first.
+      // Computing a digest takes a turn of the event loop, so reactions to an answer run first.
       await Promise.all(fresh.map((question) => this.#computeDigest(question)));
       if (fresh.length === 0) await this.#sealer.turn();
       this.#open = this.#open.filter(({ state }) => state === 'open');
@@ -197,7 +197,9 @@ export class InputRequests {
     question.digest = await this.#sealer.digest([method, params]);
   }
 
-  /** @returns what is wrong with an answer from an earlier run */
+  /**
+   * Settles requests that an earlier run has answered. @returns the error if an answer is malformed
+   */
   async #answerKnown(): Promise<ProtocolError | undefined> {
     for (const question of this.#open.filter(
       ({ key, digest: print }) => key === '' && print !== '',
@@ -207,13 +209,13 @@ export class InputRequests {
       const fault = await question.validate(answer);
       if (fault !== undefined) return malformed(question, fault);
       this.settle([[question, answer]]);
-      // The code that gets the answer may ask more.
+      // The code awaiting the answer may send further requests.
       await this.#sealer.turn();
     }
     return undefined;
   }
 
-  /** Gives a question its key. @returns its answer from an earlier run */
+  /** Assigns the key of a request. @returns its answer from an earlier run */
   #claim(question: InputRequest): JsonObject | undefined {
     const at = this.#unclaimed.findIndex(({ print }) => print === question.digest);
     const [known] = at < 0 ? [] : this.#unclaimed.splice(at, 1);
@@ -222,7 +224,7 @@ export class InputRequests {
   }
 
   /**
-   * Reads the answers that a retry brings to the open questions.
+   * Reads a retry's answers to the unanswered requests.
    *
    * @throws {ProtocolError} -32602 naming the answer that is malformed
    */
@@ -248,12 +250,12 @@ export class InputRequests {
     }
   }
 
-  /** Fails all open questions. */
+  /** Fails all unanswered requests. */
   fail(errorOf: () => RuntimeError): void {
     for (const question of this.#open.splice(0)) question.fail(errorOf());
   }
 
-  /** Asks to have URLs opened, for a handler that has ended: nothing waits for the answers. */
+  /** Adds requests to open URLs, for a handler that has ended. Nothing awaits their answers. */
   async demand(specs: readonly OutboundRequest[], clock: Clock): Promise<readonly InputRequest[]> {
     const questions = specs.map((spec) => new InputRequest(spec, clock, Infinity));
     await Promise.all(questions.map((question) => this.#computeDigest(question)));
@@ -261,7 +263,7 @@ export class InputRequests {
     return questions;
   }
 
-  /** Gives up questions of an earlier run that have no answer and that this run has not asked. */
+  /** Withdraws unanswered requests of an earlier run that this run has not repeated. */
   withdraw(isOpen: (key: string) => boolean): readonly RecordedInputRequest[] {
     const withdrawn = this.#unclaimed.filter(({ key, answer }) => !answer && isOpen(key));
     const left = this.#unclaimed.filter((question) => !withdrawn.includes(question));
@@ -269,7 +271,7 @@ export class InputRequests {
     return withdrawn;
   }
 
-  /** The handler has set a checkpoint, so the answers so far are no longer needed. */
+  /** Drops the answers so far, because the handler has set a checkpoint. */
   dropAnswers(): void {
     const hasNone = ({ answer }: RecordedInputRequest) => !answer;
     this.#stated = this.#stated.filter(hasNone);
@@ -277,22 +279,22 @@ export class InputRequests {
   }
 
   /**
-   * Fails if a handler that is run again does not ask what it asked before.
+   * Throws if a handler that runs again sends other requests than before.
    *
-   * @param open the questions to send now
-   * @throws {RuntimeError} REPLAY_DIVERGED, naming both questions
+   * @param open requests to send now
+   * @throws {RuntimeError} REPLAY_DIVERGED, naming both requests
    */
   refuseDivergence(method: string, open: readonly InputRequest[]): void {
     const { missed } = this;
     const other = open.find(({ key }) => !this.#stated.some((stated) => stated.key === key));
     if (!missed || !other) return;
-    const message = `The handler of ${method} was run again, and asks otherwise than before: where it asked ${missed.label} (${missed.key}), it now asks ${other.label}. What a handler asks may depend only on its arguments, on the answers, and on what it keeps with context.once`;
+    const message = `The handler of ${method} ran again and diverged: it previously requested ${missed.label} (${missed.key}), and now requests ${other.label}. A handler's requests may depend only on its arguments, on earlier answers and on values of context.once`;
     throw new RuntimeError('REPLAY_DIVERGED', message);
   }
 
   /**
-   * The questions that the request state must hold.
-   * @param open the questions to send now
+   * Requests and values to store in the request state.
+   * @param open requests to send now
    */
   stated(
     open: readonly InputRequest[],
@@ -311,7 +313,7 @@ export class InputRequests {
     if (known) return known as Promise<T>;
     const making = this.#make(key, make);
     this.#once.set(key, making);
-    // A value that failed is made again.
+    // A failed computation is retried by the next call.
     making.catch(() => this.#once.delete(key));
     return making;
   }
@@ -328,9 +330,9 @@ function malformed({ key }: InputRequest, fault: string): ProtocolError {
 }
 
 /**
- * Asks a client for its roots with a question of a call, if no machine keeps its roots.
+ * Requests a client's roots as an input request, for clients without a roots machine.
  *
- * @param ask asks the question; it waits as long as its call
+ * @param ask sends the request; it waits as long as its call
  */
 export async function requestRoots(
   { request: { peer }, signal }: RequestContext,

@@ -1,4 +1,7 @@
-/** The calls of a session that ask by ending. Their code is loaded with the first call that may. */
+/**
+ * The suspendable calls of a session. Their code is loaded for the first call that may request
+ * input.
+ */
 import type {
   SuspendableCallService,
   RequestContext,
@@ -12,7 +15,7 @@ const code = new LazyModule(() => import('./suspendable-calls.ts'));
 export class LazySuspendableCalls implements SuspendableCallService {
   readonly #options: SuspendableCallsOptions;
   #rounds: SuspendableCalls | undefined = undefined;
-  /** Why no retry is served, if the session ended before the code was loaded. */
+  /** The error for retries, if the session ended before the code was loaded. */
   #closed: Error | undefined = undefined;
 
   constructor(options: SuspendableCallsOptions) {
@@ -21,19 +24,19 @@ export class LazySuspendableCalls implements SuspendableCallService {
   }
 
   serve(handler: RequestHandler, exchange: RequestContext): unknown {
-    const rounds = this.#rounds ?? (code.loaded && this.#begin(code.loaded));
+    const rounds = this.#rounds ?? (code.loaded && this.#create(code.loaded));
     if (rounds) return rounds.serve(handler, exchange);
     return code.load().then((loaded) => {
-      // Only here: to read the signal makes one, for a call that may never need it.
+      // Checked only here, because reading the signal creates one.
       exchange.signal.throwIfAborted();
-      return this.#begin(loaded).serve(handler, exchange);
+      return this.#create(loaded).serve(handler, exchange);
     });
   }
 
-  #begin({ SuspendableCalls: Rounds }: Awaited<ReturnType<typeof code.load>>): SuspendableCalls {
+  #create({ SuspendableCalls: Rounds }: Awaited<ReturnType<typeof code.load>>): SuspendableCalls {
     if (this.#rounds) return this.#rounds;
     this.#rounds = new Rounds(this.#options);
-    // From now on calls go there directly.
+    // Later calls bypass this class.
     this.serve = this.#rounds.serve.bind(this.#rounds);
     if (this.#closed) this.#rounds.close(this.#closed);
     return this.#rounds;

@@ -1,7 +1,6 @@
 /**
- * The state that travels through the client between two rounds of a call, and how it is sealed. The
- * client can neither read nor change it: it is encrypted and authenticated (JWE, `dir` with
- * A256GCM).
+ * The `requestState` that travels through the client between two rounds of a call. It is encrypted
+ * and authenticated (JWE, `dir` with A256GCM), so the client can neither read nor change it.
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr, "Server Requirements (Basic Workflow)"
  */
@@ -10,59 +9,59 @@ import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { numberText, numberTexts } from '../protocol/number-text.ts';
 
-/** A question as the state remembers it. */
+/** An input request, as recorded in the state. */
 export interface RecordedInputRequest {
-  /** Its key among the input requests. */
+  /** Key in `inputRequests`. */
   readonly key: string;
-  /** The digest of its method and params. */
+  /** Digest of method and params. */
   readonly print: string;
-  /** For people: which question this was. */
+  /** Description for people. */
   readonly label: string;
-  /** The client's answer, once it has given one. */
+  /** The client's answer; undefined until it arrives. */
   readonly answer?: JsonObject;
-  /** The handler did not ask this: it refused to go on until the client has done it. */
+  /** True for a URL that the handler requires to be opened before it runs again. */
   readonly isDemand?: true;
 }
 
-/** One call at the end of a round. Times are milliseconds since 1970. */
+/** State of a call at the end of a round. Times are milliseconds since 1970. */
 export interface RequestState {
-  /** The format of this state. Other versions are refused. */
+  /** Version of this format. Other versions are rejected. */
   readonly version: 1;
-  /** The run that asked; unguessable. */
+  /** Unguessable id of the call. */
   readonly run: string;
-  /** How many times the client has been asked, this time included. */
+  /** Number of rounds, including this one. */
   readonly round: number;
   readonly begunAt: number;
   readonly expiresAt: number;
-  /** The principal's id; null without authentication. */
+  /** Principal id; null without authentication. */
   readonly principal: string | null;
-  /** The digest of the method and of the params that the call was made with. */
+  /** Digest of the call's method and params. */
   readonly request: string;
-  /** All questions, in order. */
+  /** All input requests, in order. */
   readonly questions: readonly RecordedInputRequest[];
-  /** What `context.once` has kept, by its key. */
+  /** Values of `context.once`, by key. */
   readonly kept: readonly (readonly [key: string, value: unknown])[];
-  /** The handler's checkpoint: it resumes from here instead of its start. */
+  /** The handler's checkpoint, from which it resumes. */
   readonly checkpoint?: unknown;
-  /** The node that alone can go on with the call; undefined if any can. */
+  /** The only node that can resume the call; undefined if any can. */
   readonly node?: string | undefined;
 }
 
 /**
- * Seals and opens the states of a server. This runs off the event loop and its seals are random, so
- * that all of it belongs to the session's environment, which a recording can replace.
+ * Encrypts and decrypts request states. Asynchronous and random, so it belongs to the session's
+ * environment, which a recording can replace.
  */
 export interface StateSealer {
   seal(state: RequestState): Promise<string>;
-  /** @returns undefined for anything that this server did not seal with one of these keys */
+  /** @returns undefined unless this server sealed the token with one of its keys */
   open(token: string): Promise<RequestState | undefined>;
   /** See {@link digestOf}. */
   digest(value: unknown): Promise<string>;
-  /** Resolves after all promise callbacks that are already due. */
+  /** Resolves after all pending promise callbacks have run. */
   turn(): Promise<void>;
 }
 
-/** The state, with the name of the server that sealed it. */
+/** The state and the name of the server that sealed it. */
 interface SealedState extends RequestState {
   readonly audience: string;
 }
@@ -71,12 +70,11 @@ const keyBytes = 32;
 const method = { alg: 'dir', enc: 'A256GCM' } as const;
 
 /**
- * Seals with the first key and opens with any: to rotate keys, put the new one in front and remove
+ * Encrypts with the first key and decrypts with any. To rotate keys, prepend the new one and remove
  * the old one once its states have expired.
  *
- * @param audience the name of the server: other servers with the same keys cannot open its states
- * @param keys base64, base64url or hex of 32 bytes each; without any, a key that lives as long as
- *   the process
+ * @param audience the server's name: other servers with the same keys cannot open its states
+ * @param keys base64, base64url or hex, 32 bytes each. Default: a random key for this process
  * @throws {TypeError} naming the invalid key
  */
 export function stateSealer(audience: string, keys: readonly string[] = []): StateSealer {
@@ -96,16 +94,16 @@ export function stateSealer(audience: string, keys: readonly string[] = []): Sta
 
 /** Encrypts and authenticates texts. */
 export interface TextSealer {
-  /** @param node stands in it unencrypted, but no less authenticated: see {@link nodeOf} */
+  /** @param node stored in the header, unencrypted but authenticated: see {@link nodeOf} */
   seal(text: string, node?: string): Promise<string>;
-  /** @returns undefined for anything that was not sealed with one of the keys */
+  /** @returns undefined unless the token was sealed with one of the keys */
   open(token: string): Promise<string | undefined>;
 }
 
 /** See {@link stateSealer}. */
 export function textSealer(keys: readonly string[]): TextSealer {
   const given = keys.map((key, at) => readKey(key, at));
-  // Random bytes load Node's crypto, so they are made only when needed.
+  // Created on first use: random bytes load Node's crypto module.
   let made: readonly Uint8Array[] | undefined;
   const all = () =>
     (made ??= given.length > 0 ? given : [crypto.getRandomValues(new Uint8Array(keyBytes))]);
@@ -127,7 +125,7 @@ export function textSealer(keys: readonly string[]): TextSealer {
           });
           return new TextDecoder().decode(plaintext);
         } catch {
-          // Another key may open it. If no key does, it was not sealed here; the forger learns
+          // Try the next key. If none fits, the token was not sealed here; the sender learns
           // nothing else.
         }
       }
@@ -137,10 +135,10 @@ export function textSealer(keys: readonly string[]): TextSealer {
 }
 
 /**
- * The node that a sealed state names, for another one that only hands the request on. Reading it takes no key:
- * it is checked where the state is opened.
+ * The node named by a sealed state, for nodes that forward the request. Reading it takes no key;
+ * the node that opens the state verifies it.
  *
- * @returns undefined if it names none, or is not a sealed state
+ * @returns undefined if the token names no node or is not a sealed state
  */
 export function nodeOf(token: unknown): string | undefined {
   if (typeof token !== 'string') return undefined;
@@ -154,13 +152,13 @@ export function nodeOf(token: unknown): string | undefined {
   }
 }
 
-/** Longer than any header that is sealed here, UTF-16 units. */
+/** Upper bound of our header length, UTF-16 units. */
 const maxHeaderLength = 256;
 
 function readKey(key: string, at: number): Uint8Array {
   const bytes = /^[0-9a-f]{64}$/i.test(key) ? fromHex(key) : fromBase64(key);
   if (bytes?.length === keyBytes) return bytes;
-  const got = bytes ? `these are ${bytes.length} bytes` : 'this is neither';
+  const got = bytes ? `got ${bytes.length} bytes` : 'got neither';
   throw new TypeError(
     `Key ${at + 1} for request states must be ${keyBytes} bytes in base64 or hex, ${got}`,
   );
@@ -179,17 +177,14 @@ function fromBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** The error for every state that is not accepted: it tells a forger nothing. */
+/** The one error for all rejected states, so that a forger learns nothing. */
 export function invalidStateError(): ProtocolError {
   return invalidParams(
-    'this "requestState" is not accepted here, or not any more; send the request again without it',
+    '"requestState" is invalid or has expired; send the request again without it',
   );
 }
 
-/**
- * A digest that does not depend on the order of keys: SHA-256 in base64url, of the JSON with its
- * members sorted.
- */
+/** A digest that ignores the order of keys: base64url SHA-256 of the JSON with sorted members. */
 export async function digestOf(value: unknown): Promise<string> {
   const text = new TextEncoder().encode(JSON.stringify(value, sortMembers) ?? 'undefined');
   const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', text));
@@ -201,6 +196,6 @@ function sortMembers(_key: string, value: unknown): unknown {
   const exact = numberTexts.kept && numberText(value);
   if (exact !== undefined) return exact;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  // Defines own members, `__proto__` among them.
+  // Unlike assignment, this also copies a member named `__proto__`.
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,8 +1,7 @@
 /**
- * A call that asks its client by ending: one run of a handler that serves several requests, one
- * after the other. It stands between the handler and the request that is open at the time. When the
- * handler asks, that request is answered with the questions and the call is suspended; the client's
- * retry brings the answers, and the handler continues.
+ * A suspendable call: one run of a handler that serves several requests, one after the other. When
+ * the handler requests input, the open request is answered with `input_required` and the call is
+ * suspended; the client's retry brings the answers, and the handler continues.
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
@@ -37,34 +36,34 @@ import type { RequestState, StateSealer } from './request-state.ts';
 import type { DeliveryEvent } from '../machines/peer-ports.ts';
 import type { Recipient } from '../machines/port.ts';
 
-/** What all such calls of a server or a session share. */
+/** State shared by all suspendable calls of a server or session. */
 export interface SuspendableCallScope {
   readonly limits: RoundLimits & Pick<CorrelationLimits, 'maxPending'>;
   readonly clock: Clock;
   readonly sealer: StateSealer;
-  /** The time of day, milliseconds since 1970. */
+  /** Current time, milliseconds since 1970. */
   timeOfDay(): number;
   randomId(): string;
-  /** Resolves the client's roots to directories, if the server wants that. */
+  /** Returns the function that resolves roots to directories, if the server has one. */
   resolveRoots(exchange: RequestContext): RootsResolver | undefined;
 }
 
-/** Keeps the waiting calls, and hears what happens to each. */
+/** Owner of the suspended calls. */
 export interface SuspendableCallOwner {
   readonly scope: SuspendableCallScope;
-  /** The call waits for its retry. */
+  /** Called when a call awaits its retry. */
   onSuspended(call: SuspendableCall): void;
-  /** Its retry has come. */
+  /** Called when a call's retry has arrived. */
   onResumed(call: SuspendableCall): void;
-  /** The call has ended, and a retry runs its handler from the start. */
+  /** Called when a call has ended so that a retry runs its handler from the start. */
   onVoided(call: SuspendableCall): void;
-  /** The handler has settled. */
+  /** Called when a call's handler has settled. */
   onSettled(call: SuspendableCall): void;
 }
 
-/** The answer to one of the call's requests. */
+/** One of the call's requests and its outcome. */
 interface OpenRound {
-  /** The value of {@link SuspendableCall.round} when it began. */
+  /** The value of {@link SuspendableCall.round} at the start. */
   readonly from: number;
   readonly outcome: Promise<JsonObject>;
   readonly answer: (result: JsonObject) => void;
@@ -72,38 +71,38 @@ interface OpenRound {
 }
 
 export class SuspendableCall implements RequestContext {
-  // The open request, or the last one: the handler may outlive it.
+  // The open request, or the last one, since the handler may outlive it.
   request: CalledRequest;
   task: TaskHandle | undefined;
   #open: RequestContext;
   #round: OpenRound;
   context: object | undefined = undefined;
-  /** Unguessable; set when the client is asked for the first time. */
+  /** Unguessable id, assigned in the first round. */
   callId: string;
-  /** How many times the client has been asked. */
+  /** Number of rounds so far. */
   round: number;
   readonly receivedAt: number;
-  /** The clock's milliseconds; set by the keeper. */
+  /** Start of the wait, clock ms. Set by the owner. */
   suspendedAt = 0;
   readonly rootsAwaited = 0;
   readonly #owner: SuspendableCallOwner;
   readonly #earlier: RequestState | undefined;
   #state = suspendableCallChart.begun;
-  /** What all rounds of the call have in common; made for the first state. */
+  /** State common to all rounds; created for the first. */
   #begun: Pick<RequestState, 'begunAt' | 'request'> | undefined;
   #questions: InputRequests | undefined = undefined;
   #checkpoint: unknown;
   #handler: RequestHandler | undefined = undefined;
-  /** What the handler has given: a result, or a promise of one. */
+  /** The handler's result, or a promise of it. */
   #given: unknown = undefined;
   #machine: RequestContext['machine'] = undefined;
   #roots: Promise<RootsReport> | undefined = undefined;
   #controller: AbortController | undefined = undefined;
-  /** Why the call was aborted, if it was. */
+  /** Abort reason, if aborted. */
   #reason: Error | undefined = undefined;
   #atEnd: (() => void)[] | undefined = undefined;
 
-  /** @param earlier the state from which the handler is run again */
+  /** @param earlier the state for running the handler again */
   constructor(keeper: SuspendableCallOwner, exchange: RequestContext, earlier?: RequestState) {
     this.callId = earlier?.run ?? '';
     this.round = earlier?.round ?? 0;
@@ -118,7 +117,7 @@ export class SuspendableCall implements RequestContext {
     this.#round = this.#begin(exchange);
   }
 
-  /** The state of the chart that it is in. */
+  /** Current state of the chart. */
   get state(): string {
     const { value } = this.#state;
     return typeof value === 'string' ? value : 'suspended';
@@ -132,7 +131,7 @@ export class SuspendableCall implements RequestContext {
     return this.#state.hasTag('over');
   }
 
-  /** The questions that have no answer yet, for people. */
+  /** Descriptions of the unanswered input requests, for people. */
   get questions(): readonly string[] {
     return this.#questions?.labels ?? [];
   }
@@ -143,8 +142,8 @@ export class SuspendableCall implements RequestContext {
 
   set checkpoint(value: unknown) {
     this.#checkpoint = value;
-    // The checkpoint contains everything that the handler needs from the answers.
-    this.#inputRequestsOnce.dropAnswers();
+    // The checkpoint replaces the answers so far.
+    this.#inputs.dropAnswers();
   }
 
   get machine(): RequestContext['machine'] {
@@ -165,7 +164,7 @@ export class SuspendableCall implements RequestContext {
   }
 
   notify(method: string, params: JsonObject, reportTo?: Recipient<DeliveryEvent>): void {
-    // While no request is open, there is nowhere to send a notification.
+    // A suspended call has no open request to carry a notification.
     if (!this.is('suspended')) this.#open.notify(method, params, reportTo);
   }
 
@@ -173,7 +172,7 @@ export class SuspendableCall implements RequestContext {
     (this.#atEnd ??= []).push(callback);
   }
 
-  // Anything about the client's connection comes from the open request.
+  // Connection state comes from the open request.
 
   announce(method: string, params: JsonObject): void {
     this.#open.announce(method, params);
@@ -199,21 +198,21 @@ export class SuspendableCall implements RequestContext {
     return this.#open.detach(handler, work);
   }
 
-  // Asking.
+  // Input requests.
 
   sendRequest(spec: OutboundRequest): Promise<JsonObject> {
     if (!this.is('asking')) {
-      const message = `${spec.method} was not asked: the call that it belongs to has ended`;
+      const message = `${spec.method} was not sent: its call has ended`;
       return rejected(new RuntimeError('CANCELLED', message));
     }
     if (spec.signal?.aborted) {
-      const message = `${spec.method} was not asked: it was cancelled before`;
+      const message = `${spec.method} was not sent: it was cancelled`;
       return rejected(new RuntimeError('CANCELLED', message));
     }
     const { scope } = this.#owner;
-    const answer = this.#inputRequestsOnce.add(spec, scope);
+    const answer = this.#inputs.add(spec, scope);
     if (!answer) {
-      const message = `${spec.method} was not asked: ${scope.limits.maxPending} questions of the call are open`;
+      const message = `${spec.method} was not sent: the call has ${scope.limits.maxPending} unanswered requests (maxPending)`;
       return rejected(new RuntimeError('LIMIT_EXCEEDED', message));
     }
     if (this.#move({ type: 'question.asked' })) this.#gather();
@@ -221,8 +220,7 @@ export class SuspendableCall implements RequestContext {
   }
 
   roots(): Promise<RootsReport> {
-    // A person may have to answer the questions sent along with it, so it waits as long as the
-    // call.
+    // No time limit: a person may have to answer requests sent along with this one.
     return (this.#roots ??= requestRoots(
       this,
       (question) => this.sendRequest(question),
@@ -231,17 +229,17 @@ export class SuspendableCall implements RequestContext {
   }
 
   once<T>(key: string, make: OnceFn<T>): Promise<T> {
-    return this.#inputRequestsOnce.once(key, make);
+    return this.#inputs.once(key, make);
   }
 
-  /** Made on first use: most handlers ask nothing. */
-  get #inputRequestsOnce(): InputRequests {
+  /** Created on first use, since most handlers request no input. */
+  get #inputs(): InputRequests {
     return (this.#questions ??= new InputRequests(this.#owner.scope.sealer, this.#earlier));
   }
 
   // Rounds.
 
-  /** Runs the handler. @returns the answer to the request, or a promise of it */
+  /** Runs the handler. @returns the result of the request, or a promise of it */
   start(handler: RequestHandler): unknown {
     const { outcome } = this.#round;
     this.#handler = handler;
@@ -265,13 +263,13 @@ export class SuspendableCall implements RequestContext {
   }
 
   /**
-   * Goes on for a retry; undefined if the call is no longer suspended once the answers are read.
+   * Continues with a retry; undefined if the call is no longer suspended once the answers are read.
    *
    * @throws {ProtocolError} -32602 naming the answer that is malformed; the call stays suspended
    */
   async resume(exchange: RequestContext, answers: JsonObject): Promise<JsonObject | undefined> {
     const from = this.round;
-    const given = await this.#inputRequestsOnce.read(answers);
+    const given = await this.#inputs.read(answers);
     if (exchange.hasEnded) throw invalidStateError();
     if (!this.#state.hasTag('suspended') || this.round !== from) return undefined;
     exchange.machine = this.#machine;
@@ -283,10 +281,10 @@ export class SuspendableCall implements RequestContext {
     this.#owner.onResumed(this);
     this.#move({ type: 'retry.received' });
     if (this.is('asking')) {
-      this.#inputRequestsOnce.settle(given);
+      this.#inputs.settle(given);
       this.#gather();
     } else {
-      // The handler has settled meanwhile.
+      // The handler settled while the call was suspended.
       Promise.resolve(this.#given).then(
         (result) => round.answer(result as JsonObject),
         (error: unknown) =>
@@ -296,13 +294,13 @@ export class SuspendableCall implements RequestContext {
     return round.outcome;
   }
 
-  /** The outcome of the retry that went on from this round; undefined if there was no retry. */
+  /** The outcome of the retry that continued from this round; undefined if there was none. */
   outcomeFrom(round: number): Promise<JsonObject> | undefined {
     if (this.is('aborted') || this.#round.from !== round) return undefined;
     return this.#round.outcome;
   }
 
-  /** Ends the call: its signal fires, and its open questions fail. */
+  /** Aborts the call: fires its signal and fails its input requests. */
   cancel(reason: Error): void {
     this.#move({ type: 'call.cancelled' }, reason);
   }
@@ -315,28 +313,29 @@ export class SuspendableCall implements RequestContext {
       fail = reject;
     });
     const round = { from: this.round, outcome, answer, fail };
-    // The request ended while open: it was cancelled, or its connection is gone.
+    // The open request was cancelled, or its connection was lost.
     exchange.whenEnded(() => {
       if (this.#round === round && this.is('open')) this.cancel(exchange.signal.reason as Error);
     });
     return round;
   }
 
-  /** Questions that are asked before the client gets them are sent together. */
+  /** Collects the handler's input requests and sends them together. */
   #gather(): void {
     this.#askClient().catch((error: unknown) => {
       if (!this.#move({ type: 'questions.failed' })) return;
-      // The handler gets the error.
       const failure =
         error instanceof RuntimeError
           ? error
-          : new RuntimeError('REQUEST_FAILED', 'The client could not be asked', { cause: error });
-      this.#inputRequestsOnce.fail(() => failure);
+          : new RuntimeError('REQUEST_FAILED', 'The input requests could not be sent', {
+              cause: error,
+            });
+      this.#inputs.fail(() => failure);
     });
   }
 
   async #askClient(): Promise<void> {
-    const questions = this.#inputRequestsOnce;
+    const questions = this.#inputs;
     const gathered = await questions.gather();
     if (this.#state.value !== 'gathering') return;
     if ('refused' in gathered) {
@@ -362,12 +361,12 @@ export class SuspendableCall implements RequestContext {
     by: 'handler' | 'demand',
   ): Promise<JsonObject> {
     const { limits, sealer, timeOfDay, randomId } = this.#owner.scope;
-    const questions = this.#inputRequestsOnce;
+    const questions = this.#inputs;
     const node = this.#onlyNode;
     const requests = open.map(({ key, spec: { method, params } }) => ({ key, method, params }));
     this.round++;
     if (this.round > limits.maxRounds) {
-      const message = `A call may ask the client ${limits.maxRounds} times`;
+      const message = `A call may request input at most ${limits.maxRounds} times (maxRounds)`;
       throw new RuntimeError('LIMIT_EXCEEDED', message);
     }
     const now = timeOfDay();
@@ -387,13 +386,13 @@ export class SuspendableCall implements RequestContext {
       ...(checkpoint === undefined ? {} : { checkpoint }),
     });
     if (requestState.length > limits.maxRequestStateBytes) {
-      const message = `What the call has been told so far comes to ${requestState.length} bytes, and may come to ${limits.maxRequestStateBytes}`;
+      const message = `The request state must be at most ${limits.maxRequestStateBytes} bytes (maxRequestStateBytes), got ${requestState.length}`;
       throw new RuntimeError('LIMIT_EXCEEDED', message);
     }
     return inputRequired(requests, requestState);
   }
 
-  /** The node that its retry has to find, because the handler cannot be run again. */
+  /** The node that must serve the retry, if the handler cannot run again. */
   get #onlyNode(): string | undefined {
     const { origin, params } = this.request;
     const node = origin?.node;
@@ -402,9 +401,9 @@ export class SuspendableCall implements RequestContext {
     return replay && !singleUse ? undefined : node;
   }
 
-  /** The client is asked to have URLs opened; after that the handler is run again. */
+  /** Asks the client to have URLs opened; its retry then runs the handler again. */
   #requireUrls({ data: { elicitations } }: UrlRequirement): void {
-    this.#inputRequestsOnce.fail(() => new RuntimeError('CANCELLED', 'The handler has ended'));
+    this.#inputs.fail(() => new RuntimeError('CANCELLED', 'The handler has ended'));
     const specs = elicitations.map(({ url, message }) => ({
       method: Method.elicit,
       params: { mode: 'url', message, url },
@@ -412,10 +411,7 @@ export class SuspendableCall implements RequestContext {
       maxTotalMs: Infinity,
     }));
     const asking = async () =>
-      this.#resultThatAsks(
-        await this.#inputRequestsOnce.demand(specs, this.#owner.scope.clock),
-        'demand',
-      );
+      this.#resultThatAsks(await this.#inputs.demand(specs, this.#owner.scope.clock), 'demand');
     const round = this.#round;
     asking().then(
       (result) => this.#settled(() => round.answer(result), 'urls.sent'),
@@ -436,7 +432,7 @@ export class SuspendableCall implements RequestContext {
     else this.#requireUrls(error);
   }
 
-  /** The handler has settled. If no request is open, the retry gets the outcome. */
+  /** Handles a settled handler. If no request is open, the retry gets the outcome. */
   #settled(tell: () => void, type: SuspendableCallEvent['type']): void {
     if (!this.is('suspended')) tell();
     this.#move({ type });
@@ -444,8 +440,8 @@ export class SuspendableCall implements RequestContext {
   }
 
   /**
-   * @param reason why the call is aborted
-   * @returns false if this state ignores the event
+   * @param reason abort reason, if the call is aborted
+   * @returns false if the current state ignores the event
    */
   #move(event: SuspendableCallEvent, reason?: Error): boolean {
     const next = suspendableCallChart.next(this.#state, event);
@@ -458,7 +454,7 @@ export class SuspendableCall implements RequestContext {
   #end(reason: Error | undefined): void {
     this.#reason = reason;
     if (this.is('void')) this.#owner.onVoided(this);
-    // Before the callbacks, which find the reason in the signal.
+    // Before the callbacks, which read the reason from the signal.
     if (reason) this.#controller?.abort(reason);
     for (const callback of this.#atEnd?.splice(0) ?? []) callback();
     const why = reason?.message ?? 'The call has ended';
@@ -467,8 +463,8 @@ export class SuspendableCall implements RequestContext {
 }
 
 /**
- * The relevant part of the error `-32042` of 2025-11-25: a handler refuses to go on until a person
- * has opened some URLs. 2026-07-28 has no such error, so the client is asked to have them opened.
+ * Relevant part of the error `-32042` of 2025-11-25: the handler requires a person to open URLs
+ * first. 2026-07-28 has no such error, so the client is asked to have them opened.
  *
  * @see MCP 2026-07-28, basic, "Error Codes"
  */

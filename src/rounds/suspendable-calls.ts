@@ -1,7 +1,7 @@
 /**
- * The calls that ask their clients by ending: runs handlers that may ask, keeps the calls that wait
- * for a retry, and finds them again by the state that the client brings back. If a call is no
- * longer kept, its handler is run again and gets the earlier answers at once.
+ * The suspendable calls of a session: runs handlers that may request input, keeps calls that await
+ * a retry, and finds them by the state that the client returns. If a call is no longer in memory,
+ * its handler runs again and gets the earlier answers immediately.
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
@@ -27,51 +27,51 @@ import type { SuspendableCallOwner, SuspendableCallScope } from './suspendable-c
 
 export interface SuspendableCallsOptions extends SuspendableCallScope {
   readonly limits: SuspendableCallScope['limits'] & RetentionLimits;
-  /** The shares against which the memory of waiting calls is counted. */
+  /** Memory quotas of the session's clients. */
   readonly quotas: Quotas;
   readonly report: Report<ActorFactName>;
   /**
-   * `keep`: a handler that asks is kept and continues. `replay`: it is always run again, as in
+   * `keep`: suspended handlers stay in memory and continue. `replay`: they always run again, as in
    * another process; for tests.
    */
   readonly resumption: 'keep' | 'replay';
-  /** The handler of a call that was suspended has settled. */
+  /** Called when the handler of a suspended call has settled. */
   onCallSettled(): void;
 }
 
-/** Shorter requests are not counted as retained memory: the number of waiting calls is bounded. */
+/** Shorter requests are not charged to the quota, since the number of waiting calls is bounded. */
 const countedLength = 4096;
 
-/** How many ended calls are remembered for a retry that comes twice. */
+/** Ended calls to remember, for retries that arrive twice. */
 const maxEnded = 64;
 
 export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallService {
   readonly scope: SuspendableCallsOptions;
-  /** By id: the calls that were suspended, or that go on from a state. */
+  /** Suspended and resumed calls, by id. */
   readonly #calls = new Map<string, SuspendableCall>();
   readonly #waiting = new WaitingCalls();
-  /** The memory counted for each call. */
+  /** Memory reserved for each call. */
   readonly #reservations = new WeakMap<SuspendableCall, Reservation>();
-  /** The calls whose handlers have not settled. */
+  /** Calls with unsettled handlers. */
   readonly #unsettled = new Set<SuspendableCall>();
-  /** Whether retries are served; once the session ends, the error that refuses them. */
+  /** `served`, or the error for retries once the session has ended. */
   #retries: 'served' | { readonly refusedBy: Error } = 'served';
 
   constructor(options: SuspendableCallsOptions) {
     this.scope = options;
   }
 
-  /** The calls that wait for a retry. */
+  /** Calls awaiting a retry. */
   get waiting(): readonly (SuspendableCall & SuspendedCall)[] {
     return [...this.#calls.values()].filter(isSuspended);
   }
 
-  /** True if no handler of a call that was suspended still runs. */
+  /** True if no handler of a suspended call is still running. */
   get isIdle(): boolean {
     return this.#unsettled.size === 0;
   }
 
-  /** No more retries can come. */
+  /** Ends the waiting calls, because no retry can arrive any more. */
   close(reason: Error): void {
     this.#retries = { refusedBy: reason };
     for (const call of this.waiting) {
@@ -81,7 +81,7 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
     for (const call of this.#calls.values()) this.#reservations.get(call)?.release();
   }
 
-  /** Serves one request. */
+  /** Serves one request: a new call or a retry. */
   serve(handler: RequestHandler, exchange: RequestContext): unknown {
     const retry = readRetry(exchange.request.params);
     return retry
@@ -109,19 +109,18 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
     if (before) return await before;
     if (kept?.is('suspended') && kept.round === state.round) {
       const resumed = await kept.resume(exchange, answers);
-      // If the call was evicted while its answers were read, or another retry was first, its
-      // handler is run again.
+      // If the call was evicted meanwhile, or another retry came first, its handler runs again.
       return resumed ?? (await this.#resume(handler, exchange, state, answers));
     }
     const isVoid = kept?.is('void') && kept.round === state.round;
     if (kept && !isVoid && kept.round >= state.round) throw this.#rejectState('its round is over');
-    // Another process has gone on with the call meanwhile.
-    if (kept && !isVoid) this.#evict(kept, 'The call goes on elsewhere');
+    // Another process has resumed the call.
+    if (kept && !isVoid) this.#evict(kept, 'The call was resumed by another process');
     if (!replay && !isVoid) {
       return exchange.request.peer.dialect.toolFailure({
         code: 'NOT_RESUMABLE',
         message:
-          'This call waited for an answer too long, or its process has ended, and it must not be run again. Call the tool anew, from the beginning.',
+          'This call waited too long for an answer or its process has ended, and it must not run twice. Call the tool again from the start.',
       });
     }
     return await this.#replay(handler, exchange, state, answers);
@@ -135,7 +134,7 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
   ) {
     const questions = state.questions.map((question): RecordedInputRequest => {
       const { key } = question;
-      // A malformed answer is reported to the client once the handler asks for it.
+      // A malformed answer is reported once the handler requests it.
       return question.answer || !Object.hasOwn(answers, key)
         ? question
         : { ...question, answer: answers[key] as JsonObject };
@@ -151,7 +150,10 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
     return call.start(handler);
   }
 
-  /** @throws {ProtocolError} -32602, the same for every state that is not accepted */
+  /**
+   * Decrypts and validates a request state. @throws {ProtocolError} -32602, the same for every
+   * rejected state
+   */
   async #open(exchange: RequestContext, token: string): Promise<RequestState> {
     const { limits, sealer, timeOfDay } = this.scope;
     if (token.length > limits.maxRequestStateBytes) throw this.#rejectState('it is too long');
@@ -164,7 +166,7 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
     if (state.request !== (await sealer.digest(roundParams(exchange.request)))) {
       throw this.#rejectState('it belongs to another request');
     }
-    // A request that was cancelled while its state was read runs no handler.
+    // The request may have been cancelled while its state was read.
     if (exchange.hasEnded) throw invalidStateError();
     return state;
   }
@@ -175,23 +177,24 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
     return invalidStateError();
   }
 
-  // The keeper's side of a call.
+  // Events of calls.
 
   onSuspended(call: SuspendableCall): void {
     const { limits, clock, resumption, report } = this.scope;
     call.suspendedAt = clock.now();
     this.#keep(call);
     if (this.#retries !== 'served') return call.cancel(this.#retries.refusedBy);
-    if (resumption === 'replay') return this.#evict(call, 'Calls are not kept here');
+    if (resumption === 'replay')
+      return this.#evict(call, 'Suspended calls are not kept in memory here');
     const expire = () => {
-      const message = `The client did not go on with ${call.request.method} within ${limits.suspendedCallTimeoutMs} ms`;
+      const message = `The client did not retry ${call.request.method} within ${limits.suspendedCallTimeoutMs} ms`;
       report({ level: 'info', name: 'call.expired', message });
       this.#evict(call, message);
     };
     this.#waiting.add(call, clock.setTimeout(expire, limits.suspendedCallTimeoutMs));
     const excess = this.#waiting.countVictim(call, limits.maxSuspendedCalls);
     if (excess) {
-      const message = `More than ${limits.maxSuspendedCalls} calls wait for the client to go on`;
+      const message = `More than ${limits.maxSuspendedCalls} calls await a retry by the client (maxSuspendedCalls)`;
       report({ level: 'warning', name: 'call.expired', message });
       this.#evict(excess, message);
     }
@@ -214,8 +217,8 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
   }
 
   /**
-   * Counts the memory of a waiting call. If there is no room, other calls are evicted for it, and
-   * at last the call itself.
+   * Reserves memory for a waiting call, evicting other calls if necessary, and finally the call
+   * itself.
    */
   #reserveMemory(call: SuspendableCall): void {
     const { limits, report } = this.scope;
@@ -229,14 +232,14 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
         continue;
       }
       const longest = this.#waiting.memoryVictim(call);
-      const message = `What is kept for the client would come to more than ${max} bytes`;
+      const message = `Data retained for the client would exceed ${max} bytes (maxRetainedBytes)`;
       report({ level: 'warning', name: 'call.expired', message });
       this.#evict(longest, message);
       if (longest === call) return;
     }
   }
 
-  /** @returns false, with the count unchanged, if there is no room */
+  /** @returns false, without any change, if the bytes do not fit */
   #reserve(call: SuspendableCall, bytes: number): boolean {
     const { quotas, limits } = this.scope;
     const known = this.#reservations.get(call);
@@ -247,21 +250,21 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
   }
 
   /**
-   * Counts the memory of its answer, which is kept for a retry that comes twice. Without room it is
-   * forgotten.
+   * Reserves memory for the answer, kept for a retry that arrives twice. If it does not fit, the
+   * answer is dropped.
    */
   async #retainAnswer(call: SuspendableCall): Promise<void> {
     let bytes = call.request.size;
     try {
       bytes += textLength(await call.outcomeFrom(call.round));
     } catch {
-      // An error is short, so it is not counted.
+      // Errors are short and not counted.
     }
     if (!this.#calls.has(call.callId) || !call.hasEnded) return;
     if (this.#retries !== 'served' || !this.#reserve(call, bytes)) this.#forget(call);
   }
 
-  /** The remembered calls, the oldest first. */
+  /** Ended calls in memory, oldest first. */
   get #endedCalls(): readonly SuspendableCall[] {
     return [...this.#calls.values()].filter(({ hasEnded }) => hasEnded);
   }
@@ -277,7 +280,7 @@ export class SuspendableCalls implements SuspendableCallOwner, SuspendableCallSe
     this.#unsettled.add(call);
   }
 
-  /** Ends a suspended call as if it were cancelled. Its handler is run again if a retry comes. */
+  /** Ends a suspended call. A retry runs its handler again. */
   #evict(call: SuspendableCall, reason: string): void {
     this.onResumed(call);
     this.#forget(call);
@@ -291,25 +294,25 @@ function isSuspended(call: SuspendableCall): call is SuspendableCall & Suspended
 
 interface WaitingCall {
   readonly timer: unknown;
-  /** The clientKey under which it was added: its client may come back from another address. */
+  /** The client's key when the call was added; the client may return from another address. */
   readonly clientKey: string | undefined;
-  /** The length of its request. */
+  /** Length of the request, UTF-16 units. */
   readonly length: number;
-  /** All waiting calls of its clientKey, the oldest first. */
+  /** All waiting calls of the client, oldest first. */
   readonly clientCalls: Set<SuspendableCall>;
 }
 
 /**
- * The calls that wait for their clients' retries, and their timers. Each client may have as many as
- * one session allows, and all clients together a multiple of that.
+ * Calls awaiting a retry, and their timers. Each client may have as many as one session allows, and
+ * all clients together a multiple of that.
  */
 class WaitingCalls {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #calls = new Map<SuspendableCall, WaitingCall>();
-  /** By client; see `RequestOrigin.clientKey`. */
+  /** Waiting calls by client; see `RequestOrigin.clientKey`. */
   readonly #byClient = new Map<string | undefined, Set<SuspendableCall>>();
 
-  /** @param timer ends its wait */
+  /** @param timer ends the wait */
   add(call: SuspendableCall, timer: unknown): void {
     const { origin, size: length } = call.request;
     const clientKey = origin?.clientKey;
@@ -318,12 +321,12 @@ class WaitingCalls {
     this.#calls.set(call, { timer, clientKey, length, clientCalls: among });
   }
 
-  /** The length of a waiting call's request, UTF-16 units. */
+  /** Length of a waiting call's request, UTF-16 units. */
   lengthOf(call: SuspendableCall): number {
     return this.#calls.get(call)?.length ?? 0;
   }
 
-  /** @returns its timer; undefined if it does not wait */
+  /** @returns its timer; undefined if the call is not waiting */
   delete(call: SuspendableCall): unknown {
     const waiting = this.#calls.get(call);
     if (!waiting) return undefined;
@@ -334,9 +337,8 @@ class WaitingCalls {
   }
 
   /**
-   * The call to evict if there is no room for this one: the oldest call of its client; if that
-   * client has no other, the oldest call of the client whose calls are longest. It may be this
-   * call.
+   * The call to evict if memory is short: the oldest call of this call's client, or if it has no
+   * other, the oldest of the client with the longest requests. May be the given call.
    */
   memoryVictim(call: SuspendableCall): SuspendableCall {
     const own = this.#calls.get(call)?.clientCalls ?? new Set<SuspendableCall>();
@@ -352,10 +354,10 @@ class WaitingCalls {
   }
 
   /**
-   * The call to evict now that another one has come.
-   * @param max the most calls of one client
-   * @returns the oldest call of its client, or of the client that has the most; undefined if all
-   *   may stay
+   * The call to evict after another one was added.
+   * @param max maximum number of calls per client
+   * @returns the oldest call of this client if over its limit, else of the client with most calls;
+   *   undefined if all may stay
    */
   countVictim(call: SuspendableCall, max: number): SuspendableCall | undefined {
     const own = this.#calls.get(call)?.clientCalls;

@@ -1,4 +1,4 @@
-/** Serves a session over a transport of the official SDK. */
+/** Adapter: serves a session over a transport of the official SDK. */
 import { messageReaderActor } from '../actors/reader/message-reader.actor.ts';
 import { messageWriterActor } from '../actors/writer/message-writer.actor.ts';
 import { isJsonObject } from '../protocol/classify.ts';
@@ -10,18 +10,17 @@ import type { SdkTransport } from './sdk-transport.ts';
 import type { Transport, TransportFactName } from './transport.ts';
 
 /**
- * Serves one session over anything with the shape of the official SDK's `Transport`: the SDK's
- * Streamable HTTP, its in-memory pair, or a transport of your own.
+ * Serves one session over any object with the interface of the official SDK's `Transport`: the
+ * SDK's Streamable HTTP, its in-memory pair, or a transport of your own.
  *
- * A message that a handler sends while it serves a request goes out with that request's id as
- * `relatedRequestId`. The session starts the transport and closes it when the session ends. If the
- * transport closes, the session ends. Listeners that are already set on the transport are called
- * first, as the SDK does.
+ * Messages that a handler sends while serving a request carry that request's id as
+ * `relatedRequestId`. The session starts the transport, and closes it when the session ends. If the
+ * transport closes, the session ends. Listeners already set on the transport are called first, as
+ * in the SDK.
  *
- * If `send` fails and the transport has a `sessionId`, only that message is lost: there, each
- * message has a stream of its own, which may be gone while the session goes on. If the lost message
- * is a request, it fails with `TRANSPORT_CLOSED`. Without a `sessionId`, a failed `send` ends the
- * session, as a broken pipe does.
+ * If `send` fails and the transport has a `sessionId`, only that message is lost: each message has
+ * a stream of its own, which may be gone while the session continues. A lost request fails with
+ * `TRANSPORT_CLOSED`. Without a `sessionId`, a failed `send` ends the session, like a broken pipe.
  *
  * @see MCP 2025-11-25, basic/transports, "Custom Transports"
  */
@@ -35,11 +34,11 @@ export function fromSdkTransport(transport: SdkTransport): Transport {
   };
 }
 
-/** Both ends of a session, over one transport. */
+/** The source and sink of a session over one SDK transport. */
 class SdkConnection {
   readonly #transport: SdkTransport;
   readonly #report: Report<TransportFactName>;
-  /** The id of `initialize`, until its answer tells the revision. */
+  /** Id of the `initialize` request, until it is answered. */
   #initialize: RequestId | undefined;
   #broken: (error: unknown) => void = () => {};
 
@@ -48,7 +47,7 @@ class SdkConnection {
     this.#report = report;
   }
 
-  // The reader's.
+  // Called by the reader.
 
   start(events: { message(value: unknown): void; ended(): void }): () => void {
     const transport = this.#transport;
@@ -57,7 +56,7 @@ class SdkConnection {
     const close = (error: unknown) => {
       finish = () => Promise.resolve();
       events.ended();
-      // No answer can be sent either, so the session need not wait for its calls.
+      // The output is gone too, so the session need not wait for its calls.
       this.#broken(error);
     };
     transport.onmessage = (message, extra) => {
@@ -71,17 +70,19 @@ class SdkConnection {
     };
     transport.onerror = (error) => {
       onerror?.call(transport, error);
-      this.#fault('reported', error);
+      this.#reportFailure('reported', error);
     };
     promised(() => transport.start()).catch((error: unknown) => {
-      this.#fault('did not start', error);
+      this.#reportFailure('did not start', error);
       close(error);
     });
     return () => {
       transport.onmessage = onmessage;
       transport.onclose = onclose;
       transport.onerror = onerror;
-      promised(() => finish()).catch((error: unknown) => this.#fault('did not close', error));
+      promised(() => finish()).catch((error: unknown) =>
+        this.#reportFailure('did not close', error),
+      );
     };
   }
 
@@ -90,7 +91,7 @@ class SdkConnection {
     this.#initialize = message['id'] as RequestId;
   }
 
-  #fault(what: string, error: unknown): void {
+  #reportFailure(what: string, error: unknown): void {
     this.#report({
       level: 'warning',
       name: 'transport.failed',
@@ -99,10 +100,10 @@ class SdkConnection {
     });
   }
 
-  // The writer's.
+  // Called by the writer.
 
   send(frame: OutboundFrame, relatedTo: RequestId | undefined): Promise<void> {
-    this.#tellRevision(frame);
+    this.#setRevision(frame);
     return this.#transport.send(
       frame,
       relatedTo === undefined ? undefined : { relatedRequestId: relatedTo },
@@ -118,8 +119,8 @@ class SdkConnection {
     return () => (this.#broken = () => {});
   }
 
-  /** Tells the transport the revision before the client learns it. */
-  #tellRevision(frame: OutboundFrame): void {
+  /** Sets the transport's protocol version before the client learns it. */
+  #setRevision(frame: OutboundFrame): void {
     if (this.#initialize === undefined || !('result' in frame)) return;
     if (frame.id !== this.#initialize) return;
     this.#initialize = undefined;
@@ -128,7 +129,7 @@ class SdkConnection {
   }
 }
 
-/** Turns a thrown error into a rejected promise. */
+/** Converts an exception into a rejection. */
 async function promised(act: () => Promise<void>): Promise<void> {
   await act();
 }

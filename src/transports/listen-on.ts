@@ -1,9 +1,9 @@
-/** Listening on an address; if that is not possible, why, and what to do. */
+/** Listens on an address, with actionable errors. */
 
-/** An address that cannot be listened on. The message is one sentence, for people. */
+/** Failure to listen on an address. The message is one sentence for people. */
 export class AddressError extends Error {
   override readonly name = 'AddressError';
-  /** Node's own, such as `EADDRINUSE`. */
+  /** Node's error code, such as `EADDRINUSE`. */
   readonly code: string;
 
   constructor(message: string, code: string) {
@@ -12,7 +12,7 @@ export class AddressError extends Error {
   }
 }
 
-/** The part of Node's server that is used here. */
+/** The subset of Node's `Server` used here. */
 interface ListeningServer {
   once(event: 'error', listener: (error: NodeError) => void): unknown;
   off(event: 'error', listener: (error: NodeError) => void): unknown;
@@ -24,10 +24,7 @@ interface NodeError extends Error {
   readonly code?: string;
 }
 
-/**
- * @returns the port, which the system chooses for 0
- * @throws {AddressError} the address cannot be listened on
- */
+/** Listens on a host and port. @returns the port; for 0, the one chosen by the system */
 export async function listenOn(
   server: ListeningServer,
   port: number,
@@ -44,7 +41,7 @@ export async function listenOn(
   return (server.address() as { readonly port: number }).port;
 }
 
-/** The ports below need a privilege on most systems. */
+/** Lower ports need a privilege on most systems. */
 const firstFreePort = 1024;
 
 function addressErrorOf(
@@ -52,22 +49,22 @@ function addressErrorOf(
   port: number,
   host: string,
 ): AddressError {
-  const said = () => {
+  const describe = () => {
     switch (code) {
       case 'EADDRINUSE':
-        return `Port ${port} of ${host} is taken: end what listens there, or choose another port`;
+        return `Port ${port} of ${host} is in use: stop the program that listens there, or choose another port`;
       case 'EACCES':
         return port < firstFreePort
-          ? `Port ${port} of ${host} needs a privilege that this process does not have: choose a port from ${firstFreePort} on`
-          : `This process may not listen on port ${port} of ${host}: choose another port`;
+          ? `Port ${port} of ${host} needs a privilege that this process lacks: choose port ${firstFreePort} or higher`
+          : `Permission denied for port ${port} of ${host}: choose another port`;
       case 'EADDRNOTAVAIL':
-        return `${host} is not an address of this machine, so port ${port} cannot be listened on there: choose one that it has, such as 127.0.0.1`;
+        return `${host} is not an address of this machine (port ${port}): choose one of its own, such as 127.0.0.1`;
       case 'ENOTFOUND':
       case 'EAI_AGAIN':
-        return `${host} is not the name of an address that is known here, so port ${port} cannot be listened on there: give an address, such as 127.0.0.1`;
+        return `${host} cannot be resolved to an address (port ${port}): use an address such as 127.0.0.1`;
       default:
-        return `Port ${port} of ${host} cannot be listened on: ${message}`;
+        return `Cannot listen on port ${port} of ${host}: ${message}`;
     }
   };
-  return new AddressError(said(), code);
+  return new AddressError(describe(), code);
 }

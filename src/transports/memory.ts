@@ -1,7 +1,7 @@
 /**
- * The memory transport: a session and its peer in one process, for embedding and for tests.
- * Messages are copied as JSON, so neither side sees the other's objects. They pass the same reader
- * and writer as over stdio, so all limits hold here too.
+ * The memory transport: a session and its peer in one process, for embedding and tests. Messages
+ * are copied as JSON, so neither side sees the other's objects. The reader and writer are those of
+ * stdio, so all limits apply.
  */
 import { Subject } from 'rxjs';
 import type { Observable } from 'rxjs';
@@ -11,33 +11,33 @@ import { writerActor } from '../actors/writer/writer.actor.ts';
 import type { Chunk, Sink } from '../actors/writer/writer.actor.ts';
 import type { Transport } from './transport.ts';
 
-/** The other side of a memory transport. */
+/** The peer's side of a memory transport. */
 export interface MemoryPeer {
   /**
-   * Sends messages as one chunk of input: the session reads all of them before anything else
+   * Sends messages as one chunk of input. The session reads all of them before anything else
    * happens.
    */
   send(...messages: readonly unknown[]): void;
-  /** Sends bytes or text unchanged; line feeds are up to the caller. */
+  /** Sends bytes or text unchanged. Add the line feeds yourself. */
   sendRaw(chunk: string | Uint8Array): void;
   /**
-   * The messages that the session sends, as JSON values. Completes when the session has ended and
-   * everything has been read.
+   * Messages from the session, as JSON values. Completes once the session has ended and all output
+   * has been read.
    */
   readonly received$: Observable<unknown>;
   /** Ends the session's input. */
   end(): void;
   /** Stops reading: the session's output backs up. */
   stopReading(): void;
-  /** Reads again, beginning with the output that was held back. */
+  /** Resumes reading, starting with the buffered output. */
   resumeReading(): void;
   /** Breaks the session's output, as a closed pipe does. */
   breakOutput(error: unknown): void;
-  /** True while the session has paused its input. What is sent meanwhile waits. */
+  /** True while the session has paused its input. Messages sent meanwhile are queued. */
   readonly paused: boolean;
 }
 
-/** Makes a transport for one session, and its peer. */
+/** Creates a transport for one session, and its peer. */
 export function memory(): { readonly transport: Transport; readonly peer: MemoryPeer } {
   const link = new MemoryLink();
   return {
@@ -56,20 +56,20 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Both ends of one connection: the session's byte streams, and the peer. */
+/** Both sides of a connection: the session's byte streams and the peer. */
 class MemoryLink implements MemoryPeer, ByteSource, Sink {
   readonly chunks$ = new Subject<Uint8Array>();
   readonly received$ = new Subject<unknown>();
-  /** Input that waits while the session has paused it. */
+  /** Input queued while the session has paused it. */
   #waiting: (() => void)[] | undefined = undefined;
-  /** Output that the peer has not read. */
+  /** Output buffered while the peer is not reading. */
   #unread: string[] | undefined = undefined;
-  /** Called once everything has been read. */
+  /** Called once the peer has read everything. */
   #flushed: (() => void) | undefined = undefined;
   #session: Parameters<Sink['listen']>[0] | undefined = undefined;
   #isOver = false;
 
-  // For the session's reader.
+  // Called by the session's reader.
 
   pause(): void {
     this.#waiting ??= [];
@@ -81,7 +81,7 @@ class MemoryLink implements MemoryPeer, ByteSource, Sink {
     for (const action of actions) this.#deliver(action);
   }
 
-  // For its writer.
+  // Called by the session's writer.
 
   write(chunk: Chunk): boolean {
     const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk);
@@ -107,7 +107,7 @@ class MemoryLink implements MemoryPeer, ByteSource, Sink {
     };
   }
 
-  // For the peer.
+  // Called by the peer.
 
   send(...messages: readonly unknown[]): void {
     this.sendRaw(messages.map((message) => JSON.stringify(message) + '\n').join(''));

@@ -1,8 +1,8 @@
 /**
- * A transport with the official SDK's interface, as its client sees it: it is started once, and
- * refuses messages before its start and after its end.
+ * Lifecycle of a transport with the official SDK's interface: started once; rejects messages before
+ * its start and after its end.
  *
- * It has no context and does nothing by itself: see {@link pureChart}.
+ * A pure chart without context and actions: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -10,13 +10,13 @@ import { pureChart } from '../machines/pure-chart.ts';
 import type { PureChart } from '../machines/pure-chart.ts';
 
 export type SdkTransportEvent =
-  /** Its client starts it. The server behind it may take a while to start. */
+  /** The client starts the transport. Launching its server may take a while. */
   | { readonly type: 'transport.start' }
   | { readonly type: 'transport.opened' }
-  /** Too much output waits for the server. */
+  /** The server's output queue is full. */
   | { readonly type: 'output.blocked' }
   | { readonly type: 'output.flowing' }
-  /** The server behind it is ended. */
+  /** The transport ends its server. */
   | { readonly type: 'transport.end' }
   | { readonly type: 'transport.closed' };
 

@@ -1,40 +1,43 @@
 /**
- * The shape of the official SDK's `Transport`. Any object with these members will do, from any
- * version of the SDK. Nothing is imported from the SDK.
+ * The interface of the official SDK's `Transport`, as a structural type: any version of the SDK
+ * fits, and nothing is imported from it.
  */
 import type { RequestId } from '../protocol/frames.ts';
 
-/** Options of a message that is sent. */
+/** Options of `send`. */
 export interface SdkSendOptions {
-  /** The peer's request that the message belongs to. The message goes on that request's stream. */
+  /**
+   * Id of the peer's request that the message relates to. The message travels on that request's
+   * stream.
+   */
   readonly relatedRequestId?: RequestId | undefined;
 }
 
 /**
- * Methods, so that their parameters are compared bivariantly: here a message is an `object`, in the SDK it
- * has a type of its own.
+ * Declared as methods, which makes their parameters bivariant: a message is an `object` here, and
+ * has a specific type in the SDK.
  */
 interface SdkListeners {
   onmessage(message: object, extra?: object): void;
   onerror(error: Error): void;
 }
 
-/** One end of a connection, as the official SDK's clients and servers use it. */
+/** One end of a connection, for the official SDK's clients and servers. */
 export interface SdkTransport {
-  /** Called once, after the listeners are set. */
+  /** Starts the transport. Called once, after the listeners are set. */
   start(): Promise<void>;
-  /** Sends one message; resolves when it is on its way. */
+  /** Sends one message. Resolves once it is on its way. */
   send(message: object, options?: SdkSendOptions): Promise<void>;
   /** Closes the connection. */
   close(): Promise<void>;
-  /** Called when the connection has closed, from either side. */
+  /** Called when either side has closed the connection. */
   onclose?: (() => void) | undefined;
-  /** Called with an error. The connection may go on. */
+  /** Called with an error. The connection may continue. */
   onerror?: SdkListeners['onerror'] | undefined;
   /** Called with each message, in order. */
   onmessage?: SdkListeners['onmessage'] | undefined;
-  /** The session's id, if there is one. Such a connection outlives the streams of its messages. */
+  /** Session id, if any. Such a connection outlives the streams of its messages. */
   sessionId?: string | undefined;
-  /** Told the revision that was negotiated, if the transport wants to know. */
+  /** Receives the negotiated revision. */
   setProtocolVersion?: ((version: string) => void) | undefined;
 }

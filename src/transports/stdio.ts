@@ -11,12 +11,12 @@ import type { Chunk, Sink } from '../actors/writer/writer.actor.ts';
 import type { Report } from '../actors/facts.ts';
 import type { Transport, TransportFactName } from './transport.ts';
 
-/** The pair of byte streams that a session is served over. */
+/** The byte streams of a session. */
 export interface StdioStreams {
-  /** By default `process.stdin`. */
+  /** Default: `process.stdin`. */
   readonly input?: NodeJS.ReadableStream;
   /**
-   * By default `process.stdout`. It is then reserved for frames: all other writes to it go to
+   * Default: `process.stdout`, which is then reserved for frames: all other writes to it go to
    * stderr.
    */
   readonly output?: NodeJS.WritableStream;
@@ -34,7 +34,7 @@ export function stdio({ input, output }: StdioStreams = {}): Transport {
   });
 }
 
-/** The bytes of a stream. The stream starts to flow when the session subscribes. */
+/** Reads a Node stream. The stream starts to flow when the session subscribes. */
 export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
   return {
     chunks$: new Observable((subscriber) => {
@@ -51,7 +51,7 @@ export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
         stream.off('end', complete);
         stream.off('close', complete);
         stream.off('error', fail);
-        // No one is left to handle a later error, and it must not end the process.
+        // A later error would have no handler and end the process.
         stream.on('error', () => {});
         stream.pause();
       };
@@ -63,7 +63,7 @@ export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
 
 type Write = (chunk: Chunk, done?: () => void) => boolean;
 
-/** What writes to a stream. */
+/** Writes to a Node stream. */
 export function sinkOf(
   stream: NodeJS.WritableStream,
   write: Write = (chunk, done) => stream.write(chunk, done),
@@ -73,10 +73,10 @@ export function sinkOf(
     flush: (done) => {
       write('', () => done());
     },
-    bufferedLength: () => untakenBytes(stream),
+    bufferedLength: () => bufferedBytes(stream),
     listen: ({ drained, broken }) => {
       stream.on('drain', drained);
-      // Never removed: a broken pipe may be reported again after the session has ended.
+      // Never removed, because a broken pipe may be reported again after the session has ended.
       stream.on('error', broken);
       return () => {
         stream.off('drain', drained);
@@ -91,19 +91,18 @@ interface WritableState {
 }
 
 /**
- * The bytes that are still to be written. `writableLength` counts a write until all of it is gone,
- * and one write may be as long as the longest answer; the stream's handle knows how much of it is
- * left.
+ * Number of bytes still to be written. `writableLength` counts a write until all of it is gone, and
+ * one write may be as long as the longest answer; the stream's handle knows how much of it is left.
  */
-function untakenBytes(stream: NodeJS.WritableStream & WritableState): number {
+function bufferedBytes(stream: NodeJS.WritableStream & WritableState): number {
   const { writableLength = 0, _handle: handle } = stream;
   return writableLength + (handle?.writeQueueSize ?? 0);
 }
 
 /**
- * Reserves stdout for frames. The session writes through the stream's own method; everything else
- * (`console.log`, a dependency) gets a method that writes to stderr. It stays so after the session
- * has ended, because a late line would still reach the client.
+ * Reserves stdout for frames. The session writes through the stream's original method; everything
+ * else (`console.log`, dependencies) gets a method that writes to stderr. The method stays in place
+ * after the session, because late output would still reach the client.
  */
 function guardedStdout(report: Report<TransportFactName>): Sink {
   const { stdout } = process;
@@ -112,9 +111,9 @@ function guardedStdout(report: Report<TransportFactName>): Sink {
     report({
       level: 'debug',
       name: 'output.diverted',
-      message: `Something wrote ${written[0].length} characters to stdout; they went to stderr`,
+      message: `Redirected ${written[0].length} characters from stdout, which is reserved for frames, to stderr`,
     });
-    // Not read earlier, because the first access opens it.
+    // Not accessed earlier, because the first access opens it.
     return process.stderr.write(...written);
   }) as typeof stdout.write;
   return sinkOf(stdout, write);

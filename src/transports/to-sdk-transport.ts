@@ -1,6 +1,6 @@
 /**
- * A client's end of one of our connections, in the shape of the official SDK's `Transport`: what
- * their `Client` connects over.
+ * Adapter: the client's end of a connection as the official SDK's `Transport`, for the SDK's
+ * `Client`.
  */
 import { LineSplitter } from '../actors/reader/line-splitter.ts';
 import { sdkTransportChart } from './sdk-transport.machine.ts';
@@ -11,26 +11,26 @@ import type { MemoryPeer } from './memory.ts';
 import type { SdkSendOptions, SdkTransport } from './sdk-transport.ts';
 import { sourceOf } from './stdio.ts';
 
-/** A client's end of a pair of byte streams. */
+/** The client's byte streams. */
 export interface ClientStreams {
-  /** What the server writes. */
+  /** The server's output. */
   readonly input: NodeJS.ReadableStream;
-  /** What the server reads. It is ended when the client closes. */
+  /** The server's input. Ended when the client closes the transport. */
   readonly output: NodeJS.WritableStream;
 }
 
 /**
- * Lets the official SDK's `Client` talk to a session over {@link memory}, given the peer, or to a
- * stdio server, given the client's end of its two streams. For one client: it is started once, and
- * what is sent after it has closed is refused.
+ * Connects the official SDK's `Client` to a session over {@link memory} (pass the peer) or to a
+ * stdio server (pass the client's streams). For a single client: can be started once, and rejects
+ * messages after closing.
  */
 export function toSdkTransport(end: MemoryPeer | ClientStreams): SdkTransport {
   return new ClientTransport('received$' in end ? peerEnd(end) : streamsEnd(end));
 }
 
-/** What a client's transport needs of its connection. */
+/** The connection behind a client's transport. */
 interface ClientEnd {
-  /** Starts listening; gives what stops it. */
+  /** Subscribes to input. Returns the function that unsubscribes. */
   listen(events: {
     message(message: unknown): void;
     failed(error: Error): void;
@@ -41,16 +41,16 @@ interface ClientEnd {
 }
 
 /**
- * Hands things on to an official client one at a time, each in a microtask of its own: the SDK's
- * clients take a response at once and a notification a microtask later, so progress that came in
- * one chunk with its result would be progress of nothing.
+ * Runs callbacks one at a time, each in a microtask of its own. The SDK's clients process a
+ * response immediately and a notification one microtask later, so progress received together with
+ * its result would come too late.
  */
 export class SerialQueue {
   readonly #failed: (error: Error) => void;
-  /** What has come so far has been handed on when this resolves. */
+  /** Resolves when all callbacks so far have run. */
   #last = Promise.resolve();
 
-  /** @param failed hears what the client's listeners throw */
+  /** @param failed receives errors of the client's listeners */
   constructor(failed: (error: Error) => void) {
     this.#failed = failed;
   }
@@ -65,13 +65,13 @@ export class SerialQueue {
     try {
       this.#failed(error instanceof Error ? error : new Error(String(error)));
     } catch {
-      // Only the client could be told, and the client's code is what failed. As a rejection that
-      // nobody handles it would end the client's process.
+      // The client's own error listener failed. An unhandled rejection would end the client's
+      // process.
     }
   }
 }
 
-const hasClosed = 'The connection has closed';
+const hasClosed = 'The connection is closed';
 
 class ClientTransport implements SdkTransport {
   onmessage?: SdkTransport['onmessage'];
@@ -88,7 +88,8 @@ class ClientTransport implements SdkTransport {
 
   start(): Promise<void> {
     if (this.#state.value === 'closed') return rejectedWith(hasClosed);
-    if (this.#state.value !== 'unstarted') return rejectedWith('The transport is started already');
+    if (this.#state.value !== 'unstarted')
+      return rejectedWith('The transport has already been started');
     this.#move('transport.start');
     this.#stopListening = this.#end.listen({
       message: (message) => this.#turns.enqueue(() => this.#receive(message)),
@@ -117,9 +118,12 @@ class ClientTransport implements SdkTransport {
   #receive(message: unknown): void {
     if (this.#state.value === 'closed') return;
     for (const each of [message].flat() as unknown[]) {
-      // Only objects are messages; the reader would fail on anything else.
+      // Only objects are messages; the SDK would fail on anything else.
       if (typeof each === 'object' && each !== null) this.onmessage?.(each);
-      else this.onerror?.(new Error(`The server sent ${JSON.stringify(each)}`));
+      else
+        this.onerror?.(
+          new Error(`A message must be an object, the server sent ${JSON.stringify(each)}`),
+        );
     }
   }
 
@@ -170,7 +174,7 @@ function streamsEnd({ input, output }: ClientStreams): ClientEnd {
         complete: end,
         error: fail,
       });
-      // It stays: an error that comes after the end must not end the process.
+      // Never removed, because an error after the end must not end the process.
       output.on('error', fail);
       return () => subscription.unsubscribe();
     },
@@ -185,12 +189,12 @@ function streamsEnd({ input, output }: ClientStreams): ClientEnd {
   };
 }
 
-/** A line's value, or what is wrong with the line. */
+/** Parses a line. Returns an Error if the line is not JSON. */
 function parsed(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch (error) {
-    return new Error(`The server sent what is no JSON: ${textOfError(error)}`);
+    return new Error(`The server sent a line that is not JSON: ${textOfError(error)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** A transport: two actors, through which a session's frames come in and go out. */
+/** Transports: pairs of actors that read and write a session's frames. */
 import type { CallbackActorLogic } from 'xstate';
 import type { Port } from '../machines/port.ts';
 import type {
@@ -13,40 +13,41 @@ import type { TransportLimits } from '../actors/limits.ts';
 import type { Quotas } from '../actors/memory-budget.ts';
 import type { ActorlessClient } from '../machines/session-ports.ts';
 
-/** The names of the facts that transports report. */
+/** Names of the facts that transports report. */
 export type TransportFactName =
-  /** A foreign transport reported an error. By itself that ends nothing. */
+  /** An external transport reported an error, which alone ends nothing. */
   | 'transport.failed'
-  /** Something other than the session wrote to stdout. The text went to stderr. */
+  /** Other code wrote to stdout. The text was redirected to stderr. */
   | 'output.diverted';
 
-/** A session's reader and writer. A host may give its own, as `fromCallback` logic. */
+/** A session's reader and writer. A custom transport may pass `fromCallback` logic. */
 export interface TransportActors {
   /**
-   * Sends frames that come in to its input's `router`, and tells its `owner` when the input has
-   * ended.
+   * Sends inbound frames to the `router` of its input, and notifies the `owner` at the end of
+   * input.
    */
   readonly reader: Port<ReaderEvent, ReaderInput> | CallbackActorLogic<ReaderEvent, ReaderInput>;
   /**
-   * Takes frames that go out. Asked to flush, it tells its input's `owner` when it has flushed.
+   * Writes outbound frames. After `output.flush`, notifies the `owner` of its input once everything
+   * is written.
    */
   readonly writer: Port<WriterEvent, WriterInput> | CallbackActorLogic<WriterEvent, WriterInput>;
 }
 
-/** The actors of a session at an endpoint that has many. */
+/** The actors of a session at an endpoint with many sessions. */
 export interface SharedTransportActors extends TransportActors {
-  /** The session shares its bounds in bytes with others. By default it has them to itself. */
+  /** Memory quotas shared with other sessions. Default: quotas of its own. */
   readonly quotas: Quotas;
-  /** Its client, if that is known already: it can be served without these actors. */
+  /** The client, if already known: it can be served without these actors. */
   readonly client?: ActorlessClient | undefined;
-  /** Told once the session has ended, whether it had actors or not. */
+  /** Called once the session has ended, with or without actors. */
   readonly onEnded?: () => void;
 }
 
-/** Makes the two actors of one session. Called as the session begins. */
+/** Creates the actors of one session. Called when the session starts. */
 export type Transport = (options: {
   readonly limits: TransportLimits;
   readonly report: Report;
-  /** Who is at the other end, as messages call it. */
+  /** The peer's name in messages. */
   readonly peer: PeerRole;
 }) => TransportActors;

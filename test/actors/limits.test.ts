@@ -25,13 +25,13 @@ describe('limits', () => {
 
   test.each(['maxRunning', 'pageSize'])('%s is not 0: nothing would ever come', (name) => {
     expect(() => mergeLimits({ [name]: 0 })).toThrow(
-      `limits.${name} must be a number of at least 1, this is 0`,
+      `limits.${name} must be a number of at least 1, got 0`,
     );
   });
 
   test('are refused before there is a session', () => {
     const server = createMcpServer({ name: 'bounded', version: '1', tools: [] });
     const listen = () => server.listen(memory().transport, { limits: { maxRunning: NaN } });
-    expect(listen).toThrow('limits.maxRunning must be a number of at least 1, this is NaN');
+    expect(listen).toThrow('limits.maxRunning must be a number of at least 1, got NaN');
   });
 });

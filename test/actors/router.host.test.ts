@@ -110,7 +110,7 @@ describe('a host answers its server', () => {
     );
     receive(ask(1));
     expect(sent()).toMatchObject([
-      { id: 1, error: { message: '"roots/list" came before the handshake was done' } },
+      { id: 1, error: { message: '"roots/list" must not come before the handshake is done' } },
     ]);
   });
 
@@ -298,7 +298,7 @@ describe('what is no message of a server’s', () => {
     expect(heard).toMatchObject([
       {
         name: 'response.unknown',
-        message: 'The server could not read something: error -32700: Parse error',
+        message: 'The server could not read one of our messages: error -32700: Parse error',
       },
     ]);
   });

@@ -63,7 +63,7 @@ everywhere('requests in flight', eachTransportAndHttp, (combination) => {
     const { code, message, data } = await peer.error(4);
     expect(code).toBe(-32000);
     expect(message).toMatch(
-      /^Overloaded: 2 requests of 20\d{3} bytes wait, and this one of 10\d{3}/,
+      /^Overloaded: 2 requests of 20\d{3} bytes are queued, and this one of 10\d{3}/,
     );
     expect(data).toEqual({ reason: 'overloaded', retryable: true });
     await facts.next('request.refused');
@@ -81,7 +81,7 @@ everywhere('requests in flight', eachTransportAndHttp, (combination) => {
     for (const n of [6, 7]) {
       const { code, message, data } = await peer.error(n);
       expect(code).toBe(-32000);
-      expect(message).toContain('2 requests run and 3 wait');
+      expect(message).toContain('2 requests are running and 3 are queued');
       expect(data).toEqual({ reason: 'overloaded', retryable: true });
     }
     await facts.next('request.refused');

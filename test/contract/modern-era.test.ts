@@ -94,7 +94,12 @@ everywhere('calls', modernEverywhereAndHttp, () => {
   const sampled = { role: 'assistant', model: 'm' };
   const good = { roots: [{ uri: 'file:///a' }] };
   test.each<[keyof typeof asks, JsonObject, JsonObject, string]>([
-    ['roots', { roots: [{}] }, good, 'result.roots[0]: A root is an object with a string "uri"'],
+    [
+      'roots',
+      { roots: [{}] },
+      good,
+      'result.roots[0]: A root must be an object with a string "uri"',
+    ],
     ['roots', { roots: [...good.roots, 7] }, good, 'result.roots[1]'],
     ['raw', { roots: [...good.roots, { uri: 'file:///b' }] }, good, 'does not conform'],
     [

@@ -71,7 +71,7 @@ everywhere('tools', eachRevisionAndHttp, ({ revision, transport }) => {
     const resource = { type: 'resource', resource: { uri: 'r://a', blob: 'AAAA' }, annotations };
     const mixed = tool('mixed', () => [image, audio, link, resource]);
     const { peer } = await operate({ tools: [mixed] }, { revision, transport });
-    const told = `[Audio, audio/wav: a client of MCP ${revision} cannot be sent it]`;
+    const told = `[Audio, audio/wav: not supported by MCP ${revision}]`;
     const { audience } = annotations;
     expect(await peer.call('mixed')).toEqual({
       content: [

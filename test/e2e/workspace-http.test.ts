@@ -134,6 +134,6 @@ test('a port that is taken is said to be', async () => {
   const server = launch([...command, 'serve', '--http', url.port], { cwd: base });
   expect((await server.exit).code).toBe(2);
   expect(server.stderr).toBe(
-    `mcp-actors: --http: Port ${url.port} of 127.0.0.1 is taken: end what listens there, or choose another port\n`,
+    `mcp-actors: --http: Port ${url.port} of 127.0.0.1 is in use: stop the program that listens there, or choose another port\n`,
   );
 });

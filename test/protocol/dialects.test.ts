@@ -243,7 +243,7 @@ describe('a block of content', () => {
   const audio = { type: 'audio', data: 'AA==', mimeType: 'audio/wav' } as const;
   const silent = {
     type: 'text',
-    text: '[Audio, audio/wav: a client of MCP 2024-11-05 cannot be sent it]',
+    text: '[Audio, audio/wav: not supported by MCP 2024-11-05]',
     ...older,
   };
 

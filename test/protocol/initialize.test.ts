@@ -43,7 +43,7 @@ describe('reading initialize', () => {
   test.each([
     ['params may have 65536 characters of JSON', { ...good, unknown: pad(65_536) }],
     [
-      'what is kept of clientInfo and capabilities may have 8192 characters of JSON',
+      'clientInfo and capabilities together may have 8192 characters of JSON',
       { ...good, capabilities: { experimental: { pad: pad(8192) } } },
     ],
     ['params.protocolVersion must', { ...good, protocolVersion: pad(101) }],

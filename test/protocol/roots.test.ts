@@ -65,7 +65,7 @@ describe('an entry', () => {
     ['file:/a', 'file:///a'],
     ['file://localhost/a', 'file:///%61'],
     ['file:///a/./b/../c', 'file:///a/c'],
-  ])('that is in the list already is a duplicate, the first stays: %s %s', (first, second) => {
+  ])('that is already in the list is a duplicate, the first stays: %s %s', (first, second) => {
     const [one, two] = read({ uri: first }, { uri: second, name: 'again' });
     expect(one?.problem).toBeUndefined();
     expect(two).toMatchObject({ uri: second, name: 'again', problem: { code: 'DUPLICATE' } });
@@ -87,9 +87,9 @@ describe('an entry', () => {
     ]);
   });
 
-  test('says as what it is in the list already', () => {
+  test('says as what it is already in the list', () => {
     const [, again] = read({ uri: 'file:///a b' }, { uri: 'file:///a%20b' });
-    expect(again?.problem?.message).toBe('"file:///a%20b" is in the list already as "file:///a b"');
+    expect(again?.problem?.message).toBe('"file:///a%20b" is already in the list as "file:///a b"');
   });
 
   test('with a very long URI has a short reason', () => {

@@ -320,7 +320,7 @@ describe('a state that is not accepted', () => {
       expect(error).toMatchObject({
         code: -32602,
         message:
-          'Invalid params: this "requestState" is not accepted here, or not any more; send the request again without it',
+          'Invalid params: "requestState" is invalid or has expired; send the request again without it',
       });
       expect(noted).toContain(why);
     },

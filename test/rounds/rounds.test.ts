@@ -77,7 +77,7 @@ describe('a handler that asks', () => {
     }));
     const asking = await ask();
     for (const [answer, fault] of [
-      [7, /"inputResponses.q1" must be an object, this is 7/],
+      [7, /"inputResponses.q1" must be an object, got 7/],
       [{ action: 'maybe' }, /"inputResponses.q1" must have an "action"/],
       [{ action: 'accept', content: [] }, /"inputResponses.q1".*"content"/],
       [accepted(''), /"inputResponses.q1" must have a name/],

@@ -23,7 +23,7 @@ test.each([NaN, -1])('roots with a timeout of %d are refused', async (ms) => {
   const waiting = tool('waiting', async (_, { roots }) => {
     const { status } = await roots({ timeoutMs: 0 });
     await expect(async () => await roots({ timeoutMs: ms })).rejects.toThrow(
-      new RangeError(`timeoutMs must be a number of milliseconds from 0 on, this is ${ms}`),
+      new RangeError(`timeoutMs must be a number of milliseconds, 0 or more, got ${ms}`),
     );
     return status;
   });

@@ -43,11 +43,11 @@ test.each<[item: unknown, message: string]>([
   ],
   [
     { ...named, handler, scopes: 'notes:write' },
-    '"scopes" of the tool "sum" must be an array of scopes, this is "notes:write"',
+    '"scopes" of the tool "sum" must be an array of scopes, got "notes:write"',
   ],
   [
     { ...named, handler, scopes: ['notes:write', 'notes read'] },
-    '"scopes" of the tool "sum" must have scopes of visible characters without spaces, " and \\; at 1 it has "notes read"',
+    '"scopes" of the tool "sum" must contain scopes of visible ASCII characters except " and \\, got "notes read" at index 1',
   ],
   [
     inSchema({ type: 'object', properties: { n: { type: 'int' } } }),
@@ -232,7 +232,7 @@ describe('a limit', () => {
 
   test('that does not exist is named, with those that do', () => {
     expect(() => listen({ maxTask: 1 })).toThrow(
-      /There is no limit "maxTask"; the limits are .*maxTasks/,
+      /Unknown limit "maxTask", must be one of .*maxTasks/,
     );
   });
 

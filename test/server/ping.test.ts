@@ -38,7 +38,7 @@ everywhere('ping', eachTransportAndHttp, (combination) => {
   test.each([NaN, 0, -1])('in %s ms is refused, and stops no other deadline', async (timeoutMs) => {
     const { peer, session, clock } = await operate({}, combination);
     await expect(session.ping({ timeoutMs })).rejects.toThrow(
-      `timeoutMs must be a positive number of milliseconds, this is ${timeoutMs}`,
+      `timeoutMs must be a positive number of milliseconds, got ${timeoutMs}`,
     );
     const first = expect(session.ping({ timeoutMs: 100 })).rejects.toThrow('within 100 ms');
     await peer.request('ping');

@@ -227,7 +227,7 @@ everywhere('what a prompt gives', eachRevision, ({ revision }) => {
     const contents = (got['messages'] as readonly { readonly content: object }[]).map(
       ({ content }) => content,
     );
-    const told = `[Audio, audio/wav: a client of MCP ${revision} cannot be sent it]`;
+    const told = `[Audio, audio/wav: not supported by MCP ${revision}]`;
     expect(contents).toEqual([
       {
         type: 'text',

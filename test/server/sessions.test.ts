@@ -156,7 +156,7 @@ test.each([NaN, -1])(
   async (ms) => {
     const { session, peer } = await operate({});
     expect(() => session.shutdown('test', ms)).toThrow(
-      new RangeError(`drainTimeoutMs must be a number of milliseconds from 0 on, this is ${ms}`),
+      new RangeError(`drainTimeoutMs must be a number of milliseconds, 0 or more, got ${ms}`),
     );
     peer.send(request('still', 'ping'));
     expect(await peer.response('still')).toMatchObject({ result: {} });

@@ -195,7 +195,7 @@ describe('a filter', () => {
     [{ resourceSubscriptions: ['no uri'] }, /resourceSubscriptions\[0\]" must be a URI/],
     [
       { resourceSubscriptions: Array.from({ length: 100_000 }, (_, at) => `no uri ${at}`) },
-      /resourceSubscriptions" names 100000 different ones, and may name 1024/,
+      /resourceSubscriptions" must have at most 1024 distinct items, got 100000/,
     ],
   ])(
     'of the wrong shape is -32602 that names the member: %j [LISTEN-05]',

@@ -60,11 +60,14 @@ const inRegion = (region: string, said?: string, name = 'deploy') =>
 
 const mismatch = (said: string) => ({
   status: 400,
-  error: { code: -32020, message: `Header mismatch: The header Mcp-Param-Region is ${said}` },
+  error: {
+    code: -32020,
+    message: `Header mismatch: The header Mcp-Param-Region must match the argument region ("east"), got ${said}`,
+  },
 });
 
-const missing = mismatch('missing, and the argument region is "east"');
-const other = mismatch('"west", and the argument region is "east"');
+const missing = mismatch('none');
+const other = mismatch('"west"');
 
 describe.each(['legacy', 'modern'] as const)('before a server of the %s era, a bridge', (era) => {
   test('refuses a call whose headers say something else than its arguments [HMOD-03]', async () => {

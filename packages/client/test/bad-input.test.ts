@@ -90,7 +90,7 @@ describe('between good messages', () => {
   });
 
   test.each([
-    ['whose result is null', answer('"result":null'), '"result" must be an object, this is null'],
+    ['whose result is null', answer('"result":null'), '"result" must be an object, got null'],
     ['with a result and an error', answer('"result":{},"error":{"code":1,"message":""}'), 'both'],
     ['whose error has no number', answer('"error":{"message":"no"}'), '"error" must be an object'],
     ['whose error is null', answer('"error":null'), '"error" must be an object'],

@@ -159,7 +159,7 @@ describe('a transport to a process', () => {
       code: 'LIMIT_EXCEEDED',
     });
     await transport.send({ jsonrpc: '2.0', id: 4, result: {} });
-    expect(heard).toEqual([expect.stringContaining('The server takes nothing')]);
+    expect(heard).toEqual([expect.stringContaining('The server is not reading')]);
   });
 
   test('does not start if the command cannot be started, and says why', async () => {
@@ -236,7 +236,7 @@ describe('a transport to a process', () => {
     await transport.close();
     expect(heard).toEqual([
       JSON.parse(last),
-      "The server's process has exited with code 3. Its last words: no room",
+      "The server's process has exited with code 3. Last stderr output: no room",
       '(closed)',
     ]);
     expect(transport.stderr.text).toBe('no room\n');
@@ -264,7 +264,7 @@ describe('a transport to a process', () => {
     await expect.poll(() => heard.length).toBe(8);
     expect(heard).toEqual([
       expect.stringContaining('The server sent an invalid message: Parse error'),
-      expect.stringContaining('A message is a JSON object, this is 7'),
+      expect.stringContaining('A message must be a JSON object, got 7'),
       { jsonrpc: '2.0', method: 'notifications/one' },
       'The server could not read a message: What?',
       expect.stringMatching(/^The server's answer cannot be read: .*"result" must be an object/),

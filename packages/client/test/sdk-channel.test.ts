@@ -110,8 +110,8 @@ describe('a channel over a transport of another make', () => {
     for (let n = 0; n < 3 && !owner.loss; n++) transport.onmessage?.(long);
     expect(owner.loss).toMatchObject({ kind: 'output-broken', error: { code: 'LIMIT_EXCEEDED' } });
     expect(owner.facts.map((fact) => fact.message)).toEqual([
-      expect.stringMatching(/^The transport takes nothing/),
-      expect.stringMatching(/^The server takes nothing, and has sent more/),
+      expect.stringMatching(/^The transport is not reading/),
+      expect.stringMatching(/^The server is not reading and sent more/),
     ]);
   });
 

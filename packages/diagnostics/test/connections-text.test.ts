@@ -22,7 +22,7 @@ const dump = (
 });
 
 test('each connection says where it stands, those that are not well first', () => {
-  const error = 'It has exited with code 1. Its last words: TOKEN=hunter2';
+  const error = 'It has exited with code 1. Last stderr output: TOKEN=hunter2';
   const text = describeConnections([
     { name: 'idle', state: 'idle', launches: 2 },
     {
@@ -42,7 +42,7 @@ test('each connection says where it stands, those that are not well first', () =
   ]);
   expect(text).toBe(
     [
-      'connection bad\\u001b: backoff for 900 ms; new attempt 3; the next one after 4 s; connected 4 times; It has exited with code 1. Its last words: TOKEN=[redacted]',
+      'connection bad\\u001b: backoff for 900 ms; new attempt 3; the next one after 4 s; connected 4 times; It has exited with code 1. Last stderr output: TOKEN=[redacted]',
       '  actors: connection backoff',
       'connection idle: idle; connected 2 times',
       '',

@@ -72,7 +72,7 @@ test('a port that is taken is the error of who wants it', async () => {
   const { port } = other.address() as AddressInfo;
   await expect(serveHttp(laboratory, { port })).rejects.toMatchObject({
     code: 'EADDRINUSE',
-    message: `Port ${port} of 127.0.0.1 is taken: end what listens there, or choose another port`,
+    message: `Port ${port} of 127.0.0.1 is in use: stop the program that listens there, or choose another port`,
   });
 });
 

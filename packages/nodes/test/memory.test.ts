@@ -27,6 +27,6 @@ test('limits of stores are those that are given, and known', () => {
   expect(storeLimits({ [name]: undefined })).toEqual(defaults);
   expect(() => storeLimits({ [name]: 0 })).toThrow(`${name} must be a positive number, this is 0`);
   expect(() => storeLimits({ maxEverything: 1 } as object)).toThrow(
-    /^There is no limit maxEverything of the stores; the limits are \w+, /,
+    /^Unknown limit maxEverything of the stores, must be one of \w+, /,
   );
 });

@@ -181,6 +181,6 @@ test('a port that is taken is one line on stderr, and the process ends with 1', 
   expect(JSON.parse(server.stderr)).toMatchObject({
     level: 'error',
     event: 'http.unavailable',
-    message: `Port ${port} of 127.0.0.1 is taken: end what listens there, or choose another port`,
+    message: `Port ${port} of 127.0.0.1 is in use: stop the program that listens there, or choose another port`,
   });
 });

@@ -338,7 +338,7 @@ test.each(['leaseMs', 'commandTimeoutMs'])(
   '%s that cannot be is refused by its name, before anything is asked',
   async (name) => {
     const options = { url: 'redis://127.0.0.1:1', [name]: 0 };
-    const refusal = `${name} must be a positive number of milliseconds, this is 0`;
+    const refusal = `${name} must be a positive number of milliseconds, got 0`;
     await expect(redisTaskStore(options)).rejects.toThrow(new RangeError(refusal));
     await expect(redisStores(options)).rejects.toThrow(new RangeError(refusal));
   },

@@ -1,6 +1,5 @@
 /**
- * Our pending requests: who asked, since when, until when, and which answer belongs to
- * whom.
+ * Correlates our requests to the peer with its responses, and enforces their deadlines.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Timeouts"
  * @see MCP 2025-11-25, basic/utilities/cancellation
@@ -39,8 +38,9 @@ import { DeadlineQueue, Expiring } from './deadline-queue.ts';
 import { describeReason } from './peer-request.ts';
 
 /**
- * New requests are held until the peer may be asked, then sent; at the end they are refused. A host
- * is `away` while it has no channel, and `greeting` until the handshake over one is done.
+ * State of the gate for new requests: held until the peer accepts requests, then sent, and refused
+ * at the end. A host is `away` without a channel, and `initializing` until the handshake over a new
+ * one is done.
  */
 type Gate =
   | { readonly state: 'unopened' | 'away' | 'greeting' | 'open' }
@@ -52,35 +52,35 @@ const initializing: Gate = { state: 'greeting' };
 const opened: Gate = { state: 'open' };
 
 /**
- * The ids of our requests to one peer. None is given twice.
+ * Ids of our requests to one peer. No id is used twice.
  *
- * A server's are `s-<n>-<uuid>`: counted, with a random end that is the session's. A host's are
- * integers, counted over all channels of its connection: what every widespread client sends, and
- * what weak servers are made for. An id is read back to its number, so that nothing needs to be kept
- * by its text (docs/maintaining/decisions/05-one-core-two-sides.md).
+ * A server's ids are `s-<n>-<uuid>`: a counter with a random suffix per session. A host's ids are
+ * integers, counted across all channels of its connection, as all widespread clients send and some
+ * servers expect. An id is parsed back to its number, so pending requests need no map by text
+ * (docs/decisions/05-one-core-two-sides.md).
  */
 export class RequestIds {
   readonly #form: 'integers' | (() => string);
-  /** Made with the first id: the platform loads its cryptography for it. */
+  /** Created with the first id, since it loads the platform's cryptography. */
   #end: string | undefined;
   #given = 0;
 
-  /** @param form `integers`, or what makes an unguessable end */
+  /** @param form `integers`, or a function that returns an unguessable suffix */
   constructor(form: 'integers' | (() => string) = () => crypto.randomUUID()) {
     this.#form = form;
   }
 
-  /** True once a request was given an id. */
+  /** True once an id has been used. */
   get isUsed(): boolean {
     return this.#given > 0;
   }
 
-  /** The number of the next request. */
+  /** Number of the next request. */
   next(): number {
     return ++this.#given;
   }
 
-  /** The id of a request with that number. */
+  /** Id of the request with this number. */
   idOf(number: number): OutboundRequestId {
     if (this.#form === 'integers') return number as OutboundRequestId;
     this.#end ??= `-${this.#form()}`;
@@ -88,8 +88,8 @@ export class RequestIds {
   }
 
   /**
-   * The number of one of our requests, pending or not; undefined for anything that is not exactly the
-   * id of one: `"1"` is not `1`.
+   * Number of one of our requests, pending or not; undefined for anything but its exact id: `"1"`
+   * is not `1`.
    */
   numberOf(id: unknown): number | undefined {
     if (this.#form === 'integers') {
@@ -99,12 +99,12 @@ export class RequestIds {
     if (typeof id !== 'string' || end === undefined || !id.endsWith(end)) return undefined;
     const digits = id.slice(2, -end.length);
     const number = Number(digits);
-    // `s-01-…` and `s-1e0-…` are numbers too, but no ids.
+    // `s-01-…` and `s-1e0-…` parse as numbers but are not ids of ours.
     const isOurs = this.#isGiven(number) && id.startsWith('s-') && String(number) === digits;
     return isOurs ? number : undefined;
   }
 
-  /** The number that an id of the wrong type means: some servers send an integer back as a string. */
+  /** Number of an integer id that the peer returned as a string, as some servers do. */
   numberOfText(id: unknown): number | undefined {
     const isText = this.#form === 'integers' && typeof id === 'string';
     return isText && String(Number(id)) === id && this.#isGiven(Number(id))
@@ -118,32 +118,32 @@ export class RequestIds {
 }
 
 export interface RequestBounds {
-  /** Requests that may be pending at once. */
+  /** Maximum number of pending requests. */
   readonly maxPending: number;
-  /** Of them, those that may wait for the gate to be opened. They have no bound of their own if it is missing. */
+  /** Maximum number of requests held while the gate is closed. Default: no separate limit. */
   readonly maxWaitingAway?: number;
 }
 
 export interface CorrelationOptions {
   readonly clock: Clock;
   readonly report: Report<ActorFactName>;
-  /** Gives the requests their ids. */
+  /** Source of request ids. */
   readonly requestIds: RequestIds;
   readonly limits: RequestBounds;
   /** The peer's name in texts. */
   readonly peer: PeerRole;
   /**
-   * What becomes of a response that cannot be read and belongs to no request. `answered`, the
-   * default: the peer gets an error.
+   * Treatment of malformed responses to unknown requests. `answered` (default): the peer gets an
+   * error.
    */
   readonly malformed?: 'answered' | 'reported';
-  /** Hears progress of requests that are answered: a task's goes on. */
+  /** Receives progress of requests that have already been answered: a task's progress continues. */
   readonly onLateProgress?: (token: OutboundRequestId, report: ProgressReport) => void;
 }
 
 /**
- * The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by
- * number, in the order of asking.
+ * The correlation actor. Its snapshot's `view` is the live map of {@link PendingRequest} by number,
+ * in sending order.
  */
 export function correlationActor(
   optionsOf: (input: CorrelationInput) => CorrelationOptions,
@@ -151,19 +151,19 @@ export function correlationActor(
   return plainActor(({ input, self }) => new Correlation(optionsOf(input), self, input.writer));
 }
 
-/** A pending request as the snapshot's `view` shows it. Times are the clock's milliseconds. */
+/** A pending request in the snapshot's `view`. Times are clock ms. */
 export interface PendingRequest {
   readonly id: OutboundRequestId;
   readonly method: string;
   readonly sentAt: number;
   readonly dueAt: number;
-  /** Whether the peer can know of it: before the gate is open it is held. */
+  /** `held`: not sent yet, because the gate is closed. */
   readonly state: 'held' | 'sent';
-  /** Whose it is: what `relatedTo` of the request says, and its `meta` for a task's. */
+  /** The sender's request: `relatedTo`, and `meta` for one of a task. */
   readonly request: Pick<PeerRequest, 'relatedTo' | 'meta'>;
 }
 
-/** Our request while it is pending: correlation finds it by its number. */
+/** A pending request, found by its number. */
 class Pending extends Expiring implements PendingRequest {
   number: number;
   readonly request: PeerRequest;
@@ -176,7 +176,7 @@ class Pending extends Expiring implements PendingRequest {
     this.#ids = ids;
     this.number = ids.next();
     this.request = request;
-    // A whole number takes no room of its own.
+    // V8 stores integers inline, and other numbers on the heap.
     this.sentAt = Math.floor(sentAt);
   }
 
@@ -184,7 +184,7 @@ class Pending extends Expiring implements PendingRequest {
     return this.request.inBackground === true;
   }
 
-  /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */
+  /** Computed on each access, so that thousands of pending requests do not each keep a string. */
   get id(): OutboundRequestId {
     return this.#ids.idOf(this.number);
   }
@@ -193,35 +193,35 @@ class Pending extends Expiring implements PendingRequest {
     return this.request.method;
   }
 
-  /** It waits again, and will be sent under another id. */
+  /** Returns the request to the held state, to be sent under a new id. */
   renew(unserved: OutboundFrame): void {
     this.number = this.#ids.next();
     this.state = 'held';
-    // Its asker may have let go of them.
+    // The sender may have dropped its params, so they are restored from the frame.
     if ('params' in unserved) this.request.params = unserved.params as JsonObject | undefined;
   }
 
-  /** What goes to the peer. Throws what reading the caller's params throws. */
+  /** The frame for the peer. Throws if reading the caller's params throws. */
   get frame(): OutboundRequest | OutboundNotification {
     const { id, method, request } = this;
     if (request.awaits === 'delivery') {
       const { params, meta } = request;
-      const told = meta ? withMeta(params ?? {}, meta) : params;
-      return told ? { jsonrpc: '2.0', method, params: told } : { jsonrpc: '2.0', method };
+      const allParams = meta ? withMeta(params ?? {}, meta) : params;
+      return allParams ? { jsonrpc: '2.0', method, params: allParams } : { jsonrpc: '2.0', method };
     }
     const params = paramsOf(request, id);
     return params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method };
   }
 
-  /** @param now the clock's milliseconds */
+  /** @param now clock ms */
   elapsedMs(now: number): number {
     return Math.round(now - this.sentAt);
   }
 
   /**
-   * Settles it with an error.
+   * Settles the request with an error.
    *
-   * @param now the clock's milliseconds
+   * @param now clock ms
    */
   fail(now: number, code: RuntimeErrorCode, message: string, details: FailureDetails = {}): void {
     const { id, method } = this;
@@ -231,9 +231,9 @@ class Pending extends Expiring implements PendingRequest {
   }
 
   /**
-   * Settles it with an error of its own, made from this failure.
+   * Settles the request with an error of its own, created from this failure.
    *
-   * @param now the clock's milliseconds
+   * @param now clock ms
    */
   failWith(now: number, failure: RequestFailure, cause = failure.cause): void {
     const { code, message, exit, status } = failure;
@@ -253,7 +253,10 @@ function paramsOf(request: PeerRequest, id: OutboundRequestId): JsonObject | und
   return withMeta(params ?? {}, meta ? { ...meta, ...more } : more);
 }
 
-/** Progress as the params of its notification tell it, with unknown members; what is malformed is left out. */
+/**
+ * The progress report in the params of a notification. Unknown members are kept, malformed ones
+ * dropped.
+ */
 function progressReportOf(progress: number, params: JsonObject | undefined): ProgressReport {
   const { total, message } = params ?? {};
   return {
@@ -264,13 +267,13 @@ function progressReportOf(progress: number, params: JsonObject | undefined): Pro
   };
 }
 
-/** What requests fail with that are pending when their session ends. */
+/** The error of requests pending at the end of the session. */
 const sessionEnded: RequestFailure = {
   code: 'TRANSPORT_CLOSED',
   message: 'The session has ended',
 };
 
-/** Settles a request that never becomes pending. */
+/** Rejects a request that never becomes pending. */
 function refuse(request: PeerRequest, failure: RequestFailure): void {
   const { code, message, cause, exit, status } = failure;
   const failed = { method: request.method, elapsedMs: 0 };
@@ -278,36 +281,34 @@ function refuse(request: PeerRequest, failure: RequestFailure): void {
   request.settle({ ok: false, error });
 }
 
-/** How requests end that have no answer. */
+/** Ways in which a request ends without an answer. */
 type Unanswered = 'timedOut' | 'cancelled';
 
-/** How many of them are remembered, to tell a late response from a second one. */
+/** Unanswered requests to remember, to distinguish late responses from duplicates. */
 const rememberedUnanswered = 1024;
 
 class UnexpectedResponses {
   readonly #log: Report<ActorFactName>;
-  /**
-   * The latest that ended without an answer. All others that were given an id, and are not pending,
-   * were answered.
-   */
+  /** The latest unanswered requests. All other used ids that are not pending were answered. */
   readonly #unanswered = new BoundedMap<number, Unanswered>(rememberedUnanswered);
 
   constructor(report: Report<ActorFactName>) {
     this.#log = report;
   }
 
-  /** A request has ended without an answer. */
+  /** Records that a request has ended without an answer. */
   note(number: number, ending: Unanswered): void {
     this.#unanswered.set(number, ending);
   }
 
   /**
-   * A response has come that settles nothing.
-   * @param number of the request that it names, if that is one of ours
+   * Reports a response that settles no request.
+   *
+   * @param number of the request that the response names, if it is one of ours
    */
   take({ id }: InboundResponse, number: number | undefined): void {
     if (number === undefined) {
-      const message = `A response to ${inspectValue(id)}, which nobody sent; dropped`;
+      const message = `A response to the unknown request id ${inspectValue(id)}; dropped`;
       return this.#report('response.unknown', message);
     }
     const ending = this.#unanswered.get(number);
@@ -317,8 +318,8 @@ class UnexpectedResponses {
         `A second response to ${inspectValue(id)}; dropped`,
       );
     }
-    const why = ending === 'timedOut' ? 'given up' : 'cancelled';
-    const message = `A response to ${inspectValue(id)} after it was ${why}; dropped`;
+    const why = ending === 'timedOut' ? 'timed out' : 'was cancelled';
+    const message = `A response to ${inspectValue(id)} after its request ${why}; dropped`;
     this.#report('response.late', message);
   }
 
@@ -330,36 +331,36 @@ class UnexpectedResponses {
   }
 }
 
-/** A map that has taken fewer requests is not worth another one. */
-const leastAdded = 64;
+/** Additions below which the map is not worth renewing. */
+const minAddedForRenewal = 64;
 
 class PendingRequests {
   readonly #options: CorrelationOptions;
   readonly #deadlines: DeadlineQueue<Pending>;
   #pending = new Map<number, Pending>();
-  /** How many the map has taken. */
+  /** Number of additions to the map. */
   #added = 0;
   #unexpected: UnexpectedResponses | undefined = undefined;
-  /** The first numbers of those that a session had not served before it ended. */
+  /** Original numbers of requests that a session returned unserved. */
   #requeued: WeakMap<Pending, number> | undefined = undefined;
 
-  /** @param onDue called with each that has no time left */
+  /** @param onDue called with each request that has run out of time */
   constructor(options: CorrelationOptions, onDue: (pending: Pending) => void) {
     this.#options = options;
     this.#deadlines = new DeadlineQueue(options.clock, onDue);
   }
 
-  /** Live: what is pending, in the order of asking. */
+  /** Live view of the pending requests, in sending order. */
   get byNumber(): ReadonlyMap<number, Pending> {
     return this.#pending;
   }
 
-  /** All of them, whatever becomes of them meanwhile. */
+  /** Snapshot of the pending requests, safe to iterate while they settle. */
   get all(): readonly Pending[] {
     return [...this.#pending.values()];
   }
 
-  /** What is held, in the order in which it is to be sent. */
+  /** Held requests, in the order in which they will be sent. */
   get waiting(): readonly Pending[] {
     const waiting = this.all.filter(({ state }) => state === 'held');
     const returned = this.#requeued;
@@ -368,7 +369,7 @@ class PendingRequests {
     return waiting.sort((one, other) => placeOf(one) - placeOf(other));
   }
 
-  /** @param now the clock's milliseconds */
+  /** @param now clock ms */
   add(request: PeerRequest, now: number): Pending {
     const pending = new Pending(this.#options.requestIds, request, now);
     request.ticket = pending;
@@ -379,66 +380,67 @@ class PendingRequests {
   }
 
   /**
-   * Goes on with a new map if the old one has taken many: V8 keeps what has ended in the tables that
+   * Replaces the map after many additions: V8 keeps ended entries reachable through the tables that
    * a map has outgrown, see `CallsInFlight`.
    */
   renewMap(): void {
-    if (this.#added < leastAdded + 4 * this.#pending.size) return;
+    if (this.#added < minAddedForRenewal + 4 * this.#pending.size) return;
     this.#pending = new Map(this.#pending);
     this.#added = 0;
   }
 
-  /** The number that an id stands for; undefined if it is not one of our ids. */
+  /** Number of one of our ids; undefined for any other id. */
   numberOf(id: unknown): number | undefined {
     return this.#options.requestIds.numberOf(id);
   }
 
-  /** The pending request that an id belongs to. */
+  /** The pending request with this id. */
   find(id: unknown): Pending | undefined {
     const number = this.numberOf(id);
     return number === undefined ? undefined : this.#pending.get(number);
   }
 
-  /** The pending request that an id of the wrong type means. */
+  /** The pending request whose integer id came back as a string. */
   findByText(id: unknown): Pending | undefined {
     const number = this.#options.requestIds.numberOfText(id);
     return number === undefined ? undefined : this.#pending.get(number);
   }
 
-  /** Gives it so much time from now on. @param now the clock's milliseconds */
+  /** Sets the remaining time of a request. @param now clock ms */
   extend(pending: Pending, durationMs: number, now: number): void {
     this.#deadlines.add(pending, durationMs, now);
   }
 
-  /** Takes the request out of the books that an answer with this id is for. */
+  /** Removes and returns the request that a response with this id answers. */
   take(id: unknown): Pending | undefined {
     const pending = this.find(id);
     if (pending) this.forget(pending);
     return pending;
   }
 
-  /** Takes a request out of the books that has its answer. */
+  /** Removes an answered request. */
   forget(pending: Pending): void {
     this.#pending.delete(pending.number);
     this.#deadlines.remove(pending);
   }
 
-  /** Takes a request out of the books that ends without an answer. */
+  /** Removes a request that ends without an answer. */
   end(pending: Pending, ending: Unanswered): void {
     this.forget(pending);
     this.#strays.note(pending.number, ending);
   }
 
-  /** A response has come that no pending request waits for. */
+  /** Reports a response that no pending request awaits. */
   unexpected(response: InboundResponse): void {
     this.#strays.take(response, this.numberOf(response.id));
   }
 
   /**
-   * It waits once more, under another id, in the place that it had. Its time goes on.
+   * Holds the request again, under a new id but in its original position. Its deadline stays.
    *
-   * @param frame that was not served
-   * @returns false, and does nothing, if it has been returned before or is of the handshake
+   * @param frame the frame that was not served
+   * @returns false, without any change, if the request was requeued before or belongs to the
+   *   handshake
    */
   requeue(pending: Pending, frame: OutboundFrame): boolean {
     const returned = (this.#requeued ??= new WeakMap());
@@ -451,12 +453,11 @@ class PendingRequests {
     return true;
   }
 
-  /** Stops the timer. */
   stop(): void {
     this.#deadlines.clear();
   }
 
-  /** Made for the first request that has no answer. */
+  /** Created for the first request without an answer. */
   get #strays(): UnexpectedResponses {
     return (this.#unexpected ??= new UnexpectedResponses(this.#options.report));
   }
@@ -467,8 +468,8 @@ function isHandshake({ request }: Pending): boolean {
 }
 
 /**
- * A list with this at its end. Most have one member for good: an empty list that grows has room for
- * seventeen.
+ * Appends an item, creating the list with the first. Most lists keep one member, and V8 gives a
+ * growing empty array room for seventeen.
  */
 function withOneMore<T>(list: T[] | undefined, item: T): T[] {
   if (!list) return [item];
@@ -480,11 +481,11 @@ class Correlation implements Behaviour<CorrelationEvent> {
   readonly #pending: PendingRequests;
   readonly #options: CorrelationOptions;
   readonly #self: Ref<DeliveryEvent>;
-  /** Undefined while there is no channel. */
+  /** Undefined without a channel. */
   #writer: Ref<WriterEvent> | undefined;
-  /** Whether each request and its answer is reported. */
+  /** True if each request and its answer are reported. */
   readonly #isTraced: boolean;
-  /** What becomes of new requests. */
+  /** Decides about new requests. */
   #gate: Gate;
 
   constructor(
@@ -561,7 +562,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     else if (this.#writer) this.#send(taken.filter(isHandshake));
   }
 
-  /** Sends requests in order; those that belong to the same request from the peer in one go. */
+  /** Sends requests in order. Consecutive requests with the same `relatedTo` share one event. */
   #send(taken: readonly Pending[]): void {
     let frames: OutboundFrame[] | undefined = undefined;
     let relatedTo: RelatedRequest | undefined = undefined;
@@ -578,7 +579,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
         else frames = withOneMore(frames, pending.frame);
         if (this.#isTraced) this.#reportSent(pending);
       } catch (error) {
-        // The params are the caller's: reading them may run its code.
+        // Reading the caller's params may run its code.
         this.#reject(pending, error);
       }
     }
@@ -590,7 +591,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#writer?.send({ type: 'frames.send', frames, relatedTo, reportTo: this.#self });
   }
 
-  /** Sends a notification, which is settled once the transport has taken it. */
+  /** Sends a notification, and settles it once the transport has accepted it. */
   #deliver(pending: Pending): void {
     this.#writer?.send({
       type: 'frames.send',
@@ -618,7 +619,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
     if (pending) this.#reject(pending, error);
   }
 
-  /** Holds a request until the next handshake. Rejects one of the handshake, or returned before. */
+  /**
+   * Holds an unserved request until the next handshake. Rejects it if it belongs to the handshake
+   * or was returned before.
+   */
   #returned(frame: OutboundFrame, error: unknown): void {
     const pending = this.#pendingOf(frame);
     if (pending && !this.#pending.requeue(pending, frame)) this.#reject(pending, error);
@@ -627,7 +631,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #reject(pending: Pending, cause: unknown): void {
     this.#pending.end(pending, 'cancelled');
     if (cause instanceof RuntimeError) return pending.failWith(this.#now, cause, cause);
-    const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
+    const message = `The params of ${pending.method} cannot be encoded as JSON: ${textOfError(cause)}`;
     pending.fail(this.#now, 'UNSERIALIZABLE', message, { cause });
   }
 
@@ -703,7 +707,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     pending.fail(this.#now, 'REQUEST_TIMEOUT', message);
   }
 
-  /** Ends a request and tells the peer, if the request has ever been sent and may be cancelled. */
+  /** Ends a request, and cancels it at the peer if it was sent and may be cancelled. */
   #abort(pending: Pending, ending: Unanswered, reason: string): void {
     this.#pending.end(pending, ending);
     this.#withdraw(pending, reason);
@@ -725,13 +729,13 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const isOurs = this.#pending.numberOf(progressToken as OutboundRequestId) !== undefined;
     if (!isOurs || typeof progress !== 'number') {
       const message = isOurs
-        ? `Progress must be a number, this is ${inspectValue(progress)}; dropped`
-        : `Progress for the token ${inspectValue(progressToken)}, which nobody gave; dropped`;
+        ? `"progress" must be a number, got ${inspectValue(progress)}; dropped`
+        : `Progress for the unknown token ${inspectValue(progressToken)}; dropped`;
       return this.#options.report({ level: 'debug', name: 'progress.unknown', message });
     }
     const pending = this.#pending.find(progressToken as OutboundRequestId);
     const { onLateProgress } = this.#options;
-    // Progress after an end is normal.
+    // Progress after the answer is normal.
     if (!pending)
       return onLateProgress?.(
         progressToken as OutboundRequestId,
@@ -748,7 +752,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #remoteCancelled(id: OutboundRequestId, reason: unknown): void {
     const pending = this.#pending.find(id);
     if (!pending) {
-      const message = `The ${this.#options.peer} cancelled ${inspectValue(id)}, which is not in flight`;
+      const message = `The ${this.#options.peer} cancelled the request ${inspectValue(id)}, which is not in flight`;
       return this.#report('cancellation.ignored', message);
     }
     this.#pending.end(pending, 'cancelled');
@@ -758,7 +762,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #open(): void {
-    // Without a channel there is nothing that it could be sent over.
+    // Without a channel there is no writer to send with.
     if (!this.#writer) return;
     this.#gate = opened;
     this.#send(this.#pending.waiting);
@@ -821,7 +825,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 }
 
-/** Why a request is not taken; undefined if it is. */
+/** The reason to refuse a request; undefined to accept it. */
 function refusalOf(
   request: PeerRequest,
   gate: Gate,
@@ -831,9 +835,9 @@ function refusalOf(
   if (gate.state === 'closed') return gate.error;
   const { method, isHandshake } = request;
   const { maxPending, maxWaitingAway = Infinity } = limits;
-  // A ping passes: whether the peer is there must be known also when it owes many answers.
+  // Pings bypass the limit: liveness must be known even if the peer owes many answers.
   if (pending.byNumber.size >= maxPending && method !== Method.ping) {
-    const message = `${maxPending} requests to the ${peer} are pending, no more are sent until one ends`;
+    const message = `${maxPending} requests to the ${peer} are pending; retry when one has ended`;
     return { code: 'LIMIT_EXCEEDED', message };
   }
   if (gate.state === 'open' || isHandshake) return undefined;
@@ -841,11 +845,11 @@ function refusalOf(
     return { code: 'NOT_READY', message: `${method} was not sent: the ${peer} is not connected` };
   }
   if (maxWaitingAway === Infinity || pending.waiting.length < maxWaitingAway) return undefined;
-  const message = `${method} was not sent: ${maxWaitingAway} requests wait already until the ${peer} is connected`;
+  const message = `${method} was not sent: ${maxWaitingAway} requests are already waiting for the ${peer} to connect`;
   return { code: 'LIMIT_EXCEEDED', message };
 }
 
-/** What a request's time has passed without. */
+/** Beginning of the message of a timed-out request. */
 function describeTimeout({ method, state, request }: Pending, gate: Gate, peer: PeerRole): string {
   if (state === 'held' && gate.state !== 'unopened') {
     return `${method} was not sent: the ${peer} was not connected`;

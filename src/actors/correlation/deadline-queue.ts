@@ -3,24 +3,24 @@ import { refTimer, unrefTimer } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 
 /**
- * What can be queued; the queue keeps its place on it, because a set of places would cost more than
- * what it holds.
+ * A queueable item. It holds its own links, because a set of entries would cost more than the
+ * items.
  */
 export class Expiring {
-  /** When it is due, in the clock's milliseconds: a whole number, which takes no room of its own. */
+  /** Deadline, clock ms. An integer, which V8 stores inline. */
   dueAt = 0;
-  /** Its index in the queue; undefined while it is not queued. */
+  /** The lane that holds the item; undefined while not queued. */
   lane: Lane | undefined = undefined;
   previous: Expiring | undefined = undefined;
   next: Expiring | undefined = undefined;
 
-  /** Whether no code waits for it, so that it need not keep the process alive. */
+  /** True if no code awaits the item, so it need not keep the process alive. */
   get inBackground(): boolean {
     return false;
   }
 }
 
-/** What has the same duration, in the order in which it was added. */
+/** Items with the same duration, in insertion order: a doubly linked list. */
 class Lane {
   readonly durationMs: number;
   first: Expiring | undefined = undefined;
@@ -48,47 +48,47 @@ class Lane {
   }
 }
 
-/**
- * So many lanes may stay though they are empty: nearly always the same few durations come again.
- */
+/** Empty lanes to keep, since the same few durations recur. */
 const keptLanes = 8;
 
 /**
- * Deadlines of many things with one timer.
+ * Deadlines of many items with one timer.
  *
- * Things with the same duration expire in the order in which they were added, so each duration is a
- * lane whose first is next, and adding or removing costs the same at ten things and at a hundred
- * thousand. A heap would need a removal per answer; a timer per request costs more than the
- * request.
+ * Items with the same duration expire in insertion order, so each duration has a lane whose head
+ * expires first. Adding and removing cost O(1). A heap would need a removal per answer, and a timer
+ * per request costs more than the request.
  */
 export class DeadlineQueue<T extends Expiring> {
   readonly #lanes = new Map<number, Lane>();
   readonly #clock: Clock;
   readonly #onDue: (item: T) => void;
   #timer: unknown;
-  /** How many are awaited by user code. While there are any, the timer keeps the process alive. */
+  /** Items awaited by user code. While there are any, the timer keeps the process alive. */
   #awaited = 0;
-  #wakeAt = Infinity;
+  #timerAt = Infinity;
 
-  /** @param onDue called once for each item that is due, after it has left the queue */
+  /** @param onDue called once for each expired item, after its removal */
   constructor(clock: Clock, onDue: (item: T) => void) {
     this.#clock = clock;
     this.#onDue = onDue;
   }
 
   /**
-   * Adds an item that is due in `durationMs`, or moves it if it is already queued.
-   * @param now what the clock says, if it has just been asked
+   * Adds an item with a deadline in `durationMs`, or moves a queued one.
+   * @param now the clock's current time, if known
    */
   add(item: T, durationMs: number, now = this.#clock.now()): void {
     if (item.lane) this.#leave(item.lane, item);
     else if (!item.inBackground && this.#awaited++ === 0) refTimer(this.#timer);
     item.dueAt = Math.ceil(now + durationMs);
     this.#laneOf(durationMs).push(item);
-    if (item.dueAt < this.#wakeAt) this.#wake(item.dueAt);
+    if (item.dueAt < this.#timerAt) this.#setTimer(item.dueAt);
   }
 
-  /** Takes an item out. The timer is left alone: it finds nothing due, and goes to the next. */
+  /**
+   * Removes an item. The timer keeps running: when it finds nothing expired, it is set to the next
+   * deadline.
+   */
   remove(item: T): void {
     const { lane } = item;
     if (!lane) return;
@@ -101,12 +101,12 @@ export class DeadlineQueue<T extends Expiring> {
     if (!lane.first && this.#lanes.size > keptLanes) this.#lanes.delete(lane.durationMs);
   }
 
-  /** Takes everything out and stops the timer. */
+  /** Removes all items and stops the timer. */
   clear(): void {
     for (const lane of this.#lanes.values()) while (lane.first) lane.delete(lane.first);
     this.#lanes.clear();
     this.#awaited = 0;
-    this.#wakeAt = Infinity;
+    this.#timerAt = Infinity;
     this.#clock.clearTimeout(this.#timer);
   }
 
@@ -119,18 +119,17 @@ export class DeadlineQueue<T extends Expiring> {
     return lane;
   }
 
-  #wake(at: number): void {
+  #setTimer(at: number): void {
     this.#clock.clearTimeout(this.#timer);
-    this.#wakeAt = at;
-    // A timer may fire a fraction of a millisecond early; asking for whole ones saves a second
-    // round.
+    this.#timerAt = at;
+    // Timers may fire a fraction of a millisecond early; whole milliseconds avoid a second round.
     const delayMs = Math.max(0, Math.ceil(at - this.#clock.now()));
     this.#timer = this.#clock.setTimeout(() => this.#expire(), delayMs);
     if (this.#awaited > 0) refTimer(this.#timer);
   }
 
   #expire(): void {
-    this.#wakeAt = Infinity;
+    this.#timerAt = Infinity;
     const now = this.#clock.now();
     for (const lane of [...this.#lanes.values()]) {
       for (let item = lane.first; item && item.dueAt <= now; item = lane.first) {
@@ -139,7 +138,7 @@ export class DeadlineQueue<T extends Expiring> {
       }
     }
     const next = this.#nextDue();
-    if (next < this.#wakeAt) this.#wake(next);
+    if (next < this.#timerAt) this.#setTimer(next);
   }
 
   #nextDue(): number {

@@ -1,4 +1,4 @@
-/** A request to the peer as a promise: what handlers and the roots machine's `ask` await. */
+/** Requests to the peer as promises, for handlers and the roots query. */
 import type { Ref } from '../../machines/port.ts';
 import type { PeerRequest, CorrelationEvent, RequestOutcome } from '../../machines/peer-ports.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
@@ -8,7 +8,7 @@ import { ignoreUnhandled, rejected } from '../request-context.ts';
 import type { OutboundRequest } from '../request-context.ts';
 import { turnEnd } from '../clock.ts';
 
-/** On whose behalf something is asked. */
+/** The context in which requests are sent. */
 export interface RequestOwner {
   readonly correlation: Ref<CorrelationEvent>;
   /** See {@link PeerRequest.relatedTo}. */
@@ -21,19 +21,19 @@ export interface RequestOwner {
   readonly whenAway?: PeerRequest['whenAway'];
   /** See {@link PeerRequest.awaits}. */
   readonly awaits?: PeerRequest['awaits'];
-  /** Hears of each of its requests that has an outcome. */
+  /** Called when one of the requests has settled. */
   onSettled?(request: AwaitedRequest): void;
 }
 
-/** Why a request is cancelled that already failed with what its progress callback threw. */
+/** Cancellation reason of a request whose progress callback threw. */
 export const progressFailed = 'its progress callback failed';
 
-/** A request that its asker sends with {@link sendRequests}. */
+/** A request to be sent with {@link sendRequests}. */
 export interface SendableRequest extends PeerRequest {
   state: 'unsent' | 'sent' | 'settled';
 }
 
-/** A request that a caller waits for, from its making to its outcome. It is sent with {@link sendRequests}. */
+/** A request whose result a caller awaits. Sent with {@link sendRequests}. */
 export class AwaitedRequest implements SendableRequest {
   readonly method: string;
   readonly params: JsonObject | undefined;
@@ -45,11 +45,11 @@ export class AwaitedRequest implements SendableRequest {
   readonly whenAway: PeerRequest['whenAway'];
   readonly awaits: PeerRequest['awaits'];
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
-  /** Its index among its asker's requests without an outcome. Only the asker writes it. */
+  /** Index in the owner's list of unsettled requests. Written by the owner only. */
   listIndex = 0;
   ticket: PeerRequest['ticket'] = undefined;
   state: SendableRequest['state'] = 'unsent';
-  /** Rejects with a {@link RuntimeError}, or with what a progress callback threw. */
+  /** Rejects with a {@link RuntimeError}, or with the error of a progress callback. */
   readonly result: Promise<JsonObject>;
   readonly #owner: RequestOwner;
   readonly #signal: AbortSignal | undefined;
@@ -87,9 +87,9 @@ export class AwaitedRequest implements SendableRequest {
   }
 
   /**
-   * Ends it. The peer is told, if it has heard of it.
+   * Cancels the request, at the peer too if it was sent.
    *
-   * @param reason becomes the `cause` of the error
+   * @param reason becomes the error's `cause`
    */
   cancel(reason: unknown): void {
     const { correlation } = this.#owner;
@@ -97,12 +97,12 @@ export class AwaitedRequest implements SendableRequest {
     else if (this.state === 'unsent') this.#fail(cancelledBeforeSend(this.method, reason));
   }
 
-  /** Takes the event of its signal. */
+  /** Handles the signal's `abort` event. */
   handleEvent(): void {
     this.cancel(this.#signal?.reason);
   }
 
-  /** An error thrown by a progress callback is its request's, not the correlation actor's. */
+  /** Calls the progress callback. Its error fails the request instead of the correlation actor. */
   #report(onProgress: (progress: ProgressReport) => void, progress: ProgressReport): void {
     try {
       onProgress(progress);
@@ -114,7 +114,7 @@ export class AwaitedRequest implements SendableRequest {
   }
 
   #fail(error: RuntimeError): void {
-    // Only now: a result that comes needs nobody who would hear of a failure.
+    // Marked only on failure: successful requests need no rejection handler.
     void ignoreUnhandled(this.result);
     this.#reject(error);
     this.#end();
@@ -127,20 +127,20 @@ export class AwaitedRequest implements SendableRequest {
   }
 }
 
-/** Hands requests to the correlation actor, but for those that were cancelled before. */
+/** Passes unsent requests to the correlation actor. */
 export function sendRequests(
   correlation: Ref<CorrelationEvent>,
   requests: readonly SendableRequest[],
 ): void {
-  const due = requests.every(isUnsent) ? requests : requests.filter(isUnsent);
-  if (due.length === 0) return;
-  if (!isActive(correlation)) return refuseAll(due);
-  for (const request of due) request.state = 'sent';
-  correlation.send({ type: 'requests.send', requests: due });
-  // An actor that is busy has them in its mailbox, and loses them if it is stopped before it is done.
-  if (due.some(isUntaken)) {
+  const unsent = requests.every(isUnsent) ? requests : requests.filter(isUnsent);
+  if (unsent.length === 0) return;
+  if (!isActive(correlation)) return rejectAll(unsent);
+  for (const request of unsent) request.state = 'sent';
+  correlation.send({ type: 'requests.send', requests: unsent });
+  // A busy actor keeps them in its mailbox, and loses them if it is stopped first.
+  if (unsent.some(isUnreceived)) {
     void turnEnd.then(() => {
-      if (!isActive(correlation)) refuseAll(due.filter(isUntaken));
+      if (!isActive(correlation)) rejectAll(unsent.filter(isUnreceived));
     });
   }
 }
@@ -153,11 +153,11 @@ function isUnsent({ state }: SendableRequest): boolean {
   return state === 'unsent';
 }
 
-function isUntaken({ state, ticket }: SendableRequest): boolean {
+function isUnreceived({ state, ticket }: SendableRequest): boolean {
   return state === 'sent' && !ticket;
 }
 
-function refuseAll(requests: readonly SendableRequest[]): void {
+function rejectAll(requests: readonly SendableRequest[]): void {
   for (const request of requests) {
     const { method } = request;
     const message = `${method} was not sent: the session has ended`;
@@ -168,8 +168,8 @@ function refuseAll(requests: readonly SendableRequest[]): void {
 }
 
 /**
- * Asks the peer something that is not only a handler's to know, at once.
- * @throws {RuntimeError} every failure. A caller that forgets the promise does not end the process.
+ * Sends a request at once.
+ * @throws {RuntimeError} on every failure. Ignoring the promise does not end the process.
  */
 export function requestPeer(
   correlation: Ref<CorrelationEvent>,
@@ -183,13 +183,13 @@ export function requestPeer(
   return request.result;
 }
 
-/** The promise of a request whose signal has already fired; undefined if it has not. */
+/** A rejected promise if the signal has already fired; otherwise undefined. */
 export function rejectedIfAborted({ method, signal }: OutboundRequest): Promise<never> | undefined {
   if (!signal?.aborted) return undefined;
   return rejected(cancelledBeforeSend(method, signal.reason));
 }
 
-/** The error of a request that was cancelled before it was sent. */
+/** The error of a request cancelled before it was sent. */
 export function cancelledBeforeSend(method: string, reason: unknown): RuntimeError {
   const message = `${method} was not sent: ${describeReason(reason)}`;
   return new RuntimeError('CANCELLED', message, {
@@ -198,7 +198,7 @@ export function cancelledBeforeSend(method: string, reason: unknown): RuntimeErr
   });
 }
 
-/** An abort reason as text for the peer: never a stack. The peer's own words are forwarded as they are. */
+/** An abort reason as text for the peer, never a stack. Text from a peer is forwarded unchanged. */
 export function describeReason(reason: unknown): string {
   if (typeof reason === 'string') return reason;
   const isForwarded = reason instanceof RuntimeError && reason.code === 'CANCELLED';

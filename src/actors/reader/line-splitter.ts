@@ -1,7 +1,7 @@
 /**
- * Bytes to lines. Splits on 0x0A alone and decodes whole lines, so a character that is cut between
- * two chunks is never seen cut, and U+2028 does not end a line. Linear in the input: the pieces of
- * a long line are joined once, when its end is there.
+ * Splits bytes into lines at 0x0A. Whole lines are decoded at once, so a character split across
+ * chunks stays intact, and U+2028 does not end a line. Runs in linear time: the pieces of a long
+ * line are joined once, at its end.
  *
  * @see MCP 2025-11-25, basic/transports, "stdio"
  */
@@ -10,10 +10,10 @@ import type { InvalidFrame, OutboundRequestId } from '../../protocol/frames.ts';
 import {
   leadingAnswerId,
   trailingAnswerId,
-  idSearchLength as keptBytes,
+  idSearchLength as searchedBytes,
 } from '../../protocol/answered-ids.ts';
 
-/** A line of text, or what is wrong with it. */
+/** A line of text, or the error for an unreadable one. */
 export type Line = string | InvalidFrame;
 
 const lineFeed = 0x0a;
@@ -21,17 +21,17 @@ const byteOrderMark = 0xfeff;
 
 const notUtf8 = parseError('the line is not valid UTF-8');
 
-/** Keeps nothing between two lines, so that one does for all sessions. */
+/** Stateless between lines, so all sessions share it. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class LineSplitter {
   readonly #maxLineBytes: number;
-  /** The beginning of a line whose end has not come. */
+  /** Pieces of the unfinished line. */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
   /**
-   * What becomes of the bytes before the next line feed: they are skipped once the line is too
-   * long. Until it has been told, its end may say whose answer it was.
+   * Treatment of the bytes up to the next line feed. A line that is too long is skipped; until its
+   * request id is known, its end is searched for one.
    */
   #state: 'keeping' | 'skipping' | SkippedLine = 'keeping';
 
@@ -40,39 +40,38 @@ export class LineSplitter {
   }
 
   /**
-   * The lines that end in this chunk; empty ones are left out. Keeps a reference to the chunk's
-   * unfinished rest.
+   * The non-blank lines that end in this chunk. Keeps a reference to the chunk's unfinished rest.
    */
   push(chunk: Uint8Array): Line[] {
     const lines: Line[] = [];
     const last = chunk.lastIndexOf(lineFeed);
     if (last === -1) {
-      this.#takePiece(chunk, lines);
+      this.#addPiece(chunk, lines);
       return lines;
     }
     let start = 0;
     if (this.#pieceBytes > 0) {
       start = chunk.indexOf(lineFeed) + 1;
-      this.#takePiece(chunk.subarray(0, start - 1), lines);
+      this.#addPiece(chunk.subarray(0, start - 1), lines);
       this.#endLine(lines);
     }
-    if (last >= start) this.#takeBlock(chunk.subarray(start, last), lines);
-    if (last + 1 < chunk.length) this.#takePiece(chunk.subarray(last + 1), lines);
+    if (last >= start) this.#addBlock(chunk.subarray(start, last), lines);
+    if (last + 1 < chunk.length) this.#addPiece(chunk.subarray(last + 1), lines);
     return lines;
   }
 
-  /** The end of the input: what comes after the last line feed is a line too. */
+  /** Ends the input. Text after the last line feed counts as a line. */
   end(): Line[] {
     const lines: Line[] = [];
     if (this.#pieceBytes > 0) this.#endLine(lines);
     return lines;
   }
 
-  /** Takes whole lines without their last line feed, decoding them in one go. */
-  #takeBlock(block: Uint8Array, lines: Line[]): void {
-    if (block.length > this.#maxLineBytes) return this.#takeEach(block, lines);
+  /** Adds whole lines (without the last line feed), decoding them in one go. */
+  #addBlock(block: Uint8Array, lines: Line[]): void {
+    if (block.length > this.#maxLineBytes) return this.#addEach(block, lines);
     const text = this.#decode(block);
-    if (text === undefined) return this.#takeEach(block, lines);
+    if (text === undefined) return this.#addEach(block, lines);
     let start = 0;
     for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
       addLine(text.slice(start, end), lines);
@@ -81,20 +80,18 @@ export class LineSplitter {
     addLine(start === 0 ? text : text.slice(start), lines);
   }
 
-  /**
-   * The slow way: one of these lines is too long or no UTF-8, and only that one is to be refused.
-   */
-  #takeEach(block: Uint8Array, lines: Line[]): void {
+  /** Slow path: one of the lines is too long or not UTF-8, and only that one is rejected. */
+  #addEach(block: Uint8Array, lines: Line[]): void {
     for (let start = 0; start <= block.length;) {
       const found = block.indexOf(lineFeed, start);
       const end = found === -1 ? block.length : found;
-      this.#takePiece(block.subarray(start, end), lines);
+      this.#addPiece(block.subarray(start, end), lines);
       this.#endLine(lines);
       start = end + 1;
     }
   }
 
-  #takePiece(piece: Uint8Array, lines: Line[]): void {
+  #addPiece(piece: Uint8Array, lines: Line[]): void {
     this.#pieceBytes += piece.length;
     if (this.#state === 'skipping') return;
     if (this.#state !== 'keeping') return this.#state.skip(piece);
@@ -133,24 +130,23 @@ export class LineSplitter {
 }
 
 /**
- * Adds a line without its byte order mark; it leaves blank ones out. A carriage return at the end
- * is white space to JSON.
+ * Adds a line without its byte order mark, unless it is blank. JSON treats a trailing carriage
+ * return as white space.
  */
 function addLine(line: string, lines: Line[]): void {
   const text = line.charCodeAt(0) === byteOrderMark ? line.slice(1) : line;
-  // Nearly every line begins with a brace; only one that does not can be blank.
+  // Only a line that does not start with a brace can be blank.
   if (text.charCodeAt(0) > 0x20 || !/^[ \t\r]*$/.test(text)) lines.push(text);
 }
 
 /**
- * Pieces smaller than this are put together: a line that comes byte by byte would cost an object
- * per byte.
+ * Smaller pieces are merged: a line received byte by byte would otherwise cost an object per byte.
  */
 const smallPiece = 16 * 1024;
 
 /**
- * Adds a piece. Small ones are merged with those of their own size, so that each byte is copied a
- * few times at most.
+ * Adds a piece. Small pieces are merged with others of similar size, so each byte is copied only a
+ * few times.
  */
 function addPiece(piece: Uint8Array, pieces: Uint8Array[]): void {
   let last = piece;
@@ -174,40 +170,46 @@ function concat(pieces: readonly Uint8Array[], length: number): Uint8Array {
   return whole;
 }
 
-/** Cut characters at either end become others; nothing is read from those. */
+/** Non-fatal decoder: characters cut at either end are replaced, which cannot affect ids. */
 const looseDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** What is known of a line that is too long to be kept: which answer it was, if it says so. */
+/**
+ * A line that is too long to keep: its beginning and end are searched for the id of the request it
+ * answers.
+ */
 class SkippedLine {
   readonly #maxLineBytes: number;
   readonly #beginning: string;
   #end: Uint8Array = new Uint8Array();
 
-  /** @param pieces of the line, up to the one that was too much */
+  /** @param pieces the pieces of the line up to the one that exceeded the limit */
   constructor(maxLineBytes: number, pieces: readonly Uint8Array[]) {
     this.#maxLineBytes = maxLineBytes;
-    this.#beginning = looseDecoder.decode(beginningOf(pieces));
+    this.#beginning = looseDecoder.decode(leadingBytes(pieces));
     for (const piece of pieces) this.skip(piece);
   }
 
-  /** What the line is known by before its end; undefined if its end may say more. */
+  /**
+   * The error for the line, if its beginning settles which request it answers; undefined if the end
+   * may name it.
+   */
   get early(): InvalidFrame | undefined {
     const named = leadingAnswerId(this.#beginning);
     return named === 'later' ? undefined : this.#frame(named);
   }
 
-  /** What the line is known by at its end. */
+  /** The error for the line, once its end has been read. */
   get late(): InvalidFrame {
     return this.#frame(trailingAnswerId(looseDecoder.decode(this.#end)));
   }
 
   skip(piece: Uint8Array): void {
-    const before = piece.length < keptBytes ? this.#end : new Uint8Array();
-    const kept = piece.subarray(-keptBytes);
+    const before = piece.length < searchedBytes ? this.#end : new Uint8Array();
+    const kept = piece.subarray(-searchedBytes);
     const whole = new Uint8Array(before.length + kept.length);
     whole.set(before);
     whole.set(kept, before.length);
-    this.#end = whole.slice(-keptBytes);
+    this.#end = whole.slice(-searchedBytes);
   }
 
   #frame(answers: OutboundRequestId | undefined): InvalidFrame {
@@ -218,11 +220,11 @@ class SkippedLine {
   }
 }
 
-function beginningOf(pieces: readonly Uint8Array[]): Uint8Array {
-  const beginning = new Uint8Array(keptBytes);
+function leadingBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const beginning = new Uint8Array(searchedBytes);
   let at = 0;
   for (const piece of pieces) {
-    const part = piece.subarray(0, keptBytes - at);
+    const part = piece.subarray(0, searchedBytes - at);
     beginning.set(part, at);
     at += part.length;
   }

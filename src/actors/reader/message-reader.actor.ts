@@ -1,5 +1,6 @@
 /**
- * The input of a session over a transport that gives messages, not bytes: one event per message.
+ * The reader of a session over a transport that delivers messages instead of bytes: one event per
+ * message.
  */
 import { Subscription } from 'rxjs';
 import { plainActor } from '../../machines/port.ts';
@@ -11,7 +12,7 @@ import type { Report } from '../facts.ts';
 
 /** The source of messages. */
 export interface MessageSource {
-  /** Starts it; gives what ends it. */
+  /** Starts the source. Returns the function that stops it. */
   start(events: { message(value: unknown): void; ended(): void }): () => void;
 }
 
@@ -20,21 +21,21 @@ export interface MessageReaderOptions {
   readonly maxDepth: number;
   readonly readAheadBytes: number;
   readonly report: Report;
-  /** The peer's name in texts. */
+  /** The peer's name in messages. */
   readonly peer: PeerRole;
 }
 
 /**
- * The logic of a reader of messages. The source cannot be asked to pause: while the output is blocked it
- * reads ahead up to a limit, and past that it ends the session, because what waits, and what would
- * be answered to it, would grow without bound.
+ * The message reader. The source cannot be paused: while the output is blocked, input is read ahead
+ * up to a limit; beyond it the session ends, because queued input and its answers would grow
+ * without bound.
  */
 export function messageReaderActor(
   source: MessageSource,
   { report, peer, ...limits }: MessageReaderOptions,
 ): Port<ReaderEvent, ReaderInput> {
   return plainActor(({ input: { router, owner } }) => {
-    /** How much may still be read before the session ends. */
+    /** Bytes that may still be read before the session ends. */
     let allowance = Infinity;
     const receive = (value: unknown) => {
       const { frame, size } = decodeValue(value, limits);
@@ -43,12 +44,12 @@ export function messageReaderActor(
       if (allowance < 0) end();
     };
     const end = () => {
-      const message = `The ${peer} takes nothing, and has sent more than ${limits.readAheadBytes} bytes meanwhile: the session ends`;
+      const message = `The ${peer} is not reading and sent more than ${limits.readAheadBytes} bytes: closing the session`;
       report({ level: 'warning', name: 'output.overrun', message });
       started.unsubscribe();
       owner.send({ type: 'output.broken', error: new RuntimeError('LIMIT_EXCEEDED', message) });
     };
-    // Ended once, though the session stops a reader that has ended by itself.
+    // A Subscription, because the session also stops a reader that has already ended.
     const started = new Subscription(
       source.start({ message: receive, ended: () => owner.send({ type: 'input.ended' }) }),
     );

@@ -1,9 +1,9 @@
 /**
- * The input of a session: from an observable of chunks to batches of classified frames, one event
- * per chunk.
+ * The reader of a session: turns an observable of byte chunks into batches of classified frames,
+ * one event per chunk.
  *
- * While the output is blocked it reads ahead, up to a limit, because a paused input would hide its
- * own end.
+ * While the output is blocked, input is read ahead up to a limit, because a paused input would hide
+ * its end.
  */
 import type { Observable, Observer, Subscription } from 'rxjs';
 import { plainActor } from '../../machines/port.ts';
@@ -16,9 +16,9 @@ import type { InboundFrame } from '../../protocol/frames.ts';
 import { LineSplitter } from './line-splitter.ts';
 import type { Line } from './line-splitter.ts';
 
-/** The source of bytes. */
+/** A source of bytes. */
 export interface ByteSource {
-  /** Completes at the end of the input; an error ends it as well. Subscribed once. */
+  /** Completes at the end of input; an error ends it too. Subscribed to once. */
   readonly chunks$: Observable<Uint8Array>;
   pause(): void;
   resume(): void;
@@ -31,7 +31,7 @@ export interface ReaderOptions {
   readonly report: Report<ActorFactName>;
 }
 
-/** The logic of a reader of newline-delimited JSON. */
+/** The reader of newline-delimited JSON. */
 export function readerActor(
   source: ByteSource,
   options: ReaderOptions,
@@ -45,7 +45,7 @@ class Reader implements Behaviour<ReaderEvent>, Observer<Uint8Array> {
   readonly #input: ReaderInput;
   readonly #splitter: LineSplitter;
   #subscription: Subscription | undefined = undefined;
-  /** How much may still be read before the source is paused. */
+  /** Bytes that may still be read before the source is paused. */
   #allowance = Infinity;
 
   constructor(source: ByteSource, options: ReaderOptions, input: ReaderInput) {
@@ -56,7 +56,7 @@ class Reader implements Behaviour<ReaderEvent>, Observer<Uint8Array> {
     this.#subscription = source.chunks$.subscribe(this);
   }
 
-  // What the session says.
+  // Called by the session.
 
   receive(event: ReaderEvent): void {
     if (event.type === 'output.blocked') {
@@ -71,7 +71,7 @@ class Reader implements Behaviour<ReaderEvent>, Observer<Uint8Array> {
     this.#subscription?.unsubscribe();
   }
 
-  // What the source says.
+  // Called by the source.
 
   next(chunk: Uint8Array): void {
     this.#allowance -= chunk.length;
@@ -82,11 +82,11 @@ class Reader implements Behaviour<ReaderEvent>, Observer<Uint8Array> {
       this.stop();
       return this.error(error);
     }
-    this.#take(this.#splitter.push(chunk));
+    this.#decode(this.#splitter.push(chunk));
   }
 
   complete(): void {
-    this.#take(this.#splitter.end());
+    this.#decode(this.#splitter.end());
     this.#input.owner.send({ type: 'input.ended' });
   }
 
@@ -96,7 +96,7 @@ class Reader implements Behaviour<ReaderEvent>, Observer<Uint8Array> {
     this.complete();
   }
 
-  #take(lines: readonly Line[]): void {
+  #decode(lines: readonly Line[]): void {
     if (lines.length === 0) return;
     const { maxDepth } = this.#options;
     const frames: InboundFrame[] = [];

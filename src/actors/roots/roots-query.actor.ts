@@ -1,6 +1,6 @@
 /**
- * Asks the client for its roots and resolves them, as one step: the list and its resolution are
- * published together.
+ * Requests the client's roots and resolves them in one step, so that the list and its resolution
+ * are published together.
  *
  * @see MCP 2025-11-25, client/roots, "Listing Roots"
  */
@@ -18,14 +18,14 @@ import type { ActorFactName, Report } from '../facts.ts';
 
 export interface RootsQueryOptions {
   readonly resolve: RootsResolver | undefined;
-  /** Gives the client's list: by the request, or because it is known already. */
+  /** Returns the client's list, by calling `request` or from a cache. */
   list(request: () => Promise<JsonObject>): Promise<JsonObject>;
-  /** Counts what is kept of the list. @returns false if there is no room for so many bytes */
+  /** Reserves memory for the list. @returns false if the bytes do not fit */
   reserve(bytes: number): boolean;
   readonly report: Report<ActorFactName>;
 }
 
-/** The `ask` of the roots machine over a legacy session. */
+/** Implements the `ask` actor of the roots machine in a legacy session. */
 export function rootsQueryActor(
   optionsOf: (input: AskInput) => RootsQueryOptions,
 ): PromiseActorLogic<AskOutcome, AskInput> {
@@ -42,7 +42,7 @@ export function rootsQueryActor(
       }
       const bytes = textLength(reading.roots);
       if (!options.reserve(bytes)) {
-        const message = `The client's roots come to ${bytes} bytes, and what is kept for it leaves no room for them`;
+        const message = `The client's roots need ${bytes} bytes, which exceed its remaining maxRetainedBytes`;
         throw new RuntimeError('LIMIT_EXCEEDED', message);
       }
       const roots = await resolved(reading.roots, options, signal);
@@ -56,7 +56,9 @@ export function rootsQueryActor(
   });
 }
 
-/** A resolver that throws is a bug in the server: the log has it with its stack. */
+/**
+ * Resolves the list. A resolver that throws is a bug in the server, so it is logged with its stack.
+ */
 async function resolved(
   listed: readonly ListedRoot[],
   { resolve, report }: RootsQueryOptions,
@@ -69,7 +71,7 @@ async function resolved(
     if (signal.aborted) throw error;
     const problem = `The server could not resolve the roots: ${textOfError(error)}`;
     report({ level: 'error', name: 'resolver.failed', message: problem, details: { error } });
-    // Not as it is: a RuntimeError would read as a failure of the query.
+    // Wrapped, because a RuntimeError would be taken for a failed query.
     throw new Error(problem, { cause: error });
   }
 }

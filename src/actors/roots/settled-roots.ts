@@ -1,4 +1,4 @@
-/** Waiting for the client's roots, within a time. */
+/** Waits for the client's roots, with a time limit. */
 import type { SnapshotFrom } from 'xstate';
 import { undeclaredRoots } from '../../machines/roots.machine.ts';
 import type { rootsMachine } from '../../machines/roots.machine.ts';
@@ -15,18 +15,18 @@ export interface RootsWaitOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
-   * The request on whose stream the client may be asked at this moment if it has no stream of its
-   * own; undefined if there is none.
+   * The request on whose stream the query may be sent if the client has no stream of its own;
+   * undefined if there is none now.
    */
   readonly relatedTo: () => RelatedRequest | undefined;
-  /** Why nothing can be asked on that stream; undefined if it can. */
+  /** Reason why that stream cannot carry requests; undefined if it can. */
   readonly noRequestsReason?: string | undefined;
 }
 
 /**
- * The roots as they stand once nothing newer is being asked for, or once a report came that says
- * that it is not settled, or after `timeoutMs`. If the client can only be asked on behalf of a
- * call, it is asked on this one's; a call that cannot ask gets a report at once that says so.
+ * The roots once no query is pending, once an unsettled report arrives, or after `timeoutMs`. If
+ * the client can be asked only on behalf of a call, the query uses this call's stream; a call that
+ * cannot carry requests gets a report immediately.
  *
  * @throws {RuntimeError} CANCELLED if the signal fires first, TRANSPORT_CLOSED if the session ends
  *   first
@@ -83,7 +83,7 @@ export function settledRoots(
 
 type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
 
-/** If the call is cancelled, even after its wait, the client is asked again for others that wait. */
+/** If the call is cancelled, even after its wait, the query is repeated for other waiting calls. */
 function askOnBehalf(roots: RootsRef, { relatedTo: asker, signal }: RootsWaitOptions): void {
   const relatedTo = asker();
   if (!relatedTo) return;
@@ -98,7 +98,7 @@ function isSettled(snapshot: RootsSnapshot): boolean {
   return snapshot.status === 'active' && snapshot.hasTag('settled');
 }
 
-/** What is known now; if nothing is, why not. */
+/** The current report, or a failed one with the reason. */
 function reportOf(snapshot: RootsSnapshot, waitedMs = 0): RootsReport {
   const { report } = snapshot.context;
   if (report) return snapshot.hasTag('settled') ? report : { ...report, settled: false };
@@ -112,7 +112,7 @@ function waitedInVain(snapshot: RootsSnapshot, waitedMs: number): string {
     return `The client has not answered "roots/list" within ${waitedMs} ms`;
   }
   return snapshot.hasTag('deferred')
-    ? `The client could not be asked for its roots within ${waitedMs} ms: it has no stream of its own, and no request of it waits for this work`
+    ? `The client could not be asked for its roots within ${waitedMs} ms: it has no stream for requests, and none of its requests is waiting`
     : `The client has not sent "notifications/initialized" within ${waitedMs} ms, so it could not be asked for its roots`;
 }
 

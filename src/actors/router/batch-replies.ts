@@ -1,6 +1,4 @@
-/**
- * The members of a batch, and their responses: when the last one is there, they leave as one frame.
- */
+/** Batches: classifies their members, and sends their responses as one frame once all are there. */
 import { classifyMessage } from '../../protocol/classify.ts';
 import type {
   AnsweredInput,
@@ -14,7 +12,7 @@ import type {
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { Replies } from './call.ts';
 
-/** Takes the responses of a batch as one frame. */
+/** Receives the responses of a batch as one frame. */
 export interface FrameReplies {
   add(frame: OutboundFrame, request: AnsweredInput): void;
   drop(request: AnsweredInput): void;
@@ -26,7 +24,7 @@ export class BatchReplies implements Replies {
   readonly #responses: OutboundResponse[] = [];
   #outstanding: number;
 
-  /** @param expected how many responses will come */
+  /** @param expected number of responses */
   constructor(expected: number, outbox: FrameReplies, batch: Pick<InboundBatch, 'origin'>) {
     this.#outstanding = expected;
     this.#outbox = outbox;
@@ -38,7 +36,10 @@ export class BatchReplies implements Replies {
     this.drop();
   }
 
-  /** A response will not come: its request was cancelled. If all were, nothing is sent. */
+  /**
+   * Counts a response that will not come, because its request was cancelled. If no request is
+   * answered, nothing is sent.
+   */
   drop(): void {
     this.#outstanding--;
     if (this.#outstanding > 0) return;
@@ -48,7 +49,7 @@ export class BatchReplies implements Replies {
   }
 }
 
-/** The messages of a batch, and what gathers their responses. */
+/** Classifies the members of a batch, and returns the collector of their responses. */
 export function openBatch(
   batch: InboundBatch,
   outbox: FrameReplies,
@@ -69,7 +70,10 @@ function isAnswered(frame: SingleFrame): frame is InboundRequest | InvalidFrame 
   return frame.kind === 'request' || frame.kind === 'invalid';
 }
 
-/** Where ids are a request's own, each member of a batch is told from the others by its origin. */
+/**
+ * Gives each member an origin of its own, which identifies it where ids are unique per request
+ * only.
+ */
 function memberOrigin(batch: RequestOrigin): RequestOrigin {
   if (batch.idScope === 'session') return batch;
   const { idScope, principal, http, noRequestsReason, revision, clientKey } = batch;

@@ -1,6 +1,6 @@
 /**
- * Which calls run and which wait: at most so many at once, first come, first served. The calls of strangers
- * without a session share one router. Each of these parties has a queue of its own, and they take turns.
+ * Limits the concurrency of calls: FIFO queues, one per client. Clients without sessions share one
+ * router; their queues are served round-robin.
  */
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
@@ -8,39 +8,42 @@ import { maxClientsAtLimit } from '../limits.ts';
 import type { Quota, Quotas } from '../memory-budget.ts';
 import type { Call } from './call.ts';
 
-/** Why no call is started for a while: the peer does not read. */
+/** Reason to start no calls: the peer does not read its output. */
 export type HoldReason = 'output';
 
 const nothing: readonly HoldReason[] = [];
 
 /**
- * Shorter messages do not count towards what a client's sessions share: their number is bounded in
- * each, and the way of a small message stays short.
+ * Smaller messages are not charged to the client's quota: their number is bounded per session, and
+ * small requests stay fast.
  */
 const minCountedBytes = 4096;
 
-/** How many places of calls that left are not worth a clean-up. */
+/** Removed calls that may stay in the queue before it is compacted. */
 const slack = 64;
 
 export interface QueueBounds {
-  /** Calls that run at once. */
+  /** Maximum number of running calls. */
   readonly maxRunning: number;
-  /** Calls that wait; not while something holds them all back. */
+  /** Maximum number of queued calls. Not enforced while calls are on hold. */
   readonly maxWaiting: number;
-  /** What the messages of those that wait may come to, in UTF-16 units. */
+  /** Maximum size of all queued messages, UTF-16 units. */
   readonly maxWaitingBytes: number;
-  /** What the messages of those that run may come to, parked ones included; one always may run. */
+  /**
+   * Maximum size of all running messages, parked ones included, UTF-16 units. A single larger call
+   * may run.
+   */
   readonly maxRunningBytes: number;
 }
 
-/** The places of one router, which its queues share: as much as the bounds of one queue, so many times. */
+/** The limits that a router's queues share: a multiple of the limits of one queue. */
 export class ConcurrencyLimit {
   readonly bounds: QueueBounds;
   running = 0;
   waiting = 0;
   waitingBytes = 0;
   runningBytes = 0;
-  /** Why no call is started at present. */
+  /** Current reasons to start no calls. */
   holds = nothing;
 
   constructor(bounds: QueueBounds, times = maxClientsAtLimit) {
@@ -52,7 +55,7 @@ export class ConcurrencyLimit {
     };
   }
 
-  /** Starts no call until {@link release}; those that run go on. */
+  /** Starts no calls until {@link release}. Running calls continue. */
   hold(reason: HoldReason): void {
     if (!this.holds.includes(reason)) this.holds = [...this.holds, reason];
   }
@@ -62,33 +65,33 @@ export class ConcurrencyLimit {
   }
 }
 
-/** Runs a call whose turn it is. An object, not a function: each session would have a function of its own. */
+/** Runs dequeued calls. An object instead of a function, to avoid a closure per session. */
 export interface CallRunner {
   run(call: Call): void;
 }
 
 export class CallQueue {
   readonly #bounds: QueueBounds;
-  /** Of the memory that it shares with the client's other sessions, and with all clients. */
+  /** The client's quota, shared with its other sessions. */
   readonly #quota: Quota;
   readonly #runner: CallRunner;
-  /** In order of arrival; those that ended while they waited are passed over. */
+  /** Queued calls in order of arrival. Calls that ended meanwhile are skipped. */
   #calls: Call[] = [];
   /**
-   * The index of the line's first call: taking from the front of an array or a Set costs more the
-   * longer it is.
+   * Index of the first queued call: removing from the front of an array or a Set gets slower with
+   * its length.
    */
   #head = 0;
   #waiting = 0;
   #waitingBytes = 0;
-  /** Of those that run or are parked. */
+  /** Size of running and parked messages. */
   #runningBytes = 0;
-  /** How many calls run, wait or are parked. */
+  /** Number of running, queued and parked calls. */
   #held = 0;
   readonly #limit: ConcurrencyLimit;
   #running = 0;
 
-  /** @param shared what it shares with the other queues of its router */
+  /** @param limit shared with the other queues of the router */
   constructor(bounds: QueueBounds, room: Quota, runner: CallRunner, shared: ConcurrencyLimit) {
     this.#limit = shared;
     this.#bounds = bounds;
@@ -96,32 +99,32 @@ export class CallQueue {
     this.#runner = runner;
   }
 
-  /** No call will be added. */
+  /** Releases the quota. No call may be added afterwards. */
   close(): void {
     this.#quota.release();
   }
 
-  /** How many calls count as running. */
+  /** Number of running calls, without parked ones. */
   get running(): number {
     return this.#running;
   }
 
-  /** What the messages of those that wait come to, in UTF-16 units. */
+  /** Size of all queued messages, UTF-16 units. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
 
-  /** How many calls wait. */
+  /** Number of queued calls. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** True if nothing runs, waits or is parked. */
+  /** True if no call is running, queued or parked. */
   get isIdle(): boolean {
     return this.#held === 0;
   }
 
-  /** Runs the call or lets it wait. Returns false, and does nothing, if too much waits. */
+  /** Runs or queues the call. Returns false, without any change, if a limit is exceeded. */
   add(call: Call): boolean {
     const { size } = call;
     const isCounted = size >= minCountedBytes;
@@ -140,8 +143,8 @@ export class CallQueue {
   }
 
   /**
-   * Takes out a call that was added, before its state says that it has ended. The next one starts
-   * with {@link startWaiting}, not here: handlers that end at once would nest.
+   * Removes a call, before its state changes to `ended`. Call {@link startWaiting} to start the
+   * next one: starting it here would nest handlers that end synchronously.
    */
   remove(call: Call): void {
     this.#held--;
@@ -152,8 +155,7 @@ export class CallQueue {
       return this.#count(-1);
     }
     this.#wait(-1, -call.size);
-    // While nothing is started nobody passes over those that left: they are taken out once they are
-    // the greater part.
+    // While calls are on hold, ended ones are not skipped; compact once they are the majority.
     if (this.#calls.length > 2 * this.#waiting + slack) {
       this.#calls = this.#calls.filter((other) => other.state === 'waiting' && other !== call);
       this.#head = 0;
@@ -161,8 +163,8 @@ export class CallQueue {
   }
 
   /**
-   * Frees the place of a call that runs on, but only waits for others. The next one starts with
-   * {@link startWaiting}.
+   * Frees the slot of a running call that only waits for others. Call {@link startWaiting} to start
+   * the next one.
    */
   park(call: Call): void {
     if (call.state !== 'running') return;
@@ -170,17 +172,17 @@ export class CallQueue {
     this.#count(-1);
   }
 
-  /**
-   * Counts a parked call again, though there may be no room: it runs on whether it is counted or
-   * not.
-   */
+  /** Takes a slot for a parked call even if none is free, since the call runs anyway. */
   resume(call: Call): void {
     if (call.state !== 'parked') return;
     call.state = 'running';
     this.#count(1);
   }
 
-  /** Starts what waits, as far as there is room. @param most how many calls @returns how many */
+  /**
+   * Starts queued calls while slots are free. @param most maximum number of calls @returns number
+   * of started calls
+   */
   startWaiting(most = Infinity): number {
     let started = 0;
     while (this.#waiting > 0 && started < most && this.#hasSlot()) {
@@ -192,7 +194,7 @@ export class CallQueue {
       this.#start(call);
       started++;
     }
-    // Half of the line has left: the places are given back, at a cost that stays constant per call.
+    // Half of the queue is consumed: compacting now costs amortized O(1) per call.
     if (this.#head > 0 && this.#head * 2 >= this.#calls.length) {
       this.#calls = this.#calls.slice(this.#head);
       this.#head = 0;
@@ -204,7 +206,7 @@ export class CallQueue {
     const { waiting, waitingBytes, bounds, holds } = this.#limit;
     if (this.#waitingBytes + size > this.#bounds.maxWaitingBytes) return false;
     if (waitingBytes + size > bounds.maxWaitingBytes) return false;
-    // That many wait because of a hold is not the peer's fault.
+    // During a hold the queue grows through no fault of the peer.
     if (holds.length > 0) return true;
     return this.#waiting < this.#bounds.maxWaiting && waiting < bounds.maxWaiting;
   }
@@ -221,7 +223,7 @@ export class CallQueue {
     return this.#quota.hasRoom('inFlight', size, maxRunningBytes + maxWaitingBytes);
   }
 
-  /** Whether its message is short enough to be one more of those that run. */
+  /** True if the call's message fits into the limit for running ones. */
   #mayRun({ size }: Call): boolean {
     const { runningBytes, bounds } = this.#limit;
     const own = this.#runningBytes;
@@ -256,13 +258,15 @@ export class CallQueue {
   }
 }
 
-/** The queues of parties. Each has the bounds of a session to itself, and all share the router's places. */
+/**
+ * Queues by client. Each client has the limits of one session, and all share the router's limit.
+ */
 export class FairCallQueue {
   readonly #create: (clientKey: string) => CallQueue;
   readonly #limit: ConcurrencyLimit;
-  /** The one that was served last comes last. */
+  /** Queues by client; the last served is last. */
   readonly #queues = new Map<string, CallQueue>();
-  /** The one that became idle last. It is kept: a client that has called calls again. */
+  /** The queue that became idle last. Kept, because its client is likely to call again. */
   #idle: string | undefined = undefined;
 
   constructor(bounds: QueueBounds, quotas: Quotas, runner: CallRunner, places: ConcurrencyLimit) {
@@ -270,7 +274,7 @@ export class FairCallQueue {
     this.#limit = places;
   }
 
-  /** All calls have been removed, and none will be added. */
+  /** Releases all quotas. No call may be added afterwards. */
   close(): void {
     for (const queue of this.#queues.values()) queue.close();
     this.#queues.clear();
@@ -284,7 +288,7 @@ export class FairCallQueue {
     return made;
   }
 
-  /** Starts what waits, as far as there is room: one call of each clientKey in turn. */
+  /** Starts queued calls while slots are free, one call per client in turn. */
   startWaiting(): void {
     if (this.#limit.waiting === 0) return;
     let started: number;
@@ -299,7 +303,7 @@ export class FairCallQueue {
     } while (started > 0);
   }
 
-  /** One of the clientKey's calls has left its queue: only the last idle queue is kept. */
+  /** Drops idle queues except the last, after a call has been removed. */
   onCallRemoved(clientKey: string): void {
     if (!this.#isIdle(clientKey) || this.#idle === clientKey) return;
     const idle = this.#idle;
@@ -315,24 +319,24 @@ export class FairCallQueue {
 }
 
 /**
- * The error for a request that is refused.
+ * The error for a request that exceeds a limit.
  *
- * @param now what waits as the request comes, and how long it is
+ * @param now number and size of the queued requests, and the size of this one
  */
 export function overloadedError(
   { maxRunning, maxRunningBytes, maxWaiting, maxWaitingBytes }: QueueBounds,
   now: { readonly waiting: number; readonly waitingBytes: number; readonly size: number },
 ): WireError {
   const { waiting, waitingBytes, size } = now;
-  let what = `the requests in flight, of the client or of all clients, leave no room for this one of ${size} bytes: those of a client may come to ${maxRunningBytes + maxWaitingBytes}`;
+  let what = `the requests in flight may have ${maxRunningBytes + maxWaitingBytes} bytes per client, and this one of ${size} bytes does not fit`;
   if (waitingBytes + size > maxWaitingBytes) {
-    what = `${waiting} requests of ${waitingBytes} bytes wait, and this one of ${size} would be more than ${maxWaitingBytes}`;
+    what = `${waiting} requests of ${waitingBytes} bytes are queued, and this one of ${size} bytes would exceed ${maxWaitingBytes}`;
   } else if (waiting >= maxWaiting) {
-    what = `${maxRunning} requests run and ${maxWaiting} wait`;
+    what = `${maxRunning} requests are running and ${maxWaiting} are queued`;
   }
   return {
     code: ErrorCode.serverUnavailable,
-    message: `Overloaded: ${what}; try again when some have been answered`,
+    message: `Overloaded: ${what}; retry when some have been answered`,
     data: { reason: 'overloaded', retryable: true },
   };
 }

@@ -1,7 +1,6 @@
 /**
- * A request from the peer whose handler runs: a record that the router keeps, with its own cancellation. It is
- * not an XState actor, because a promise and a record cost a third of one
- * (docs/maintaining/decisions/02-control-plane-and-data-plane.md).
+ * A request from the peer and the run of its handler. It is a plain record instead of an XState
+ * actor: a promise and a record cost a third (docs/decisions/02-control-plane-and-data-plane.md).
  */
 import type { Recipient, Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session-context.ts';
@@ -43,50 +42,45 @@ import type {
 import { turnEnd } from '../clock.ts';
 import { settledRoots } from '../roots/settled-roots.ts';
 
-/** What all calls of a session share. */
+/** State shared by all calls of a session. */
 export interface CallScope {
-  /** What the server keeps of the session, as the router's input has it. */
+  /** The server's record of the session, from the router's input. */
   readonly session?: object | undefined;
   readonly writer: Recipient<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
-  /** The machine of the client's roots; undefined for a client that declares none. */
+  /** The client's roots machine; undefined if the client declares no roots. */
   readonly roots: () => RootsRef | undefined;
-  /** Whether the peer reads what it is sent. */
+  /** True if the peer is reading its output. */
   readonly isWritable: () => boolean;
-  /** Calls back once it does: at once if it does. */
+  /** Calls back once the peer is reading: immediately if it already is. */
   readonly whenWritable: (callback: () => void) => void;
-  /** True once the session ends: no new request is served. */
+  /** True once the session is closing: no new request is served. */
   readonly isClosing: () => boolean;
   /**
-   * Runs work that outlives the call. The end of the session waits for it as for any other. See
+   * Runs a handler that outlives the call. Closing the session waits for it like for any call. See
    * {@link RequestContext.detach}.
    */
   readonly detach: (call: Call, handler: RequestHandler, work: BackgroundRun) => CancelRun;
-  /** Ends a call without an answer. */
   readonly drop: (call: Call) => void;
-  /**
-   * Frees the place of a call that from now on only waits for others: it takes none of those that
-   * may run at once.
-   */
+  /** Frees the slot of a call that from now on only waits for others. */
   readonly park: (call: Call) => void;
   /**
-   * Takes a place again for a call that has what it waited for: at once, even if it is one too many,
-   * because it runs on anyhow.
+   * Takes a slot for a parked call again, even beyond the limit, because the call continues anyway.
    */
   readonly resume: (call: Call) => void;
 }
 
-/** Takes the responses to requests. */
+/** Receives the responses to requests. */
 export interface Replies {
   add(response: OutboundResponse, request: AnsweredInput): void;
-  /** One of the expected responses will not come. */
+  /** Reports that an expected response will not come. */
   drop(request: AnsweredInput): void;
 }
 
-/** Why a request to the peer is cancelled whose call was answered without it. */
+/** Cancellation reason of requests that are still pending when their call is answered. */
 const requestEnded = 'its request has ended';
 
-/** `left`: it may go on elsewhere, and what its handler still does here concerns nobody. */
+/** `left`: the run may resume in another process, and its outcome here is ignored. */
 export type CallState = 'waiting' | 'running' | 'parked' | 'left' | 'ended';
 
 export class Call implements RequestOwner, RequestContext, CalledRequest {
@@ -102,25 +96,25 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
   readonly session: object | undefined;
   readonly replies: Replies;
   state: CallState = 'waiting';
-  /** How long its message was, in UTF-16 units. */
+  /** Length of the message, UTF-16 units. */
   readonly size: number;
-  /** When its chunk of input came, the clock's milliseconds. */
+  /** Arrival of the message's chunk, clock ms. */
   receivedAt = 0;
   context: object | undefined;
   isResendable = false;
   checkpoint: unknown = undefined;
   machine: RequestContext['machine'] = undefined;
-  /** What {@link once} has made. */
+  /** Values computed by {@link once}. */
   #made: Map<string, Promise<unknown>> | undefined;
-  /** How many of its handler's questions for the roots wait until these are known. */
+  /** Number of pending waits for the client's roots. */
   rootsAwaited = 0;
   #atEnd: (() => void)[] | undefined;
   #atClosing: (() => void)[] | undefined;
-  /** Made when first read: an AbortController costs more than the rest of a call. */
+  /** Created on first access: an AbortController costs more than the rest of a call. */
   #controller: AbortController | undefined;
-  /** What it asks the peer and has no answer to yet. */
+  /** Unanswered requests to the peer. */
   #pendingRequests: AwaitedRequest[] | undefined;
-  /** Those of them that go to the peer at the end of this turn, together. */
+  /** Requests to be sent together at the end of this turn. */
   #unsent: AwaitedRequest[] | undefined;
   #endedBy: unknown;
 
@@ -158,12 +152,12 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
     return this.#controller.signal;
   }
 
-  /** The peer's request to whose stream belongs what is sent on this call's behalf. */
+  /** The request on whose stream this call's messages travel. */
   get relatedTo(): RelatedRequest | undefined {
     return this;
   }
 
-  /** What everything that is sent on this call's behalf carries in its `_meta`. */
+  /** The `_meta` members of all messages of this call. */
   get meta(): JsonObject | undefined {
     return undefined;
   }
@@ -172,7 +166,7 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
     return undefined;
   }
 
-  /** Whether its peer may be sent requests. */
+  /** True if the peer accepts requests. */
   get sendsRequests(): boolean {
     return true;
   }
@@ -186,8 +180,8 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
   }
 
   /**
-   * While it has questions open it takes no place of those that may run at once: a person may take
-   * minutes to answer, and others need not wait for that.
+   * Sends a request. While one is pending the call holds no concurrency slot: a person may take
+   * minutes to answer.
    */
   sendRequest(spec: OutboundRequest): Promise<JsonObject> {
     if (this.hasEnded) {
@@ -218,12 +212,11 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
     if (requests) sendRequests(this.scope.correlation, requests);
   }
 
-  /** One of its requests has an outcome. */
+  /** Removes a settled request. */
   onSettled(request: AwaitedRequest): void {
     const last = this.#pendingRequests?.pop();
     if (this.#pendingRequests && last && last !== request) {
-      // The last one takes its place: cheaper than a set, whose outgrown tables the garbage
-      // collector keeps for long.
+      // Swap-remove; cheaper than a Set, whose outgrown tables stay in memory for long.
       this.#pendingRequests[request.listIndex] = last;
       last.listIndex = request.listIndex;
     }
@@ -241,7 +234,7 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
 
   notify(method: string, params: JsonObject, reportTo?: Recipient<DeliveryEvent>): void {
     if (this.hasEnded) return;
-    // What it has asked before goes first.
+    // Earlier requests go first.
     this.#sendUnsent();
     const { relatedTo, meta } = this;
     this.scope.writer.send({
@@ -260,7 +253,7 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
   roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
     const roots = this.scope.roots();
     if (roots || !declaresRoots(this.peer.capabilities)) return this.#settledRoots(roots, wait);
-    // The session is amid a step, and makes their machine after it.
+    // The session machine is in the middle of a step and creates the roots machine after it.
     return Promise.resolve().then(() => this.#settledRoots(this.scope.roots(), wait));
   }
 
@@ -275,7 +268,7 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
       return {
         ...wait,
         signal,
-        relatedTo: () => this.#asker,
+        relatedTo: () => this.#relatedRequest,
         noRequestsReason: origin?.noRequestsReason,
       };
     });
@@ -285,8 +278,8 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
     });
   }
 
-  /** As a value without the call, because a machine keeps it. */
-  get #asker(): RelatedRequest | undefined {
+  /** A copy without the call itself, because a machine keeps it. */
+  get #relatedRequest(): RelatedRequest | undefined {
     const { relatedTo } = this;
     if (!relatedTo || this.hasEnded) return undefined;
     return { id: relatedTo.id, origin: relatedTo.origin };
@@ -301,7 +294,7 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
     else (this.#atClosing ??= []).push(callback);
   }
 
-  /** The session begins to end. */
+  /** Notifies the handler that the session is closing. */
   onSessionClosing(): void {
     if (this.#atClosing) for (const callback of this.#atClosing.splice(0)) callback();
   }
@@ -326,34 +319,37 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
     return this.scope.detach(this, handler, work);
   }
 
-  /** The response with an error of the runtime's own. */
+  /** An error response in the peer's dialect. */
   errorResponse(error: WireError): OutboundResponse {
     return errorResponse(this.id, this.peer.dialect.projectError(error));
   }
 
-  /** How many requests of its own to the peer have no answer yet. */
+  /** Number of unanswered requests to the peer. */
   get openRequests(): number {
     return this.#pendingRequests?.length ?? 0;
   }
 
-  /** The handler has ended: what it asked and did not wait for is cancelled. */
+  /**
+   * Ends the call after its handler has settled. Requests that the handler did not await are
+   * cancelled.
+   */
   end(): void {
     this.state = 'ended';
     this.#callBack();
     this.#cancelRequests(requestEnded);
   }
 
-  /** Ends the call from outside: its signal fires, what it asked is cancelled. */
+  /** Aborts the call: fires its signal and cancels its requests. */
   abort(reason: Error): void {
     this.state = 'ended';
     this.#endedBy = reason;
     this.#controller?.abort(reason);
-    // They look at the signal for the reason.
+    // Callbacks read the reason from the signal.
     this.#callBack();
     this.#cancelRequests(reason);
   }
 
-  /** It is let go of: see {@link CancelRun}. */
+  /** Abandons the run without a reason. See {@link CancelRun}. */
   release(): void {
     this.state = 'left';
     this.#callBack();

@@ -1,6 +1,6 @@
 /**
- * The peer's requests whose answers are due: each runs a handler, waits for its turn, or is
- * cancelled. And the calls that outlive theirs.
+ * The peer's unanswered requests, queued or running, and background runs that outlive their
+ * requests.
  */
 import type { RootsRef } from '../../machines/session-context.ts';
 import type { RouterInput } from '../../machines/peer-ports.ts';
@@ -40,68 +40,72 @@ import { TaskRun } from './task-run.ts';
 export interface CallsInFlightOptions {
   readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
-  /** What its clients hold in memory counts towards these. */
+  /** Memory quotas of the session's clients. */
   readonly quotas: Quotas;
-  /** How the server describes itself to its clients. A host has no such results. */
+  /** The server's description, for results. Undefined for a host. */
   readonly server?: ServerDescription;
-  /** The machine of the client's roots; undefined for a client that declares none. */
+  /** The client's roots machine; undefined if the client declares no roots. */
   roots?(): RootsRef | undefined;
   /**
-   * What serves calls that ask their client by ending; missing if no call may.
-   * @param onSettled called when one of them that was suspended has settled
+   * Creates the service for calls that request input by ending; omitted if calls may not.
+   * @param onSettled called when a suspended call has settled
    */
   createSuspendableCalls?(onSettled: () => void): SuspendableCallService;
 }
 
-/** What a snapshot shows of the calls. */
+/** The calls, as snapshots show them. */
 export interface CallsView {
-  /** The peer's requests in flight by id, and those calls that outlive theirs. */
+  /** Requests in flight, background runs and suspended calls. */
   readonly calls: Iterable<Call | SuspendedCall>;
-  /** How many of them run and count as running. */
+  /** Number of running calls, without parked ones. */
   readonly running: number;
-  /** How many wait for their turn. */
+  /** Number of queued calls. */
   readonly waiting: number;
-  /** Why no call is started at present. */
+  /** Current reasons to start no calls. */
   readonly holds: Iterable<HoldReason>;
 }
 
-/** The router, as the calls know it. */
+/** The calls' view of the router. */
 export interface CallsOwner {
-  /** Who takes what the calls send. */
+  /** Recipients of the calls' output. */
   readonly input: RouterInput;
-  /** True once the session ends: no new request is served. */
+  /** True once the session is closing: no new request is served. */
   readonly isClosing: boolean;
-  /** Something has happened outside of a turn: a promise has settled, or a place is free. */
+  /**
+   * Schedules the end of a turn, after a promise has settled or a slot has become free outside of
+   * one.
+   */
   scheduleTurnEnd(): void;
 }
 
-/** A map that has taken fewer calls is not worth another one. */
-const leastAdded = 64;
+/** Additions below which the map is not worth renewing. */
+const minAddedForRenewal = 64;
 
 export class CallsInFlight implements CallScope, CallRunner {
   readonly #options: CallsInFlightOptions;
   readonly #owner: CallsOwner;
   readonly session: object | undefined;
   #calls = new Map<InboundRequestId | RequestOrigin, Call>();
-  /** Calls that the map has taken. */
+  /** Number of additions to the map. */
   #added = 0;
-  /** How many calls run and wait. */
+  /** Number of running and queued calls, and their limits. */
   readonly concurrency: ConcurrencyLimit;
-  /** Of a session that is one client's; made for its first call. */
+  /** The queue of a session with a single client; created for its first call. */
   #queue: CallQueue | undefined = undefined;
-  /** For the calls of strangers without a session. */
+  /** Queues by client, for calls without a session. */
   #clientQueues: FairCallQueue | undefined = undefined;
   /**
-   * Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up.
+   * Number of unsettled handlers, including those of cancelled calls, which may still be cleaning
+   * up.
    */
   #unsettled = 0;
-  /** Calls whose request has been answered: they outlive it. Made for the first. */
-  #outliving: Set<Call> | undefined = undefined;
-  /** Those of them that begin once this turn's answers are with the writer. */
+  /** Background runs. Created for the first. */
+  #backgroundRuns: Set<Call> | undefined = undefined;
+  /** Background runs to start after this turn's answers have been passed to the writer. */
   readonly detached: Call[] = [];
   #suspendableCalls: SuspendableCallService | undefined = undefined;
   readonly #atFlow: (() => void)[] = [];
-  /** The handlers in rounds, by the handlers themselves. */
+  /** Suspendable handlers, by the original handler. */
   #suspendableHandlers: WeakMap<RequestHandler, RequestHandler> | undefined = undefined;
 
   constructor(options: CallsInFlightOptions, owner: CallsOwner) {
@@ -119,7 +123,7 @@ export class CallsInFlight implements CallScope, CallRunner {
     return this.#owner.input.correlation;
   }
 
-  /** The call of a request: by the peer's id, or by its origin if others may have the same id. */
+  /** The call of a request: by id, or by origin where ids are not unique. */
   find(request: RelatedRequest): Call | undefined {
     return this.#calls.get(keyOf(request));
   }
@@ -127,23 +131,23 @@ export class CallsInFlight implements CallScope, CallRunner {
   get view(): CallsView {
     const { running, waiting, holds } = this.concurrency;
     const suspended = this.#suspendableCalls?.waiting ?? [];
-    const calls = [...this.#unended, ...suspended];
+    const calls = [...this.#allCalls, ...suspended];
     return { calls, running, waiting, holds };
   }
 
-  /** The calls whose requests are not answered, and those that outlive theirs. */
-  get #unended(): readonly Call[] {
-    return [...this.#calls.values(), ...(this.#outliving ?? [])];
+  /** Unanswered calls and background runs. */
+  get #allCalls(): readonly Call[] {
+    return [...this.#calls.values(), ...(this.#backgroundRuns ?? [])];
   }
 
-  /** True if nothing is in flight and no handler still runs. */
+  /** True if no request is in flight and no handler is running. */
   get isIdle(): boolean {
     return (
       this.#calls.size === 0 && this.#unsettled === 0 && (this.#suspendableCalls?.isIdle ?? true)
     );
   }
 
-  /** A handler that may ask its client by ending the call, and goes on with a retry. */
+  /** Wraps a handler so that its call may end to request input, and resume with a retry. */
   suspendable(handler: RequestHandler): RequestHandler {
     const known = this.#suspendableHandlers?.get(handler);
     if (known) return known;
@@ -169,9 +173,9 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   /**
-   * Runs a call, or lets it wait. If too many wait, it is answered with a retryable error; if its id is in
-   * flight, with an error too.
-   * @param receivedAt the clock's milliseconds
+   * Runs or queues a call. Answers with a retryable error if a limit is exceeded, and with an error
+   * if its id is in flight.
+   * @param receivedAt clock ms
    */
   start(call: Call, receivedAt: number): void {
     const key = keyOf(call);
@@ -179,19 +183,19 @@ export class CallsInFlight implements CallScope, CallRunner {
       return call.replies.add(errorResponse(call.id, duplicateId(call.id)), call);
     }
     call.receivedAt = receivedAt;
-    if (++this.#added > leastAdded + 4 * this.#calls.size) this.#renewMap();
+    if (++this.#added > minAddedForRenewal + 4 * this.#calls.size) this.#renewMap();
     this.#calls.set(key, call);
     if (!this.#queueOf(call).add(call)) this.#rejectOverload(call);
   }
 
-  /** Runs a handler, whatever it throws or gives, and makes one response of what comes of it. */
+  /** Runs a handler and answers the request with its result or error. */
   run(call: Call): void {
     try {
       const result = call.handler(call.params, call);
       const isPromise = result instanceof Promise;
       if (!isPromise && !isThenable(result)) return this.#succeed(call, result);
       this.#unsettled++;
-      // A promise of another kind becomes one of the platform, which settles once.
+      // Converts foreign thenables into native promises, which settle once.
       Promise.resolve(result).then(
         (late) => {
           if (call.state === 'left') return;
@@ -214,7 +218,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   #succeed(call: Call, result: unknown): void {
     if (call.state === 'ended') return;
     if (!isJsonObject(result)) {
-      const message = `The handler of ${call.method} must give an object, it gave ${inspectValue(result)}`;
+      const message = `The handler of ${call.method} must return an object, got ${inspectValue(result)}`;
       return this.#fail(call, new TypeError(message));
     }
     const { id, peer } = call;
@@ -241,29 +245,29 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   #answer(call: Call, response: OutboundResponse): void {
-    // First its end: what takes the answer may want to end it, too.
+    // The call ends first, because the recipient of the answer may end it too.
     this.#forget(call);
     call.end();
     call.replies.add(response, call);
   }
 
-  /** Ends a call without an answer. */
+  /** Cancels a call without answering it. */
   cancel(call: Call, reason: RuntimeError): void {
     this.#forget(call);
     call.abort(reason);
     call.replies.drop(call);
   }
 
-  /** The session begins to end: calls may still end by themselves. */
+  /** Notifies calls that the session is closing. They may still finish. */
   close(): void {
-    for (const call of this.#unended) call.onSessionClosing();
+    for (const call of this.#allCalls) call.onSessionClosing();
     this.#suspendableCalls?.close(ended());
   }
 
-  /** Ends all calls, each with this error for its answer. */
+  /** Aborts all calls and answers each with this error. */
   failAll(error: WireError): void {
-    const calls = this.#unended;
-    // An error costs its stack, and most sessions end with nothing in flight.
+    const calls = this.#allCalls;
+    // Creating an error captures a stack, and most sessions end with nothing in flight.
     if (calls.length === 0 && !this.#suspendableCalls) return;
     const reason = ended();
     this.#suspendableCalls?.close(reason);
@@ -282,14 +286,14 @@ export class CallsInFlight implements CallScope, CallRunner {
     this.#owner.scheduleTurnEnd();
   }
 
-  /** The session is over: no call is added. */
+  /** Releases the queues. No call may be added afterwards. */
   dispose(): void {
     this.#queue?.close();
     this.#queue = undefined;
     this.#clientQueues?.close();
   }
 
-  /** Starts no call until {@link release}. */
+  /** Starts no calls until {@link release}. */
   hold(reason: HoldReason): void {
     this.concurrency.hold(reason);
   }
@@ -316,41 +320,41 @@ export class CallsInFlight implements CallScope, CallRunner {
     else this.#atFlow.push(callback);
   }
 
-  /** Starts what waits, as far as there is room. */
+  /** Starts queued calls while slots are free. */
   startWaiting(): void {
     this.#queue?.startWaiting();
     this.#clientQueues?.startWaiting();
   }
 
-  /** Starts the calls that outlive their requests: after the turn's answers are sent. */
+  /** Starts background runs, after the turn's answers are sent. */
   startDetached(): void {
     for (const call of this.detached.splice(0)) if (!call.hasEnded) this.run(call);
   }
 
   /**
-   * Goes on with a new map, once so many calls have come that copying costs nothing. As a map grows
-   * and shrinks V8 leaves its tables linked, each to the next one: once the first of them is old,
-   * no minor collection frees the others, nor the ended calls in them; to move and to
-   * mark all that took a quarter of a call's time.
+   * Replaces the map after so many additions that copying is negligible. As a map grows and
+   * shrinks, V8 keeps its old tables linked: once the first table is in the old generation, no
+   * minor collection frees the others or the ended calls in them. Moving and marking them took a
+   * quarter of a call's time.
    */
   #renewMap(): void {
     this.#calls = new Map(this.#calls);
     this.#added = 1;
   }
 
-  /** Takes work that outlives its call; it begins at the end of the turn. Gives what cancels it. */
+  /** Adds a background run, to start at the end of the turn. Returns its cancel function. */
   detach(call: Call, handler: RequestHandler, work: BackgroundRun): CancelRun {
     const run = new TaskRun(call, handler, work);
     run.state = 'running';
-    (this.#outliving ??= new Set()).add(run);
+    (this.#backgroundRuns ??= new Set()).add(run);
     this.detached.push(run);
-    // No answer comes that would end a turn.
+    // A durable call sends no answer that would end the turn.
     if (work.call) this.#owner.scheduleTurnEnd();
     return (reason) => {
       if (run.hasEnded) return;
       this.#forget(run);
       if (reason) return run.abort(reason);
-      // It has begun, and its promise is open: only what awaits is let go of.
+      // The handler is running and cannot be stopped; its outcome is ignored.
       run.release();
       this.#unsettled--;
       this.#owner.scheduleTurnEnd();
@@ -358,17 +362,17 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   park(call: Call): void {
-    if (this.#outliving?.has(call)) return;
+    if (this.#backgroundRuns?.has(call)) return;
     this.#queueOf(call).park(call);
     if (call.origin?.clientKey !== undefined)
       this.#clientQueues?.onCallRemoved(call.origin.clientKey);
-    // A handler that has awaited something runs outside of the router's turns. A call that comes later starts
-    // in its own turn.
+    // A handler that has awaited something runs outside of the router's turns, so schedule one to
+    // start the next call.
     if (this.concurrency.waiting > 0) void turnEnd.then(() => this.#owner.scheduleTurnEnd());
   }
 
   resume(call: Call): void {
-    if (!this.#outliving?.has(call)) this.#queueOf(call).resume(call);
+    if (!this.#backgroundRuns?.has(call)) this.#queueOf(call).resume(call);
   }
 
   #queueOf({ origin }: Call): CallQueue {
@@ -388,7 +392,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   #forget(call: Call): void {
-    if (this.#outliving?.delete(call)) return;
+    if (this.#backgroundRuns?.delete(call)) return;
     this.#calls.delete(keyOf(call));
     this.#queueOf(call).remove(call);
     if (call.origin?.clientKey !== undefined)
@@ -405,9 +409,9 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 }
 
-/** The error for a request whose id is that of another one in flight. */
+/** The error for a request with an id that is already in flight. */
 export function duplicateId(id: InboundRequestId): WireError {
-  const message = `Invalid request: a request with the id ${inspectValue(id)} is in flight; it goes on`;
+  const message = `Invalid request: a request with the id ${inspectValue(id)} is already in flight and continues; use another id`;
   return { code: ErrorCode.invalidRequest, message };
 }
 

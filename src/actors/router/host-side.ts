@@ -1,6 +1,6 @@
 /**
- * The side of a host's connection: its server may ask what the host offers, if its era has requests
- * of servers, and tells what has changed.
+ * The host's side of a router: serves requests from the server if its era has them, and forwards
+ * notifications.
  *
  * @see MCP 2025-11-25, client
  * @see MCP 2026-07-28, basic/patterns/cancellation
@@ -13,8 +13,8 @@ import type { RouterOptions, RouterSide } from './router.actor.ts';
 
 export interface HostRouterOptions extends RouterOptions {
   /**
-   * Takes what the server tells, but for progress and cancellations. It comes in the order of the
-   * input, between the answers that were before it and behind it.
+   * Receives the server's notifications except progress and cancellations, in input order relative
+   * to responses.
    */
   onNotification(notification: InboundNotification): void;
 }
@@ -22,16 +22,20 @@ export interface HostRouterOptions extends RouterOptions {
 export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
   kindOf: (_, gate) => (gate.state === 'modern' ? 'forbidden' : 'ordinary'),
 
-  /** A server of the modern era may send no requests: an answer to one would be a request to it. */
+  /**
+   * Drops a request from a modern server, which may send none: an answer would be a request of its
+   * own.
+   */
   serve(request, _kind, { options }, replies) {
     const { method, id } = request;
-    const message = `The server asked ${inspectValue(method)} with the id ${inspectValue(id)}; in its era it may ask nothing, and gets no answer`;
+    const message = `The server sent the request ${inspectValue(method)} with id ${inspectValue(id)}, but its revision has no server requests; dropped`;
     options.report({ level: 'warning', name: 'request.forbidden', message });
     replies.drop(request);
   },
 
   refusalInBatch: () => undefined,
-  tooEarly: (method) => unavailable(`${inspectValue(method)} came before the handshake was done`),
+  tooEarly: (method) =>
+    unavailable(`${inspectValue(method)} must not come before the handshake is done`),
   tooLate: unavailable('The client is closing the connection'),
   notOffered: (method) => ({
     code: ErrorCode.methodNotFound,
@@ -44,20 +48,20 @@ export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
   },
 
   /**
-   * Both sides may count integers: in the legacy era a cancellation that comes too late for a
-   * server's request must not hit one of our requests. In the modern era it can only mean ours.
+   * In the legacy era both sides may use integer ids, so a late cancellation of a server's request
+   * must not hit one of ours. In the modern era only our requests can be meant.
    */
   cancelledUnknown(id, reason, { input, gate, options }) {
     if (gate.state === 'modern') {
       return input.correlation.send({ type: 'remote.cancelled', id, reason });
     }
-    const message = `The server cancelled ${inspectValue(id)}, which it has not asked, or was answered`;
+    const message = `The server cancelled the request ${inspectValue(id)}, which is not in flight`;
     options.report({ level: 'debug', name: 'cancellation.ignored', message });
   },
 
   /**
-   * A server may have an id of its own that is the same. But input without a method, a result or an error is
-   * an answer without content: no server asks without a method.
+   * A server may use the same ids for its own requests. But input without method, result and error
+   * must be an answer without content: every request has a method.
    */
   isMeantAsAnswer: ({ lacks }) => lacks === 'content',
 

@@ -1,10 +1,10 @@
 /**
- * Where every inbound message goes: lifecycle messages to the session, answers to the correlation
+ * Routes every inbound message: lifecycle messages to the session, responses to the correlation
  * actor, requests to their handlers.
  *
- * The router owns the requests in flight. Its gate, which the session's events switch, decides
- * about each: before the handshake it refuses everything but ping, then it serves requests, and at
- * the end it refuses them again.
+ * The router owns the requests in flight. Its gate, which the session switches by events, admits
+ * them: only `ping` before the handshake, everything after it, and nothing once the session is
+ * closing.
  *
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2025-11-25, basic/utilities/cancellation
@@ -46,69 +46,69 @@ import type { Replies } from './call.ts';
 import { CallsInFlight, duplicateId } from './calls-in-flight.ts';
 import type { CallsInFlightOptions, CallsOwner, CallsView } from './calls-in-flight.ts';
 
-/** What the routers of both sides work with. */
+/** Options of a router on either side. */
 export interface RouterOptions extends CallsInFlightOptions {
-  /** The handlers of the methods that are offered, and under {@link anyMethod} that of all others. */
+  /** Handlers by method; {@link anyMethod} is the fallback. */
   readonly handlers: ReadonlyMap<string, RequestHandler>;
   readonly clock: Clock;
-  /** Knows the ids of our requests to the peer. */
+  /** The ids of our requests to the peer. */
   readonly requestIds: Pick<RequestIds, 'isUsed' | 'numberOf' | 'numberOfText'>;
-  /** Hears what comes in, before anything is done about it. */
+  /** Observes input before it is processed. */
   readonly traffic: Pick<Traffic, 'received'>;
-  /** The peer's name in texts. */
+  /** The peer's name in messages. */
   readonly peer: PeerRole;
-  /** Called when the peer stops reading what it is sent, and once it has read all. */
+  /** Called when the peer stops reading its output, and once it has caught up. */
   onBackpressure?(isBlocked: boolean): void;
 }
 
 /**
- * What becomes of requests that run user code. `unopened`: they are refused, the handshake is not done.
- * `held`: they wait for its end, as notifications do.
- * `open`: they are served. `modern`: a client's are served only if they say themselves whose they are, a
- * server may ask nothing. `closed`: they are refused, some still run. `drained`: none runs, and the owner
- * has been told. `stopped`: the actor has ended.
+ * Admission of requests that run user code. `unopened`: rejected, since the handshake is not done.
+ * `held`: queued until the handshake is done, as are notifications. `open`: served. `modern`: only
+ * requests with an envelope are served, and none from a server. `closed`: rejected, while some are
+ * still running. `drained`: none is running, and the owner knows. `stopped`: the actor has ended.
  */
 export type RouterGate =
   | { readonly state: 'unopened' | 'held' | 'modern' | 'closed' | 'drained' | 'stopped' }
   | { readonly state: 'open'; readonly caller: Caller };
 
 /**
- * How a request is served. `ordinary`: by the handler of its method, once the gate is open. `greeting`: by the
- * owner. `settling`: as `stateless`, after the owner has heard that it settles the era. `stateless`: it says
- * itself who its client is, or has to. `sessionless`: of the legacy era, without a session. `resuming`: it goes on
- * with work of an earlier one. `forbidden`: not at all.
+ * Kinds of requests. `ordinary`: served by its method's handler once the gate is open.
+ * `initialize`: answered by the owner. `firstEnvelope`: like `stateless`, after the owner is
+ * notified that the session is modern. `stateless`: describes its client in an envelope, or should.
+ * `sessionless`: legacy, without a session. `resuming`: resumes the run of an earlier request.
+ * `forbidden`: not served.
  */
 export type RequestKind =
   | 'ordinary'
-  | 'greeting'
-  | 'settling'
+  | 'initialize'
+  | 'firstEnvelope'
   | 'stateless'
   | 'sessionless'
   | 'resuming'
   | 'forbidden';
 
-/** The router, as its side knows it. */
+/** The side's view of a router. */
 export interface RouterContext<TInput, TOptions> {
   readonly input: TInput;
   readonly options: TOptions;
   readonly gate: RouterGate;
-  /** True once the session ends. */
+  /** True once the session is closing. */
   readonly isClosing: boolean;
-  /** The requests in flight, made for the first. */
+  /** Requests in flight; created for the first. */
   readonly calls: CallsInFlight;
-  /** When the peer was last heard, the clock's milliseconds; -Infinity before that. */
+  /** Time of the last input, clock ms; -Infinity before the first. */
   readonly lastHeardAt: number;
 }
 
 /**
- * What differs between the router of a server's session and that of a host's connection. One object for all
- * routers of a side.
+ * Behavior that differs between a server's session and a host's connection. One object per side,
+ * shared by all its routers.
  */
 export interface RouterSide<
   TInput extends RouterInput = RouterInput,
   TOptions extends RouterOptions = RouterOptions,
 > {
-  /** Asked once for each request. */
+  /** Called once per request. */
   kindOf(request: InboundRequest, gate: RouterGate): RequestKind;
   /** Serves a request that is not ordinary. Its id is not in flight. */
   serve(
@@ -117,37 +117,37 @@ export interface RouterSide<
     router: RouterContext<TInput, TOptions>,
     replies: Replies,
   ): void;
-  /** Why a request may not be part of a batch; undefined if it may. */
+  /** The error for a request that may not be part of a batch; undefined if it may. */
   refusalInBatch(request: InboundRequest): WireError | undefined;
-  /** The error for a request that comes before the gate is open. */
+  /** The error for a request before the gate is open. */
   tooEarly(method: string): WireError;
-  /** The error for a request at the end. */
+  /** The error for a request once the session is closing. */
   readonly tooLate: WireError;
   /** The error for a method without a handler. */
   notOffered(method: string): WireError;
   /**
-   * A notification that is neither progress nor a cancellation.
-   * @returns true if the owner answers it with events that come before the rest of its chunk
+   * Handles a notification that is neither progress nor a cancellation.
+   * @returns true if the owner will send events to process before the rest of the chunk
    */
   notification(notification: InboundNotification, router: RouterContext<TInput, TOptions>): boolean;
-  /** The peer cancels something that is not a request of its own in flight. */
+  /** Handles a cancellation that names no request in flight from the peer. */
   cancelledUnknown(id: RequestId, reason: unknown, router: RouterContext<TInput, TOptions>): void;
-  /** Whether invalid input that names one of our ids must be meant as an answer. */
+  /** True if invalid input with one of our ids must be a response. */
   isMeantAsAnswer(frame: InvalidFrame): boolean;
-  /** Whether the sender of invalid input is told. */
+  /** True if invalid input is answered with an error. */
   answersInvalid(frame: InvalidFrame, gate: RouterGate): boolean;
 }
 
-/** What the router's snapshot shows as its `view`. */
+/** The `view` of the router's snapshot. */
 export interface RouterView extends CallsView {
   readonly state: RouterGate['state'];
-  /** When the peer was last heard, the clock's milliseconds; -Infinity before that. */
+  /** Time of the last input, clock ms; -Infinity before the first. */
   readonly lastHeardAt: number;
 }
 
 /**
- * The router's logic. Its snapshot's `view` is a {@link RouterView}.
- * @param servingOf the router that serves already, before there was an actor of it
+ * The router actor. Its snapshot's `view` is a {@link RouterView}.
+ * @param servingOf returns a router that was already serving without an actor
  */
 export function routerActor<TInput extends RouterInput, TOptions extends RouterOptions>(
   side: RouterSide<TInput, TOptions>,
@@ -161,7 +161,7 @@ export function routerActor<TInput extends RouterInput, TOptions extends RouterO
   });
 }
 
-/** The reason of a cancellation is kept up to this length, UTF-16 units. */
+/** Maximum length of a cancellation reason, UTF-16 units. */
 const maxReasonLength = 4096;
 
 const emptyResult = Object.freeze({});
@@ -179,18 +179,15 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   input: TInput;
   #self: Recipient<RouterEvent>;
   #calls: CallsInFlight | undefined = undefined;
-  /** What is said at the end of this turn. */
+  /** Frames to send at the end of this turn. */
   #frames: OutboundFrame[] = [];
   gate = unopened;
   lastHeardAt = -Infinity;
-  /**
-   * `due`: a handler has settled outside of a turn. The turn that this began ends when all that are
-   * due have settled.
-   */
+  /** `due`: the end of a turn is scheduled, because a handler has settled outside of one. */
   #lateTurn: 'none' | 'due' = 'none';
-  /** What waits while the gate is held. */
+  /** Frames queued while the gate is held. */
   #held: InboundFrame[] = noFrames;
-  /** Until the peer has said which it speaks, the latest. */
+  /** The dialect for batches; the latest one before the handshake. */
   #dialect: Dialect = latestHandshake;
 
   constructor(
@@ -205,7 +202,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     this.#self = self;
   }
 
-  /** From now on an actor takes its events, and others take what it sends. Calls in flight go on. */
+  /** Attaches the router to an actor. Calls in flight continue. */
   attach(input: TInput, self: Recipient<RouterEvent>): void {
     this.input = input;
     this.#self = self;
@@ -223,7 +220,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     return this.#frames.length === 0 && (this.#calls?.isIdle ?? true);
   }
 
-  /** Made for the first request: most sessions are idle most of the time. */
+  /** Created for the first request: most sessions are idle most of the time. */
   get calls(): CallsInFlight {
     return (this.#calls ??= new CallsInFlight(this.options, this));
   }
@@ -234,8 +231,8 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   }
 
   /**
-   * The session is over, and hears no answers of handlers that settle from now on. If it did not drain, they
-   * still run, and their signals fire.
+   * Stops serving and discards answers of handlers that settle later. Handlers still running, in a
+   * session that did not drain, are aborted.
    */
   stop(): void {
     this.gate = { state: 'stopped' };
@@ -266,7 +263,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
         this.add(event.response, event.request);
         break;
       case 'request.gone':
-        this.#gone(event.request, event.reason);
+        this.#clientGone(event.request, event.reason);
         break;
       case 'calls.abandon':
         this.#calls?.failAll(this.#side.tooLate);
@@ -283,7 +280,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     this.#endTurn();
   }
 
-  /** @param from the first frame that has not been dealt with */
+  /** @param from index of the first unprocessed frame */
   #received(frames: readonly InboundFrame[], from = 0): void {
     const { clock, traffic } = this.options;
     this.lastHeardAt = clock.now();
@@ -295,37 +292,37 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     for (let at = from; at < frames.length; at++) {
       const frame = frames[at] as InboundFrame;
       if (frame.kind === 'response') {
-        at = this.#answers(frames, at);
+        at = this.#forwardResponses(frames, at);
         continue;
       }
       if (this.gate.state === 'held' && this.#holds(frame)) continue;
       if (!this.#route(frame)) continue;
-      // What the owner makes of it is an event to this actor. The rest of the chunk goes into the mailbox
-      // behind that, uncopied: a chunk may hold nothing but lifecycle messages.
+      // The owner reacts with events to this actor. Queue the rest of the chunk behind them in the
+      // mailbox, uncopied: a chunk may consist of lifecycle messages only.
       const next = at + 1;
       if (next < frames.length) this.#self.send({ type: 'frames.received', frames, from: next });
       return;
     }
   }
 
-  /** Keeps a message for later. @returns false if it is dealt with at once */
+  /** Queues a message. @returns false if it is to be processed now */
   #holds(frame: InboundFrame): boolean {
     const isProbe = frame.kind === 'request' && frame.method === Method.ping;
     const isKept = frame.kind === 'notification' || frame.kind === 'request';
-    if (!isKept || isProbe || !this.#hasRoomFor(frame)) return false;
+    if (!isKept || isProbe || !this.#fitsQueue(frame)) return false;
     if (this.#held === noFrames) this.#held = [];
     this.#held.push(frame);
     return true;
   }
 
-  #hasRoomFor(frame: InboundFrame): boolean {
+  #fitsQueue(frame: InboundFrame): boolean {
     const { maxWaiting, maxWaitingBytes } = this.options.limits;
     const sizeOf = (each: InboundFrame) => (each.kind === 'request' ? (each.size ?? 0) : 0);
     const bytes = this.#held.reduce((sum, each) => sum + sizeOf(each), sizeOf(frame));
     return this.#held.length < maxWaiting && bytes <= maxWaitingBytes;
   }
 
-  /** The gate is held no longer. */
+  /** Processes the queued frames. */
   #release(): void {
     const held = this.#held;
     if (held.length === 0) return;
@@ -333,8 +330,8 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     this.#routeFrom(held, 0);
   }
 
-  /** Hands on consecutive answers as one event. @returns the index of the last of them */
-  #answers(frames: readonly InboundFrame[], first: number): number {
+  /** Forwards consecutive responses as one event. @returns the index of the last one */
+  #forwardResponses(frames: readonly InboundFrame[], first: number): number {
     let at = first;
     while (frames[at]?.kind === 'response') at++;
     const responses = frames.slice(first, at) as readonly InboundResponse[];
@@ -342,13 +339,13 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     return at - 1;
   }
 
-  /** @returns true if the owner has to react before the rest of the chunk */
+  /** @returns true if the owner reacts before the rest of the chunk is processed */
   #route(frame: InboundFrame): boolean {
     switch (frame.kind) {
       case 'request': {
         const kind = this.#side.kindOf(frame, this.gate);
         this.#request(frame, kind, this);
-        return kind === 'greeting' || kind === 'settling';
+        return kind === 'initialize' || kind === 'firstEnvelope';
       }
       case 'notification':
         return this.#notification(frame);
@@ -386,7 +383,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     replies.add(errorResponse(id, this.#refusalOf(method)), request);
   }
 
-  /** Why an ordinary request is not served. */
+  /** The error for an ordinary request that is not served. */
   #refusalOf(method: string): WireError {
     switch (this.gate.state) {
       case 'unopened':
@@ -404,8 +401,8 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     }
   }
 
-  // Answers leave together at the end of the turn. A request with an origin is answered by itself, at once:
-  // its transport has an answer of its own for each.
+  // Answers are sent together at the end of the turn. A request with an origin is answered
+  // separately and at once.
 
   add(response: OutboundFrame, request: AnsweredInput): void {
     if (request.origin) {
@@ -415,7 +412,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     }
   }
 
-  /** The owner hears at once whether it has to wait. */
+  /** Reports synchronously whether calls are still running. */
   #close(): void {
     this.gate = { state: 'closed' };
     this.#release();
@@ -428,9 +425,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     if (request.origin) this.input.writer.send({ type: 'request.dropped', request });
   }
 
-  // Notifications.
-
-  /** @returns true if the owner has to react before the rest of the chunk */
+  /** @returns true if the owner reacts before the rest of the chunk is processed */
   #notification(notification: InboundNotification): boolean {
     const { method, params } = notification;
     if (method === Method.cancelled) this.#cancelled(params);
@@ -440,14 +435,14 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     return false;
   }
 
-  /** Means the peer's own request; one of ours only if no such request is in flight. */
+  /** Cancels a request of the peer, or one of ours if no such request is in flight. */
   #cancelled(params: JsonObject | undefined): void {
     const { requestId: id, reason } = params ?? {};
     if (!isRequestId(id)) {
       return this.options.report({
         level: 'debug',
         name: 'cancellation.ignored',
-        message: `A cancellation needs "requestId", this is ${inspectValue(id)}`,
+        message: `"requestId" of a cancellation must be a string or a safe integer, got ${inspectValue(id)}`,
       });
     }
     const call = this.#calls?.find({ id: id as InboundRequestId });
@@ -458,18 +453,16 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     this.calls.cancel(call, new RuntimeError('CANCELLED', message, { cause }));
   }
 
-  #gone(request: RelatedRequest, reason: string): void {
+  #clientGone(request: RelatedRequest, reason: string): void {
     const call = this.#calls?.find(request);
     if (call) this.calls.cancel(call, new RuntimeError('CANCELLED', reason));
   }
-
-  // Input that is not a message by itself.
 
   #strayError({ code, message }: WireError): void {
     this.options.report({
       level: 'warning',
       name: 'response.unknown',
-      message: `The ${this.options.peer} could not read something: error ${code}: ${message.slice(0, 500)}`,
+      message: `The ${this.options.peer} could not read one of our messages: error ${code}: ${message.slice(0, 500)}`,
     });
   }
 
@@ -480,8 +473,8 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
       code === ErrorCode.parseError
         ? ({ ok: false, malformed: message, isJsonRpc: false } as const)
         : ({ ok: false, tooLong: message } as const);
-    if (frame.answers && this.#failed(frame.answers, outcome)) return replies.drop(frame);
-    if (this.#side.isMeantAsAnswer(frame) && this.#failed([id], malformed(message))) {
+    if (frame.answers && this.#failRequests(frame.answers, outcome)) return replies.drop(frame);
+    if (this.#side.isMeantAsAnswer(frame) && this.#failRequests([id], malformed(message))) {
       return replies.drop(frame);
     }
     this.options.report({ level: 'warning', name: 'frame.invalid', message: error.message });
@@ -489,8 +482,8 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     else replies.drop(frame);
   }
 
-  /** Fails those of our requests that a response cannot be read for. @returns false if there are none */
-  #failed(ids: readonly unknown[], outcome: InboundResponse['outcome']): boolean {
+  /** Fails our requests with unreadable responses. @returns false if the ids are not ours */
+  #failRequests(ids: readonly unknown[], outcome: InboundResponse['outcome']): boolean {
     const { requestIds } = this.options;
     const responses = ids
       .filter(
@@ -508,7 +501,8 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     const dialect = revision === undefined ? this.#dialect : negotiateDialect(revision);
     const error = dialect.batchRefusal(batch.messages.length, maxRunning + maxWaiting);
     if (error) {
-      if (this.options.requestIds.isUsed) this.#failed(answeredIn(batch), malformed(error.message));
+      if (this.options.requestIds.isUsed)
+        this.#failRequests(responseIdsIn(batch), malformed(error.message));
       return this.#invalid({ kind: 'invalid', error, origin: batch.origin }, this);
     }
     const { frames, replies } = openBatch(batch, this);
@@ -523,7 +517,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     }
   }
 
-  /** A handler has settled outside of a turn, or a place is free. */
+  /** Schedules the end of a turn. */
   scheduleTurnEnd(): void {
     if (this.#lateTurn === 'due' || this.#isSettled()) return;
     this.#lateTurn = 'due';
@@ -533,7 +527,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     });
   }
 
-  /** Whether the end of a turn would have nothing to do. */
+  /** True if the end of a turn would do nothing. */
   #isSettled(): boolean {
     if (this.gate.state === 'closed' || this.#frames.length > 0) return false;
     return (
@@ -541,10 +535,9 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     );
   }
 
-  /** The end of a turn: what there is to say goes to the writer, and calls that waited for room start. */
+  /** Ends a turn: sends frames, then starts queued calls. */
   #endTurn(): void {
-    // What there is to say goes first: with it the output may be blocked, and then none of those that wait
-    // must start.
+    // Sending first, because it may block the output, and then no queued call may start.
     this.#send();
     const calls = this.#calls;
     if (calls && calls.concurrency.waiting > 0) {
@@ -566,7 +559,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   }
 }
 
-function answeredIn({ messages }: InboundBatch): readonly unknown[] {
+function responseIdsIn({ messages }: InboundBatch): readonly unknown[] {
   return messages.flatMap((message) => {
     const frame = classifyMessage(message);
     return frame.kind === 'response' ? [frame.id] : [];

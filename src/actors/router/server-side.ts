@@ -1,7 +1,7 @@
 /**
- * The side of a server's session. Its client opens the session with `initialize`, or says with each request
- * who it is; then nothing of a request outlives it, and its client is never sent one. A transport without
- * sessions brings requests of the legacy era of which nothing is known but the revision.
+ * The server's side of a router. A client either opens a session with `initialize`, or describes
+ * itself in each request; then nothing of a request outlives it, and the client gets no requests. A
+ * sessionless transport delivers legacy requests of which only the revision is known.
  *
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2025-11-25, basic/transports, "Session Management"
@@ -42,13 +42,13 @@ import type { Replies } from './call.ts';
 import type { RouterContext, RouterOptions, RouterSide } from './router.actor.ts';
 
 export interface ServerRouterOptions extends RouterOptions {
-  /** How the server describes itself. */
+  /** The server's description. */
   readonly server: ServerDescription;
-  /** How long clients may cache what the server says of itself. */
+  /** Cache hints for discovery results. */
   readonly discovery: CacheHints;
-  /** What the server has for the client of a call, if that is found out for each client. */
+  /** Computes the description for one client, if it depends on the client. */
   readonly describe?: ((call: RequestContext) => Promise<ServerDescription>) | undefined;
-  /** Hands a notification to the upstream. @returns false if there is none that takes it */
+  /** Forwards a notification to the upstream. @returns false if no upstream takes it */
   forwards?(notification: InboundNotification): boolean;
 }
 
@@ -61,23 +61,25 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
     if (origin?.revision !== undefined) {
       return isEnveloping || method === Method.discover ? 'stateless' : 'sessionless';
     }
-    // No era has an `initialize` with an envelope, and discovery settles nothing: a client may go on with
-    // `initialize`.
+    // No era has an `initialize` with an envelope. Discovery does not decide the era: a client may
+    // continue with `initialize`.
     if (method === Method.discover) return 'stateless';
-    if (method === Method.initialize) return isEnveloping ? 'stateless' : 'greeting';
+    if (method === Method.initialize) return isEnveloping ? 'stateless' : 'initialize';
     if (!isEnveloping) return gate.state === 'modern' ? 'stateless' : 'ordinary';
-    return gate.state === 'unopened' && readEnvelope(params, size).ok ? 'settling' : 'stateless';
+    return gate.state === 'unopened' && readEnvelope(params, size).ok
+      ? 'firstEnvelope'
+      : 'stateless';
   },
 
   serve(request, kind, router, replies) {
     const { owner } = router.input;
-    if (kind === 'greeting') {
+    if (kind === 'initialize') {
       const { id, params, origin } = request;
       const reading = readInitialize(params);
       return owner.send({ type: 'initialize.received', request: { id, origin }, reading });
     }
     if (kind === 'resuming') return resume(request, router, replies);
-    if (kind === 'settling') owner.send({ type: 'envelope.received' });
+    if (kind === 'firstEnvelope') owner.send({ type: 'envelope.received' });
     const revision = request.origin?.revision;
     const response =
       kind === 'sessionless' && revision !== undefined
@@ -88,7 +90,7 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
 
   refusalInBatch: ({ method }) => (method === Method.initialize ? initializeInBatch : undefined),
   tooEarly: (method) =>
-    invalidRequest(`${inspectValue(method)} came before "initialize"; only "ping" may`),
+    invalidRequest(`${inspectValue(method)} must not come before "initialize"; only "ping" may`),
   tooLate: shuttingDown,
   notOffered: methodNotOffered,
 
@@ -102,18 +104,18 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
     if (method === Method.rootsListChanged) {
       input.owner.send({ type: 'roots.changed' });
     } else if (!isTaken) {
-      const message = `Nobody handles the notification ${inspectValue(method)}`;
+      const message = `No handler for the notification ${inspectValue(method)}`;
       options.report({ level: 'debug', name: 'notification.ignored', message });
     }
     return false;
   },
 
-  /** No client mints ids like ours. */
+  /** Unknown ids can only be ours: no client generates such ids. */
   cancelledUnknown(id, reason, { input }) {
     input.correlation.send({ type: 'remote.cancelled', id, reason });
   },
 
-  /** Our ids are known to this client alone. */
+  /** Only this client knows our ids. */
   isMeantAsAnswer: () => true,
   answersInvalid: () => true,
 };
@@ -121,7 +123,7 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
 /** @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions" */
 const initializeInEnvelope: WireError = {
   code: ErrorCode.methodNotFound,
-  message: `Method not found: "initialize" is not for requests that say in "_meta" which version they are of; send it without, or no "initialize" at all`,
+  message: `Method not found: "initialize" must not name a protocol version in "_meta"; send it without, or skip "initialize"`,
 };
 
 const initializeInBatch: WireError = invalidRequest('"initialize" must not be part of a batch');
@@ -130,7 +132,7 @@ function invalidRequest(reason: string): WireError {
   return { code: ErrorCode.invalidRequest, message: `Invalid request: ${reason}` };
 }
 
-/** Starts the call of a request that says itself who its client is. @returns the answer, if there is one at once */
+/** Starts the call of a request with an envelope. @returns the answer, if available at once */
 function serveStateless(
   request: InboundRequest,
   router: ServerRouter,
@@ -160,8 +162,9 @@ function serveStateless(
 }
 
 /**
- * Starts the call of a request without a session. `initialize` is answered, and changes nothing.
- * @returns the answer, if there is one at once
+ * Starts the call of a legacy request without a session. `initialize` is answered without creating
+ * a session.
+ * @returns the answer, if available at once
  */
 function serveSessionless(
   request: InboundRequest,
@@ -179,23 +182,23 @@ function serveSessionless(
     const { describe } = options;
     const { client: peer } = reading;
     if (!describe) return acceptedInitialize(id, peer, withoutSession(options.server));
-    const greet = async (_: unknown, call: RequestContext) =>
+    const initialize = async (_: unknown, call: RequestContext) =>
       peer.dialect.initializeResult(withoutSession(await describe(call)));
-    const greeting = new StatelessCall(request, greet, router.calls, { peer }, replies);
-    router.calls.start(greeting, router.lastHeardAt);
+    const call = new StatelessCall(request, initialize, router.calls, { peer }, replies);
+    router.calls.start(call, router.lastHeardAt);
     return undefined;
   }
   if (sessionMethods.has(method)) return errorResponse(id, needsSession(method));
   const handler = options.handlers.get(method) ?? options.handlers.get(anyMethod);
   if (!handler) return errorResponse(id, methodNotOffered(method));
-  // It was not told that there would be log messages, and could not say how severe ones it wants.
+  // The client could not negotiate a log level, so it gets no log messages.
   const caller = { peer: unknownClient(revision), logLevel: 'none' } as const;
   const { calls, lastHeardAt } = router;
   calls.start(new StatelessCall(request, handler, calls, caller, replies), lastHeardAt);
   return undefined;
 }
 
-/** Goes on with the work of an earlier request, whose client is not here. */
+/** Resumes the run of an earlier request, whose client is not connected here. */
 function resume(request: InboundRequest, router: ServerRouter, replies: Replies): void {
   const { id, method, origin } = request;
   const { options, isClosing, calls } = router;
@@ -206,13 +209,13 @@ function resume(request: InboundRequest, router: ServerRouter, replies: Replies)
   calls.start(new StatelessCall(request, handler, calls, caller, replies), router.lastHeardAt);
 }
 
-/** The call of a request without a session. */
+/** A call without a session. */
 class StatelessCall extends Call {
   override sendRequest(spec: OutboundRequest): Promise<JsonObject> {
     if (this.origin?.noRequestsReason !== undefined) return super.sendRequest(spec);
     const { method } = spec;
     const { dialect, info } = this.peer;
-    const message = `${method} was not sent: the client ${printableName(info.name)} speaks revision ${dialect.version}, in which a server sends no requests`;
+    const message = `${method} was not sent: the client ${printableName(info.name)} uses revision ${dialect.version}, which has no server requests`;
     return rejected(new RuntimeError('CAPABILITY_MISSING', message));
   }
 
@@ -228,7 +231,7 @@ class StatelessCall extends Call {
     );
   }
 
-  /** Its client has no other stream: what belongs to no request goes with this one, while it is open. */
+  /** Sends the notification on this request's stream, the only one its client has. */
   override announce(method: string, params: JsonObject): void {
     this.notify(method, params);
   }
@@ -237,10 +240,10 @@ class StatelessCall extends Call {
 const unsupportedRoots: RootsReport = {
   ...undeclaredRoots,
   status: 'unsupported',
-  problem: 'This request cannot ask its client for them',
+  problem: 'Roots cannot be requested on behalf of this request',
 };
 
-/** The methods that keep something for a client, or would show it what other clients have. */
+/** Methods that keep state for a client, or would reveal other clients' state. */
 const sessionMethods: ReadonlySet<string> = new Set([
   'logging/setLevel',
   'resources/subscribe',
@@ -249,11 +252,11 @@ const sessionMethods: ReadonlySet<string> = new Set([
 ]);
 
 function needsSession(method: string): WireError {
-  const message = `Method not found: "${method}" needs a session, and this server keeps none`;
+  const message = `Method not found: "${method}" needs a session, and this server has none`;
   return { code: ErrorCode.methodNotFound, message };
 }
 
-/** The server without the capabilities that need a session: a change could reach no client. */
+/** The server description without capabilities that need a session. */
 function withoutSession(server: ServerDescription): ServerDescription {
   const kept = Object.entries(server.capabilities)
     .filter(([name]) => name !== 'logging')
@@ -271,7 +274,7 @@ function withoutSessionMembers(capability: object): object {
   return Object.fromEntries(members);
 }
 
-/** The client of a request of which nothing is known but the revision. */
+/** Describes the client of a request of which only the revision is known. */
 export function unknownClient(revision: string): PeerDescription {
   return {
     dialect: negotiateDialect(revision),

@@ -1,7 +1,7 @@
 /**
- * Work that has outlived its request: a call whose answer goes to a task. The router runs it
- * runs any call, so what it is answered with is exactly what the request would have been answered
- * with. Everything that its handler sends says whose work it is.
+ * A background run: a call whose answer goes to a task. The router runs it like any call, so the
+ * task gets exactly what the request would have been answered with. Messages of the handler name
+ * the task.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages"
  */
@@ -26,14 +26,14 @@ import type {
 export class TaskRun extends Call {
   readonly #run: BackgroundRun;
   readonly #handle: TaskHandle;
-  /** Takes what came of it. */
+  /** Receives the response. */
   #onResponse: BackgroundRun['onResponse'] = (response) => this.#run.onResponse(response);
-  /** Set if its client is sent no requests. */
+  /** Set if the client accepts no requests. */
   readonly #polling: BackgroundRun['polled'] | undefined;
 
   /**
-   * @param call the request that began it
-   * @param handler what would have answered it
+   * @param call the request that started the run
+   * @param handler the handler that would have answered it
    */
   constructor(call: Call, handler: RequestHandler, work: BackgroundRun) {
     super(call, handler, call.scope, call, {
@@ -52,17 +52,20 @@ export class TaskRun extends Call {
     };
   }
 
-  /** No answer can come from now on: what waits for one goes on, or is given up. */
+  /**
+   * The session is closing and no more answers can arrive: the run is unloaded, or its requests
+   * fail.
+   */
   override onSessionClosing(): void {
     super.onSessionClosing();
     const { durable } = this.#run;
     if (durable) durable.onSessionClosing();
-    else this.#polling?.end('The session is ending');
+    else this.#polling?.end('The session is closing');
   }
 
   override end(): void {
     super.end();
-    this.#polling?.end('The work has ended');
+    this.#polling?.end('The run has ended');
   }
 
   override abort(reason: Error): void {
@@ -86,7 +89,10 @@ export class TaskRun extends Call {
     return this.#run.call ? undefined : this.#handle;
   }
 
-  /** The request of a task is answered: if each request has its own stream, that one is closed. */
+  /**
+   * The related request: for a task, one that waits for the result, since the original request is
+   * answered.
+   */
   override get relatedTo(): RelatedRequest | undefined {
     return this.#run.call ? this.#run.call.hostRequest : this.#run.relatedRequest();
   }
@@ -103,14 +109,14 @@ export class TaskRun extends Call {
     const { call } = this.#run;
     const [method, params] = notification;
     if (call && method === Method.progress && !this.hasEnded) {
-      // The host may have come back with a request of its own, and another token.
+      // The host may have returned with another request and progress token.
       const report = params as unknown as ProgressReport;
       return call.reportProgress(report, (sent) => this.#sendProgress(sent));
     }
     if (call ? this.relatedTo : !this.#polling) super.notify(...notification);
   }
 
-  /** Sends progress after it is recorded: by then the handler may have returned. */
+  /** Sends progress after recording it. The handler may have returned by then. */
   #sendProgress(report: ProgressReport): void {
     const relatedTo = this.#run.call?.hostRequest;
     const meta = relatedTo?.params?.['_meta'];
@@ -128,7 +134,7 @@ export class TaskRun extends Call {
   override sendRequest(question: OutboundRequest): Promise<JsonObject> {
     if (this.hasEnded || question.signal?.aborted) return super.sendRequest(question);
     if (this.#polling && this.scope.isClosing()) {
-      const message = `${question.method} was not asked: the session is ending`;
+      const message = `${question.method} was not sent: the session is closing`;
       return rejected(new RuntimeError('TRANSPORT_CLOSED', message));
     }
     const { durable } = this.#run;
@@ -139,7 +145,7 @@ export class TaskRun extends Call {
     return this.#counted(question, this.#polling?.ask(question) ?? super.sendRequest(question));
   }
 
-  /** The status of the task says that a question is open. */
+  /** Tracks a request, so that the task's status shows that input is required. */
   #counted({ method }: OutboundRequest, asked: Promise<JsonObject>): Promise<JsonObject> {
     this.#run.onInputRequested(method);
     const received = () => {
@@ -150,7 +156,7 @@ export class TaskRun extends Call {
   }
 }
 
-/** The checkpoint is the journal's. */
+/** Redirects the run's checkpoint to its journal. */
 function keepCheckpoint(run: TaskRun, journal: StepJournal): void {
   Object.defineProperty(run, 'checkpoint', {
     get: () => journal.checkpoint,

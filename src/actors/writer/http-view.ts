@@ -1,31 +1,30 @@
 /**
- * What the writer of a session over HTTP shows as its view: the connections that carry what the
- * session says. It is made when it is read, as JSON can represent it, and holds nothing that
- * authenticates anybody. Times are milliseconds.
+ * The view of a writer over HTTP: the connections that carry the session's output. Created on each
+ * access, JSON-serializable, and free of credentials. Times are milliseconds.
  */
 import type { RequestId } from '../../protocol/frames.ts';
 
-/** A stream of server-sent events. */
+/** A stream of server-sent events (SSE). */
 export interface HttpStreamView {
-  /** `post`: it answers requests. `get`: it carries what belongs to no request. */
+  /** `post`: answers requests. `get`: carries messages unrelated to requests. */
   readonly kind: 'post' | 'get';
-  /** Of the stream of a session. */
+  /** Name of the stream in its session. */
   readonly name?: string;
-  /** The requests that it answers. */
+  /** Ids of the requests to answer on this stream. */
   readonly answers: readonly RequestId[];
   /**
-   * `open`: it has a connection. `cut`: it has none, and the client may come back to it. `ended`: all
-   * is said; what is kept of it may be asked for.
+   * `open`: connected. `cut`: disconnected, and the client may resume it. `ended`: complete; its
+   * stored events may still be requested.
    */
   readonly state: 'open' | 'cut' | 'ended';
-  /** The time in that state. */
+  /** Time in that state. */
   readonly ageMs: number;
-  /** What its client has not taken, bytes, and the time since it has taken any. */
+  /** Bytes that the client has not read, and the time since it last read any. */
   readonly unreadBytes: number;
   readonly unreadMs: number;
-  /** How many of its events are kept, so that they can be repeated. */
+  /** Number of events stored for redelivery. */
   readonly keptEvents: number;
-  /** The id of the principal, if the streams may be those of several. */
+  /** Principal id, if the streams may belong to several principals. */
   readonly principal?: string;
 }
 
@@ -34,45 +33,51 @@ interface HttpLevel {
   readonly max: number;
 }
 
-/** A session that its client knows by an id. */
+/** A session with an `Mcp-Session-Id`. */
 export interface HttpSessionView {
   readonly kind: 'session';
-  /** The beginning of the id: see {@link shortenedId}. */
+  /** Beginning of the id; see {@link shortenedId}. */
   readonly id: string;
-  /** Of the `http-session` machine: `initializing`, `unused`, `active`, `idle`, `expired`, `closed`. */
+  /**
+   * State of the `http-session` machine: `initializing`, `unused`, `active`, `idle`, `expired`,
+   * `closed`.
+   */
   readonly state: string;
-  /** The time since the client was heard of, or its last answer ended. */
+  /** Time since the client's last message or the end of its last answer. */
   readonly quietMs: number;
-  /** The id of the principal that it belongs to. */
+  /** Id of the principal that owns the session. */
   readonly principal?: string;
-  /** POSTs that are not answered yet, those included that are answered by a stream. */
+  /** Unanswered POSTs, including those answered by a stream. */
   readonly due: number;
   readonly streams: readonly HttpStreamView[];
-  /** Messages that wait for a GET stream. */
+  /** Messages queued until a GET stream opens. */
   readonly waitingPushes: HttpLevel;
-  /** What is kept of all streams, so that it can be repeated. */
+  /** Events stored for redelivery, of all streams. */
   readonly keptEvents: HttpLevel;
   readonly keptBytes: HttpLevel;
 }
 
-/** All requests of one server that belong to no session. */
+/** All sessionless requests of one server. */
 export interface HttpRequestsView {
   readonly kind: 'requests';
-  /** How many have come. */
+  /** Number of requests received. */
   readonly served: number;
-  /** How many are not answered yet. */
+  /** Number of unanswered requests. */
   readonly due: number;
   readonly streams: readonly HttpStreamView[];
-  /** Those that are not answered yet, by the id of their principal. */
+  /** Unanswered requests by principal id. */
   readonly dueOf: { readonly [principal: string]: number };
 }
 
 export type HttpView = HttpSessionView | HttpRequestsView;
 
-/** So much of an id tells sessions apart, and leaves the rest unguessable. */
+/** Characters shown of a session id: enough to distinguish sessions, too few to guess the rest. */
 const shownLength = 8;
 
-/** The beginning of a session's id: anyone who knows all of it can use the session. */
+/**
+ * The beginning of a session id. The whole id must stay secret, because it grants access to the
+ * session.
+ */
 export function shortenedId(id: string): string {
   return `${id.slice(0, Math.min(shownLength, id.length / 4))}…`;
 }

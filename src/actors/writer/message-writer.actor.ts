@@ -1,7 +1,7 @@
 /**
- * The output of a session over a transport that takes messages, not bytes. One send is under way at
- * a time, so that the order is the session's whatever the transport does; what comes meanwhile
- * waits, under the same limit as in the writer of bytes.
+ * The writer of a session over a transport that accepts messages instead of bytes. One send runs at
+ * a time, which preserves the order on any transport; later messages are queued, with the same
+ * limit as in the byte writer.
  */
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
@@ -18,28 +18,28 @@ import type {
   WriterView,
 } from './outbound-flow.ts';
 
-/** The sink of messages. */
+/** A sink of messages. */
 export interface MessageSink {
   /**
-   * Takes a copy of a frame, made of JSON values only. Resolves when it has room for the next.
-   * @param relatedTo the peer's request that a request or notification belongs to
+   * Sends a copy of a frame, which holds only JSON values. Resolves when the sink accepts the next.
+   * @param relatedTo id of the peer's request that the message relates to
    */
   send(frame: OutboundFrame, relatedTo: RequestId | undefined): Promise<void>;
-  /** What a send that failed means: this message alone is lost, or nothing can be sent from now on. */
+  /** Consequence of a failed send: `lost` (this message only) or `broken` (the whole output). */
   failureOf(error: unknown): 'lost' | 'broken';
-  /** Starts listening; gives what stops it. */
+  /** Subscribes to failures. Returns the function that unsubscribes. */
   listen(events: { broken(error: unknown): void }): () => void;
 }
 
 interface Item {
   readonly frame: OutboundFrame;
-  /** Of its text. */
+  /** Length of the encoded text. */
   readonly length: number;
   readonly relatedTo: RequestId | undefined;
   readonly address: DeliveryAddress;
 }
 
-/** The logic of a writer of messages. Its snapshot's `view` tells the queue's size. */
+/** The message writer. Its snapshot's `view` is a {@link WriterView}. */
 export function messageWriterActor(
   sink: MessageSink,
   options: OutboundFlowOptions,
@@ -73,8 +73,8 @@ class MessageWriter implements Behaviour<WriterEvent>, OutputTarget<Item> {
       const text = encodeFrame(frame, (message, error) =>
         this.#flow.reportUnserializable(message, error, event),
       );
-      // The text is what makes it a copy, and safe to send: a transport may hand the object itself
-      // to the other side.
+      // Encoding and parsing makes a safe copy: a transport may pass the object itself to the other
+      // side.
       if (text === '') continue;
       const copy = JSON.parse(text) as OutboundFrame;
       this.#flow.deliver({
@@ -91,9 +91,9 @@ class MessageWriter implements Behaviour<WriterEvent>, OutputTarget<Item> {
     this.#stopListening();
   }
 
-  /** Nothing else fits until it is sent. */
+  /** Starts a send. Returns false, since the next one must wait for it. */
   take(item: Item): boolean {
-    // A transport that throws is one that rejects.
+    // Treats a synchronous exception of the transport as a rejection.
     new Promise<void>((resolve) => {
       resolve(this.#sink.send(item.frame, item.relatedTo));
     }).then(
@@ -112,7 +112,7 @@ class MessageWriter implements Behaviour<WriterEvent>, OutputTarget<Item> {
     return item.length;
   }
 
-  /** What is sent is gone as far as a transport tells. */
+  /** Always 0: transports do not report what they buffer. */
   bufferedLength(): number {
     return 0;
   }

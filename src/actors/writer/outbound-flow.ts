@@ -1,7 +1,7 @@
 /**
- * A session's output on its way to the peer, and the one state that it is in. What has to wait is
- * kept and counted here. The session and the log hear when too much waits, when all of it is gone,
- * and when the output has ended.
+ * Flow control of a session's output: queues and counts what the sink cannot accept yet, and
+ * reports to the session and the log when the queue is too long, when it has drained and when the
+ * output has ended.
  */
 import type { Recipient } from '../../machines/port.ts';
 import type { FramesToSend, TransportFact } from '../../machines/peer-ports.ts';
@@ -9,43 +9,39 @@ import { textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type { OutboundMessage } from '../../protocol/frames.ts';
 
-/** Where the fate of frames is reported, and under which number. */
+/** Recipient and receipt number of delivery reports. */
 export type DeliveryAddress = Pick<FramesToSend, 'reportTo' | 'receipt'>;
 
 export interface OutboundFlowOptions {
   /**
-   * How much may wait before the session hears `output.blocked`, counted in UTF-16 units, which are
-   * bytes for ASCII.
+   * Queue length above which the session gets `output.blocked`, UTF-16 units (bytes, for ASCII).
    */
   readonly maxOutboundBytes: number;
   readonly report: Report<ActorFactName>;
 }
 
-/** What a writer's snapshot shows as its `view`. */
+/** The `view` of a writer's snapshot. */
 export interface WriterView {
   readonly state: FlowState;
-  /** What waits, counted as {@link OutboundFlowOptions.maxOutboundBytes}. */
+  /** Length of the queue, measured like {@link OutboundFlowOptions.maxOutboundBytes}. */
   readonly queuedBytes: number;
 }
 
-/** The sink of output, as its writer knows it. */
+/** Destination of the output: the writer's access to its sink. */
 export interface OutputTarget<T> {
-  /**
-   * Takes it in any case; false: what comes next has to wait until there is {@link
-   * OutboundFlow.room}.
-   */
+  /** Accepts the item in any case. False: queue further items until {@link OutboundFlow.resume}. */
   take(item: T): boolean;
-  /** Puts it at the end of what waits; gives how much more that is. */
+  /** Appends an item to the queue. Returns by how much the queue grew. */
   enqueue(queue: (T | undefined)[], item: T): number;
-  /** How much of what was taken has not left yet. */
+  /** Length of accepted output that has not left the process. */
   bufferedLength(): number;
-  /** Calls back once all that was taken has left; asked only while nothing waits. */
+  /** Calls back once all accepted output has left the process. Called only with an empty queue. */
   flush(done: () => void): void;
 }
 
 /**
- * `flowing`: what comes is taken. `waiting`: it is kept until there is room. `blocked`: too much is
- * kept, the session knows. `ended`: nothing is taken from now on.
+ * `flowing`: output goes straight to the sink. `waiting`: it is queued until the sink has room.
+ * `blocked`: the queue is too long, and the session knows. `ended`: output is discarded.
  */
 export type FlowState = 'flowing' | 'waiting' | 'blocked' | 'ended';
 
@@ -55,46 +51,46 @@ export class OutboundFlow<T extends { readonly length: number }> {
   readonly #outlet: OutputTarget<T>;
   readonly #peerName: string;
   #state: FlowState = 'flowing';
-  /** What waits, from `#next` on; what stood before has been taken, and is let go of. */
+  /** Queued items, from `#next` on; earlier entries are written and cleared. */
   #queue: (T | undefined)[] = [];
   #next = 0;
   #queued = 0;
   #written = 0;
-  /** Who waits until so much has been taken, in order. */
+  /** Callbacks to run once so much has been written, in order. */
   #awaiting: { readonly taken: number; callback(): void }[] | undefined = undefined;
-  /** `asked`: the session waits until nothing is left. */
+  /** `asked`: the session waits for the queue to drain. */
   #flush: 'none' | 'asked' = 'none';
-  /** What had left as the session asked last whether all is gone. */
+  /** Output written at the last stall check. */
   #writtenAtLastFlush: number | undefined = undefined;
 
-  /** @param taker who takes the output, as the subject of a sentence */
+  /** @param peerName who reads the output, as the subject of a sentence */
   constructor(
     options: OutboundFlowOptions,
     owner: Recipient<TransportFact>,
     outlet: OutputTarget<T>,
-    taker: string,
+    peerName: string,
   ) {
     this.#options = options;
     this.#owner = owner;
     this.#outlet = outlet;
-    this.#peerName = taker;
+    this.#peerName = peerName;
   }
 
   get state(): FlowState {
     return this.#state;
   }
 
-  /** How much waits. */
+  /** Length of the queue. */
   get queued(): number {
     return this.#queued;
   }
 
-  /** Sends it, keeps it until there is room, or lets it go once the output has ended. */
+  /** Writes or queues an item; discards it once the output has ended. */
   deliver(item: T): void {
     switch (this.#state) {
       case 'flowing':
         this.#written += item.length;
-        // It may have broken just now, and then it stays so.
+        // The output may just have failed, which is final.
         if (!this.#outlet.take(item) && this.#state === 'flowing') this.#state = 'waiting';
         break;
       case 'waiting':
@@ -106,17 +102,17 @@ export class OutboundFlow<T extends { readonly length: number }> {
     }
   }
 
-  /** Calls back once all that has been delivered is taken; never if that does not come about. */
+  /** Calls back once everything delivered so far is written; never if the output ends first. */
   whenWritten(callback: () => void): void {
     if (this.#state === 'ended') return;
     if (this.#queued === 0) callback();
     else (this.#awaiting ??= []).push({ taken: this.#written + this.#queued, callback });
   }
 
-  /** There is room: what waits goes out until there is none, or until nothing waits. */
+  /** Writes queued items until the sink is full or the queue is empty. */
   resume(): void {
     let hasRoom = true;
-    // What comes meanwhile is put behind it.
+    // Items delivered meanwhile are appended to the queue.
     for (
       let item = this.#dequeue();
       item !== undefined;
@@ -129,9 +125,9 @@ export class OutboundFlow<T extends { readonly length: number }> {
   }
 
   /**
-   * The session wants to know when everything has gone: `output.flushed`. If it asks because the
-   * stall time has passed, it hears if nothing has gone meanwhile: `output.stalled`. It may ask for
-   * other reasons, such as a second shutdown, and then no time has passed.
+   * Reports `output.flushed` once everything has been written. If called because the stall timeout
+   * has passed, reports `output.stalled` if nothing was written since the last call. Other calls,
+   * such as a second shutdown, say nothing about elapsed time.
    */
   flush(after?: 'stallTimeout'): void {
     if (this.#state === 'ended') return this.#flushed();
@@ -140,19 +136,19 @@ export class OutboundFlow<T extends { readonly length: number }> {
     this.#checkStall(after);
   }
 
-  /** The output has ended, and the session does not know. */
+  /** Ends the output after an error, and notifies the session. */
   fail(error: unknown): void {
     if (this.#state === 'ended') return;
     this.stop();
     this.#options.report({
       level: 'info',
       name: 'output.broken',
-      message: `${this.#peerName} takes no output any more: ${textOfError(error)}`,
+      message: `${this.#peerName} cannot be written to: ${textOfError(error)}`,
     });
     this.#owner.send({ type: 'output.broken', error });
   }
 
-  /** Lets go of what waits. */
+  /** Ends the output and discards the queue. */
   stop(): void {
     this.#state = 'ended';
     this.#queue = [];
@@ -173,17 +169,17 @@ export class OutboundFlow<T extends { readonly length: number }> {
     report({
       level: 'warning',
       name: 'output.blocked',
-      message: `${this.#peerName} takes nothing: ${this.#queued} bytes wait; no request is started until they are taken`,
+      message: `${this.#peerName} is not reading: ${this.#queued} bytes are queued; no request is started until they are read`,
     });
     this.#owner.send({ type: 'output.blocked' });
   }
 
-  /** What has waited for longest; undefined if nothing does. */
+  /** Removes and returns the head of the queue; undefined if empty. */
   #dequeue(): T | undefined {
     const item = this.#queue[this.#next];
     if (item === undefined) return undefined;
     this.#queue[this.#next++] = undefined;
-    // To move the rest costs each of them little.
+    // Compacting costs amortized O(1) per item.
     if (this.#next * 2 >= this.#queue.length) {
       this.#queue = this.#queue.slice(this.#next);
       this.#next = 0;
@@ -193,7 +189,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
     return item;
   }
 
-  /** Nothing waits from now on. */
+  /** The queue has drained. */
   #emptied(hasRoom: boolean): void {
     const before = this.#state;
     this.#state = hasRoom ? 'flowing' : 'waiting';
@@ -201,7 +197,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
       this.#options.report({
         level: 'info',
         name: 'output.flowing',
-        message: `${this.#peerName} has taken everything; requests are started again`,
+        message: `${this.#peerName} has read all queued output; requests are started again`,
       });
       this.#owner.send({ type: 'output.flowing' });
     }
@@ -226,18 +222,18 @@ export class OutboundFlow<T extends { readonly length: number }> {
     this.#options.report({
       level: 'warning',
       name: 'output.stalled',
-      message: `${this.#peerName} takes nothing: the session ends without sending the rest`,
+      message: `${this.#peerName} is not reading: closing the session without sending the rest`,
     });
     this.#owner.send({ type: 'output.stalled' });
   }
 
-  /** See {@link reportUnserializable}. */
+  /** See the function {@link reportUnserializable}. */
   reportUnserializable(message: OutboundMessage, error: unknown, address: DeliveryAddress): void {
     reportUnserializable(this.#options.report, { message, error, address });
   }
 }
 
-/** Reports a message that JSON cannot represent: to its sender if there is an address, else to the log. */
+/** Reports a message that is not JSON: to its sender if there is an address, else to the log. */
 export function reportUnserializable(
   report: Report<ActorFactName>,
   {
@@ -257,6 +253,6 @@ export function reportUnserializable(
   report({
     level: 'error',
     name: 'response.unserializable',
-    message: `${what} cannot be written as JSON: ${textOfError(error)}`,
+    message: `${what} cannot be encoded as JSON: ${textOfError(error)}`,
   });
 }

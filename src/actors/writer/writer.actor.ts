@@ -1,10 +1,8 @@
 /**
- * The output of a session. Everything that is said in one turn of the event loop leaves in one
- * write.
+ * The writer of a session. All output of one turn of the event loop leaves in one write.
  *
- * What the sink does not take waits here. Past `maxOutboundBytes` the session hears of it, and
- * nothing new is started until the queue is empty again; nothing is dropped as long as the
- * client may still read it.
+ * Output that the sink cannot accept is queued. Above `maxOutboundBytes` the session stops starting
+ * requests until the queue is empty. Nothing is discarded while the client may still read it.
  */
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
@@ -22,45 +20,44 @@ import { turnEnd } from '../clock.ts';
 import { OutboundFlow } from './outbound-flow.ts';
 import type { OutputTarget, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
 
-/** What is written: text, or the bytes of it. */
+/** A piece of output: text or its bytes. */
 export type Chunk = string | Uint8Array;
 
-/** The sink of text. */
+/** A sink of text. */
 export interface Sink {
-  /** Takes the chunk in any case; false means that it had to be kept, wait for `drained`. */
+  /** Accepts the chunk in any case. False: it had to be buffered, so wait for `drained`. */
   write(chunk: Chunk): boolean;
   /** Calls back once everything written so far is with the operating system. */
   flush(done: () => void): void;
-  /** How much of what it has taken is not with the operating system yet. */
+  /** Length of accepted output that is not yet with the operating system. */
   bufferedLength(): number;
-  /** Starts listening; gives what stops it. */
+  /** Subscribes to the sink's events. Returns the function that unsubscribes. */
   listen(events: { drained(): void; broken(error: unknown): void }): () => void;
 }
 
 /**
- * How much one turn may gather before it is written: a bound on memory, far above an ordinary turn.
+ * Maximum output gathered in one turn before it is written. Bounds memory; ordinary turns stay far
+ * below.
  */
 const turnLimit = 256 * 1024;
 
 /**
- * Text from this length on waits as bytes. `JSON.stringify` gives a long text in many pieces, which
- * the garbage collector would copy about while they wait.
+ * Longer text is queued as bytes. `JSON.stringify` returns long text as a tree of pieces, which the
+ * garbage collector would copy repeatedly.
  */
 const longText = 64 * 1024;
 
 const encoder = new TextEncoder();
 
-/** Replaces a frame that has been encoded. */
+/** Placeholder for a frame that has been encoded. */
 const nothing: OutboundFrame = [];
 
 export interface WriterOptions extends OutboundFlowOptions {
-  /** The peer's name in texts. */
+  /** The peer's name in messages. */
   readonly peer: PeerRole;
 }
 
-/**
- * The logic of a writer of newline-delimited JSON. Its snapshot's `view` tells the queue's size.
- */
+/** The writer of newline-delimited JSON. Its snapshot's `view` is a {@link WriterView}. */
 export function writerActor(sink: Sink, options: WriterOptions): Port<WriterEvent, WriterInput> {
   return plainActor(({ input }) => new Writer(sink, options, input.owner));
 }
@@ -69,9 +66,9 @@ class Writer implements Behaviour<WriterEvent>, OutputTarget<Chunk> {
   readonly #sink: Sink;
   readonly #flow: OutboundFlow<Chunk>;
   readonly #stopListening: () => void;
-  /** The text of this turn. */
+  /** Text gathered in this turn. */
   #turn = '';
-  /** Reports the delivery of the turn's frames to senders that requested it. */
+  /** Delivery reports to send for this turn's frames. */
   #awaiting: (() => void)[] | undefined = undefined;
 
   constructor(sink: Sink, options: WriterOptions, owner: Recipient<TransportFact>) {
@@ -98,7 +95,8 @@ class Writer implements Behaviour<WriterEvent>, OutputTarget<Chunk> {
   stop(): void {
     this.#endTurn();
     this.#stopListening();
-    // A stream may outlive its session, and with it the listener that stays for its errors.
+    // The stream may outlive the session and keep its error listener, so the queue must not stay
+    // reachable.
     this.#flow.stop();
   }
 
@@ -139,8 +137,7 @@ class Writer implements Behaviour<WriterEvent>, OutputTarget<Chunk> {
     };
     for (let at = 0; at < frames.length; at++) {
       const text = encodeFrame(frames[at] as OutboundFrame, unserializable);
-      // The text is enough: long answers of one turn would take twice as much with what they were
-      // made from.
+      // Releases the frame: long answers would otherwise be in memory twice.
       if (text.length >= longText) frames[at] = nothing;
       this.#append(text);
     }

@@ -56,13 +56,13 @@ export const noBatches: WireError = {
 };
 
 /**
- * The first revision: stdio, roots, sampling, logging, ping, progress, cancellation. Each later one
- * says what it adds.
+ * The first revision: stdio, roots, sampling, logging, ping, progress, cancellation. Later dialects
+ * document their additions.
  */
 export class Dialect20241105 implements Dialect {
   readonly version: string = '2024-11-05';
 
-  /** An inspector that serializes a client shows the date. */
+  /** Serializes as the version date. */
   toJSON(): string {
     return this.version;
   }
@@ -78,7 +78,7 @@ export class Dialect20241105 implements Dialect {
     };
   }
 
-  /** This revision has no capability for it. */
+  /** This revision has no capability for completions. */
   missingForCompletion(_capabilities: JsonObject): string | undefined {
     return undefined;
   }
@@ -101,7 +101,7 @@ export class Dialect20241105 implements Dialect {
 
   validateVersion(said: string): string | undefined {
     if (said === this.version) return undefined;
-    return `MCP-Protocol-Version is ${inspectValue(said)}, and the session was initialized with ${this.version}`;
+    return `MCP-Protocol-Version must be ${this.version}, the version of the session, got ${inspectValue(said)}`;
   }
 
   firstEvent(_id: string, _retryMs: number): string {
@@ -154,12 +154,12 @@ export class Dialect20241105 implements Dialect {
     return wire;
   }
 
-  /** Writes the description of any listed item. */
+  /** Adds the descriptive members of a listed item. */
   protected describe(item: DisplayInfo, wire: WireObject): void {
     if (item.description !== undefined) wire['description'] = item.description;
   }
 
-  /** Hints about a resource, a template or a content block. */
+  /** Annotations of a resource, a template or a content block. */
   protected annotations(annotations: object): JsonObject {
     return { ...omit(annotations, 'lastModified') };
   }
@@ -171,7 +171,7 @@ export class Dialect20241105 implements Dialect {
   protected block(block: ContentBlock): ContentBlock {
     switch (block.type) {
       case 'audio': {
-        const text = `[Audio, ${block.mimeType}: a client of MCP ${this.version} cannot be sent it]`;
+        const text = `[Audio, ${block.mimeType}: not supported by MCP ${this.version}]`;
         return { type: 'text', text, ...this.#annotated(block) };
       }
       case 'resource_link':
@@ -181,7 +181,7 @@ export class Dialect20241105 implements Dialect {
     }
   }
 
-  /** A block without the members that later revisions added to every block. */
+  /** Removes members that later revisions added to every block. */
   protected plain(block: ContentBlock): ContentBlock {
     const known = { ...omit(block, 'annotations', '_meta'), ...this.#annotated(block) };
     return known.type === 'resource'
@@ -206,7 +206,7 @@ export class Dialect20241105 implements Dialect {
     return wire;
   }
 
-  /** Structured output came later: its text is all that a client gets. */
+  /** Ignored: structured output came later, and clients get it as text. */
   protected addStructured(_wire: WireObject, _structured: JsonObject): void {}
 
   invalidArguments(message: string): JsonObject {
@@ -244,7 +244,7 @@ export class Dialect20241105 implements Dialect {
     return { progressToken, progress, ...(Number.isFinite(total) ? { total } : {}) };
   }
 
-  /** This revision has no tasks: a request for one is an unknown member. */
+  /** This revision has no tasks, so a request for one is an unknown member. */
   taskRequest(
     _tool: { readonly name: string; readonly taskSupport?: TaskSupport },
     _params: JsonObject | undefined,
@@ -308,18 +308,18 @@ export class Dialect20241105 implements Dialect {
     _sampling: JsonObject,
     params: JsonObject | undefined,
   ): MissingCapability | undefined {
-    return usesTools(params) ? this.#hasNo('tools in sampling') : undefined;
+    return usesTools(params) ? this.#unsupported('tools in sampling') : undefined;
   }
 
   protected missingForForm(_elicitation: unknown): MissingCapability | undefined {
-    return this.#hasNo('elicitation');
+    return this.#unsupported('elicitation');
   }
 
   protected missingForUrl(_elicitation: unknown): MissingCapability | undefined {
-    return this.#hasNo('URL elicitation');
+    return this.#unsupported('URL elicitation');
   }
 
-  #hasNo(what: string): MissingCapability {
+  #unsupported(what: string): MissingCapability {
     return { why: `speaks revision ${this.version}, which has no ${what}` };
   }
 
@@ -327,7 +327,7 @@ export class Dialect20241105 implements Dialect {
     return { ...params, messages: messages.flatMap((message) => this.messages(message)) };
   }
 
-  /** A message has one block here: several blocks become several messages in a row. */
+  /** Messages have a single block in this revision, so several blocks become several messages. */
   protected messages({ role, content }: ConversationMessage): readonly JsonObject[] {
     return content.map((block) => {
       this.checkModality(block);
@@ -337,7 +337,7 @@ export class Dialect20241105 implements Dialect {
 
   protected checkModality({ type }: { readonly type: string }): void {
     if (type !== 'audio') return;
-    throw notSent(`Revision ${this.version} has no audio, and a message contains some`);
+    throw notSent(`Revision ${this.version} has no audio content`);
   }
 
   form(_message: string, _form: FormDescription): JsonObject {
@@ -349,7 +349,7 @@ export class Dialect20241105 implements Dialect {
   }
 }
 
-/** @param capability such as `sampling`, or `sampling.tools` for a part of it */
+/** @param capability such as `sampling`, or `sampling.tools` for a nested one */
 export function undeclared(capability: string): MissingCapability {
   const why = `did not declare the capability "${capability}"`;
   const required = capability
@@ -362,7 +362,7 @@ function notSent(why: string): RuntimeError {
   return new RuntimeError('CAPABILITY_MISSING', `${why}; nothing was sent`);
 }
 
-/** A conversation in which a tool was used also needs tools. */
+/** True if a sampling request uses tools, or its conversation did. */
 export function usesTools(params: JsonObject | undefined): boolean {
   const { tools, toolChoice, messages } = params ?? {};
   if (tools !== undefined || toolChoice !== undefined) return true;

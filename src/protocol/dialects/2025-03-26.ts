@@ -7,8 +7,8 @@ import { pick } from './members.ts';
 import type { WireObject } from './members.ts';
 
 /**
- * Adds tool annotations, audio, progress messages. Only this revision demands that batches be
- * received.
+ * Adds tool annotations, audio and progress messages. The only revision that requires support for
+ * batches.
  */
 export class Dialect20250326 extends Dialect20241105 {
   override readonly version: string = '2025-03-26';
@@ -24,7 +24,7 @@ export class Dialect20250326 extends Dialect20241105 {
   /** @see MCP 2025-03-26, basic, "Batching" */
   override batchRefusal(messages: number, maxMessages: number): WireError | undefined {
     if (messages <= maxMessages) return undefined;
-    const message = `Invalid request: a batch holds at most ${maxMessages} messages; send fewer at once`;
+    const message = `Invalid request: a batch must have at most ${maxMessages} messages, got ${messages}`;
     return { code: ErrorCode.invalidRequest, message };
   }
 

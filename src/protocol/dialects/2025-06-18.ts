@@ -12,8 +12,8 @@ import { pick, omit } from './members.ts';
 import type { WireObject } from './members.ts';
 
 /**
- * Removes batches; adds structured output, titles, `_meta`, resource links, elicitation with forms,
- * completion context. Extensions may be declared from here on: what they add is in `_meta`.
+ * Removes batches. Adds structured output, titles, `_meta`, resource links, form elicitation and
+ * completion context. Extensions may be declared from here on; they add their data in `_meta`.
  */
 export class Dialect20250618 extends Dialect20250326 {
   override readonly version: string = '2025-06-18';

@@ -22,8 +22,8 @@ const taskMethods: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Invalid arguments become tool results; adds icons, URL elicitation, richer forms, tools in
- * sampling, tasks.
+ * Reports invalid arguments as tool results. Adds icons, URL elicitation, richer forms, tools in
+ * sampling, and tasks.
  */
 export class Dialect20251125 extends Dialect20250618 {
   override readonly version: string = '2025-11-25';
@@ -56,7 +56,7 @@ export class Dialect20251125 extends Dialect20250618 {
     if (item.icons) wire['icons'] = item.icons;
   }
 
-  /** The neutral form of blocks is this revision's. */
+  /** Unchanged: the neutral form of blocks is that of this revision. */
   override content(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
     return blocks;
   }

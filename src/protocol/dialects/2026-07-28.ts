@@ -36,9 +36,9 @@ const methods: ReadonlySet<string> = new Set([
   ...skillMethods,
 ]);
 
-const questions: readonly string[] = [Method.rootsList, Method.createMessage, Method.elicit];
+const serverRequests: readonly string[] = [Method.rootsList, Method.createMessage, Method.elicit];
 
-/** The codes of the reserved range that the revision defines; the first is HTTP's. */
+/** Codes that the revision defines in its reserved range; the first is for HTTP. */
 const definedCodes: readonly number[] = [
   -32020,
   ErrorCode.missingClientCapability,
@@ -46,9 +46,9 @@ const definedCodes: readonly number[] = [
 ];
 
 /**
- * No handshake and no requests from the server: each request describes its client, each result its
- * server. Removes ping, logging/setLevel and resource subscriptions; tasks are an extension, and
- * the server decides which calls become one. Adds discovery, the types of results and caching hints.
+ * Removes the handshake and server requests: each request describes its client, each result its
+ * server. Removes ping, logging/setLevel and resource subscriptions. Tasks become an extension, and
+ * the server decides which calls become tasks. Adds discovery, result types and caching hints.
  */
 export class Dialect20260728 extends Dialect20251125 implements StatelessDialect {
   override readonly version: string = '2026-07-28';
@@ -88,7 +88,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     return tool.taskSupport ? omit(wire, 'execution') : wire;
   }
 
-  /** Pictures and titles of the server are told once, by discovery. */
+  /** Icons and titles of the server are omitted; discovery has them. */
   override result(result: JsonObject, { serverInfo }: ServerDescription): JsonObject {
     const { name, version } = serverInfo;
     return identified(result, { name, version });
@@ -103,7 +103,9 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     return new ProtocolError(ErrorCode.invalidParams, message, data);
   }
 
-  /** A missing capability is an error of the request: the client may declare it and try again. */
+  /**
+   * Rethrows missing capabilities as request errors, so that the client may declare them and retry.
+   */
   override toolFailure(failure: ToolFailure): JsonObject {
     if (failure instanceof RuntimeError && failure.requiredCapabilities) throw failure;
     return super.toolFailure(failure);
@@ -120,8 +122,8 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
   }
 
   /**
-   * Codes that the revision forbids never leave: those of earlier revisions, and those that it
-   * reserves and does not define.
+   * Replaces codes that the revision forbids: those of earlier revisions, and undefined ones of its
+   * reserved range.
    *
    * @see MCP 2026-07-28, basic, "Error Codes"
    */
@@ -132,7 +134,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     return { ...error, code: isMissing ? ErrorCode.invalidParams : ErrorCode.internalError };
   }
 
-  /** A client says that it takes tasks, and the server decides which calls become one. */
+  /** Clients declare support for tasks, and the server decides which calls become tasks. */
   override taskRequest(
     {
       name,
@@ -142,11 +144,11 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     capabilities: JsonObject,
   ): TaskRequest | undefined {
     if (taskSupport === 'forbidden') return undefined;
-    const lacking = this.missingForTasks(capabilities);
-    if (!lacking) return { requestedTtlMs: undefined };
+    const missing = this.missingForTasks(capabilities);
+    if (!missing) return { requestedTtlMs: undefined };
     if (taskSupport === 'optional') return undefined;
-    const message = `The tool ${inspectValue(name)} runs as a task only, and the client ${lacking.why}`;
-    const { required: requiredCapabilities } = lacking;
+    const message = `The tool ${inspectValue(name)} must be called as a task, but the client ${missing.why}`;
+    const { required: requiredCapabilities } = missing;
     throw new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
   }
 
@@ -166,13 +168,13 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     const stated = statedTask(task);
     if (task.status === 'input_required') return { ...stated, inputRequests };
     if (!response) return stated;
-    // A tool that says of its own result that it is an error has completed.
+    // A tool result with `isError` counts as completed.
     return 'error' in response
       ? { ...stated, status: 'failed', error: this.projectError(response.error) }
       : { ...stated, status: 'completed', result: response.result };
   }
 
-  /** Acknowledged; who wants to know what came of it looks at the task. */
+  /** An acknowledgement; the client polls the task for its outcome. */
   override cancelledTask(): JsonObject {
     return {};
   }
@@ -186,8 +188,9 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     params: JsonObject | undefined,
     capabilities: JsonObject,
   ): MissingCapability | undefined {
-    if (questions.includes(method)) return super.missingCapability(method, params, capabilities);
-    const why = `speaks revision ${this.version}, in which a server asks only ${questions.join(', ')}`;
+    if (serverRequests.includes(method))
+      return super.missingCapability(method, params, capabilities);
+    const why = `speaks revision ${this.version}, in which servers may only request ${serverRequests.join(', ')}`;
     return { why };
   }
 
@@ -196,7 +199,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
   }
 }
 
-/** A result with its type and the identity of the server that gave it, if it has none. */
+/** Adds the result type and the server's identity, unless present. */
 function identified(result: JsonObject, serverInfo: Implementation): JsonObject {
   const meta = result['_meta'];
   return {

@@ -1,11 +1,10 @@
 /**
- * A dated revision of the protocol: it projects everything that a server sends to the form of that
+ * A dated revision of the protocol: projects everything that a server sends to the form of that
  * revision.
  *
- * The input is neutral, in the form of the latest revision; the output is for the wire. A member or
- * a kind of content that the revision does not know is omitted or put in words. If neither is
- * possible, an error says so. Code outside of `src/protocol` never asks for the revision: it calls
- * a projection.
+ * The input is neutral, in the form of the latest revision; the output is for the wire. Unsupported
+ * members and kinds of content are omitted or converted to text; if neither is possible, an error
+ * says so. Code outside of `src/protocol` never checks the revision: it calls a projection.
  */
 import type { ContentBlock, ResourceContents } from '../content.ts';
 import type { DisplayInfo } from '../display-info.ts';
@@ -15,7 +14,7 @@ import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { ServerDescription } from '../implementation.ts';
 import type { DetailedTask, Task, TaskRequest, TaskSupport } from '../tasks.ts';
 
-/** A tool in a list, with its schemas as JSON Schema. */
+/** A tool in a list, with JSON Schemas. */
 export interface ToolItem extends DisplayInfo {
   readonly name: string;
   readonly inputSchema: object;
@@ -24,7 +23,7 @@ export interface ToolItem extends DisplayInfo {
   readonly taskSupport?: TaskSupport;
 }
 
-/** An item whose contents have a type, with hints about them. */
+/** An item with a media type and annotations. */
 export interface TypedItem extends DisplayInfo {
   readonly mimeType?: string;
   readonly annotations?: object;
@@ -53,26 +52,26 @@ export interface PromptArgumentItem extends DisplayInfo {
   readonly required?: boolean;
 }
 
-/** A tool's checked result. */
+/** A tool's validated result. */
 export interface ToolResultItem {
-  /** If absent, the client gets `structured` as JSON text. */
+  /** Default: `structured` as JSON text. */
   readonly content: readonly ContentBlock[] | undefined;
   readonly structured: JsonObject | undefined;
   readonly isError: boolean;
   readonly _meta: JsonObject | undefined;
 }
 
-/** The content of a progress notification. */
+/** A progress notification's content. */
 export interface ProgressReport {
-  /** How far it is; each report has more than the one before. */
+  /** Current progress; must increase with each report. */
   readonly progress: number;
-  /** What `progress` will be at the end, if that is known. */
+  /** Final value of `progress`, if known. */
   readonly total?: number;
-  /** For people. Revisions before 2025-03-26 do not know it. */
+  /** Text for people. Omitted before 2025-03-26. */
   readonly message?: string;
 }
 
-/** A conversation for a model to continue: the params of a sampling request, messages included. */
+/** A conversation for a model to continue: the params of a sampling request. */
 export interface ConversationItem extends JsonObject {
   readonly messages: readonly ConversationMessage[];
 }
@@ -85,147 +84,149 @@ export interface ConversationMessage {
 
 /** A URL for a person to open, as clients receive it. */
 export interface UrlElicitation {
-  /** Tells it from a form. */
+  /** Discriminator: `url`, as opposed to `form`. */
   readonly mode: 'url';
-  /** Names this elicitation when it is completed. */
+  /** Id of the elicitation, repeated in the completion notification. */
   readonly elicitationId: string;
-  /** What the person is to open. It holds no secret. */
+  /** The URL to open. Must not contain secrets. */
   readonly url: string;
-  /** For the person: why it should be opened. */
+  /** Explanation for the person. */
   readonly message: string;
 }
 
-/** Why a tool call has failed. Any `ToolError` and `RuntimeError` is one. */
+/** The failure of a tool call. `ToolError` and `RuntimeError` have this form. */
 export interface ToolFailure {
   readonly message: string;
-  /** Leads the text that the model reads. */
+  /** Prefix of the text for the model. */
   readonly code?: string | undefined;
 }
 
-/** What a client lacks for one of our requests. */
+/** A capability that the client lacks for a request. */
 export interface MissingCapability {
-  /** The end of a sentence about the client. */
+  /** Predicate of a sentence about the client. */
   readonly why: string;
-  /** What it would have to declare; undefined if no capability would help. */
+  /** The capability to declare; undefined if none would help. */
   readonly required?: JsonObject;
 }
 
 /**
- * How long, and by whom, a result may be cached.
+ * Caching rules of a result.
  *
  * @see MCP 2026-07-28, server/utilities/caching
  */
 export interface CacheHints {
-  /** How long the client may take it for fresh, milliseconds; 0 = not at all. */
+  /** Freshness lifetime, milliseconds; 0: do not cache. */
   readonly ttlMs: number;
-  /** `public` if it holds nothing of any one user's, so that caches may share it. */
+  /** `public` if the result is the same for all users, so shared caches may store it. */
   readonly scope: 'public' | 'private';
 }
 
-/** One revision of the protocol: what its clients and servers see of each thing. */
+/** One revision of the protocol. */
 export interface Dialect {
-  /** The capability for `completion/complete`, if a server of this revision had to declare it and does not. */
+  /**
+   * The capability that `completion/complete` requires in this revision, if the server has not
+   * declared it.
+   */
   missingForCompletion(capabilities: JsonObject): string | undefined;
-  /** The date that names the revision on the wire. */
+  /** The date that identifies the revision on the wire. */
   readonly version: string;
 
-  // The connection.
+  // Connection.
 
-  /** What is wrong with a version that a client says over its connection; undefined if nothing is. */
-  validateVersion(said: string): string | undefined;
-  /** The result of `initialize`. It declares only what the revision knows. */
+  /** Validates the version header of a request. Returns the problem, or undefined if valid. */
+  validateVersion(version: string): string | undefined;
+  /** The result of `initialize`, declaring only what the revision supports. */
   initializeResult(server: ServerDescription): JsonObject;
-  /** The session that a request is part of; undefined if the revision has none. */
+  /** The session of a request; undefined if the revision has no sessions. */
   sessionOfRequest<T>(session: T): T | undefined;
-  /** True for a request that a client of this revision may send. */
+  /** True for a method that clients of this revision may call. */
   offers(method: string): boolean;
   /**
-   * The event that a stream begins with, so that its client can resume it before anything was said;
-   * empty if clients of the revision would take it for a message.
+   * The first SSE event of a stream, which lets the client resume from the start; empty if clients
+   * of the revision would mistake it for a message.
    */
   firstEvent(id: string, retryMs: number): string;
-  /** Why a batch of this size is refused; undefined if it is accepted. */
+  /** The error for a batch of this size; undefined if allowed. */
   batchRefusal(messages: number, maxMessages: number): WireError | undefined;
 
-  // What a server has.
+  // Lists.
 
-  /** A tool, as the revision lists it. */
+  /** A tool for `tools/list`. */
   tool(tool: ToolItem): JsonObject;
-  /** A resource, as the revision lists it. */
+  /** A resource for `resources/list`. */
   resource(resource: ResourceItem): JsonObject;
-  /** A resource template, as the revision lists it. */
+  /** A template for `resources/templates/list`. */
   template(template: TemplateItem): JsonObject;
-  /** A prompt, as the revision lists it. */
+  /** A prompt for `prompts/list`. */
   prompt(prompt: PromptItem): JsonObject;
 
-  // What a handler gave.
+  // Results.
 
-  /** Blocks that a client of this revision can read, one for each. */
+  /** Content blocks supported by this revision, one for each input block. */
   content(blocks: readonly ContentBlock[]): readonly ContentBlock[];
-  /** The contents of a resource, embedded or read. */
+  /** Resource contents, embedded or read. */
   contents(contents: ResourceContents): ResourceContents;
   /** The result of `tools/call`. */
   toolResult(result: ToolResultItem): JsonObject;
   /**
-   * The result of a tool call whose arguments have failed the tool's schema.
-   * @throws {ProtocolError} -32602 if the revision makes them an error of the request
+   * The result of a tool call with invalid arguments.
+   * @throws {ProtocolError} -32602 if the revision reports them as a request error
    */
   invalidArguments(message: string): JsonObject;
   /**
    * The result of a failed tool call that the model may recover from.
-   * @throws the failure itself if the revision makes it an error of the request
+   * @throws the failure itself if the revision reports it as a request error
    */
   toolFailure(failure: ToolFailure): JsonObject;
-  /** The error for a resource that does not exist. */
+  /** The error for an unknown resource. */
   resourceNotFound(uri: string): ProtocolError;
-  /** A complete result as it leaves, whatever the request. */
+  /** Finishes a complete result of any method. */
   result(result: JsonObject, server: ServerDescription): JsonObject;
-  /** A result that clients may cache. */
+  /** Adds caching hints to a result. */
   cacheable(result: JsonObject, hints: CacheHints): JsonObject;
-  /** What a thrown value is answered with; undefined if it was not meant for the client. */
+  /** The wire error for a thrown value; undefined for unexpected errors. */
   wireError(thrown: unknown): WireError | undefined;
-  /** An error of the runtime's own as it leaves. */
+  /** Projects an error of the runtime. */
   projectError(error: WireError): WireError;
   /** The params of a progress notification. */
   progress(token: RequestId, step: ProgressReport): JsonObject;
 
-  // What a client asks for beside its request.
+  // Tasks and completion.
 
   /**
-   * The task that a tool call becomes; undefined for an ordinary call.
-   * @param capabilities the client's
-   * @throws {ProtocolError} -32601 if the tool may not be called in this way; -32602 if a member is
-   *   wrong
-   * @throws {RuntimeError} CAPABILITY_MISSING if the tool runs as a task only, and the client takes
-   *   none
+   * The task request of a tool call; undefined for an ordinary call.
+   * @param capabilities the client's capabilities
+   * @throws {ProtocolError} -32601 if the tool does not support this kind of call; -32602 if a
+   *   member is invalid
+   * @throws {RuntimeError} CAPABILITY_MISSING if the tool requires tasks, which the client does not
+   *   support
    */
   taskRequest(
     tool: { readonly name: string; readonly taskSupport?: TaskSupport },
     params: JsonObject | undefined,
     capabilities: JsonObject,
   ): TaskRequest | undefined;
-  /** What a client lacks to ask about tasks; undefined if it lacks nothing. */
+  /** The capability that a client lacks for task methods; undefined if none. */
   missingForTasks(capabilities: JsonObject): MissingCapability | undefined;
-  /** The result of a call that has become a task. */
+  /** The result of a call that became a task. */
   createdTask(task: Task): JsonObject;
-  /** A task as its client sees it when it asks. */
+  /** The result of `tasks/get`. */
   task(task: DetailedTask): JsonObject;
-  /** What the cancellation of a task is answered with. */
+  /** The result of `tasks/cancel`. */
   cancelledTask(task: Task): JsonObject;
   /**
-   * The same for a task that had ended before.
-   * @throws {ProtocolError} -32602 if the revision makes that an error
+   * The result of `tasks/cancel` for a task that has already ended.
+   * @throws {ProtocolError} -32602 if the revision treats that as an error
    */
   cancelledEndedTask(task: Task): JsonObject;
-  /** The arguments already filled in, from a completion request; not checked. */
+  /** The arguments already filled in, from a completion request. Not validated. */
   completionContext(params: JsonObject | undefined): unknown;
 
-  // What a server asks its client.
+  // Requests to the client.
 
   /**
-   * What a client with these capabilities lacks for one of our requests; undefined if it lacks
-   * nothing. If a server may ask at any time, a method that the revision does not know is never
-   * refused: handler and client may have agreed on it.
+   * The capability that a client lacks for one of our requests; undefined if none. Revisions with
+   * server requests allow unknown methods, because handler and client may have agreed on them.
    */
   missingCapability(
     method: string,
@@ -234,24 +235,23 @@ export interface Dialect {
   ): MissingCapability | undefined;
   /**
    * The params of `sampling/createMessage`.
-   * @throws {RuntimeError} CAPABILITY_MISSING if the revision does not know some of the content
+   * @throws {RuntimeError} CAPABILITY_MISSING if the revision does not support some of the content
    */
   sampling(conversation: ConversationItem): JsonObject;
   /**
    * The params of `elicitation/create` with a form.
-   * @throws {RuntimeError} CAPABILITY_MISSING if the revision has no forms, or does not know a
-   *   field
+   * @throws {RuntimeError} CAPABILITY_MISSING if the revision does not support forms or a field
    */
   form(message: string, form: FormDescription): JsonObject;
   /** The params of `elicitation/create` with a URL. */
   url(elicitation: UrlElicitation): JsonObject;
 }
 
-/** A revision without a handshake: each request says which one it is of. */
+/** A revision without a handshake: each request names its version. */
 export interface StatelessDialect extends Dialect {
   /**
    * The result of `server/discover`.
-   * @param supportedVersions the versions that a request may name
+   * @param supportedVersions versions that requests may name
    */
   discoverResult(
     server: ServerDescription,

@@ -1,9 +1,9 @@
 /**
- * Forms as JSON Schema, for clients.
+ * Forms as JSON Schema.
  *
- * 2025-06-18 has strings, numbers, integers, booleans and enums with `enumNames`; only its booleans
- * have a default. Titled choices take its form, and other defaults are omitted, because they are
- * only hints. A field that it cannot ask for at all is an error.
+ * 2025-06-18 supports strings, numbers, integers, booleans and enums with `enumNames`; only
+ * booleans have defaults. Titled choices are converted to `enumNames`, and other defaults are
+ * omitted, because they are only hints. Unsupported fields are an error.
  *
  * @see MCP 2025-06-18, client/elicitation, "Supported Schema Types"
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
@@ -20,7 +20,7 @@ export function richForm(form: FormDescription): JsonObject {
 /**
  * The `requestedSchema` of a form in 2025-06-18.
  *
- * @throws {RuntimeError} CAPABILITY_MISSING if the revision does not know a field
+ * @throws {RuntimeError} CAPABILITY_MISSING if the revision does not support a field
  */
 export function plainForm(form: FormDescription, version: string): JsonObject {
   return formSchema(form, (field) => describePlain(field, version));
@@ -63,7 +63,7 @@ function describeField(field: FormField): JsonObject {
   }
 }
 
-/** A format makes its pattern redundant; libraries write both. */
+/** Omits the pattern if there is a format: libraries write both, and the format implies it. */
 function describeText({ minLength, maxLength, format, pattern }: TextField): JsonObject {
   return { minLength, maxLength, format, ...(format === undefined ? { pattern } : {}) };
 }
@@ -89,7 +89,7 @@ function titled({
 function describePlain(field: FormField, version: string): JsonObject {
   switch (field.kind) {
     case 'choices': {
-      const message = `The form's property "${field.name}" lets several values be chosen, which revision ${version} has not; nothing was sent`;
+      const message = `The form's property "${field.name}" allows several values, which revision ${version} does not support; nothing was sent`;
       throw new RuntimeError('CAPABILITY_MISSING', message);
     }
     case 'choice': {
@@ -106,7 +106,7 @@ function describePlain(field: FormField, version: string): JsonObject {
   }
 }
 
-/** Drops undefined members. JSON would too, but comparisons should not have to know that. */
+/** Drops undefined members, which JSON would also drop, to simplify comparisons. */
 function known(schema: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined));
 }

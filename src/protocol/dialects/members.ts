@@ -1,9 +1,9 @@
-/** Members of objects for the wire. */
+/** Helpers for building wire objects. */
 
-/** An object for the wire, while it is built: later revisions add members to an earlier one's. */
+/** A mutable wire object: later revisions add members to an earlier one's. */
 export type WireObject = { [member: string]: unknown };
 
-/** A copy with only these members, if defined. */
+/** Copies only these members, if defined. */
 export function pick<T extends object, K extends keyof T>(
   value: T,
   ...names: readonly K[]
@@ -13,7 +13,7 @@ export function pick<T extends object, K extends keyof T>(
   return chosen;
 }
 
-/** A copy without these members. */
+/** Copies all members but these. */
 export function omit<T extends object>(value: T, ...names: readonly string[]): T {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) as T;
 }

@@ -1,4 +1,4 @@
-/** The revisions that this runtime speaks, newest first, and the choice among them. */
+/** The supported revisions, newest first, and version negotiation. */
 import { Dialect20241105 } from './2024-11-05.ts';
 import { Dialect20250326 } from './2025-03-26.ts';
 import { Dialect20250618 } from './2025-06-18.ts';
@@ -15,29 +15,29 @@ const handshake: readonly [Dialect, ...Dialect[]] = [
 
 const stateless: readonly StatelessDialect[] = [new Dialect20260728()];
 
-/** Whether any revision has a request of this method from clients. */
+/** True if any revision lets clients call this method. */
 export function isKnownMethod(method: string): boolean {
   return [...handshake, ...stateless].some((dialect) => dialect.offers(method));
 }
 
-/** The latest of the revisions that begin with `initialize`. */
+/** The latest revision with an `initialize` handshake. */
 export const latestHandshake: Dialect = handshake[0];
 
-/** The versions that `initialize` may negotiate, newest first. */
+/** Versions that `initialize` may negotiate, newest first. */
 export const handshakeVersions: readonly string[] = handshake.map(({ version }) => version);
 
 /**
- * The version of a request over HTTP that says none, if nothing else tells.
+ * The version of an HTTP request that does not name one.
  *
  * @see MCP 2025-11-25, basic/transports, "Protocol Version Header"
  */
 export const assumedVersion = '2025-03-26';
 
-/** The versions that a request may name in its own envelope, newest first. */
+/** Versions that a request may name in its envelope, newest first. */
 export const statelessVersions: readonly string[] = stateless.map(({ version }) => version);
 
 /**
- * The dialect for a session: the requested one if we speak it, otherwise our latest. An unknown
+ * The dialect for a session: the requested version if supported, otherwise our latest. An unknown
  * version is never echoed.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Version Negotiation"
@@ -47,7 +47,7 @@ export function negotiateDialect(requested: string): Dialect {
 }
 
 /**
- * The dialect for a request that names its version itself; undefined if we have none.
+ * The dialect for a request that names its version; undefined if unsupported.
  *
  * @see MCP 2026-07-28, basic/versioning, "Protocol Version Negotiation"
  */

@@ -37,8 +37,12 @@ describe('sampling', () => {
   const text = { type: 'text', text: 'x' };
 
   test.each<[what: string, conversation: readonly object[], fault: RegExp]>([
-    ['no result', [turnOf('assistant', use('1'))], /"1": its result must follow/],
-    ['a lone use', [{ role: 'assistant', content: use('1') }], /"1": its result must follow/],
+    ['no result', [turnOf('assistant', use('1'))], /"1"; add a message with its result/],
+    [
+      'a lone use',
+      [{ role: 'assistant', content: use('1') }],
+      /"1"; add a message with its result/,
+    ],
     [
       'a missing result',
       [turnOf('assistant', use('1'), use('2')), turnOf('user', outcome('1'))],

@@ -396,7 +396,7 @@ describe('the stream of a request', () => {
     const invalid = host.facts.all.filter(({ name }) => name === 'frame.invalid');
     expect(invalid.map(({ level }) => level)).toEqual(Array(4).fill('warning'));
     expect(invalid[1]?.message).toBe(
-      'On the answer to tools/call: Invalid request: A message is a JSON object, this is 17: 17',
+      'On the answer to tools/call: Invalid request: A message must be a JSON object, got 17: 17',
     );
   });
 });

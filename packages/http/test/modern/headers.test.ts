@@ -18,54 +18,62 @@ const refusals: readonly (readonly [
   [
     'no revision',
     { 'mcp-protocol-version': undefined },
-    'The header MCP-Protocol-Version is missing, and "io.modelcontextprotocol/protocolVersion" in "_meta" is "2026-07-28"',
+    'The header MCP-Protocol-Version must match "io.modelcontextprotocol/protocolVersion" in "_meta" ("2026-07-28"), got none',
   ],
   [
     'another revision than the body',
     { 'mcp-protocol-version': '2025-11-25' },
-    'The header MCP-Protocol-Version is "2025-11-25", and "io.modelcontextprotocol/protocolVersion" in "_meta" is "2026-07-28"',
+    'The header MCP-Protocol-Version must match "io.modelcontextprotocol/protocolVersion" in "_meta" ("2026-07-28"), got "2025-11-25"',
   ],
   [
     'a revision twice',
     { 'mcp-protocol-version': '2026-07-28, 2026-07-28' },
-    'The header MCP-Protocol-Version is "2026-07-28, 2026-07-28", and "io.modelcontextprotocol/protocolVersion" in "_meta" is "2026-07-28"',
+    'The header MCP-Protocol-Version must match "io.modelcontextprotocol/protocolVersion" in "_meta" ("2026-07-28"), got "2026-07-28, 2026-07-28"',
   ],
   [
     'no method',
     { 'mcp-method': undefined },
-    'The header Mcp-Method is missing, and the method is "tools/call"',
+    'The header Mcp-Method must match the method ("tools/call"), got none',
   ],
   [
     'another method',
     { 'mcp-method': 'tools/list' },
-    'The header Mcp-Method is "tools/list", and the method is "tools/call"',
+    'The header Mcp-Method must match the method ("tools/call"), got "tools/list"',
   ],
   [
     'a method in other case',
     { 'mcp-method': 'TOOLS/CALL' },
-    'The header Mcp-Method is "TOOLS/CALL", and the method is "tools/call"',
+    'The header Mcp-Method must match the method ("tools/call"), got "TOOLS/CALL"',
   ],
-  ['no name', { 'mcp-name': undefined }, 'The header Mcp-Name is missing, and "name" is "echo"'],
-  ['another name', { 'mcp-name': 'slow' }, 'The header Mcp-Name is "slow", and "name" is "echo"'],
+  [
+    'no name',
+    { 'mcp-name': undefined },
+    'The header Mcp-Name must match "name" ("echo"), got none',
+  ],
+  [
+    'another name',
+    { 'mcp-name': 'slow' },
+    'The header Mcp-Name must match "name" ("echo"), got "slow"',
+  ],
   [
     'another name in base64',
     { 'mcp-name': base64('slow') },
-    'The header Mcp-Name is "slow", and "name" is "echo"',
+    'The header Mcp-Name must match "name" ("echo"), got "slow"',
   ],
   [
     'a name in base64 without its padding',
     { 'mcp-name': '=?base64?ZWNobw?=' },
-    'The header Mcp-Name is not the base64 of a text: "=?base64?ZWNobw?="',
+    'The header Mcp-Name must be base64 of UTF-8 text, got "=?base64?ZWNobw?="',
   ],
   [
     'a name in base64 that is not UTF-8',
     { 'mcp-name': '=?base64?/w==?=' },
-    'The header Mcp-Name is not the base64 of a text: "=?base64?/w==?="',
+    'The header Mcp-Name must be base64 of UTF-8 text, got "=?base64?/w==?="',
   ],
   [
     'a name of characters that no header may have',
     { 'mcp-name': '\u00e9cho' },
-    'The header Mcp-Name has a character that no header may have; such values are sent in base64',
+    'The header Mcp-Name must not contain control or non-ASCII characters; encode the value in base64',
   ],
 ];
 
@@ -109,9 +117,9 @@ test('prompts are named by their names, and tasks by their ids [HMOD-02]', async
     ),
   ]);
   expect(answers.map(({ error }) => error?.message)).toEqual([
-    'Header mismatch: The header Mcp-Name is "other", and "name" is "some"',
+    'Header mismatch: The header Mcp-Name must match "name" ("some"), got "other"',
     ...['get', 'cancel', 'update'].map(
-      () => 'Header mismatch: The header Mcp-Name is "other", and "taskId" is "some"',
+      () => 'Header mismatch: The header Mcp-Name must match "taskId" ("some"), got "other"',
     ),
   ]);
 });
@@ -180,48 +188,53 @@ test.each<[string, object, ModernRequestOptions['headers']]>([
 });
 
 test.each<[string, object, ModernRequestOptions['headers'], string]>([
-  ['is missing', { text: 'hi' }, {}, 'Mcp-Param-Text is missing, and the argument text is "hi"'],
+  [
+    'is missing',
+    { text: 'hi' },
+    {},
+    'Mcp-Param-Text must match the argument text ("hi"), got none',
+  ],
   [
     'differs',
     everyArgument,
     { ...everyHeader, 'mcp-param-nested-text': 'here' },
-    'Mcp-Param-Nested-Text is "here", and the argument nested.text is "there"',
+    'Mcp-Param-Nested-Text must match the argument nested.text ("there"), got "here"',
   ],
   [
     'differs as a number',
     { count: 42 },
     { 'mcp-param-count': '43' },
-    'Mcp-Param-Count is "43", and the argument count is 42',
+    'Mcp-Param-Count must match the argument count (42), got "43"',
   ],
   [
     'is no number',
     { count: 0 },
     { 'mcp-param-count': '' },
-    'Mcp-Param-Count is "", and the argument count is 0',
+    'Mcp-Param-Count must match the argument count (0), got ""',
   ],
   [
     'is a number that another could be read as',
     { count: 2 ** 53 },
     { 'mcp-param-count': String(2 ** 53) },
-    'Mcp-Param-Count is "9007199254740992", and the argument count is 9007199254740992',
+    'Mcp-Param-Count must match the argument count (9007199254740992), got "9007199254740992"',
   ],
   [
     'differs as a boolean',
     { flag: true },
     { 'mcp-param-flag': 'True' },
-    'Mcp-Param-Flag is "True", and the argument flag is true',
+    'Mcp-Param-Flag must match the argument flag (true), got "True"',
   ],
   [
     'is there for an argument that is not',
     {},
     { 'mcp-param-text': 'hi' },
-    'Mcp-Param-Text is "hi", and the argument text is missing',
+    'Mcp-Param-Text must match the argument text (missing), got "hi"',
   ],
   [
     'is there for an argument that only an object’s prototype has',
     { nested: [] },
     { 'mcp-param-nested-text': 'hi' },
-    'Mcp-Param-Nested-Text is "hi", and the argument nested.text is missing',
+    'Mcp-Param-Nested-Text must match the argument nested.text (missing), got "hi"',
   ],
 ])('a parameter whose header %s is refused [HMOD-03]', async (_, args, headers, fault) => {
   const url = await serveHttp(laboratory);

@@ -96,7 +96,7 @@ test.each(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', '
     const { frames } = await say(url, request(1, method, { level: 'debug', uri: 'lab://a' }));
     expect(frames[0]?.error).toEqual({
       code: -32601,
-      message: `Method not found: "${method}" needs a session, and this server keeps none`,
+      message: `Method not found: "${method}" needs a session, and this server has none`,
     });
   },
 );

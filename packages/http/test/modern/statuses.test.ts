@@ -21,14 +21,14 @@ test.each<[string, number, number, string, ModernRequestOptions]>([
     'with a log level that is none',
     400,
     -32602,
-    'Invalid params: "io.modelcontextprotocol/logLevel" in "_meta" must be one of debug, info, notice, warning, error, critical, alert, emergency, this is "loud"',
+    'Invalid params: "io.modelcontextprotocol/logLevel" in "_meta" must be one of debug, info, notice, warning, error, critical, alert, emergency, got "loud"',
     { logLevel: 'loud' },
   ],
   [
     'of an unknown revision',
     400,
     -32022,
-    'Unsupported protocol version "2099-01-01": a request may name 2026-07-28',
+    'Unsupported protocol version "2099-01-01": a request must name one of 2026-07-28',
     { protocolVersion: '2099-01-01' },
   ],
 ])(

@@ -113,7 +113,7 @@ describe('inspector page', () => {
     await expect
       .poll(() => page.locator('#why').textContent())
       .toBe(
-        "Waiting before attempt 3 to connect: The server's process has exited with code 3. Its last words: API_KEY=[redacted].",
+        "Waiting before attempt 3 to connect: The server's process has exited with code 3. Last stderr output: API_KEY=[redacted].",
       );
     await page.locator('#loss li', { hasText: 'exited' }).waitFor();
     await entry(page, 'local').click();
