@@ -13,8 +13,8 @@ function startBatch(expected: number) {
   return { replies: new BatchReplies(expected, { add, drop }, { origin }), sent };
 }
 
-describe('the answers to a batch', () => {
-  test('leave together, in the order in which they came, with the last', () => {
+describe('BatchReplies', () => {
+  test('sends all responses in order with the last one', () => {
     const { replies, sent } = startBatch(3);
     replies.add(answer(2));
     replies.add(answer(1));
@@ -23,21 +23,21 @@ describe('the answers to a batch', () => {
     expect(sent).toEqual([[answer(2), answer(1), answer(3)]]);
   });
 
-  test('leave when the last that was missing will not come', () => {
+  test('sends the batch when the last missing response is dropped', () => {
     const { replies, sent } = startBatch(2);
     replies.add(answer(1));
     replies.drop();
     expect(sent).toEqual([[answer(1)]]);
   });
 
-  test('do not wait for what was cancelled before', () => {
+  test('does not wait for a response dropped earlier', () => {
     const { replies, sent } = startBatch(2);
     replies.drop();
     replies.add(answer(1));
     expect(sent).toEqual([[answer(1)]]);
   });
 
-  test('are nothing where all were cancelled, not an empty array', () => {
+  test('sends nothing, not even an empty array, if all requests were cancelled', () => {
     const { replies, sent } = startBatch(2);
     replies.drop();
     replies.drop();

@@ -38,8 +38,8 @@ function startQueue(
   return { queue, places, quotas, started, end, ids };
 }
 
-describe('the queue of calls', () => {
-  test('runs as many as may run, lets as many wait as may wait, and refuses the next', () => {
+describe('CallQueue', () => {
+  test('runs up to maxRunning calls, queues up to maxWaiting, and rejects the next', () => {
     const { queue, ids } = startQueue(2, 2);
     expect([1, 2, 3, 4, 5].map((id) => queue.add(call(id)))).toEqual([
       true,
@@ -51,7 +51,7 @@ describe('the queue of calls', () => {
     expect(ids()).toEqual([1, 2]);
   });
 
-  test('starts what waits in order, as far as there is room, and only when told', () => {
+  test('starts queued calls in order while slots are free, and only in startWaiting', () => {
     const { queue, started, end, ids } = startQueue(2, 10);
     for (const id of [1, 2, 3, 4, 5]) queue.add(call(id));
     end(started[0] as Call);
@@ -64,7 +64,7 @@ describe('the queue of calls', () => {
     expect(ids()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('lets so many bytes wait, whatever holds them back; who starts or leaves makes room', () => {
+  test('limits the size of queued messages, even during a hold, and frees it when a call starts or leaves', () => {
     const { queue, places, started, end } = startQueue(1, 10, 100);
     const sized = (size: number) => call(0, undefined, size);
     const large = sized(1_000_000);
@@ -86,7 +86,7 @@ describe('the queue of calls', () => {
     expect(queue.waitingBytes).toBe(40);
   });
 
-  test('what runs has so many bytes, parked calls included: the next waits until there is room, and one always runs', () => {
+  test('limits the size of running messages, parked ones included, but always runs one', () => {
     const { queue, started, end, quotas } = startQueue(10, 10, 10_000, 10_000);
     const sized = (size: number) => call(0, undefined, size);
     const [first, second, third, small] = [sized(6000), sized(5000), sized(4999), sized(1)];
@@ -107,7 +107,7 @@ describe('the queue of calls', () => {
     expect(quotas.used.inFlight).toBe(0);
   });
 
-  test('lets nobody overtake those who wait', () => {
+  test('lets no call overtake the queue', () => {
     const { queue, started, end, ids } = startQueue(1, 10);
     for (const id of [1, 2]) queue.add(call(id));
     end(started[0] as Call);
@@ -116,7 +116,7 @@ describe('the queue of calls', () => {
     expect(ids()).toEqual([1, 2]);
   });
 
-  test('gives the place of one that only waits for others to the next, and takes none back when that ends', () => {
+  test('gives the slot of a parked call to the next, and takes none back when the parked call ends', () => {
     const { queue, started, end, ids } = startQueue(1, 10);
     for (const id of [1, 2, 3]) queue.add(call(id));
     queue.park(started[0] as Call);
@@ -131,7 +131,7 @@ describe('the queue of calls', () => {
     expect(ids()).toEqual([1, 2, 3]);
   });
 
-  test('passes over what ended while it waited, and gives its place away', () => {
+  test('skips queued calls that have ended, and reuses their places', () => {
     const { queue, started, end, ids } = startQueue(1, 1);
     const [first, second, third] = [call(1), call(2), call(3)];
     queue.add(first);
@@ -144,7 +144,7 @@ describe('the queue of calls', () => {
     expect(ids()).toEqual([1, 3]);
   });
 
-  test('does not nest calls that end at once, however many there are', () => {
+  test('does not nest calls that end synchronously', () => {
     let depth = 0;
     let deepest = 0;
     let count = 0;
@@ -171,7 +171,7 @@ describe('the queue of calls', () => {
     expect([count, deepest]).toEqual([50_000, 1]);
   });
 
-  test('forgets calls that ended while they waited, also while nothing can start', async () => {
+  test('compacts ended calls even while none can start', async () => {
     setFlagsFromString('--expose-gc');
     const gc = runInNewContext('gc') as () => void;
     const { queue, end } = startQueue(1, 10);
@@ -189,8 +189,8 @@ describe('the queue of calls', () => {
   });
 });
 
-describe('while it is held', () => {
-  test('nothing starts, any number may wait, and those that run may end', () => {
+describe('CallQueue on hold', () => {
+  test('starts nothing, queues any number, and lets running calls end', () => {
     const { queue, places, started, end, ids } = startQueue(2, 1);
     queue.add(call(1));
     places.hold('output');
@@ -205,7 +205,7 @@ describe('while it is held', () => {
   });
 });
 
-test('whatever is added, ended and held, no more run than may run, in order of arrival, and all that can run do', () => {
+test('keeps the limits and the order for any sequence of adding, ending and holding, and runs all that fit', () => {
   const step = fc.record({
     kind: fc.constantFrom('add', 'add', 'end', 'park', 'hold', 'release', 'turn'),
     at: fc.nat({ max: 30 }),

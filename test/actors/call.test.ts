@@ -39,7 +39,7 @@ function startCall(options = {}) {
   return { ...all, call };
 }
 
-test('a promise is what has a method "then", of whatever kind; a member of that name is none', () => {
+test('recognizes any object with a then method as a promise, and no other value', () => {
   // Of any name: the linter rightly dislikes a "then" that is written down.
   const withMember = (name: string, value: unknown): object => ({ [name]: value });
   const withThen = (then: unknown): object => withMember('then', then);
@@ -48,8 +48,8 @@ test('a promise is what has a method "then", of whatever kind; a member of that 
   expect(others.filter(isThenable)).toEqual([]);
 });
 
-describe("a call's signal", () => {
-  test('is one, and fires with the reason', () => {
+describe('the signal of a call', () => {
+  test('is one signal per call, and fires with the reason', () => {
     const { call } = startCall();
     const { signal } = call;
     expect([call.signal, signal.aborted]).toEqual([signal, false]);
@@ -57,13 +57,13 @@ describe("a call's signal", () => {
     expect([signal.aborted, signal.reason]).toEqual([true, reason]);
   });
 
-  test('that is first looked at after the cancellation is aborted already', () => {
+  test('is already aborted when first read after the cancellation', () => {
     const { call } = startCall();
     call.abort(reason);
     expect([call.signal.aborted, call.signal.reason]).toEqual([true, reason]);
   });
 
-  test('does not fire when the call has its answer', () => {
+  test('does not fire when the call is answered', () => {
     const { call } = startCall();
     const { signal } = call;
     call.end();
@@ -71,8 +71,8 @@ describe("a call's signal", () => {
   });
 });
 
-describe('what a call asks the client', () => {
-  test('is answered to it', async () => {
+describe('the requests of a call', () => {
+  test("resolve with the client's answer", async () => {
     const { call, frames, answer } = startCall();
     const result = call.sendRequest(spec);
     await settled();
@@ -81,7 +81,7 @@ describe('what a call asks the client', () => {
     await expect(result).resolves.toEqual({ action: 'accept' });
   });
 
-  test.each(['cancelled', 'ended'])('is cancelled with it, all of it: %s', async (how) => {
+  test.each(['cancelled', 'ended'])('are all cancelled with the call: %s', async (how) => {
     const { call, wire, pending } = startCall();
     const results = [call.sendRequest(spec), call.sendRequest(spec)];
     await settled();
@@ -92,7 +92,7 @@ describe('what a call asks the client', () => {
     expect(pending()).toBe(0);
   });
 
-  test('in one turn goes to the client together, in order', async () => {
+  test('are sent together, in order, when made in one turn', async () => {
     const { call, writer } = startCall();
     for (const method of ['a', 'b', 'c']) void call.sendRequest({ ...spec, method });
     expect(writer.events).toEqual([]);
@@ -103,7 +103,7 @@ describe('what a call asks the client', () => {
   });
 
   test.each(['cancelled', 'ended', 'aborted by its own signal', 'closed with the session'])(
-    'fails without ever reaching the client where it is over in the turn of the question: %s',
+    'fail without reaching the client if the call ends in the same turn: %s',
     async (how) => {
       const { call, actor, frames, pending } = startCall();
       const controller = new AbortController();
@@ -118,7 +118,7 @@ describe('what a call asks the client', () => {
     },
   );
 
-  test('leaves before what the call says after it', async () => {
+  test('are sent before a later notification of the call', async () => {
     const { call, wire } = startCall();
     void call.sendRequest(spec);
     call.notify('notifications/progress', { progress: 1 });
@@ -126,7 +126,7 @@ describe('what a call asks the client', () => {
     expect(wire()).toEqual([spec.method, 'progress']);
   });
 
-  test('is not cancelled where it was answered before', async () => {
+  test('are not cancelled once answered', async () => {
     const { call, frames, wire, answer } = startCall();
     void call.sendRequest(spec);
     await settled();
@@ -137,7 +137,7 @@ describe('what a call asks the client', () => {
   });
 
   test.each(['cancelled', 'ended'])(
-    'after it was %s is refused, and never reaches the client',
+    'are rejected without reaching the client after the call was %s',
     async (how) => {
       const { call, frames, pending } = startCall();
       if (how === 'cancelled') call.abort(reason);
@@ -147,14 +147,14 @@ describe('what a call asks the client', () => {
     },
   );
 
-  test('is refused after the end of the session too, and nobody hangs', async () => {
+  test('are rejected after the end of the session instead of hanging', async () => {
     const { call, actor } = startCall();
     call.abort(reason);
     actor.stop();
     await expect(call.sendRequest(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 
-  test('is cancelled at the end as far as it is open, in whatever order the rest was answered', async () => {
+  test('are cancelled at the end if still pending, in whatever order others were answered', async () => {
     const order = fc.shuffledSubarray(upTo(9));
     await fc.assert(
       fc.asyncProperty(order, async (answered) => {
@@ -183,7 +183,7 @@ describe('what a call asks the client', () => {
     );
   });
 
-  test('is not kept where it was refused at once', async () => {
+  test('are not kept if rejected immediately', async () => {
     const { call, ref } = startCall({ maxPending: 0 });
     await expect(call.sendRequest(spec)).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
     const sent: string[] = [];
@@ -196,7 +196,7 @@ describe('what a call asks the client', () => {
     expect(sent).toEqual([]);
   });
 
-  test('is cancelled by its own signal without ending the call', async () => {
+  test('are cancelled by their own signal without ending the call', async () => {
     const { call } = startCall();
     const controller = new AbortController();
     const result = call.sendRequest({ ...spec, signal: controller.signal });
@@ -206,8 +206,8 @@ describe('what a call asks the client', () => {
   });
 });
 
-describe('a notification of a call', () => {
-  test('is sent while it runs, and not after its end', () => {
+describe('Call.notify', () => {
+  test('sends while the call runs, and not after its end', () => {
     const { call, frames } = startCall();
     call.notify('notifications/progress', { progress: 1 });
     call.end();

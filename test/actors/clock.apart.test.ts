@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('the system clock', () => {
+describe('systemClock', () => {
   test('calls back after the delay', () => {
     const callback = vi.fn();
     systemClock.setTimeout(callback, 100);
@@ -24,7 +24,7 @@ describe('the system clock', () => {
   });
 
   test.each([2 ** 31, 2 ** 32, 1e15, Infinity])(
-    'takes a delay of %s ms for the longest that there is',
+    'caps a delay of %s ms at the maximum',
     (delayMs) => {
       const callback = vi.fn();
       systemClock.setTimeout(callback, delayMs);
@@ -35,7 +35,7 @@ describe('the system clock', () => {
     },
   );
 
-  test('forgets what is cleared, and does not mind what never was', () => {
+  test('cancels timers, and ignores unknown handles', () => {
     const callback = vi.fn();
     systemClock.clearTimeout(systemClock.setTimeout(callback, 1));
     systemClock.clearTimeout(undefined);
@@ -43,7 +43,7 @@ describe('the system clock', () => {
     expect(callback).not.toHaveBeenCalled();
   });
 
-  test('goes forwards, in milliseconds, whatever the time of day does', () => {
+  test('is monotonic, in milliseconds, whatever the time of day does', () => {
     const before = systemClock.now();
     vi.setSystemTime(0);
     vi.advanceTimersByTime(5);
@@ -51,7 +51,7 @@ describe('the system clock', () => {
   });
 });
 
-test('its timers do not keep the process alive', () => {
+test('does not keep the process alive with its timers', () => {
   vi.useRealTimers();
   const timer = systemClock.setTimeout(() => {}, 60_000);
   expect((timer as NodeJS.Timeout).hasRef()).toBe(false);
@@ -59,7 +59,7 @@ test('its timers do not keep the process alive', () => {
   vi.useFakeTimers();
 });
 
-describe('after other code has held the event loop', () => {
+describe('systemClock after the event loop was blocked', () => {
   /** A server that answers each byte, in this process: what it has written has arrived. */
   async function connected() {
     const server = createServer().listen(0, '127.0.0.1');
@@ -71,7 +71,7 @@ describe('after other code has held the event loop', () => {
     return { here, there };
   }
 
-  test('what has arrived is read before what is due', async () => {
+  test('reads pending input before firing due timers', async () => {
     vi.useRealTimers();
     const { here, there } = await connected();
     const seen: string[] = [];
@@ -91,7 +91,7 @@ describe('after other code has held the event loop', () => {
     vi.useFakeTimers();
   });
 
-  test('a timer that the answer clears is not called any more', async () => {
+  test('does not fire a timer that the pending answer clears', async () => {
     vi.useRealTimers();
     const { here, there } = await connected();
     const callback = vi.fn();
@@ -106,7 +106,7 @@ describe('after other code has held the event loop', () => {
     vi.useFakeTimers();
   });
 
-  test('a timer goes on holding the process, or begins to', async () => {
+  test('preserves and changes whether a delayed timer keeps the process alive', async () => {
     vi.useRealTimers();
     const held = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const timer = systemClock.setTimeout(() => {}, 5);

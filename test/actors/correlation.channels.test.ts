@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { deliver, reject, startHostCorrelation } from './host-requests.ts';
 
-describe('a host that has no channel', () => {
-  test('keeps requests until one is open, and sends them in order', () => {
+describe('correlation without a channel', () => {
+  test('holds requests until a channel opens, and sends them in order', () => {
     const { send, channel, open, wire } = startHostCorrelation();
     send('a');
     send('b');
@@ -14,7 +14,7 @@ describe('a host that has no channel', () => {
     expect(wire()).toEqual(['1 a', '1 b']);
   });
 
-  test('gives them no more than their own time', () => {
+  test('lets held requests time out', () => {
     const { send, clock, connect, wire } = startHostCorrelation();
     const { outcomes } = send('tools/call');
     clock.increment(1000);
@@ -31,14 +31,14 @@ describe('a host that has no channel', () => {
     expect(wire()).toEqual([]);
   });
 
-  test('refuses at once what does not want to wait', () => {
+  test('rejects a request with whenAway refuse at once', () => {
     const { send, channel } = startHostCorrelation();
     expect(send('a', { whenAway: 'refuse' }).ending()).toBe('NOT_READY');
     channel();
     expect(send('a', { whenAway: 'refuse' }).ending()).toBe('NOT_READY');
   });
 
-  test('lets so many wait, and no more; what is sent does not count', () => {
+  test('limits held requests, without counting sent ones', () => {
     const { send, connect, lose, sent } = startHostCorrelation({ maxWaitingAway: 2 });
     connect();
     for (const method of ['a', 'b', 'c']) expect(send(method).ending()).toBeUndefined();
@@ -52,7 +52,7 @@ describe('a host that has no channel', () => {
     expect(sent.map(({ method }) => method)).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  test('opens no gate', () => {
+  test('ignores the opening of the gate', () => {
     const { send, open, wire, connect } = startHostCorrelation();
     send('a');
     open();
@@ -62,8 +62,8 @@ describe('a host that has no channel', () => {
   });
 });
 
-describe('a host that leaves', () => {
-  test('tells the server of each request that was sent, and of nothing else', () => {
+describe('correlation of a host that disconnects', () => {
+  test('cancels each sent request at the server, and no other', () => {
     const { send, channel, leave, sent } = startHostCorrelation();
     channel();
     const greeting = send('initialize', { isHandshake: true });
@@ -86,10 +86,10 @@ describe('a host that leaves', () => {
   });
 });
 
-describe('the handshake', () => {
+describe('the handshake in correlation', () => {
   const handshake = { isHandshake: true } as const;
 
-  test('passes while everything else waits, be it asked before the channel or over it', () => {
+  test('passes the gate, whether requested before the channel opens or after', () => {
     const { send, channel, open, wire } = startHostCorrelation();
     send('a');
     send('server/discover', handshake);
@@ -100,7 +100,7 @@ describe('the handshake', () => {
     expect(wire()).toEqual(['1 server/discover', '1 initialize', '1 a']);
   });
 
-  test('is not cancelled, neither by a signal nor by its time [HOST-21]', () => {
+  test('is never cancelled on the wire, neither by a signal nor by a timeout [HOST-21]', () => {
     const { send, channel, cancel, clock, wire } = startHostCorrelation();
     channel();
     const probe = send('server/discover', handshake);
@@ -111,7 +111,7 @@ describe('the handshake', () => {
     expect(wire()).toEqual(['1 server/discover', '1 initialize']);
   });
 
-  test('is done once more over the same channel: what was sent stays sent, what comes waits', () => {
+  test('can repeat over the same channel: sent requests stay sent, new ones are held', () => {
     const { send, connect, hold, open, answer, wire } = startHostCorrelation();
     connect();
     const before = send('a');
@@ -127,8 +127,8 @@ describe('the handshake', () => {
   });
 });
 
-describe('a channel that is lost', () => {
-  test('ends what was sent over it, with how the process has ended', () => {
+describe('a lost channel', () => {
+  test('fails the requests sent over it, with the exit of the process', () => {
     const { send, connect, lose } = startHostCorrelation();
     connect();
     const { outcomes } = send();
@@ -142,7 +142,7 @@ describe('a channel that is lost', () => {
     ]);
   });
 
-  test('ends nothing that waits: it goes over the next one', () => {
+  test('keeps held requests for the next channel', () => {
     const { send, connect, channel, lose, wire } = startHostCorrelation();
     channel();
     const held = send('a');
@@ -152,7 +152,7 @@ describe('a channel that is lost', () => {
     expect(wire()).toEqual(['2 a']);
   });
 
-  test('is cancelled nothing over', () => {
+  test('sends no cancellations', () => {
     const { send, connect, lose, cancel, clock, wire } = startHostCorrelation();
     connect();
     send('a');
@@ -164,7 +164,7 @@ describe('a channel that is lost', () => {
     expect(wire()).toEqual(['1 a']);
   });
 
-  test('leaves its ids: none is given again, and an answer that comes over the next is late', () => {
+  test('reuses no id, and reports answers over the next channel as late', () => {
     const { send, connect, lose, answer, sent, heard } = startHostCorrelation();
     connect();
     send('a');
@@ -183,7 +183,7 @@ describe('a channel that is lost', () => {
     ]);
   });
 
-  test('cannot reject what has gone over the next', () => {
+  test('cannot reject requests sent over the next channel', () => {
     const { send, connect, lose, sent } = startHostCorrelation();
     connect();
     send('a');
@@ -196,8 +196,8 @@ describe('a channel that is lost', () => {
   });
 });
 
-describe('a connection that has failed', () => {
-  test('refuses at once what waits and what comes, with its reason', () => {
+describe('a failed connection', () => {
+  test('rejects held and new requests at once, with its reason', () => {
     const { send, close } = startHostCorrelation();
     const waiting = send('a');
     close(new RuntimeError('SPAWN_FAILED', 'Command "servr" not found'));
@@ -209,7 +209,7 @@ describe('a connection that has failed', () => {
     }
   });
 
-  test('takes requests again once it is opened again', () => {
+  test('accepts requests again after it is reopened', () => {
     const { send, close, lose, connect, wire } = startHostCorrelation();
     close();
     lose();
@@ -219,8 +219,8 @@ describe('a connection that has failed', () => {
   });
 });
 
-describe('a request that a channel rejects', () => {
-  test('fails alone, whenever that is, with the channel’s own error', () => {
+describe('a request that the channel rejects', () => {
+  test("fails alone, at any time, with the channel's own error", () => {
     const { send, connect, sent, clock } = startHostCorrelation();
     connect();
     const [cut, other] = [send('a'), send('b')];
@@ -237,7 +237,7 @@ describe('a request that a channel rejects', () => {
 });
 
 describe('a request whose answer is too long', () => {
-  test('fails with the limit, and its answer is not waited for', () => {
+  test('fails with LIMIT_EXCEEDED and is no longer pending', () => {
     const { send, connect, actor, pending } = startHostCorrelation();
     connect();
     const { outcomes } = send();
@@ -253,8 +253,8 @@ describe('a request whose answer is too long', () => {
   });
 });
 
-describe('requests that a session ended before it served them', () => {
-  test('wait ahead of the others until the server is greeted, then are sent once more', () => {
+describe('requests returned unserved by an ended session', () => {
+  test('are held ahead of the others until the server is initialized, then sent again', () => {
     const { send, connect, hold, giveBack, open, sent, wire, answer } = startHostCorrelation();
     connect();
     const [first, second] = [send('a'), send('b')];
@@ -271,7 +271,7 @@ describe('requests that a session ended before it served them', () => {
     expect([first.ending(), second.ending()]).toEqual(['ok', 'ok']);
   });
 
-  test('are asked for progress under their new id', () => {
+  test('get their progress under the new id', () => {
     const { send, connect, giveBack, open, sent } = startHostCorrelation();
     connect();
     send('a', { onProgress: () => {} });
@@ -283,7 +283,7 @@ describe('requests that a session ended before it served them', () => {
     ]);
   });
 
-  test('fail with the session’s error if it happens to them again', () => {
+  test("fail with the session's error if returned a second time", () => {
     const { send, connect, giveBack, open, wire, sent } = startHostCorrelation();
     connect();
     const { outcomes } = send('a');
@@ -295,7 +295,7 @@ describe('requests that a session ended before it served them', () => {
     expect(wire()).toEqual(['1 a', '1 a']);
   });
 
-  test('keep the time that they were given at first', () => {
+  test('keep their original deadline', () => {
     const { send, connect, giveBack, open, clock, wire } = startHostCorrelation();
     connect();
     const { ending } = send('a');
@@ -307,7 +307,7 @@ describe('requests that a session ended before it served them', () => {
     expect(wire()).toEqual(['1 a']);
   });
 
-  test('can be cancelled while they wait, and nobody is told', () => {
+  test('are cancelled silently while held', () => {
     const { send, connect, giveBack, open, cancel, wire } = startHostCorrelation();
     connect();
     const { request, ending } = send('a');
@@ -317,7 +317,7 @@ describe('requests that a session ended before it served them', () => {
     expect([ending(), wire()]).toEqual(['CANCELLED', ['1 a']]);
   });
 
-  test('are not those of the handshake, and none that has ended', () => {
+  test('exclude the handshake and settled requests', () => {
     const { send, connect, giveBack, answer, open, wire } = startHostCorrelation();
     connect();
     const greeting = send('initialize', { isHandshake: true });
@@ -331,10 +331,10 @@ describe('requests that a session ended before it served them', () => {
   });
 });
 
-describe('a notification that is awaited', () => {
+describe('a notification awaited for delivery', () => {
   const delivery = { awaits: 'delivery' } as const;
 
-  test('is settled once the transport has taken it', () => {
+  test('settles once the transport has accepted it', () => {
     const { send, connect, sent, clock } = startHostCorrelation();
     connect();
     const { ending } = send('notifications/progress', { ...delivery, params: { a: 1 } });
@@ -347,7 +347,7 @@ describe('a notification that is awaited', () => {
     expect([ending(), clock.timers]).toEqual(['ok', 1]);
   });
 
-  test('keeps its place among requests', () => {
+  test('keeps its order among requests', () => {
     const { send, connect, wire } = startHostCorrelation();
     send('a');
     send('notifications/x', delivery);
@@ -356,7 +356,7 @@ describe('a notification that is awaited', () => {
     expect(wire()).toEqual(['1 a', '1 notifications/x', '1 b']);
   });
 
-  test('has a time and a signal of its own, and is never cancelled on the wire', () => {
+  test('has a timeout and a signal of its own, and is never cancelled on the wire', () => {
     const { send, connect, sent, cancel, clock, wire } = startHostCorrelation();
     connect();
     const slow = send('notifications/x', delivery);
@@ -377,7 +377,7 @@ describe('a notification that is awaited', () => {
     expect(wire()).toEqual(['1 notifications/x', '1 notifications/y']);
   });
 
-  test('fails with its transport, and with what JSON cannot hold', () => {
+  test('fails with its transport, or if its params are not JSON', () => {
     const { send, connect, lose, sent } = startHostCorrelation();
     connect();
     const lost = send('notifications/x', delivery);
@@ -388,7 +388,7 @@ describe('a notification that is awaited', () => {
   });
 });
 
-test('whatever happens to its channels, each request is settled once, and no id goes out twice [HOST-20]', () => {
+test('settles each request once and reuses no id, whatever happens to its channels [HOST-20]', () => {
   const action = fc.record({
     kind: fc.constantFrom(
       ...(['send', 'send', 'notify', 'greet', 'answer', 'cancel', 'taken', 'reject'] as const),

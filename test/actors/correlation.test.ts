@@ -10,8 +10,8 @@ const opened = (options = {}) => {
   return started;
 };
 
-describe('a request of ours', () => {
-  test('goes out with an id that nobody can guess and that is never used again', () => {
+describe('a pending request', () => {
+  test('is sent with an unguessable id that is never reused', () => {
     const { send, frames } = opened();
     const ids = Array.from({ length: 100 }, () => send().request.ticket?.id);
     expect(new Set(ids).size).toBe(100);
@@ -20,7 +20,7 @@ describe('a request of ours', () => {
     expect(frames()[0]).toEqual({ jsonrpc: '2.0', id: ids[0], method: 'roots/list' });
   });
 
-  test('is answered by the response with its id, whatever the order', () => {
+  test('is settled by the response with its id, in any order', () => {
     const { send, answer } = opened();
     fc.assert(
       fc.property(fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 }), (order) => {
@@ -33,7 +33,7 @@ describe('a request of ours', () => {
     );
   });
 
-  test('fails with what the client says, kept apart from what the client garbles', () => {
+  test("fails with the client's error, or with INVALID_RESPONSE for a malformed response", () => {
     const { send, fail } = opened();
     const [refused, garbled] = [send(), send()];
     fail(refused.request.ticket?.id, { error: { code: -32601, message: 'no such method' } });
@@ -44,7 +44,7 @@ describe('a request of ours', () => {
     expect(garbled.ending()).toBe('INVALID_RESPONSE');
   });
 
-  test('carries its id, its method and the time that it took in its error', () => {
+  test('has its id, method and elapsed time in its error', () => {
     const { send, fail, clock, actor } = opened({ maxPending: 1 });
     const { request, outcomes } = send({ method: 'ping' });
     const beyond = send({ method: 'custom/beyond' });
@@ -66,7 +66,7 @@ describe('a request of ours', () => {
     expect(outcomes).toMatchObject([{ error: { remote: { data: { reason: 'later' } } } }]);
   });
 
-  test('and its answer are told at debug, without their contents', () => {
+  test('is reported at debug level when sent and answered, without contents', () => {
     const { send, answer, fail, clock, heard } = opened();
     const [first, second] = [send({ params: { secret: 1 } }), send({ method: 'ping' })];
     clock.increment(5);
@@ -96,14 +96,14 @@ describe('a request of ours', () => {
     ]);
   });
 
-  test('costs no fact if nobody logs at debug', () => {
+  test('creates no facts if the report ignores debug', () => {
     const report = Object.assign(vi.fn<(fact: Fact) => void>(), { threshold: 'info' as const });
     const { send, answer } = opened({ report });
     answer(send().request.ticket?.id);
     expect(report).not.toHaveBeenCalled();
   });
 
-  test('does not carry a long message of the client into ours', () => {
+  test('truncates a long error message of the client', () => {
     const { send, fail } = opened();
     const { request, outcomes } = send();
     fail(request.ticket?.id, { error: { code: 1, message: 'x'.repeat(1_000_000) } });
@@ -111,7 +111,7 @@ describe('a request of ours', () => {
     expect(!outcome?.ok && outcome?.error.message.length).toBeLessThan(1000);
   });
 
-  test('that JSON cannot hold fails alone, and the client hears nothing of it', () => {
+  test('fails alone if its params are not JSON, without any message to the client', () => {
     const { send, writer, wire, pending } = opened();
     const { ending } = send({ params: { a: 1n } });
     const [event] = writer.events;
@@ -126,7 +126,7 @@ describe('a request of ours', () => {
     expect([wire(), pending()]).toEqual([['roots/list'], 0]);
   });
 
-  test('whose params throw when they are read fails alone, and is not sent', () => {
+  test('fails alone and unsent if reading its params throws', () => {
     const { send, frames, pending, errors } = opened();
     const params = {
       get _meta(): never {
@@ -138,7 +138,7 @@ describe('a request of ours', () => {
     expect([frames(), pending(), errors]).toEqual([[], 0, []]);
   });
 
-  test('beyond the bound is refused, and there is room again when one ends', () => {
+  test('is rejected beyond maxPending, until another one ends', () => {
     const { send, answer, pending } = opened({ maxPending: 2 });
     const [first] = [send(), send()];
     expect(send().ending()).toBe('LIMIT_EXCEEDED');
@@ -150,7 +150,7 @@ describe('a request of ours', () => {
 
 describe('a response', () => {
   test.each(['s-1-guess', 1, '', '__proto__'])(
-    'to nothing is told as such and settles nobody: %j',
+    'with an unknown id is reported as unknown and settles nothing: %j',
     (id) => {
       const { send, answer, names } = opened();
       const { outcomes } = send();
@@ -160,7 +160,7 @@ describe('a response', () => {
     },
   );
 
-  test('is for the exact id: a number is not its string', () => {
+  test('matches ids exactly: a number is not its string', () => {
     const { send, answer, names } = opened();
     const { request } = send();
     answer(Number.parseInt(String(request.ticket?.id).slice(2), 10));
@@ -169,7 +169,7 @@ describe('a response', () => {
     expect(names()).toEqual(['response.unknown', 'response.unknown', 'response.unknown']);
   });
 
-  test('that comes twice is a duplicate; after a timeout or a cancellation it is late', () => {
+  test('is reported as duplicate if repeated, and as late after a timeout or a cancellation', () => {
     const { send, answer, cancel, remoteCancel, clock, names } = opened();
     const [twice, cancelled, remote] = [send(), send(), send()];
     answer(twice.request.ticket?.id);
@@ -192,7 +192,7 @@ describe('a response', () => {
     ]);
   });
 
-  test('is told as what it is, however many requests have ended since; of those without an answer 1,024 are remembered', () => {
+  test('is reported correctly after many others, while the last 1,024 unanswered requests are remembered', () => {
     const { send, answer, cancel, names } = opened();
     const [answered, cancelled] = [send(), send()];
     answer(answered.request.ticket?.id);
@@ -209,7 +209,7 @@ describe('a response', () => {
     expect(names().slice(2)).toEqual(['response.late', 'response.duplicate']);
   });
 
-  test('is never answered, neither an unknown nor a late one, even where MCP does not allow it', () => {
+  test('is never answered if unknown or late, even if it violates MCP', () => {
     const { send, answer, fail, frames } = opened();
     const { request } = send();
     answer(request.ticket?.id);
@@ -219,7 +219,7 @@ describe('a response', () => {
     expect(frames()).toHaveLength(1);
   });
 
-  test('that is no JSON-RPC and belongs to nobody is refused, without its id', () => {
+  test('is answered with an error without an id if it is not JSON-RPC and matches no request', () => {
     const { fail, frames } = opened();
     fail('s-9-unknown', { malformed: 'it has both', isJsonRpc: false });
     expect(frames()).toEqual([
@@ -228,8 +228,8 @@ describe('a response', () => {
   });
 });
 
-describe('a deadline', () => {
-  test('ends a request at its time, tells the client, and is told', () => {
+describe('a deadline of a request', () => {
+  test('ends the request in time, cancels it at the client, and is reported', () => {
     const { send, clock, frames, names } = opened();
     const { request, ending } = send({ timeoutMs: 5000 });
     clock.increment(4999);
@@ -247,7 +247,7 @@ describe('a deadline', () => {
     expect(names()).toEqual(['request.timedOut']);
   });
 
-  test('is put off by progress, but not beyond the hard maximum', () => {
+  test('is extended by progress up to the hard limit', () => {
     const { send, clock, progress } = opened();
     const { request, ending } = send({ timeoutMs: 1000, maxTotalMs: 2500, onProgress: () => {} });
     for (let n = 1; n <= 5; n++) {
@@ -261,14 +261,14 @@ describe('a deadline', () => {
     expect(ending()).toBe('REQUEST_TIMEOUT');
   });
 
-  test('is never later than the hard maximum, also where the timeout is longer', () => {
+  test('is capped by the hard limit, even if timeoutMs is longer', () => {
     const { send, clock } = opened();
     const { ending } = send({ timeoutMs: 1000, maxTotalMs: 10 });
     clock.increment(10);
     expect(ending()).toBe('REQUEST_TIMEOUT');
   });
 
-  test('takes one timer for a thousand requests, and none when all are answered and the timer has run', () => {
+  test('uses one timer for a thousand requests, and none once all are answered and the timer has fired', () => {
     const { send, answer, clock } = opened();
     const sent = Array.from({ length: 1000 }, (_, n) => send({ timeoutMs: 1000 + n }));
     expect(clock.timers).toBe(1);
@@ -278,8 +278,8 @@ describe('a deadline', () => {
   });
 });
 
-describe('progress', () => {
-  test('is asked for with the id as its token, beside the meta of the params', () => {
+describe('progress of a request', () => {
+  test('is requested with the id as token, besides the meta of the params', () => {
     const { send, frames } = opened();
     const params = { a: 1, _meta: { trace: 't' } };
     const { request } = send({ params, onProgress: () => {} });
@@ -291,7 +291,7 @@ describe('progress', () => {
     expect(frames()[1]).not.toHaveProperty('params');
   });
 
-  test('is told to whoever asked, without what is no number and no text', () => {
+  test('reaches the sender without malformed members', () => {
     const { send, progress } = opened();
     const { hears, progress: heard } = clientRequest();
     const { request } = send({ onProgress: hears });
@@ -307,14 +307,14 @@ describe('progress', () => {
     { progressToken: 1, progress: 1 },
     { progressToken: { a: 1 }, progress: 1 },
     { progress: 1 },
-  ])('for nobody is nothing: %j', (params) => {
+  ])('with an unknown token is ignored: %j', (params) => {
     const { send, progress, errors } = opened();
     const { outcomes } = send({ onProgress: () => expect.unreachable() });
     progress(params);
     expect([errors, outcomes]).toEqual([[], []]);
   });
 
-  test('without a number neither is told nor puts off the deadline', () => {
+  test('without a number is not delivered and extends no deadline', () => {
     const { send, progress, clock } = opened();
     const { request, ending } = send({ onProgress: () => expect.unreachable() });
     clock.increment(999);
@@ -323,7 +323,7 @@ describe('progress', () => {
     expect(ending()).toBe('REQUEST_TIMEOUT');
   });
 
-  test('that was not asked for does not put off the deadline', () => {
+  test('extends no deadline if it was not requested', () => {
     const { send, progress, clock } = opened();
     const { request, ending } = send();
     clock.increment(999);
@@ -332,7 +332,7 @@ describe('progress', () => {
     expect(ending()).toBe('REQUEST_TIMEOUT');
   });
 
-  test('after the end is nothing', () => {
+  test('is ignored after the answer', () => {
     const { send, progress, answer, errors } = opened();
     const { request } = send({ onProgress: () => expect.unreachable() });
     answer(request.ticket?.id);
@@ -341,8 +341,8 @@ describe('progress', () => {
   });
 });
 
-describe('before the gate is open', () => {
-  test('requests are held, and go out in order when it opens', () => {
+describe('correlation before the gate opens', () => {
+  test('holds requests and sends them in order when it opens', () => {
     const { send, open, frames, pending } = startCorrelation();
     const ids = ['a', 'b', 'c'].map((method) => send({ method }).request.ticket?.id);
     expect([frames(), pending()]).toEqual([[], 3]);
@@ -352,7 +352,7 @@ describe('before the gate is open', () => {
     expect(frames()).toHaveLength(3);
   });
 
-  test('a request that is cancelled is never sent, nor is its cancellation', () => {
+  test('never sends a request cancelled while held, nor its cancellation', () => {
     const { send, cancel, open, frames, pending } = startCorrelation();
     const { request, ending } = send();
     cancel(request);
@@ -360,7 +360,7 @@ describe('before the gate is open', () => {
     expect([ending(), frames(), pending()]).toEqual(['CANCELLED', [], 0]);
   });
 
-  test('a request that times out is never sent, nor is its cancellation', () => {
+  test('never sends a request timed out while held, nor its cancellation', () => {
     const { send, open, frames, clock } = startCorrelation();
     const { ending } = send();
     clock.increment(1000);
@@ -368,15 +368,15 @@ describe('before the gate is open', () => {
     expect([ending(), frames()]).toEqual(['REQUEST_TIMEOUT', []]);
   });
 
-  test('held requests count for the bound', () => {
+  test('counts held requests towards maxPending', () => {
     const { send } = startCorrelation({ maxPending: 1 });
     send();
     expect(send().ending()).toBe('LIMIT_EXCEEDED');
   });
 });
 
-describe('cancelling', () => {
-  test('settles the request and tells the client, once', () => {
+describe('cancellation', () => {
+  test('settles the request and notifies the client, once', () => {
     const { send, cancel, open, frames } = startCorrelation();
     open();
     const { request, outcomes } = send();
@@ -392,7 +392,7 @@ describe('cancelling', () => {
     ]);
   });
 
-  test('what was never taken, or has been answered, does nothing', () => {
+  test('ignores requests that were never sent or are answered', () => {
     const { send, cancel, answer, open, wire, names } = startCorrelation();
     open();
     cancel(clientRequest().request);
@@ -403,7 +403,7 @@ describe('cancelling', () => {
     expect([wire(), names()]).toEqual([['roots/list'], []]);
   });
 
-  test('by the client ends our request without a word back', () => {
+  test('by the client ends our request without a reply', () => {
     const { send, remoteCancel, open, wire } = startCorrelation();
     open();
     const { request, outcomes } = send();
@@ -421,7 +421,7 @@ describe('cancelling', () => {
   });
 
   test.each(['s-1-x', 1, '', '__proto__'])(
-    'by the client of what is not ours is a fact: %j',
+    'by the client of an unknown request is reported: %j',
     (id) => {
       const { remoteCancel, open, names } = startCorrelation();
       open();
@@ -431,8 +431,8 @@ describe('cancelling', () => {
   );
 });
 
-describe('when the gate closes', () => {
-  test('everything pending fails with the reason, sent or held, and the client is told nothing', () => {
+describe('correlation after the gate closes', () => {
+  test('fails all pending requests with the reason, and sends nothing to the client', () => {
     const { send, open, close, frames, pending, clock } = startCorrelation();
     const held = startCorrelation();
     const unsent = held.send();
@@ -445,7 +445,7 @@ describe('when the gate closes', () => {
     expect([frames().length, held.frames().length, pending(), clock.timers]).toEqual([2, 0, 0, 0]);
   });
 
-  test('what comes later is refused at once, and leaves no timer', () => {
+  test('rejects new requests at once and starts no timer', () => {
     const { send, open, close, frames, pending, clock } = startCorrelation();
     open();
     close();
@@ -453,7 +453,7 @@ describe('when the gate closes', () => {
     expect([frames(), pending(), clock.timers]).toEqual([[], 0, 0]);
   });
 
-  test('an answer that still comes is late and harms nobody', () => {
+  test('treats a later answer as late', () => {
     const { send, open, close, answer, names } = startCorrelation();
     open();
     const { request, outcomes } = send();
@@ -463,7 +463,7 @@ describe('when the gate closes', () => {
     expect(names()).toEqual(['response.late']);
   });
 
-  test('by stopping the actor it is the same', () => {
+  test('behaves the same when the actor is stopped', () => {
     const { actor, send, open, clock } = startCorrelation();
     open();
     const { outcomes } = send();
@@ -473,7 +473,7 @@ describe('when the gate closes', () => {
   });
 });
 
-test('whatever happens, each request is settled exactly once, and no timer or pending is left', () => {
+test('settles each request exactly once and leaves no timer, whatever happens', () => {
   const action = fc.record({
     kind: fc.constantFrom('send', 'answer', 'cancel', 'remote', 'progress', 'wait', 'open', 'fail'),
     at: fc.nat({ max: 9 }),

@@ -23,8 +23,8 @@ function startQueue(onDue: (item: Item) => void = () => {}) {
   return { clock, due, queue };
 }
 
-describe('a deadline', () => {
-  test('is met to the millisecond, once', () => {
+describe('DeadlineQueue', () => {
+  test('fires once, to the millisecond', () => {
     const { clock, due, queue } = startQueue();
     queue.add(item('a'), 100);
     clock.increment(99);
@@ -36,7 +36,7 @@ describe('a deadline', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test('of nothing at all is met at the next tick of the clock, not at once', () => {
+  test('fires a zero deadline at the next tick of the clock, not synchronously', () => {
     const { clock, due, queue } = startQueue();
     queue.add(item('a'), 0);
     expect(due).toEqual([]);
@@ -44,7 +44,7 @@ describe('a deadline', () => {
     expect(due).toEqual(['a']);
   });
 
-  test('that is fractional is not met early', () => {
+  test('does not fire a fractional deadline early', () => {
     const { clock, due, queue } = startQueue();
     queue.add(item('a'), 0.4);
     clock.increment(0.3);
@@ -53,7 +53,7 @@ describe('a deadline', () => {
     expect(due).toEqual(['a']);
   });
 
-  test('that never comes sets no timer and holds up nobody', () => {
+  test('sets no timer for an infinite deadline, and blocks no other item', () => {
     const { clock, due, queue } = startQueue();
     queue.add(item('never'), Infinity);
     expect(clock.timers).toBe(0);
@@ -62,7 +62,7 @@ describe('a deadline', () => {
     expect([due, clock.timers]).toEqual([['a'], 0]);
   });
 
-  test('is moved by adding the item again, and forgotten by removing it', () => {
+  test('moves a deadline when the item is added again, and drops it when the item is removed', () => {
     const { clock, due, queue } = startQueue();
     const [a, b] = [item('a'), item('b')];
     queue.add(a, 100);
@@ -77,7 +77,7 @@ describe('a deadline', () => {
     expect(due).toEqual(['a']);
   });
 
-  test('may be set anew by the one that was met', () => {
+  test('lets a callback add its item again', () => {
     const { clock, due, queue } = startQueue((each) => {
       if (due.length < 3) queue.add(each, 10);
     });
@@ -87,7 +87,7 @@ describe('a deadline', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test('of one item may be lifted by another one that was met in the same moment', () => {
+  test('lets a callback remove another item of the same moment', () => {
     const others = [item('b'), item('c')];
     const { clock, due, queue } = startQueue(() => others.forEach((other) => queue.remove(other)));
     queue.add(item('a'), 10);
@@ -99,7 +99,7 @@ describe('a deadline', () => {
     expect(due).toEqual(['a']);
   });
 
-  test('is met by nobody once the queue is cleared, even by one that was met in the same moment', () => {
+  test('fires nothing after clear, not even items of the same moment', () => {
     const { clock, due, queue } = startQueue(() => queue.clear());
     for (const name of ['a', 'b']) queue.add(item(name), 10);
     queue.add(item('c'), 5);
@@ -109,8 +109,8 @@ describe('a deadline', () => {
   });
 });
 
-describe('the timer', () => {
-  test('is one, however many deadlines there are', () => {
+describe('the timer of DeadlineQueue', () => {
+  test('is a single one, however many deadlines there are', () => {
     const { clock, queue } = startQueue();
     for (let i = 0; i < 10_000; i++) {
       queue.add(item(String(i)), 1 + (i % 7));
@@ -118,7 +118,7 @@ describe('the timer', () => {
     }
   });
 
-  test('is not set anew for deadlines that come later than the next', () => {
+  test('is not reset for deadlines later than the next', () => {
     const { clock, queue } = startQueue();
     queue.add(item('first'), 10);
     for (let i = 0; i < 1000; i++) {
@@ -129,7 +129,7 @@ describe('the timer', () => {
     expect(clock.made).toBe(1);
   });
 
-  test('is stopped by clearing', () => {
+  test('is stopped by clear', () => {
     const { clock, due, queue } = startQueue();
     queue.add(item('a'), 10);
     queue.clear();
@@ -140,7 +140,7 @@ describe('the timer', () => {
     expect(due).toEqual(['b']);
   });
 
-  test('that fires too early is set again', () => {
+  test('is set again if it fires too early', () => {
     const due: string[] = [];
     let now = 0;
     const timers: (() => void)[] = [];
@@ -176,7 +176,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('advance' as const), ms: fc.nat({ max: 40 }) }),
 );
 
-test('any adding, removing and waiting meets the deadlines of a naive list', () => {
+test('fires the same deadlines as a naive list, for any sequence of adding, removing and waiting', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const { clock, due, queue } = startQueue();

@@ -40,7 +40,7 @@ function start(maxRunning: number, maxWaiting: number) {
   return { queues, places, started, add, end, shown };
 }
 
-test('one client that takes all its places keeps no other from its own', () => {
+test('keeps slots for other clients when one uses all of its own', () => {
   const { add, shown, places } = start(2, 1);
   expect([1, 2, 3, 4].map((id) => add('a', id))).toEqual([true, true, true, false]);
   expect([1, 2].map((id) => add('b', id))).toEqual([true, true]);
@@ -48,7 +48,7 @@ test('one client that takes all its places keeps no other from its own', () => {
   expect([places.running, places.waiting, places.waitingBytes]).toEqual([4, 1, 10]);
 });
 
-test('all together have four times the places of one, and take turns in what is left', () => {
+test('allows four times the limits of one client in total, and serves the clients round-robin', () => {
   const { add, end, started, shown, places } = start(1, 3);
   for (const clientKey of ['a', 'b', 'c', 'd', 'e', 'f']) add(clientKey, 1);
   expect(shown()).toEqual(['a1', 'b1', 'c1', 'd1']);
@@ -63,7 +63,7 @@ test('all together have four times the places of one, and take turns in what is 
   expect([places.running, places.waiting]).toEqual([3, 1]);
 });
 
-test('a call that leaves while it waits makes room, and a hold holds all of them', () => {
+test('frees the place of a queued call that leaves, and holds all clients together', () => {
   const { queues, places, add, shown } = start(1, 2);
   places.hold('output');
   expect(['a', 'b'].map((clientKey) => add(clientKey, 1))).toEqual([true, true]);

@@ -25,7 +25,7 @@ function work(turns: FairSemaphore) {
   };
 }
 
-test('no more is done at once than there are places, in the order of coming', async () => {
+test('runs at most maxRunning at once, FIFO', async () => {
   const turns = new FairSemaphore(2);
   const { begun, begin, end } = work(turns);
   const all = ['a', 'b', 'c', 'd'].map((name) => begin(name));
@@ -39,7 +39,7 @@ test('no more is done at once than there are places, in the order of coming', as
   expect(turns.isIdle).toBe(true);
 });
 
-test('a clientKey does not wait behind all that another one has begun', async () => {
+test('does not make a client wait behind all the work of another', async () => {
   const { begun, begin, end } = work(new FairSemaphore(1));
   const all = [begin('a1', undefined, 'a'), begin('a2', undefined, 'a')];
   all.push(begin('a3', undefined, 'a'), begin('b1', undefined, 'b'));
@@ -48,7 +48,7 @@ test('a clientKey does not wait behind all that another one has begun', async ()
   await Promise.all(all);
 });
 
-test('what is given up while it waits is not begun, and loses nobody a place', async () => {
+test('skips work aborted while queued, without losing a permit', async () => {
   const turns = new FairSemaphore(1);
   const { begun, begin, end } = work(turns);
   const first = begin('first');
@@ -70,7 +70,7 @@ test('what is given up while it waits is not begun, and loses nobody a place', a
   expect(turns.isIdle).toBe(true);
 });
 
-test('work that fails gives its place back', async () => {
+test('frees the permit of work that fails', async () => {
   const turns = new FairSemaphore(1);
   const failed = () => Promise.reject(new Error('no'));
   await expect(turns.run(failed)).rejects.toThrow('no');

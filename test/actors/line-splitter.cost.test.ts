@@ -25,7 +25,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('the cost of splitting', () => {
+describe('the cost of LineSplitter', () => {
   test.each([
     [1, 16],
     [2, 16],
@@ -36,7 +36,7 @@ describe('the cost of splitting', () => {
     [16_384, 1],
     [65_536, 1],
   ])(
-    'one huge line is one decoding, and in chunks of %i at most %i copies of a byte',
+    'decodes a huge line once in chunks of %i, copying each byte at most %i times',
     (size, copies) => {
       const splitter = new LineSplitter(2 ** 24);
       const chunk = new Uint8Array(size).fill(0x61);
@@ -53,7 +53,7 @@ describe('the cost of splitting', () => {
     },
   );
 
-  test('no sequence of chunks makes one line cost more than so many copies of a byte', () => {
+  test('copies the bytes of a line a bounded number of times for any chunking', () => {
     const size = fc.oneof(
       fc.integer({ min: 1, max: 5 }),
       fc.integer({ min: 1, max: 300 }),
@@ -74,7 +74,7 @@ describe('the cost of splitting', () => {
     );
   });
 
-  test('a chunk of thousands of lines is decoded once and not copied', () => {
+  test('decodes a chunk of thousands of lines once, without copying', () => {
     const splitter = new LineSplitter(2 ** 24);
     const chunk = new TextEncoder().encode('{"jsonrpc":"2.0"}\n'.repeat(5000));
     const cost = counted();
@@ -82,7 +82,7 @@ describe('the cost of splitting', () => {
     expect([cost.copiedBytes(), cost.decodeCalls()]).toEqual([0, 1]);
   });
 
-  test('decodes a chunk at most twice, and its bad lines once more', () => {
+  test('decodes a chunk at most twice, and invalid lines once more', () => {
     const splitter = new LineSplitter(2 ** 24);
     const chunk = new TextEncoder().encode('{"jsonrpc":"2.0"}\n'.repeat(5000));
     for (let at = 0; at < chunk.length; at += 180) chunk[at] = 0xff;
@@ -93,7 +93,7 @@ describe('the cost of splitting', () => {
     expect(cost.copiedBytes()).toBe(0);
   });
 
-  test('a line that is too long costs nothing more once that is known', () => {
+  test('stops spending on a line once it is known to be too long', () => {
     const splitter = new LineSplitter(1000);
     splitter.push(new Uint8Array(2000));
     const cost = counted();
@@ -102,7 +102,7 @@ describe('the cost of splitting', () => {
   });
 });
 
-test('a line that comes byte by byte is not held as an object per byte', () => {
+test('does not keep an object per byte for a line received byte by byte', () => {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
   const splitter = new LineSplitter(2 ** 24);

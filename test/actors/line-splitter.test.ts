@@ -62,8 +62,8 @@ const input = fc
   .map((pieces) => new Uint8Array(Buffer.concat(pieces)));
 const places = fc.array(fc.nat(), { maxLength: 20 });
 
-describe('any bytes in any chunks', () => {
-  test('give the same lines as all at once', () => {
+describe('LineSplitter with any chunking', () => {
+  test('gives the same lines as for a single chunk', () => {
     fc.assert(
       fc.property(input, places, fc.integer({ min: 1, max: 60 }), (all, at, max) => {
         expect(split(cut(all, at), max)).toEqual(split([all], max));
@@ -72,7 +72,7 @@ describe('any bytes in any chunks', () => {
     );
   });
 
-  test('give the lines of the reference', () => {
+  test('gives the lines of the reference implementation', () => {
     fc.assert(
       fc.property(input, places, fc.integer({ min: 1, max: 60 }), (all, at, max) => {
         expect(split(cut(all, at), max)).toEqual(reference(all, max));
@@ -81,7 +81,7 @@ describe('any bytes in any chunks', () => {
     );
   });
 
-  test('one at a time give the lines of the reference', () => {
+  test('gives the lines of the reference implementation byte by byte', () => {
     fc.assert(
       fc.property(input, fc.integer({ min: 1, max: 60 }), (all, max) => {
         const single = Array.from(all, (byte) => Uint8Array.of(byte));
@@ -91,7 +91,7 @@ describe('any bytes in any chunks', () => {
     );
   });
 
-  test('with chunks of nothing between them give the same lines', () => {
+  test('ignores empty chunks', () => {
     const nothing = new Uint8Array(0);
     expect(
       split([nothing, bytes('a'), nothing, bytes('b\nc'), nothing, bytes('\n'), nothing]),
@@ -99,9 +99,9 @@ describe('any bytes in any chunks', () => {
   });
 });
 
-describe('a line', () => {
+describe('a line of LineSplitter', () => {
   test.each(['é', '€', '😀', 'a\u0301', '\u2028', '\u2029', '\u0085'])(
-    'with a character that is cut anywhere is whole: %j',
+    'decodes a character split across chunks: %j',
     (character) => {
       const all = bytes(`"${character}"\n`);
       for (let at = 0; at <= all.length; at++) {
@@ -136,7 +136,7 @@ describe('a line', () => {
     expect(split([bytes(text)])).toEqual(lines);
   });
 
-  test('is none at the end of nothing', () => {
+  test('is not produced by an empty end of input', () => {
     expect(split([])).toEqual([]);
     const splitter = new LineSplitter(10);
     splitter.push(bytes('a'));
@@ -156,7 +156,7 @@ describe('invalid UTF-8', () => {
     [0x80],
   ];
   test.each(bad.map((each) => [each]))(
-    'harms its own line only, in every chunking: %j',
+    'affects only its own line, in every chunking: %j',
     (wrong) => {
       const all = Uint8Array.from([...bytes('"a€"\n"'), ...wrong, ...bytes('"\n"b€"\n')]);
       for (let at = 0; at <= all.length; at++) {
@@ -179,15 +179,15 @@ describe('invalid UTF-8', () => {
   });
 });
 
-describe('the limit on a line', () => {
-  test('is met by a line of exactly so many bytes, not characters', () => {
+describe('maxLineBytes', () => {
+  test('counts bytes, not characters', () => {
     expect(split([bytes('€€€\n')], 9)).toEqual(['€€€']);
     expect(split([bytes('€€€\n')], 8)).toEqual(['<too long>']);
     expect(split([bytes('€€€')], 9)).toEqual(['€€€']);
     expect(split([bytes('€€€')], 8)).toEqual(['<too long>']);
   });
 
-  test('harms its own line only, in every chunking', () => {
+  test('affects only the line that exceeds it, in every chunking', () => {
     const all = bytes(`"a"\n"${'x'.repeat(20)}"\n"b"\n`);
     const places = Array.from({ length: all.length + 1 }, (_, at) => at);
     for (const first of places) {
@@ -197,11 +197,11 @@ describe('the limit on a line', () => {
     }
   });
 
-  test('does not forbid many lines that are longer together', () => {
+  test('allows many lines that are longer together', () => {
     expect(split([bytes('12345\n'.repeat(1000))], 5)).toHaveLength(1000);
   });
 
-  test('is told at once, once, and with the limit', () => {
+  test('is reported immediately and once, with the limit', () => {
     const splitter = new LineSplitter(3);
     expect(splitter.push(bytes('1234'))).toEqual([
       {
@@ -214,7 +214,7 @@ describe('the limit on a line', () => {
     expect(splitter.end()).toEqual([]);
   });
 
-  test('counts for the last line too', () => {
+  test('applies to the last line too', () => {
     const splitter = new LineSplitter(3);
     splitter.push(bytes('1234'));
     expect(splitter.end()).toEqual([]);

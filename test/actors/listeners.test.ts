@@ -2,7 +2,7 @@ import type { Fact } from 'mcp-actors';
 import { expect, test } from 'vitest';
 import { Listeners } from '../../src/actors/listeners.ts';
 
-test('a listener that throws is reported, and those after it are called', () => {
+test('reports a listener that throws, and calls the following ones', () => {
   const facts: Fact[] = [];
   const told: string[] = [];
   const listeners = new Listeners<(text: string) => void>('A listener', (fact) => facts.push(fact));

@@ -57,7 +57,7 @@ const opened = (options = {}) => {
   return started;
 };
 
-describe('a request as a promise', () => {
+describe('requestPeer', () => {
   test('resolves with the result', async () => {
     const { ref, answer } = opened();
     const { request, result } = ask(ref, spec);
@@ -65,7 +65,7 @@ describe('a request as a promise', () => {
     await expect(result).resolves.toEqual({ roots: [] });
   });
 
-  test('has params and a progress callback only where they are given', () => {
+  test('passes params and a progress callback only if given', () => {
     const { ref, frames } = opened();
     ask(ref, { ...spec, params: undefined, onProgress: undefined });
     ask(ref, { ...spec, params: { a: 1 } });
@@ -73,14 +73,14 @@ describe('a request as a promise', () => {
     expect(frames()[0]).not.toHaveProperty('params');
   });
 
-  test('that nobody waits for ends no process when it fails', async () => {
+  test('does not end the process if its failure is ignored', async () => {
     const { ref, close } = opened();
     ask(ref, spec);
     close();
     await settled();
   });
 
-  test('is cancelled by its signal, and the client hears why', async () => {
+  test('is cancelled by its signal, and sends the reason to the client', async () => {
     const { ref, frames } = opened();
     const { controller, signal, listeners } = countedSignal();
     const { result } = ask(ref, { ...spec, signal });
@@ -93,7 +93,7 @@ describe('a request as a promise', () => {
     expect(listeners()).toBe(0);
   });
 
-  test('that is asked while the actor is busy fails if the actor is stopped before it is done', async () => {
+  test('fails if a busy actor is stopped before processing it', async () => {
     const { ref, actor, answer } = opened();
     const lost: Promise<unknown>[] = [];
     const first = ask(ref, spec);
@@ -109,7 +109,7 @@ describe('a request as a promise', () => {
     await expect(lost[0]).rejects.toMatchObject({ code: 'TRANSPORT_CLOSED' });
   });
 
-  test('that is asked while the actor is busy is sent after what it is busy with', async () => {
+  test('is sent after the current work of a busy actor', async () => {
     const { ref, answer, wire } = opened();
     const next: Promise<unknown>[] = [];
     const settledFirst = () => void next.push(requestPeer(ref, { ...spec, method: 'ping' }));
@@ -121,7 +121,7 @@ describe('a request as a promise', () => {
     expect(next).toHaveLength(1);
   });
 
-  test('with a signal that fired before is cancelled', async () => {
+  test('rejects with CANCELLED if the signal has already fired', async () => {
     const { ref, pending } = opened();
     const { signal, listeners, controller } = countedSignal();
     const reason = new Error('too late');
@@ -135,7 +135,7 @@ describe('a request as a promise', () => {
     expect([pending(), listeners()]).toEqual([0, 0]);
   });
 
-  test('with a signal that fired before is never sent: a person would see it flash by', () => {
+  test('is never sent if the signal has already fired, as a person might see it flash by', () => {
     const { ref, frames } = opened();
     void requestPeer(ref, {
       ...spec,
@@ -145,22 +145,25 @@ describe('a request as a promise', () => {
     expect(frames()).toEqual([]);
   });
 
-  test.each(['answered', 'timed out', 'closed'])('leaves its signal when it is %s', (how) => {
-    const { ref, answer, clock, close, wire } = opened();
-    const { controller, signal, listeners } = countedSignal();
-    const { request } = ask(ref, { ...spec, signal });
-    expect(listeners()).toBe(1);
-    if (how === 'answered') answer(request.ticket?.id);
-    else if (how === 'closed') close();
-    else clock.increment(1000);
-    expect(listeners()).toBe(0);
-    const before = wire();
-    controller.abort();
-    expect(wire()).toEqual(before);
-  });
+  test.each(['answered', 'timed out', 'closed'])(
+    'removes its signal listener when it is %s',
+    (how) => {
+      const { ref, answer, clock, close, wire } = opened();
+      const { controller, signal, listeners } = countedSignal();
+      const { request } = ask(ref, { ...spec, signal });
+      expect(listeners()).toBe(1);
+      if (how === 'answered') answer(request.ticket?.id);
+      else if (how === 'closed') close();
+      else clock.increment(1000);
+      expect(listeners()).toBe(0);
+      const before = wire();
+      controller.abort();
+      expect(wire()).toEqual(before);
+    },
+  );
 
   test.each(['the bound is reached', 'the gate is closed'])(
-    'that is refused at once leaves nothing on its signal, and is not kept: %s',
+    'leaves no signal listener and no entry if rejected at once: %s',
     async (why) => {
       const { ref, close } = opened({ maxPending: why === 'the bound is reached' ? 0 : 1 });
       if (why === 'the gate is closed') close();
@@ -173,7 +176,7 @@ describe('a request as a promise', () => {
     },
   );
 
-  test('is kept while it has no outcome, whatever the outcome, beside the others', () => {
+  test('stays in the list of its owner until it settles, in any order', () => {
     const { ref, answer, fail, cancel, remoteCancel, clock, close } = opened();
     const open = new Set<AwaitedRequest>();
     const [answered, failed, cancelled, remote, closed] = Array.from(
@@ -195,7 +198,7 @@ describe('a request as a promise', () => {
     expect(open.size).toBe(0);
   });
 
-  test('to a session that is over fails, and does not hang', async () => {
+  test('rejects instead of hanging if the session is over', async () => {
     const { ref, actor } = opened();
     actor.stop();
     const { signal, listeners } = countedSignal();
@@ -211,7 +214,7 @@ describe('a request as a promise', () => {
 });
 
 describe('a progress callback that throws', () => {
-  test('fails its own request with what it threw, and nobody else', async () => {
+  test('fails only its own request, with the thrown error', async () => {
     const { ref, progress, errors, answer } = opened();
     const thrown = new Error('bug');
     let heard = 0;
@@ -234,7 +237,7 @@ describe('a progress callback that throws', () => {
     expect(errors).toEqual([]);
   });
 
-  test('has its request cancelled, so that the client does not work for nobody', () => {
+  test('cancels its request at the client', () => {
     const { ref, progress, frames, pending } = opened();
     const { request } = ask(ref, {
       ...spec,
@@ -257,7 +260,7 @@ describe('a progress callback that throws', () => {
   });
 });
 
-describe('the reason of an abort', () => {
+describe('describeReason', () => {
   test.each([
     ['text', 'text'],
     [new Error('m'), 'm'],
@@ -265,7 +268,7 @@ describe('the reason of an abort', () => {
     [7, 'cancelled'],
     [{ message: 'm' }, 'cancelled'],
     [Object.create(null), 'cancelled'],
-  ])('is told to the client as text, never with a stack (%#)', (reason: unknown, text) => {
+  ])('converts an abort reason to text without a stack (%#)', (reason: unknown, text) => {
     const { ref, frames } = opened();
     const controller = new AbortController();
     ask(ref, { ...spec, signal: controller.signal });

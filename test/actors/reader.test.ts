@@ -34,7 +34,7 @@ function startReader(chunks$: Observable<Uint8Array>, readAheadBytes = 100) {
 }
 
 describe('the reader', () => {
-  test('gives one batch per chunk, in order, and none for a chunk that ends no line', () => {
+  test('sends one batch of frames per chunk, and none for a chunk that ends no line', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { methods } = startReader(chunks$);
     chunks$.next(bytes(note('a') + note('b') + note('c').slice(0, 5)));
@@ -44,7 +44,7 @@ describe('the reader', () => {
     expect(methods()).toEqual([['a', 'b'], ['c']]);
   });
 
-  test('gives what is no message in its place, with what to answer', () => {
+  test('passes invalid lines in order, with the error to answer', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { batches } = startReader(chunks$);
     chunks$.next(
@@ -65,7 +65,7 @@ describe('the reader', () => {
     expect(owner.events).toEqual([{ type: 'input.ended' }]);
   });
 
-  test('ends an input that ends with nothing to say, once', () => {
+  test('ends an empty input once', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { methods, owner } = startReader(chunks$);
     chunks$.complete();
@@ -73,7 +73,7 @@ describe('the reader', () => {
     expect(owner.events).toEqual([{ type: 'input.ended' }]);
   });
 
-  test('takes an error of the source for the end of the input, says so, and lives', () => {
+  test('reports an error of the source and treats it as the end of input', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { methods, owner, errors, heard } = startReader(chunks$);
     chunks$.next(bytes(note('a')));
@@ -84,7 +84,7 @@ describe('the reader', () => {
     expect(errors).toEqual([]);
   });
 
-  test('can read a source that has ended before it is asked', () => {
+  test('reads a source that has already ended', () => {
     const chunks$ = new Observable<Uint8Array>((subscriber) => {
       subscriber.next(bytes(note('a')));
       subscriber.complete();
@@ -93,7 +93,7 @@ describe('the reader', () => {
     expect([methods(), owner.events.length, errors]).toEqual([[['a']], 1, []]);
   });
 
-  test('leaves the source when it is stopped, and says nothing more', () => {
+  test('unsubscribes from the source when stopped', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { actor, methods, owner } = startReader(chunks$);
     actor.stop();
@@ -103,7 +103,7 @@ describe('the reader', () => {
     expect([methods(), owner.events]).toEqual([[], []]);
   });
 
-  test('speaks in the same moment in which the chunk comes, never later', () => {
+  test('sends frames synchronously with the chunk', () => {
     new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
       ({ cold, expectObservable, flush }) => {
         const heard = new Subject<string>();
@@ -127,10 +127,10 @@ describe('the reader', () => {
   });
 });
 
-describe('while the output is blocked', () => {
+describe('the reader while the output is blocked', () => {
   const chunk = bytes(note('a').padStart(40));
 
-  test('it reads ahead up to its limit, then pauses the source', () => {
+  test('reads ahead up to its limit, then pauses the source', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { actor, flow, methods } = startReader(chunks$, 100);
     actor.send({ type: 'output.blocked' });
@@ -142,7 +142,7 @@ describe('while the output is blocked', () => {
     expect(methods()).toHaveLength(3);
   });
 
-  test('it does not pause a source that gives exactly as much as it may', () => {
+  test('does not pause a source that delivers exactly the limit', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { actor, flow } = startReader(chunks$, 80);
     actor.send({ type: 'output.blocked' });
@@ -151,7 +151,7 @@ describe('while the output is blocked', () => {
     expect(flow).toEqual([]);
   });
 
-  test('it still hears the end of an input that it has not paused', () => {
+  test('notices the end of an input that it has not paused', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { actor, owner } = startReader(chunks$);
     actor.send({ type: 'output.blocked' });
@@ -159,7 +159,7 @@ describe('while the output is blocked', () => {
     expect(owner.events).toEqual([{ type: 'input.ended' }]);
   });
 
-  test('it goes on when the output flows again, and may read as far ahead the next time', () => {
+  test('resumes when the output flows, with a fresh read-ahead limit', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { actor, flow } = startReader(chunks$, 50);
     for (let i = 0; i < 100; i++) chunks$.next(chunk);
@@ -175,7 +175,7 @@ describe('while the output is blocked', () => {
     }
   });
 
-  test('it loses nothing of what a source gives that does not pause at once', () => {
+  test('loses nothing from a source that does not pause immediately', () => {
     const chunks$ = new Subject<Uint8Array>();
     const { actor, methods } = startReader(chunks$, 1);
     actor.send({ type: 'output.blocked' });

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
 
-describe('the ids of a host’s requests', () => {
-  test('are integers, counted from 1, and read back to themselves', () => {
+describe('RequestIds of a host', () => {
+  test('are integers counted from 1, and parse back to themselves', () => {
     const ids = new RequestIds('integers');
     const given = Array.from({ length: 3 }, () => ids.idOf(ids.next()));
     expect(given).toEqual([1, 2, 3]);
     expect(given.map((id) => ids.numberOf(id))).toEqual([1, 2, 3]);
   });
 
-  test('are read from nothing else', () => {
+  test('parse nothing else', () => {
     const ids = new RequestIds('integers');
     ids.next();
     const others = ['1', 0, -1, 2, 1.5, NaN, Infinity, null, undefined, true, [1], 1n, 's-1'];
@@ -18,15 +18,15 @@ describe('the ids of a host’s requests', () => {
   });
 });
 
-describe('the ids of requests', () => {
-  test('are read back to their numbers', () => {
+describe('RequestIds of a server', () => {
+  test('parse back to their numbers', () => {
     const ids = new RequestIds();
     const numbers = Array.from({ length: 1000 }, () => ids.next());
     expect(numbers.map((number) => ids.numberOf(ids.idOf(number)))).toEqual(numbers);
     expect(new Set(numbers.map((number) => ids.idOf(number))).size).toBe(1000);
   });
 
-  test('are nobody’s where they were not given yet, or by another session', () => {
+  test('do not parse ids not yet issued, or issued by another session', () => {
     const [ids, others] = [new RequestIds(), new RequestIds()];
     const number = ids.next();
     others.next();
@@ -36,7 +36,7 @@ describe('the ids of requests', () => {
     expect(ids.idOf(number)).not.toBe(others.idOf(number));
   });
 
-  test('are read from nothing else, be it nearly the same', () => {
+  test('do not parse similar text', () => {
     const ids = new RequestIds();
     for (let given = 0; given < 20; given++) ids.next();
     const id = String(ids.idOf(1));
@@ -62,7 +62,7 @@ describe('the ids of requests', () => {
     }
   });
 
-  test('with any change to their text are read from no longer', () => {
+  test('do not parse an id with any change to its text', () => {
     const ids = new RequestIds();
     for (let given = 0; given < 9; given++) ids.next();
     const id = String(ids.idOf(7));

@@ -36,8 +36,8 @@ function startAsking(resolve?: RootsResolver) {
   return { ...all, asking, id, outcome, failure, told };
 }
 
-describe('asking for roots', () => {
-  test('sends roots/list and gives the entries as they are', async () => {
+describe('the roots query', () => {
+  test('sends roots/list and returns the entries unchanged', async () => {
     const { wire, id, answer, outcome } = startAsking();
     expect(wire()).toEqual(['roots/list']);
     answer(id(), { roots: [{ uri: 'file:///a' }, 7] });
@@ -47,7 +47,7 @@ describe('asking for roots', () => {
     });
   });
 
-  test('gives the entries resolved, both at once', async () => {
+  test('returns resolved entries together with the list', async () => {
     const { id, answer, outcome } = startAsking((roots) =>
       Promise.resolve(roots.map((root) => ({ ...root, path: '/real' }))),
     );
@@ -58,7 +58,7 @@ describe('asking for roots', () => {
     });
   });
 
-  test('finds out that roots are not supported, for -32601 alone', async () => {
+  test('reports roots as unsupported only for -32601', async () => {
     const unsupported = startAsking();
     unsupported.fail(unsupported.id(), { error: { code: -32601, message: 'no' } });
     expect(await unsupported.outcome()).toMatchObject({
@@ -74,7 +74,7 @@ describe('asking for roots', () => {
   });
 
   test.each([{}, { roots: null }, { roots: 'file:///a' }])(
-    'fails where the list is malformed, saying how: %j',
+    'fails with a reason if the list is malformed: %j',
     async (result) => {
       const { id, answer, failure } = startAsking();
       answer(id(), result);
@@ -85,7 +85,7 @@ describe('asking for roots', () => {
     },
   );
 
-  test('fails where nobody answers in time, and tells the client', async () => {
+  test('fails and cancels the request if the answer times out', async () => {
     const { clock, failure, wire } = startAsking();
     clock.increment(5000);
     expect(await failure()).toMatchObject({
@@ -95,7 +95,7 @@ describe('asking for roots', () => {
     expect(wire()).toEqual(['roots/list', 'cancelled']);
   });
 
-  test('fails where the session ends, and where the client cancels', async () => {
+  test('fails if the session ends or the client cancels', async () => {
     const closed = startAsking();
     closed.close();
     expect(await closed.failure()).toMatchObject({ code: 'TRANSPORT_CLOSED' });
@@ -104,7 +104,7 @@ describe('asking for roots', () => {
     expect(await cancelled.failure()).toMatchObject({ code: 'REMOTE_CANCELLED' });
   });
 
-  test('rejects with a bug of whoever resolves the entries, and reports it with its stack', async () => {
+  test('rejects with an error of the resolver, and reports it with its stack', async () => {
     const bug = new TypeError('bug');
     const { id, answer, failure, told } = startAsking(() => Promise.reject(bug));
     answer(id(), { roots: [] });
@@ -117,7 +117,7 @@ describe('asking for roots', () => {
     ]);
   });
 
-  test('that is stopped while the entries are resolved is nobody’s bug', async () => {
+  test('reports no error if stopped while the entries are resolved', async () => {
     const { id, answer, asking, told } = startAsking(
       (_, signal) =>
         new Promise((_resolve, reject) => {
@@ -131,7 +131,7 @@ describe('asking for roots', () => {
     expect(told).toEqual([]);
   });
 
-  test('that is stopped cancels its question', async () => {
+  test('cancels its request when stopped', async () => {
     const { asking, wire, pending } = startAsking();
     asking.stop();
     await settled();

@@ -22,7 +22,7 @@ const silent: BackgroundRun = {
   },
 };
 
-describe('a call that outlives its request', () => {
+describe('a background run', () => {
   /** Answers at once and goes on with what `work` does, in a call of its own. */
   function outliving(work: RequestHandler) {
     const responses: OutboundResponse[] = [];
@@ -43,7 +43,7 @@ describe('a call that outlives its request', () => {
   const accepted = (id: number) => ({ jsonrpc: '2.0', id, result: { accepted: true } });
   const pending = () => new Promise(() => {});
 
-  test('begins once its request is answered, and gives its answer to its own replies', () => {
+  test('starts after its request is answered, and sends its response to its own recipient', () => {
     const before: number[] = [];
     const { handler, responses } = outliving(() => {
       before.push(router.sent().length);
@@ -56,7 +56,7 @@ describe('a call that outlives its request', () => {
     expect(responses).toEqual([{ jsonrpc: '2.0', id: 1, result: { done: true } }]);
   });
 
-  test('is none of those that may run at once, and leaves its id free', () => {
+  test('counts towards no concurrency limit, and frees its id', () => {
     const { handler, runs } = outliving(pending);
     const { receive, sent } = startRouter({ m: handler });
     for (let i = 0; i < 10; i++) receive(request(1));
@@ -64,7 +64,7 @@ describe('a call that outlives its request', () => {
     expect(runs.map(({ state }) => state)).toEqual(Array.from({ length: 10 }, () => 'running'));
   });
 
-  test('is not cancelled with its request, but by who has begun it: no answer then', () => {
+  test('is cancelled by its starter, not with its request, and then sends no response', () => {
     const { handler, responses, runs, cancels } = outliving(pending);
     const { receive } = startRouter({ m: handler });
     receive(request(1));
@@ -76,7 +76,7 @@ describe('a call that outlives its request', () => {
     expect([signal.aborted, String(signal.reason), responses]).toEqual([true, 'Error: enough', []]);
   });
 
-  test('that is cancelled before it begins never runs', () => {
+  test('never runs if cancelled before it starts', () => {
     let ran = 0;
     const handler: RequestHandler = (_, call) => {
       call.detach(() => ({ ran: ++ran }), silent)(new Error('at once'));
@@ -86,7 +86,7 @@ describe('a call that outlives its request', () => {
     expect(ran).toBe(0);
   });
 
-  test('holds the end until it has settled, also where it was cancelled', async () => {
+  test('delays draining until it has settled, even if cancelled', async () => {
     let finish = () => {};
     const { handler, cancels } = outliving(
       () => new Promise((resolve) => (finish = () => resolve({}))),
@@ -102,7 +102,7 @@ describe('a call that outlives its request', () => {
     expect(told()).toEqual(['calls.running', 'calls.drained']);
   });
 
-  test('is abandoned at the end, with an answer', () => {
+  test('is aborted at the end of the session, with a response', () => {
     const { handler, responses, runs } = outliving(pending);
     const { receive, tell } = startRouter({ m: handler });
     receive(request(1));
@@ -112,7 +112,7 @@ describe('a call that outlives its request', () => {
     expect(responses).toMatchObject([{ id: 1, error: { code: -32000 } }]);
   });
 
-  test('may be ended by who takes its answer, which ends nobody else', () => {
+  test('can be cancelled by the recipient of its response without affecting others', () => {
     const { handler, cancels, responses } = outliving(() => ({}));
     const add = responses.push.bind(responses);
     responses.push = (response) => {

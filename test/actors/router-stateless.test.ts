@@ -22,7 +22,7 @@ const answersTo = (router: ReturnType<typeof startRouter>) =>
   router.sent() as readonly { id: unknown; result?: object; error?: { code: number } }[];
 
 describe('a request with an envelope', () => {
-  test.each(['none', '2025-11-25'])('is served by itself, in a session of %s', (revision) => {
+  test.each(['none', '2025-11-25'])('is served separately, in a session of %s', (revision) => {
     const router = startRouter(handlers, revision);
     router.receive(enveloped(1, method, {}, { capabilities: { sampling: {} } }));
     const client = { info: { name: 'scripted-peer' }, capabilities: { sampling: {} } };
@@ -43,7 +43,7 @@ describe('a request with an envelope', () => {
     ]);
   });
 
-  test('settles the era of a session that has none, once, before it is served', () => {
+  test('makes a new session modern, once, before it is served', () => {
     const router = startRouter(handlers, 'none');
     router.receive(enveloped(1, method));
     expect(router.told()).toEqual(['envelope.received']);
@@ -53,7 +53,7 @@ describe('a request with an envelope', () => {
     expect(answersTo(router).map(({ id }) => id)).toEqual([1, 2]);
   });
 
-  test('settles nothing in a session that is of the other era [ERA-04]', () => {
+  test('does not change the era of a legacy session [ERA-04]', () => {
     const router = startRouter(handlers);
     router.receive(enveloped(1, method));
     expect(router.told()).toEqual([]);
@@ -65,7 +65,7 @@ describe('a request with an envelope', () => {
     ['one that is malformed', enveloped(1, method, {}, { capabilities: undefined })],
     ['a ping', request(1, 'ping')],
     ['a request without one', request(1, method)],
-  ])('that is valid settles it; %s does not', (_, message) => {
+  ])('decides the era only if valid; %s does not', (_, message) => {
     const router = startRouter(handlers, 'none');
     router.receive(message);
     expect(router.told()).toEqual([]);
@@ -73,7 +73,7 @@ describe('a request with an envelope', () => {
   });
 
   test.each(['ping', 'logging/setLevel', 'resources/subscribe', 'tasks/list', 'x/unknown', ''])(
-    'for a method that the revision does not have is -32601: %j',
+    'is answered with -32601 for a method unknown to its revision: %j',
     (removed) => {
       const router = startRouter(handlers, 'none');
       router.receive(enveloped(1, removed));
@@ -81,7 +81,7 @@ describe('a request with an envelope', () => {
     },
   );
 
-  test('asks its client nothing', async () => {
+  test('cannot send requests to its client', async () => {
     const router = startRouter(handlers, 'none');
     router.receive(enveloped(1, method));
     const question = { method: 'elicitation/create', timeoutMs: 1, maxTotalMs: 1 };
@@ -110,16 +110,16 @@ describe('server/discover', () => {
     ]);
   });
 
-  test('needs an envelope', () => {
+  test('requires an envelope', () => {
     const router = startRouter({});
     router.receive(request(1, 'server/discover'));
     expect(answersTo(router)).toMatchObject([{ error: { code: -32602 } }]);
   });
 });
 
-describe('where each request says who its client is', () => {
+describe('a modern session', () => {
   test.each(['tools/call', 'ping', 'logging/setLevel', 'x/unknown'])(
-    'one that does not is -32602 that names the keys: %s',
+    'answers a request without an envelope with -32602 naming the keys: %s',
     (bare) => {
       const router = startRouter(handlers, 'none');
       router.tell({ type: 'envelopes.require' });
@@ -132,8 +132,8 @@ describe('where each request says who its client is', () => {
   );
 });
 
-describe('at the end of a session', () => {
-  test('a request is refused, and discovery too, with a code that its revision allows', () => {
+describe('a modern session at its end', () => {
+  test('rejects requests and discovery with a code allowed by their revision', () => {
     const router = startRouter(handlers, 'none');
     router.tell({ type: 'gate.closed' });
     router.receive(enveloped(1, method), enveloped(2, 'server/discover'), request(3, method));
@@ -141,7 +141,7 @@ describe('at the end of a session', () => {
     expect(answersTo(router)[0]).toMatchObject({ error: { data: { reason: 'shutting-down' } } });
   });
 
-  test('what lives long is told before it is waited for, and what begins then at once', () => {
+  test('notifies long-lived calls before waiting for them, and later ones at once', () => {
     const order: string[] = [];
     const router = startRouter({
       [method]: (_, exchange) =>
@@ -159,7 +159,7 @@ describe('at the end of a session', () => {
     expect(router.told()).not.toContain('calls.drained');
   });
 
-  test('what runs is abandoned with a code that its revision allows [ENV-09]', () => {
+  test('aborts running calls with a code allowed by their revision [ENV-09]', () => {
     const router = startRouter({ [method]: () => new Promise(() => {}) }, 'none');
     router.receive(enveloped(1, method));
     router.tell({ type: 'calls.abandon' });
@@ -167,11 +167,11 @@ describe('at the end of a session', () => {
   });
 });
 
-describe('what a handler of a request with an envelope throws', () => {
+describe('an error thrown by the handler of a modern request', () => {
   test.each([
     [{ sampling: {} }, -32021],
     [undefined, -32603],
-  ])('for a missing capability, %j, is %i', (requiredCapabilities, code) => {
+  ])('for a missing capability, %j, has the code %i', (requiredCapabilities, code) => {
     const error = new RuntimeError('CAPABILITY_MISSING', 'no', { requiredCapabilities });
     const router = startRouter(
       {
@@ -201,7 +201,7 @@ describe('a request without a session', () => {
     router.tell({ type: 'frames.received', frames: [{ ...frame, origin }] });
   };
 
-  test('is told at once that its client cannot be asked for roots', async () => {
+  test('is rejected at once if it sends a request to its client', async () => {
     let report: unknown = undefined;
     serve(async (_, exchange) => {
       report = await exchange.roots({ timeoutMs: Infinity, clock: systemClock });

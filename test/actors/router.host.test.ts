@@ -76,8 +76,8 @@ const tells = (method: string, params?: object) => ({
   ...(params ? { params } : {}),
 });
 
-describe('a host answers its server', () => {
-  test('ping, by itself, also before the handshake is done', () => {
+describe('the router of a host', () => {
+  test('answers ping, even before the handshake is done', () => {
     for (const opened of ['legacy', 'not yet'] as const) {
       const { receive, sent } = startHost({}, { opened });
       receive(ask('p', 'ping'));
@@ -85,7 +85,7 @@ describe('a host answers its server', () => {
     }
   });
 
-  test('with what its handler gives, unchanged', () => {
+  test("returns a handler's result unchanged", () => {
     const roots = [{ uri: 'file:///home/ada', name: 'ada' }];
     const { receive, sent } = startHost({ 'roots/list': () => ({ roots }) });
     receive(ask(1));
@@ -93,7 +93,7 @@ describe('a host answers its server', () => {
   });
 
   test.each(['initialize', 'server/discover', 'tools/list'])(
-    '%s with "method not found"',
+    'answers %s with method not found',
     (method) => {
       const { receive, sent } = startHost();
       receive({ ...ask(1, method), params: {} });
@@ -103,7 +103,7 @@ describe('a host answers its server', () => {
     },
   );
 
-  test('what is asked before the handshake with an error that says so', () => {
+  test('rejects requests before the handshake', () => {
     const { receive, sent } = startHost(
       { 'roots/list': () => ({ roots: [] }) },
       { opened: 'not yet' },
@@ -114,7 +114,7 @@ describe('a host answers its server', () => {
     ]);
   });
 
-  test('what it asks at once as far as dialogs may be open: the rest waits, what is more gets an error', async () => {
+  test('runs requests up to maxRunning, queues more, and rejects those beyond the limit', async () => {
     const held = gate();
     let running = 0;
     let most = 0;
@@ -135,7 +135,7 @@ describe('a host answers its server', () => {
     expect([sent().length, most]).toEqual([20, 2]);
   });
 
-  test('two that have the same id, with an error for the second', async () => {
+  test('rejects the second of two requests with the same id', async () => {
     const held = gate();
     const { receive, sent } = startHost({
       'roots/list': async () => {
@@ -150,7 +150,7 @@ describe('a host answers its server', () => {
     expect(sent().slice(1)).toEqual([{ jsonrpc: '2.0', id: 1, result: { roots: [] } }]);
   });
 
-  test('at the end of its connection with an error', () => {
+  test('rejects requests while the connection is closing', () => {
     const { receive, sent, tell, owner } = startHost({ 'roots/list': () => ({ roots: [] }) });
     tell({ type: 'gate.closed' });
     receive(ask(1));
@@ -160,7 +160,7 @@ describe('a host answers its server', () => {
     expect(owner.events[0]).toEqual({ type: 'calls.drained' });
   });
 
-  test('a batch of its revision, in one', () => {
+  test('answers a batch of its revision with one frame', () => {
     const { receive, sent, happened } = startHost({}, { revision: '2025-03-26' });
     receive([ask(1, 'ping'), tells('notifications/message'), ask(2, 'sampling/createMessage')]);
     expect(sent()).toMatchObject([
@@ -173,9 +173,9 @@ describe('a host answers its server', () => {
   });
 });
 
-describe('a host whose server is of the modern era', () => {
+describe('the router of a host with a modern server', () => {
   test.each(['ping', 'roots/list', 'elicitation/create'])(
-    'never answers %s, and says that it was asked',
+    'never answers %s, and reports it',
     (method) => {
       const { receive, sent, heard } = startHost(
         { 'roots/list': () => ({ roots: [] }) },
@@ -189,13 +189,13 @@ describe('a host whose server is of the modern era', () => {
     },
   );
 
-  test('answers nothing that is malformed either', () => {
+  test('does not answer malformed input', () => {
     const { receive, sent, names } = startHost({}, { opened: 'modern' });
     receive({ jsonrpc: '2.0', id: 9, method: 5 }, 'Listening on port 3000');
     expect([sent(), names()]).toEqual([[], ['frame.invalid', 'frame.invalid']]);
   });
 
-  test('takes its cancellation for one of a request of the host’s', () => {
+  test("treats a cancellation as one of a request of the host's", () => {
     const { receive, correlation } = startHost({}, { opened: 'modern' });
     receive(tells('notifications/cancelled', { requestId: 2, reason: 'shutting down' }));
     expect(correlation.events).toEqual([
@@ -204,8 +204,8 @@ describe('a host whose server is of the modern era', () => {
   });
 });
 
-describe('what a server tells', () => {
-  test('comes in its order, between the answers around it', () => {
+describe('notifications of the server', () => {
+  test('are processed in input order, between the surrounding responses', () => {
     const { receive, happened } = startHost();
     const answer = (id: number) => ({ jsonrpc: '2.0', id, result: {} });
     receive(
@@ -228,7 +228,7 @@ describe('what a server tells', () => {
     ]);
   });
 
-  test('cancels its own request, and never one of the host’s that has the same id', async () => {
+  test("cancel the server's own request, never one of the host's with the same id", async () => {
     let aborted: unknown = 'not yet';
     const { receive, sent, correlation, names } = startHost({
       'sampling/createMessage': (_, { signal }) => {
@@ -246,13 +246,13 @@ describe('what a server tells', () => {
   });
 });
 
-describe('what is no message of a server’s', () => {
+describe('invalid input from a server', () => {
   test.each([
     ['a banner', 'Server started'],
     ['null', null],
     ['a message without a version', { id: undefined, hello: 1 }],
     ['an empty batch', []],
-  ])('is a fact, and gets no answer: %s', (_, value) => {
+  ])('is reported without an answer: %s', (_, value) => {
     const { receive, sent, names, errors } = startHost();
     receive(value, ask(1, 'ping'));
     expect(names()).toEqual(['frame.invalid']);
@@ -260,25 +260,25 @@ describe('what is no message of a server’s', () => {
     expect(errors).toEqual([]);
   });
 
-  test('is answered if it is a request that has an id', () => {
+  test('is answered if it is a request with an id', () => {
     const { receive, sent } = startHost();
     receive({ jsonrpc: '2.0', id: 'x', method: 'roots/list', params: [] });
     expect(sent()).toMatchObject([{ id: 'x', error: { code: -32602 } }]);
   });
 
-  test('settles no request of the host’s that has the same id', () => {
+  test("settles no request of the host's with the same id", () => {
     const { receive, happened, names } = startHost();
     receive({ jsonrpc: '2.0', id: 1, method: 5 });
     expect([happened, names()]).toEqual([[], ['frame.invalid']]);
   });
 
-  test('is a malformed answer if it has a result: the correlation has it', () => {
+  test('with a result is passed to correlation as a malformed response', () => {
     const { receive, happened } = startHost();
     receive({ jsonrpc: '2.0', id: 1, result: null }, { jsonrpc: '1.0', id: 2, result: {} });
     expect(happened).toEqual(['answer 1', 'answer 2']);
   });
 
-  test('is the answer to a request of the host’s if it is too long to be read', () => {
+  test("settles a request of the host's if it is its oversized response", () => {
     const { tell, sent, happened, correlation, names } = startHost();
     const error = { code: -32600, message: 'the message is longer than 9 bytes' };
     const frames = [2, 99].map(
@@ -292,7 +292,7 @@ describe('what is no message of a server’s', () => {
     expect([sent(), names()]).toEqual([[], ['frame.invalid']]);
   });
 
-  test('is a fact if it is an error about something that it could not read', () => {
+  test('is reported if it is an error about an unreadable message', () => {
     const { receive, heard } = startHost();
     receive({ jsonrpc: '2.0', error: { code: -32700, message: 'Parse error' } });
     expect(heard).toMatchObject([

@@ -36,7 +36,7 @@ describe('a handler', () => {
     ],
   ];
   test.each(hostile)(
-    'that %s harms its own request alone, and tells the client nothing',
+    'that %s fails only its own request, without details for the client',
     async (_, handler) => {
       const { receive, sent, errors, heard } = startRouter({
         m: handler,
@@ -52,14 +52,14 @@ describe('a handler', () => {
     },
   );
 
-  test('may give a result with a member "then" that is no function', async () => {
+  test('may return a result with a then member that is not a function', async () => {
     const { receive, sent } = startRouter({ m: () => withThen('what happens next') });
     receive(request(1));
     await settled();
     expect(sent()).toEqual([{ jsonrpc: '2.0', id: 1, result: withThen('what happens next') }]);
   });
 
-  test('that answers, fails and answers again is heard once', async () => {
+  test('settles once, even if its promise settles repeatedly', async () => {
     const twice = withThen((resolve: (value: object) => void, reject: (error: unknown) => void) => {
       resolve({ first: true });
       reject(new Error('second'));
@@ -88,7 +88,7 @@ describe('a batch', () => {
       },
     );
 
-  test('is answered by one, when the last of its requests is, and a malformed member harms no other', async () => {
+  test('is answered by one frame after its last request, and a malformed member affects no other', async () => {
     const { receive, sent, heard, correlation } = startRouter(handlers, revision);
     const answered = { jsonrpc: '2.0', id: 's-1', result: {} };
     const note = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
@@ -112,7 +112,7 @@ describe('a batch', () => {
     expect(heard.map(({ name }) => name)).toEqual(['frame.invalid', 'frame.invalid']);
   });
 
-  test('without anything to answer is not answered', () => {
+  test('without requests is not answered', () => {
     const { receive, sent, told } = startRouter(handlers, revision);
     receive([
       { jsonrpc: '2.0', method: 'notifications/roots/list_changed' },
@@ -121,7 +121,7 @@ describe('a batch', () => {
     expect([sent(), told()]).toEqual([[], ['roots.changed']]);
   });
 
-  test('holds no initialize, and two requests with one id are one too many', () => {
+  test('rejects initialize, and the second of two requests with the same id', () => {
     const { receive, sent, told } = startRouter({ m: () => new Promise(() => {}) }, revision);
     receive([request(1, 'initialize'), request(2), request(2, 'ping')]);
     receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } });
@@ -135,7 +135,7 @@ describe('a batch', () => {
   });
 
   test.each(['2024-11-05', '2025-06-18', '2025-11-25'])(
-    'where the revision has none is one refusal, and nobody looks inside: %s',
+    'is rejected as a whole, unparsed, where the revision has none: %s',
     (other) => {
       const { receive, sent, heard } = startRouter(handlers, other);
       receive([request(1), unseen()], request(2));
@@ -150,7 +150,7 @@ describe('a batch', () => {
     },
   );
 
-  test('of as many as may run and wait is served, of one more is one refusal, and nobody looks inside', async () => {
+  test('is served up to maxRunning + maxWaiting members, and rejected as a whole above', async () => {
     const { receive, sent, heard } = startRouter(handlers, revision);
     receive(Array.from({ length: 8 }, (_, id) => request(id, 'slow')));
     await settled();
@@ -169,7 +169,7 @@ describe('a batch', () => {
     expect(heard.map(({ name }) => name)).toEqual(['frame.invalid']);
   });
 
-  test('of nonsense is not answered with many times as much', () => {
+  test('of invalid members gets no answer many times its size', () => {
     for (const version of [revision, '2025-11-25']) {
       const { receive, sent, heard } = startRouter(handlers, version);
       receive(Array.from({ length: 100_000 }, () => 1));
@@ -178,7 +178,7 @@ describe('a batch', () => {
     }
   });
 
-  test('before the handshake is refused, whatever the revision will be', () => {
+  test('is rejected before the handshake, whatever the revision will be', () => {
     const { receive, sent } = startRouter(handlers, 'none');
     receive([unseen()]);
     expect(sent()).toMatchObject([{ error: { code: -32600 } }]);
@@ -186,8 +186,8 @@ describe('a batch', () => {
   });
 });
 
-describe('our own errors, sent back to us', () => {
-  test('are not answered: two that answer each other would never stop', () => {
+describe('our own errors echoed back', () => {
+  test('are not answered, to avoid an endless exchange', () => {
     const { receive, sent } = startRouter();
     receive(7, { jsonrpc: '2.0', id: null, method: 'm' }, { jsonrpc: '2.0', id: 3, method: 'no' });
     const answers = sent();
@@ -197,15 +197,15 @@ describe('our own errors, sent back to us', () => {
   });
 });
 
-describe('the end', () => {
-  test('is told when nothing runs, at once where nothing ever ran', () => {
+describe('the end of a router', () => {
+  test('is reported when nothing is running, synchronously if nothing ever ran', () => {
     const { tell, told } = startRouter();
     expect(told()).toEqual([]);
     tell({ type: 'gate.closed' });
     expect(told()).toEqual(['calls.drained']);
   });
 
-  test('waits for what runs, and for what was cancelled and cleans up', async () => {
+  test('waits for running handlers, including cancelled ones that clean up', async () => {
     const ends: (() => void)[] = [];
     const { receive, tell, told } = startRouter({
       m: () => new Promise((resolve) => ends.push(() => resolve({}))),
@@ -221,7 +221,7 @@ describe('the end', () => {
     expect(told()).toEqual(['calls.running', 'calls.drained']);
   });
 
-  test('refuses what comes, and still answers ping', () => {
+  test('rejects new requests, and still answers ping', () => {
     const { receive, sent, tell } = startRouter({ m: () => ({}) });
     tell({ type: 'gate.closed' });
     receive(request(1), request(2, 'ping'));
@@ -231,7 +231,7 @@ describe('the end', () => {
     ]);
   });
 
-  test('has nothing to abandon where all was answered', () => {
+  test('aborts nothing if all requests are answered', () => {
     const { receive, sent, tell } = startRouter({ m: () => ({}) });
     receive(request(1));
     tell({ type: 'gate.closed' });
@@ -239,7 +239,7 @@ describe('the end', () => {
     expect(sent()).toHaveLength(1);
   });
 
-  test('is told once, and again if the gate is closed once more', () => {
+  test('is reported once, and again if the gate is closed again', () => {
     const { receive, tell, told } = startRouter({ m: () => ({}) });
     tell({ type: 'gate.closed' });
     tell({ type: 'calls.abandon' });
@@ -249,7 +249,7 @@ describe('the end', () => {
     expect(told()).toEqual(['calls.drained', 'calls.drained']);
   });
 
-  test('answers every call that it abandons, and fires its signal', () => {
+  test('answers every aborted call, and fires its signal', () => {
     const signals: AbortSignal[] = [];
     const { receive, sent, tell } = startRouter({
       m: (_, call) => {
@@ -264,7 +264,7 @@ describe('the end', () => {
   });
 });
 
-test('a chunk of nothing but lifecycle messages is not copied for each of them', () => {
+test('does not copy the rest of a chunk for each of its lifecycle messages', () => {
   let copied = 0;
   class CountedFrames extends Array<InboundFrame> {
     override slice(start?: number, end?: number): InboundFrame[] {

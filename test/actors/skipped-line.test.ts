@@ -46,16 +46,16 @@ const others: readonly (readonly [string, string])[] = [
 ];
 
 describe('a line that is too long', () => {
-  test.each(answers)('is known for whose answer it is: %s', (_, line, id) => {
+  test.each(answers)('names the request it answers: %s', (_, line, id) => {
     expect(told(line)).toMatchObject({ kind: 'invalid', answers: [id] });
   });
 
-  test.each(others)('is nobody’s answer: %s', (_, line) => {
+  test.each(others)('names no request: %s', (_, line) => {
     expect(told(line)).not.toHaveProperty('answers');
     expect(told(line)).toMatchObject({ error: { code: -32600 } });
   });
 
-  test('is known for the same, however it is cut', () => {
+  test('names the same request in every chunking', () => {
     const all = [...answers.map(([, line]) => line), ...others.map(([, line]) => line)];
     const cuts = fc.array(fc.nat({ max: 2200 }), { maxLength: 8 });
     fc.assert(
@@ -65,7 +65,7 @@ describe('a line that is too long', () => {
     );
   });
 
-  test('is told at once if its beginning says it', () => {
+  test('is reported immediately if its beginning names the request', () => {
     const splitter = new LineSplitter(1000);
     expect(splitter.push(bytes(`{"jsonrpc":"2.0","id":7,"result":"${long}`))).toMatchObject([
       { answers: [7] },

@@ -67,7 +67,7 @@ function startRun(relatedRequest: () => RelatedRequest | undefined = () => undef
 }
 
 describe("a task's run", () => {
-  test('is the call that it was made of, with an end of its own', () => {
+  test('copies the call that started it, and ends separately', () => {
     const { call, run } = startRun();
     expect([run.id, run.method, run.params]).toEqual([call.id, call.method, call.params]);
     const { signal } = run;
@@ -77,7 +77,7 @@ describe("a task's run", () => {
     expect(signal.aborted).toBe(true);
   });
 
-  test('gives its answer to the task', () => {
+  test('sends its response to the task', () => {
     const { run, responses } = startRun();
     const response = { jsonrpc: '2.0', id: clientId(1), result: {} } as const;
     run.replies.add(response, run);
@@ -86,7 +86,7 @@ describe("a task's run", () => {
   });
 
   test.each([undefined, 7])(
-    'sends on the stream of who waits for the result, not on its request’s, which is over: %j',
+    'sends on the stream of the waiting request, not of its own ended one: %j',
     async (waiter) => {
       const { run, sends } = startRun(() =>
         waiter === undefined ? undefined : { id: clientId(waiter) },
@@ -105,7 +105,7 @@ describe("a task's run", () => {
     },
   );
 
-  test('makes the task input_required for as long as it has asked', async () => {
+  test('marks the task input_required while a request is pending', async () => {
     const { run, status, frames, answer } = startRun();
     const answered = run.sendRequest(spec);
     await settled();
@@ -116,7 +116,7 @@ describe("a task's run", () => {
     expect(status()).toBe('working');
   });
 
-  test('asks nothing and changes nothing where it has ended, or the request is aborted already', async () => {
+  test('sends no request and changes no status after its end, or with an aborted signal', async () => {
     const { run, status, frames } = startRun();
     await expect(run.sendRequest({ ...spec, signal: AbortSignal.abort() })).rejects.toThrow();
     run.end();
@@ -125,7 +125,7 @@ describe("a task's run", () => {
     expect([status(), frames()]).toEqual(['working', []]);
   });
 
-  test('says nothing to a task that has ended before its questions were taken back', async () => {
+  test('does not update a task that ended before its requests were withdrawn', async () => {
     const { run, actor, status } = startRun();
     const asked = run.sendRequest(spec);
     actor.send({ type: 'task.cancel', reason: 'enough' });

@@ -5,8 +5,8 @@ import { startWriter } from './start-writer.ts';
 
 const answer = (id: number, text = '') => answerOf(id, { text });
 
-describe('a message whose sender waits until it is taken', () => {
-  test('is taken at the end of its turn, if the sink takes it', async () => {
+describe('a delivery report of the writer', () => {
+  test('is sent at the end of the turn if the sink accepts the message', async () => {
     const { awaitTaken, awaited } = startWriter();
     awaitTaken('a');
     awaitTaken('b');
@@ -15,7 +15,7 @@ describe('a message whose sender waits until it is taken', () => {
     expect(awaited).toEqual(['a', 'b']);
   });
 
-  test('is not taken while it waits for room, and then in its turn', async () => {
+  test('is sent only when a queued message is written', async () => {
     const { awaitTaken, awaited, send, drain, sink } = startWriter({ room: 1 });
     send(answer(0));
     await settled();
@@ -33,14 +33,14 @@ describe('a message whose sender waits until it is taken', () => {
     expect(awaited).toEqual(['a', 'b']);
   });
 
-  test('is taken though it is the last that there was room for', async () => {
+  test('is sent for a message that fills the sink', async () => {
     const { awaitTaken, awaited } = startWriter({ room: 1 });
     awaitTaken('a');
     await settled();
     expect(awaited).toEqual(['a']);
   });
 
-  test('is never taken if JSON cannot hold it, nor if the output breaks before', async () => {
+  test('is never sent if the message is not JSON or the output breaks first', async () => {
     const { awaitTaken, awaited, sink, drain } = startWriter({ room: 1 });
     const cycle: { self?: object } = {};
     cycle.self = cycle;

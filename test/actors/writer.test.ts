@@ -9,7 +9,7 @@ const answer = (id: number, text = '') => answerOf(id, { text });
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 describe('the writer', () => {
-  test('writes all of one turn at once, at its end, in order', async () => {
+  test('writes all output of a turn at its end, in order', async () => {
     const { send, sink, ids } = startWriter();
     send(answer(0), answer(1));
     send(answer(2));
@@ -22,7 +22,7 @@ describe('the writer', () => {
     expect(ids()).toEqual([0, 1, 2, 3]);
   });
 
-  test('writes a turn in parts where it is huge, and loses nothing between them', async () => {
+  test('splits a huge turn into several writes without losing anything', async () => {
     const { send, sink, ids } = startWriter();
     for (const id of upTo(1000)) send(answer(id, 'x'.repeat(1000)));
     expect(sink.writes.length).toBeGreaterThan(1);
@@ -31,7 +31,7 @@ describe('the writer', () => {
     expect(ids()).toEqual(upTo(1000));
   });
 
-  test('writes one line per frame, a batch in one', async () => {
+  test('writes one line per frame, and one per batch', async () => {
     const { send, sink } = startWriter();
     const error = { code: 1, message: 'a\nb' };
     send(answer(1, '\n'), [
@@ -42,7 +42,7 @@ describe('the writer', () => {
     expect(sink.writes.join('').match(/\n/g)).toHaveLength(2);
   });
 
-  test('writes what is left when it is stopped, and leaves the sink', () => {
+  test('writes pending output when stopped, and leaves the sink', () => {
     const { actor, send, sink, ids } = startWriter();
     send(answer(1));
     actor.stop();
@@ -50,7 +50,7 @@ describe('the writer', () => {
     expect(sink.events).toBeUndefined();
   });
 
-  test('keeps nothing once it is stopped, and is not broken by what the stream says later', async () => {
+  test('keeps nothing after it is stopped, and ignores later events of the stream', async () => {
     const { actor, send, sink, told, heard, view } = startWriter({ room: 1 });
     for (const id of [1, 2]) {
       send(answer(id));
@@ -67,7 +67,7 @@ describe('the writer', () => {
 });
 
 describe('a full sink', () => {
-  test('gets nothing until it has room, then everything, in order', async () => {
+  test('gets nothing until it has room, then everything in order', async () => {
     const { send, drain, sink, ids } = startWriter({ room: 1 });
     for (const id of upTo(50)) {
       send(answer(id));
@@ -78,7 +78,7 @@ describe('a full sink', () => {
     expect(ids()).toEqual(upTo(50));
   });
 
-  test('that fills again and again while it is drained gets everything, in order', async () => {
+  test('gets everything in order even if it fills repeatedly while draining', async () => {
     const { send, drain, ids } = startWriter({ room: 1 });
     const big = 'x'.repeat(300_000);
     for (const id of upTo(12)) {
@@ -90,7 +90,7 @@ describe('a full sink', () => {
     expect(ids()).toEqual(upTo(12));
   });
 
-  test('is no reason to stop the session before the limit, then is told once', async () => {
+  test('blocks the session only above the limit, and is reported once', async () => {
     const { send, told, heard } = startWriter({ room: 1, maxOutboundBytes: 500 });
     send(answer(0, 'x'.repeat(10_000)));
     await settled();
@@ -124,7 +124,7 @@ describe('a full sink', () => {
     expect(ids()).toEqual(upTo(4));
   });
 
-  test('shows the one state that its output is in', async () => {
+  test('shows its state in the view', async () => {
     const { send, drain, sink, view } = startWriter({ room: 1, maxOutboundBytes: 100 });
     const states = [view()];
     for (const length of [1, 1, 200]) {
@@ -141,7 +141,7 @@ describe('a full sink', () => {
     );
   });
 
-  test('can be full again after it has flowed, and is told again', async () => {
+  test('can block again after flowing, and is reported again', async () => {
     const { send, drain, told } = startWriter({ room: 1, maxOutboundBytes: 10 });
     for (let i = 0; i < 3; i++) {
       send(answer(1));
@@ -155,14 +155,14 @@ describe('a full sink', () => {
     );
   });
 
-  test('that drains when nothing waits changes nothing', () => {
+  test('changes nothing if it drains with an empty queue', () => {
     const { drain, told, sink } = startWriter();
     drain();
     expect([told(), sink.writes, sink.flushes]).toEqual([[], [], []]);
   });
 });
 
-describe('a flush', () => {
+describe('a flush of the writer', () => {
   test('writes this turn first, then waits for the sink', () => {
     const { actor, send, sink, told, ids } = startWriter();
     send(answer(1));
@@ -173,7 +173,7 @@ describe('a flush', () => {
     expect(told()).toEqual(['output.flushed']);
   });
 
-  test('waits for the queue, and asks the sink once', async () => {
+  test('waits for the queue, and flushes the sink once', async () => {
     const { actor, send, drain, sink, ids } = startWriter({ room: 1 });
     send(answer(1));
     await settled();
@@ -191,7 +191,7 @@ describe('a flush', () => {
 });
 
 describe('a broken sink', () => {
-  test('is told once, and is written to no more', async () => {
+  test('is reported once, and gets no more output', async () => {
     const { send, sink, told, heard, errors } = startWriter();
     const error = new Error('EPIPE');
     sink.events?.broken(error);
@@ -204,7 +204,7 @@ describe('a broken sink', () => {
     expect(errors).toEqual([]);
   });
 
-  test('is written to no more, even where it drains once more', async () => {
+  test('gets no more output, even if it drains again', async () => {
     const { send, drain, sink } = startWriter();
     sink.events?.broken(new Error('EPIPE'));
     drain();
@@ -213,7 +213,7 @@ describe('a broken sink', () => {
     expect(sink.writes).toEqual([]);
   });
 
-  test('that breaks while it is written to stays broken', async () => {
+  test('stays broken if it breaks during a write', async () => {
     const { send, sink, told, view } = startWriter({ room: 1, maxOutboundBytes: 10 });
     sink.onWrite = () => sink.events?.broken(new Error('EPIPE'));
     for (const id of [1, 2, 3]) {
@@ -225,7 +225,7 @@ describe('a broken sink', () => {
     expect(view()).toEqual({ state: 'ended', queuedBytes: 0 });
   });
 
-  test('that breaks while it is drained does not flow again, and is not flushed', async () => {
+  test('does not flow and is not flushed if it breaks while draining', async () => {
     const { actor, send, drain, sink, told } = startWriter({ room: 1, maxOutboundBytes: 10 });
     for (const id of [1, 2]) {
       send(answer(id));
@@ -238,7 +238,7 @@ describe('a broken sink', () => {
     expect(sink.flushes).toEqual([]);
   });
 
-  test('has nothing to flush: that is told at once', async () => {
+  test('reports a flush as done at once', async () => {
     const { actor, send, sink, told } = startWriter();
     sink.events?.broken(new Error('EPIPE'));
     send(answer(1));
@@ -261,11 +261,11 @@ describe('a broken sink', () => {
   });
 });
 
-describe('what JSON cannot hold', () => {
+describe('output that is not JSON', () => {
   const own = { jsonrpc: '2.0', id: serverId('s-1'), method: 'm' } as const;
   const request = (params: object): OutboundFrame => ({ ...own, params });
 
-  test('is refused to whoever asked, and the next frames are sent', async () => {
+  test('is rejected to its sender, and later frames are sent', async () => {
     const { actor, ids, heard } = startWriter();
     const rejected: unknown[] = [];
     const event: WriterEvent = {
@@ -280,7 +280,7 @@ describe('what JSON cannot hold', () => {
     expect(heard).toEqual([]);
   });
 
-  test('is an internal error to the client and a fact to us, where it is a response', async () => {
+  test('becomes an internal error and a report if it is a response', async () => {
     const { send, sink, heard } = startWriter();
     send(answerOf(7, { a: 1n }));
     await settled();
@@ -288,7 +288,7 @@ describe('what JSON cannot hold', () => {
     expect(heard).toMatchObject([{ name: 'response.unserializable', level: 'error' }]);
   });
 
-  test('is a fact where it is a notification', async () => {
+  test('is reported if it is a notification', async () => {
     const { send, sink, heard } = startWriter();
     send({ jsonrpc: '2.0', method: 'notifications/message', params: { a: 1n } });
     await settled();
@@ -297,7 +297,7 @@ describe('what JSON cannot hold', () => {
   });
 
   test.each([Object.create(null), { toString: () => 1n * (1 as never) }])(
-    'harms nobody else, also where what it throws cannot be told in words (%#)',
+    'affects no other message, even if its error has no text (%#)',
     async (thrown: unknown) => {
       const { send, errors, ids } = startWriter();
       const result = {
@@ -313,11 +313,11 @@ describe('what JSON cannot hold', () => {
   );
 });
 
-describe('a writer that is asked to flush', () => {
+describe('a repeated flush of the writer', () => {
   const flush = { type: 'output.flush' } as const;
   const flushOverdue = { ...flush, after: 'stallTimeout' } as const;
 
-  test('again and again says that nothing was taken since it was asked last', async () => {
+  test('reports a stall if nothing was written since the last one', async () => {
     const { actor, send, sink, told, heard } = startWriter({ room: 1 });
     send(answer(0));
     await settled();
@@ -333,7 +333,7 @@ describe('a writer that is asked to flush', () => {
     expect(heard).toMatchObject([{ name: 'output.stalled', level: 'warning' }]);
   });
 
-  test('again before the stall time has passed waits on', async () => {
+  test('keeps waiting if repeated before the stall timeout', async () => {
     const { actor, send, told } = startWriter({ room: 1 });
     send(answer(0), answer(1));
     await settled();
@@ -342,7 +342,7 @@ describe('a writer that is asked to flush', () => {
     expect(told()).toEqual([]);
   });
 
-  test('and has nothing that waits says so at once', () => {
+  test('is reported as done at once with an empty queue', () => {
     const { actor, sink, told } = startWriter();
     actor.send(flush);
     for (const done of sink.flushes) done();

@@ -22,7 +22,7 @@ const input = { dice: 3 };
 const spots = (shown: string | null) =>
   (shown ?? '').split(' ').map((die) => (die.codePointAt(0) ?? 0) - 0x267f);
 
-describe('the view of the dice', () => {
+describe('the dice app', () => {
   let script = '';
   beforeAll(async () => {
     const { outputFiles } = await build({
@@ -60,7 +60,7 @@ describe('the view of the dice', () => {
     return await page.evaluate(`show(${given})`);
   }
 
-  test('shows what was rolled, rolls again with the same arguments, and lets itself be closed', async (context) => {
+  test('shows a roll, repeats it with the same arguments, and can be closed', async (context) => {
     needsChromium(context);
     const { page, html, call, faults } = await start();
     const called: unknown[] = [];
@@ -90,7 +90,7 @@ describe('the view of the dice', () => {
     expect(faults).toEqual([]);
   });
 
-  test('says why it could not roll again, and may be asked once more', async (context) => {
+  test('shows why a roll failed, and allows another attempt', async (context) => {
     needsChromium(context);
     const { page, html, call, faults } = await start();
     const result = await call({ name: 'roll_dice', arguments: input } as { name: string });

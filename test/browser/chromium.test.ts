@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../packages/roots/test/temporary-directory.ts';
 import { findChromium, needsChromium, newPage } from './chromium.ts';
 
-test('the browser is what CHROMIUM names, or else the first usual name on the PATH', async () => {
+test('finds the browser named by CHROMIUM, or else the first usual name on the PATH', async () => {
   const folder = await temporaryDirectory();
   const PATH = ['/nowhere', folder].join(delimiter);
   expect(findChromium({ PATH })).toBeUndefined();
@@ -16,7 +16,7 @@ test('the browser is what CHROMIUM names, or else the first usual name on the PA
   expect(findChromium({ PATH, CHROMIUM: '' })).toBe(join(folder, 'chromium-browser'));
 });
 
-test('a page runs scripts', async (context) => {
+test('runs scripts in a page', async (context) => {
   needsChromium(context);
   const page = await newPage();
   await page.setContent('<h1>Here</h1>');

@@ -64,7 +64,7 @@ describe('a page of another origin', () => {
 
   const serve = async (options: HttpOptions) => (await serveHttp(server, options)).href;
 
-  test('that is allowed is a client of a session, streams and all', async (context) => {
+  test('can use a session with streams if allowed', async (context) => {
     needsChromium(context);
     const { page, origin } = await open();
     const url = await serve({ allowedOrigins: [origin] });
@@ -76,7 +76,7 @@ describe('a page of another origin', () => {
     });
   });
 
-  test('that is allowed is a client of 2026-07-28, with the headers that it demands', async (context) => {
+  test('can be a client of 2026-07-28 with the required headers if allowed', async (context) => {
     needsChromium(context);
     const { page, origin } = await open();
     const url = await serve({ allowedOrigins: [origin] });
@@ -84,7 +84,7 @@ describe('a page of another origin', () => {
     expect(said).toEqual([{ type: 'text', text: origin }]);
   });
 
-  test('that is allowed reads where to get a token', async (context) => {
+  test('can read where to get a token if allowed', async (context) => {
     needsChromium(context);
     const { page, origin } = await open();
     const authorization = {

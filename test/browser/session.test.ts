@@ -48,7 +48,7 @@ async function serve(script: string): Promise<string> {
 }
 
 describe.each(entries)('a session in a page, from %s', (_what, library) => {
-  test('serves a client there: a tool, its roots, the end', async (context) => {
+  test('serves a client there: a tool call, roots and the end', async (context) => {
     needsChromium(context);
     const url = await serve(await bundle(library));
     const page = await newPage();

@@ -7,8 +7,8 @@ import { operateWarm, textOf, tool } from './serving.ts';
 const method = 'custom/question';
 const question = (id: number | string) => toolCall(id, 'ask', { method });
 
-everywhere('what was asked', eachTransportAndStreams, (combination) => {
-  test('is cancelled with the request on whose behalf it was [CANCEL-05]', async () => {
+everywhere('requests to the client', eachTransportAndStreams, (combination) => {
+  test('cancels a server request with the client request it belongs to [CANCEL-05]', async () => {
     const { ask, errors } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, combination);
     peer.send(question(1), question(2));
@@ -24,7 +24,7 @@ everywhere('what was asked', eachTransportAndStreams, (combination) => {
     expect(peer.count('notifications/cancelled')).toBe(1);
   });
 
-  test('ends where the client cancels it, having no such request itself [CANCEL-06]', async () => {
+  test('fails a server request that the client cancels under an id of no client request [CANCEL-06]', async () => {
     const { ask, errors } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, combination);
     peer.send(question(1));
@@ -37,8 +37,8 @@ everywhere('what was asked', eachTransportAndStreams, (combination) => {
   });
 });
 
-everywhere('a cancellation that fits both directions', eachTransportAndStreams, () => {
-  test('means the client’s own request, then ours [CANCEL-06] [BASE-02]', async () => {
+everywhere('a cancellation with an id of both directions', eachTransportAndStreams, () => {
+  test("applies a cancellation to the client's own request first, then to ours [CANCEL-06] [BASE-02]", async () => {
     const { ask, errors } = asking();
     const door = gate();
     const hold = tool('hold', (_, { signal }) => door.pass(signal));
@@ -56,7 +56,7 @@ everywhere('a cancellation that fits both directions', eachTransportAndStreams, 
     expect(errors).toMatchObject([{ code: 'REMOTE_CANCELLED' }]);
   });
 
-  test('before the answer ends ours; the answer is then late [CANCEL-06] [CORR-03]', async () => {
+  test('fails a server request cancelled before its answer, and treats the answer as late [CANCEL-06] [CORR-03]', async () => {
     const { ask, errors } = asking();
     const { peer, facts } = await operateWarm({ tools: [ask] });
     peer.send(question(1));
@@ -67,7 +67,7 @@ everywhere('a cancellation that fits both directions', eachTransportAndStreams, 
     await facts.next('response.late');
   });
 
-  test('after the answer is ignored; the answer counts [CANCEL-06] [CANCEL-03]', async () => {
+  test('ignores a cancellation of a server request after its answer [CANCEL-06] [CANCEL-03]', async () => {
     const { ask, errors } = asking();
     const { peer, facts } = await operateWarm({ tools: [ask] });
     peer.send(question(1));
@@ -79,8 +79,8 @@ everywhere('a cancellation that fits both directions', eachTransportAndStreams, 
   });
 });
 
-everywhere('what was asked and', eachTransportAndStreams, () => {
-  test('not awaited is cancelled when its request ends [CANCEL-09]', async () => {
+everywhere('requests to the client', eachTransportAndStreams, () => {
+  test('cancels a server request that the handler did not await when the request ends [CANCEL-09]', async () => {
     const door = gate();
     const forgets = tool('forgets', async (_, context) => {
       void context.request(method).catch(() => {});
@@ -96,7 +96,7 @@ everywhere('what was asked and', eachTransportAndStreams, () => {
     expect(textOf((await peer.response(1)).result)).toBe('done');
   });
 
-  test('not awaited by a handler that returns at once is never sent: the client need not take it back [CANCEL-09]', async () => {
+  test('never sends a request of a handler that returns without awaiting it [CANCEL-09]', async () => {
     const forgets = tool('forgets', (_, context) => {
       void context.request(method).catch(() => {});
       return 'done';
@@ -108,7 +108,7 @@ everywhere('what was asked and', eachTransportAndStreams, () => {
     expect([peer.count(method), peer.count('notifications/cancelled')]).toEqual([0, 0]);
   });
 
-  test('lost a race is cancelled, though nobody hears of its failure [CANCEL-09]', async () => {
+  test('cancels a server request that lost a race, without an unhandled rejection [CANCEL-09]', async () => {
     const races = tool('races', async (_, context) => {
       const winner = await Promise.race([
         context.request(method, { n: 1 }),
@@ -126,7 +126,7 @@ everywhere('what was asked and', eachTransportAndStreams, () => {
     expect(params?.['requestId']).toBe(first.id);
   });
 
-  test('aborted by its own signal is cancelled alone [CORR-09]', async () => {
+  test('cancels only the server request whose signal fired [CORR-09]', async () => {
     const abort = new AbortController();
     const errors: unknown[] = [];
     const both = tool('both', async (_, context) => {
@@ -147,7 +147,7 @@ everywhere('what was asked and', eachTransportAndStreams, () => {
     expect(errors).toMatchObject([{ code: 'CANCELLED' }]);
   });
 
-  test('aborted before it was asked is not sent [CORR-09]', async () => {
+  test('does not send a request whose signal has already fired [CORR-09]', async () => {
     const { ask, errors } = asking();
     const aborted = tool('aborted', async (_, context) => {
       await context
@@ -163,8 +163,8 @@ everywhere('what was asked and', eachTransportAndStreams, () => {
   });
 });
 
-everywhere('once a request has ended', eachTransportAndStreams, () => {
-  test('by cancellation, its handler asks and tells nothing more [CANCEL-09]', async () => {
+everywhere('an ended request', eachTransportAndStreams, () => {
+  test('sends nothing for a handler after its request was cancelled [CANCEL-09]', async () => {
     const door = gate();
     const done = gate();
     const errors: unknown[] = [];
@@ -188,7 +188,7 @@ everywhere('once a request has ended', eachTransportAndStreams, () => {
     done.release();
   });
 
-  test('with a result, what its handler left running tells nothing more [CANCEL-09] [PROGRESS-02]', async () => {
+  test('sends nothing for code that runs on after its handler returned [CANCEL-09] [PROGRESS-02]', async () => {
     const door = gate();
     const after = gate();
     const leaves = tool('leaves', (_, context) => {
@@ -209,7 +209,7 @@ everywhere('once a request has ended', eachTransportAndStreams, () => {
     after.release();
   });
 
-  test('progress for what it asked is dropped [PROGRESS-04]', async () => {
+  test('drops progress of a server request whose client request has ended [PROGRESS-04]', async () => {
     const { ask, progress } = asking();
     const { peer } = await operateWarm({ tools: [ask] });
     peer.send(toolCall(1, 'ask', { method, options: { progress: true } }));

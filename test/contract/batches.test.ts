@@ -14,7 +14,7 @@ import { batchCombinations, byteCombinations, everywhere, except, only } from '.
 import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
 everywhere('batches', only('2025-03-26', batchCombinations), () => {
-  test('are answered as one batch, each member for itself [BATCH-01] [BATCH-05]', async () => {
+  test('answers a batch with one batch, member by member [BATCH-01] [BATCH-05]', async () => {
     const { peer } = await operate({ tools: [echo] });
     peer.send([
       request(1, 'ping'),
@@ -40,7 +40,7 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
     );
   });
 
-  test('wait for their slowest member; what comes meanwhile is answered [BATCH-01]', async () => {
+  test('holds the batch for its slowest member, and answers later messages meanwhile [BATCH-01]', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
       await door.pass();
@@ -56,7 +56,7 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
     expect((await peer.batch()).map(({ id }) => id)).toEqual([2, 1]);
   });
 
-  test('may hold a malformed response to a request of ours: it fails, and takes no place among the answers [BATCH-01] [BASE-09]', async () => {
+  test('fails our request for a malformed response in a batch, without an answer to it [BATCH-01] [BASE-09]', async () => {
     const { ask, errors } = asking();
     const { peer } = await operate({ tools: [ask] });
     const called = peer.call('ask', { method: 'custom/question' });
@@ -67,7 +67,7 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
     expect(errors).toMatchObject([{ code: 'INVALID_RESPONSE' }]);
   });
 
-  test('of notifications and responses alone are not answered, but taken [BATCH-02]', async () => {
+  test('processes a batch of notifications and responses without answering it [BATCH-02]', async () => {
     const { peer, session } = await operate({ tools: [echo] }, { capabilities: { roots: {} } });
     const asked = await peer.request('roots/list');
     const before = peer.received.length;
@@ -77,7 +77,7 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
     expect(session.actor.getSnapshot().context.report?.roots).toEqual([{ uri: 'file:///a' }]);
   });
 
-  test('leave a cancelled member out [BATCH-03]', async () => {
+  test('omits a cancelled member from the answers of a batch [BATCH-03]', async () => {
     const door = gate();
     const hold = tool('hold', (_, { signal }) => door.pass(signal));
     const { peer } = await operate({ tools: [echo, hold] });
@@ -87,7 +87,7 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
     expect((await peer.batch()).map(({ id }) => id)).toEqual([2]);
   });
 
-  test('whose members were all cancelled are not answered [BATCH-03]', async () => {
+  test('sends nothing for a batch whose members were all cancelled [BATCH-03]', async () => {
     const door = gate();
     const hold = tool('hold', (_, { signal }) => door.pass(signal));
     const { peer } = await operate({ tools: [hold] });
@@ -99,14 +99,14 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
     expect(peer.received).toHaveLength(before + 1);
   });
 
-  test('may hold a request and its cancellation [BATCH-03]', async () => {
+  test('accepts a request and its cancellation in one batch [BATCH-03]', async () => {
     const hold = tool('hold', (_, { signal }) => gate().pass(signal));
     const { peer } = await operate({ tools: [hold, echo] });
     peer.send([toolCall(1, 'hold'), cancelled(1), toolCall(2, 'echo')]);
     expect((await peer.batch()).map(({ id }) => id)).toEqual([2]);
   });
 
-  test('refuse a repeated id once, and serve the first [BASE-07] [BATCH-01]', async () => {
+  test('rejects a repeated id in a batch once, and serves the first request [BASE-07] [BATCH-01]', async () => {
     const later = tool('later', async (args) => await Promise.resolve(JSON.stringify(args)));
     const { peer } = await operate({ tools: [later] });
     peer.send([toolCall(1, 'later', { first: true }), toolCall(1, 'later')]);
@@ -115,7 +115,7 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
     expect(textOf(answers[1]?.result)).toBe('{"first":true}');
   });
 
-  test('must not hold initialize [BATCH-04]', async () => {
+  test('rejects initialize in a batch [BATCH-04]', async () => {
     const { peer, session } = await operate({ tools: [echo] });
     peer.send([initialize(1), request(2, 'ping')]);
     const answers = await peer.batch();
@@ -124,7 +124,7 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
     expect(session.actor.getSnapshot().context.client?.info.name).toBe('scripted-peer');
   });
 
-  test('may hold initialized, which means what it means alone [BATCH-07]', async () => {
+  test('accepts initialized in a batch [BATCH-07]', async () => {
     const { peer } = serve({ tools: [echo] });
     peer.send(initialize(1, { capabilities: { roots: {} } }));
     await peer.response(1);
@@ -134,13 +134,13 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
     expect(peer.count('roots/list')).toBe(1);
   });
 
-  test('that are empty get one error [BATCH-05]', async () => {
+  test('answers an empty batch with one error [BATCH-05]', async () => {
     const { peer } = await operate({ tools: [echo] });
     peer.send([]);
     expect((await peer.error(undefined)).code).toBe(-32600);
   });
 
-  test('of a thousand calls are one answer [BATCH-01] [FLOW-01]', async () => {
+  test('answers a thousand calls in a batch with one frame [BATCH-01] [FLOW-01]', async () => {
     const { peer } = await operate({ tools: [echo] });
     peer.send(Array.from({ length: 1000 }, (_, id) => toolCall(id, 'echo', { id })));
     const answers = await peer.batch();
@@ -149,8 +149,8 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
   });
 });
 
-everywhere('arrays elsewhere', except('2025-03-26', batchCombinations), () => {
-  test('are refused, and nothing in them runs [BATCH-06]', async () => {
+everywhere('batches in other revisions', except('2025-03-26', batchCombinations), () => {
+  test('rejects a batch as a whole where the revision has none, and runs nothing in it [BATCH-06]', async () => {
     let runs = 0;
     const counted = tool('counted', () => `${++runs}`);
     const { peer } = await operate({ tools: [counted] });
@@ -164,7 +164,7 @@ everywhere('arrays elsewhere', except('2025-03-26', batchCombinations), () => {
 
 // Over HTTP nothing is taken before a session, and nothing ends its input.
 everywhere('batches', only('2025-03-26', byteCombinations), () => {
-  test('that are in flight at the end are answered at the deadline [LIFE-16] [BATCH-01]', async () => {
+  test('answers batches in flight at the drain deadline [LIFE-16] [BATCH-01]', async () => {
     const door = gate();
     const hold = tool('hold', () => door.pass());
     const { peer, clock, session } = await operate({ tools: [hold, echo] });
@@ -182,8 +182,8 @@ everywhere('batches', only('2025-03-26', byteCombinations), () => {
   });
 });
 
-everywhere('arrays', only('2025-03-26', byteCombinations), () => {
-  test('are refused before initialize, whatever they hold [BATCH-06] [BATCH-04]', async () => {
+everywhere('malformed batches', only('2025-03-26', byteCombinations), () => {
+  test('rejects batches before initialize, whatever they contain [BATCH-06] [BATCH-04]', async () => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send([initialize(1)]);
     expect((await peer.error(undefined)).code).toBe(-32600);

@@ -17,7 +17,7 @@ function holding() {
 
 everywhere('cancellation', eachTransportAndStreams, (combination) => {
   test.each([1, 0, '', '0', 'a'])(
-    'of the id %j aborts its signal, and no answer is sent [CANCEL-01] [CANCEL-02] [CANCEL-10]',
+    'aborts the signal of the request with id %j and sends no answer [CANCEL-01] [CANCEL-02] [CANCEL-10]',
     async (id) => {
       const { door, hold, reasons } = holding();
       const { peer } = await operate({ tools: [hold] }, combination);
@@ -34,7 +34,7 @@ everywhere('cancellation', eachTransportAndStreams, (combination) => {
 });
 
 everywhere('cancellation', eachTransportAndStreams, () => {
-  test('does not answer though the handler ignores its signal [CANCEL-01] [BASE-08]', async () => {
+  test('sends no answer even if the handler ignores its signal [CANCEL-01] [BASE-08]', async () => {
     const door = gate();
     const stubborn = tool('stubborn', async () => {
       await door.pass();
@@ -51,7 +51,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     expect(peer.received).toHaveLength(before + 1);
   });
 
-  test('is exact in the id’s type [CANCEL-02]', async () => {
+  test('compares the type of the id too [CANCEL-02]', async () => {
     const { door, hold, reasons } = holding();
     const { peer, facts } = await operate({ tools: [hold] });
     peer.send(toolCall(1, 'hold'));
@@ -64,7 +64,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     expect((await peer.response(1)).result).toBeDefined();
   });
 
-  test('of something unknown, finished or unnamed is ignored [CANCEL-03]', async () => {
+  test('ignores a cancellation without an id, or of an unknown or finished request [CANCEL-03]', async () => {
     const { peer, facts } = await operate({ tools: [echo] });
     await peer.call('echo');
     peer.send(toolCall(1, 'echo'));
@@ -76,7 +76,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     expect(facts.of('cancellation.ignored')).toHaveLength(3);
   });
 
-  test('repeated is ignored [CANCEL-03]', async () => {
+  test('ignores a repeated cancellation [CANCEL-03]', async () => {
     const { door, hold, reasons } = holding();
     const { peer, facts } = await operate({ tools: [hold] });
     peer.send(toolCall(1, 'hold'));
@@ -86,7 +86,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     expect(reasons).toHaveLength(1);
   });
 
-  test('frees the id: the next request under it is answered by its own handler [CANCEL-04]', async () => {
+  test('frees the id for the next request [CANCEL-04]', async () => {
     const door = gate();
     const stubborn = tool('stubborn', async ({ n }) => {
       await door.pass();
@@ -104,7 +104,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     expect(peer.received).toHaveLength(before + 1);
   });
 
-  test('of a request that waits for its turn means that it never starts [CANCEL-08]', async () => {
+  test('removes a queued request before it starts [CANCEL-08]', async () => {
     const { door, hold } = holding();
     const { peer } = await operate({ tools: [hold] }, { limits: { maxRunning: 1 } });
     peer.send(toolCall(1, 'hold', { n: 1 }), toolCall(2, 'hold'), toolCall(3, 'hold', { n: 3 }));
@@ -117,7 +117,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     expect(door.arrivals).toBe(2);
   });
 
-  test('of one request leaves the others alone [CANCEL-01]', async () => {
+  test('affects no other request [CANCEL-01]', async () => {
     const { door, hold } = holding();
     const { peer } = await operate({ tools: [hold] });
     peer.send(toolCall(1, 'hold', { n: 1 }), toolCall(2, 'hold', { n: 2 }));
@@ -128,7 +128,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     expect(textOf((await peer.response(2)).result)).toBe('held {"n":2}');
   });
 
-  test('gives its place to a waiting request [CANCEL-01] [FLOW-01]', async () => {
+  test('gives the slot of a cancelled request to a queued one [CANCEL-01] [FLOW-01]', async () => {
     const { door, hold } = holding();
     const { peer } = await operate({ tools: [hold, echo] }, { limits: { maxRunning: 1 } });
     peer.send(toolCall(1, 'hold'), toolCall(2, 'echo', { n: 2 }));
@@ -137,7 +137,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
     expect(textOf((await peer.response(2)).result)).toBe('{"n":2}');
   });
 
-  test('of a ping that has been answered is ignored [CANCEL-03]', async () => {
+  test('ignores a cancellation of an answered ping [CANCEL-03]', async () => {
     const { peer, facts } = await operate({});
     peer.send(request(1, 'ping'), cancelled(1));
     await peer.response(1);
@@ -147,21 +147,21 @@ everywhere('cancellation', eachTransportAndStreams, () => {
 
 // Over HTTP nothing is taken before a session, and no two messages come in one chunk.
 everywhere('cancellation', eachTransport, () => {
-  test('before initialize is ignored [CANCEL-03]', async () => {
+  test('ignores a cancellation before initialize [CANCEL-03]', async () => {
     const { peer, facts } = serve({ tools: [echo] });
     peer.send(cancelled(1));
     await facts.next('cancellation.ignored');
     await peer.handshake();
   });
 
-  test('does not reach initialize [CANCEL-07]', async () => {
+  test('does not cancel initialize [CANCEL-07]', async () => {
     const { peer } = serve({ tools: [echo] });
     peer.send(initialize(1), cancelled(1));
     expect((await peer.response(1)).result).toBeDefined();
     expect(textOf(await peer.call('echo', {}))).toBe('{}');
   });
 
-  test('in the chunk of its request means that the handler does not run [CANCEL-08]', async () => {
+  test('prevents the handler from running if received in the same chunk as the request [CANCEL-08]', async () => {
     let runs = 0;
     const door = gate();
     const counted = tool('counted', () => `${++runs}`);

@@ -19,7 +19,7 @@ function holding() {
 const call = (n: number) => toolCall(n, 'hold', { n });
 
 everywhere('requests in flight', eachTransportAndHttp, (combination) => {
-  test('a repeated id is refused, and the first goes on [BASE-07]', async () => {
+  test('rejects a repeated id, and continues the first request [BASE-07]', async () => {
     const { door, hold, started } = holding();
     const { peer } = await operateWarm({ tools: [hold] }, combination);
     peer.send(call(1));
@@ -35,7 +35,7 @@ everywhere('requests in flight', eachTransportAndHttp, (combination) => {
     expect(textOf((await peer.response(1)).result)).toBe('{"again":true}');
   });
 
-  test('so many run, the others wait and start in order [FLOW-01] [FLOW-06]', async () => {
+  test('runs up to maxRunning requests, and starts queued ones in order [FLOW-01] [FLOW-06]', async () => {
     const { door, hold, started } = holding();
     const { peer } = await operateWarm(
       { tools: [hold] },
@@ -53,7 +53,7 @@ everywhere('requests in flight', eachTransportAndHttp, (combination) => {
     expect(started).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('past so many waiting bytes a request is refused, and served again later [FLOW-02]', async () => {
+  test('rejects a request beyond maxWaitingBytes, and accepts requests again later [FLOW-02]', async () => {
     const { door, hold } = holding();
     const limits = { maxRunning: 1, maxWaitingBytes: 30_000 };
     const { peer, facts } = await operateWarm({ tools: [hold] }, { ...combination, limits });
@@ -73,7 +73,7 @@ everywhere('requests in flight', eachTransportAndHttp, (combination) => {
     expect(textOf((await peer.response(4)).result)).toBe('4');
   });
 
-  test('past the queue a request is refused, and served again later [FLOW-02]', async () => {
+  test('rejects a request beyond maxWaiting, and accepts requests again later [FLOW-02]', async () => {
     const { door, hold } = holding();
     const limits = { maxRunning: 2, maxWaiting: 3 };
     const { peer, facts } = await operateWarm({ tools: [hold] }, { ...combination, limits });
@@ -104,7 +104,7 @@ everywhere('requests in flight', eachTransportAndHttp, () => {
     expect(textOf((await peer.response(1)).result)).toBe('1');
   });
 
-  test('a waiting request’s id is in flight [BASE-07]', async () => {
+  test('treats the id of a queued request as in flight [BASE-07]', async () => {
     const { door, hold, started } = holding();
     const { peer } = await operateWarm({ tools: [hold] }, { limits: { maxRunning: 1 } });
     peer.send(call(1), call(2));
@@ -116,7 +116,7 @@ everywhere('requests in flight', eachTransportAndHttp, () => {
     expect(started).toEqual([1, 2]);
   });
 
-  test('a refused request’s id is free again [FLOW-02] [BASE-07]', async () => {
+  test('frees the id of a rejected request [FLOW-02] [BASE-07]', async () => {
     const { door, hold } = holding();
     const { peer } = await operateWarm(
       { tools: [hold] },
@@ -129,7 +129,7 @@ everywhere('requests in flight', eachTransportAndHttp, () => {
     await peer.response(1);
   });
 
-  test('ping, responses and cancellations pass every cap [FLOW-03]', async () => {
+  test('exempts ping, responses and cancellations from all limits [FLOW-03]', async () => {
     const door = gate();
     const asks = tool('asks', async (_, context) => {
       const { n } = await context.request('custom/question');
@@ -150,7 +150,7 @@ everywhere('requests in flight', eachTransportAndHttp, () => {
     expect(textOf((await peer.response(1)).result)).toBe('7');
   });
 
-  test('answers leave in the order in which handlers finish [FLOW-06]', async () => {
+  test('sends answers in the order in which handlers finish [FLOW-06]', async () => {
     const doors = [gate(), gate(), gate()];
     const hold = tool('hold', async ({ at }) => {
       await doors[at as number]?.pass();
@@ -167,7 +167,7 @@ everywhere('requests in flight', eachTransportAndHttp, () => {
     expect(ids.slice(-3)).toEqual([2, 0, 1]);
   });
 
-  test('the first calls of a session wait together, and none is refused [FLOW-02]', async () => {
+  test('queues the first calls of a session instead of rejecting them [FLOW-02]', async () => {
     const limits = { maxRunning: 1, maxWaiting: 1 };
     const { peer } = await operate({ tools: [echo] }, { limits });
     peer.send(...Array.from({ length: 100 }, (_, id) => toolCall(id, 'echo', { id })));
@@ -178,7 +178,7 @@ everywhere('requests in flight', eachTransportAndHttp, () => {
 });
 
 describe('a session', () => {
-  test('answers ten thousand calls in one chunk, each once [BASE-08] [FLOW-01]', async () => {
+  test('answers ten thousand calls in one chunk, once each [BASE-08] [FLOW-01]', async () => {
     const { peer } = await operateWarm({}, { limits: { maxWaiting: 20_000 } });
     peer.send(...Array.from({ length: 10_000 }, (_, id) => toolCall(id, 'echo', { id })));
     await peer.response(9_999);

@@ -7,8 +7,8 @@ import { operate, operateWarm, textOf, tool } from './serving.ts';
 const method = 'custom/question';
 const question = (id: number, args: object = {}) => toolCall(id, 'ask', { method, ...args });
 
-everywhere('asking the client', eachTransportAndHttp, (combination) => {
-  test('answers out of order reach the right callers [CORR-02]', async () => {
+everywhere('requests to the client', eachTransportAndHttp, (combination) => {
+  test('matches answers out of order to their requests [CORR-02]', async () => {
     const { peer } = await operateWarm({ tools: [asking().ask] }, combination);
     const calls = [1, 2, 3, 4];
     peer.send(...calls.map((n) => question(n, { params: { n } })));
@@ -18,7 +18,7 @@ everywhere('asking the client', eachTransportAndHttp, (combination) => {
     for (const n of calls) expect(textOf((await peer.response(n)).result)).toBe(`{"to":${n}}`);
   });
 
-  test('an id of the wrong type, or nearly right, resolves nobody [CORR-02] [CORR-03]', async () => {
+  test('ignores an id of the wrong type, and one that is nearly right [CORR-02] [CORR-03]', async () => {
     const { peer, facts } = await operateWarm({ tools: [asking().ask] }, combination);
     peer.send(question(1));
     const { id } = await peer.request(method);
@@ -30,7 +30,7 @@ everywhere('asking the client', eachTransportAndHttp, (combination) => {
     expect(textOf((await peer.response(1)).result)).toBe('{"right":true}');
   });
 
-  test('a request that needs no params has none [ROOTS-02]', async () => {
+  test('omits params of a request that has none [ROOTS-02]', async () => {
     const { peer } = await operateWarm({ tools: [asking().ask] }, combination);
     peer.send(question(1));
     const asked = await peer.request(method);
@@ -39,8 +39,8 @@ everywhere('asking the client', eachTransportAndHttp, (combination) => {
   });
 });
 
-everywhere('asking the client', eachTransportAndHttp, () => {
-  test('ids are unguessable strings that never repeat, in no session [CORR-01]', async () => {
+everywhere('requests to the client', eachTransportAndHttp, () => {
+  test('uses unguessable ids that never repeat, in any session [CORR-01]', async () => {
     const ids: string[] = [];
     for (let session = 0; session < 3; session++) {
       const { peer } = await operateWarm({ tools: [asking().ask] });
@@ -51,7 +51,7 @@ everywhere('asking the client', eachTransportAndHttp, () => {
     for (const id of ids) expect(id).toMatch(/^s-\d+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   });
 
-  test('a second response is a duplicate and changes nothing [CORR-03] [BASE-09]', async () => {
+  test('reports a second response as duplicate and ignores it [CORR-03] [BASE-09]', async () => {
     const { peer, facts } = await operateWarm({ tools: [asking().ask] });
     peer.send(question(1));
     const asked = await peer.request(method);
@@ -66,7 +66,7 @@ everywhere('asking the client', eachTransportAndHttp, () => {
     expect(facts.of('response.unknown')).toEqual([]);
   });
 
-  test('a response after a cancellation is late [CORR-03]', async () => {
+  test('reports a response after a cancellation as late [CORR-03]', async () => {
     const { peer, facts, clock } = await operateWarm({ tools: [asking().ask] });
     peer.send(question(1, { options: { timeoutMs: 100 } }));
     const asked = await peer.request(method);
@@ -78,7 +78,7 @@ everywhere('asking the client', eachTransportAndHttp, () => {
     expect(facts.of('response.duplicate')).toEqual([]);
   });
 
-  test('before initialize a response is unknown [CORR-03] [BASE-09]', async () => {
+  test('reports a response before initialize as unknown [CORR-03] [BASE-09]', async () => {
     const { peer, facts } = await operate({});
     peer.send(result('never-asked', {}));
     await facts.next('response.unknown');
@@ -87,7 +87,7 @@ everywhere('asking the client', eachTransportAndHttp, () => {
     expect(peer.received).toHaveLength(before + 1);
   });
 
-  test('an error reaches the caller with its code, message and data [CORR-07]', async () => {
+  test('passes the code, message and data of an error to the caller [CORR-07]', async () => {
     const { ask, errors } = asking();
     const { peer } = await operateWarm({ tools: [ask] });
     peer.send(question(1));
@@ -99,7 +99,7 @@ everywhere('asking the client', eachTransportAndHttp, () => {
     expect(errors).toMatchObject([{ code: 'REQUEST_FAILED', remote: error }]);
   });
 
-  test('params that JSON cannot hold fail alone, and nothing is sent [CORR-08]', async () => {
+  test('fails only the request whose params are not JSON, without sending it [CORR-08]', async () => {
     const errors: unknown[] = [];
     const bad = tool('bad', async (_, context) => {
       await context.request(method, { big: 1n }).catch((error: unknown) => errors.push(error));
@@ -117,7 +117,7 @@ everywhere('asking the client', eachTransportAndHttp, () => {
     expect(peer.count('notifications/cancelled')).toBe(0);
   });
 
-  test('past the limit a request is refused and not sent; room is given back [CORR-04]', async () => {
+  test('rejects a request beyond maxPending without sending it, until another one ends [CORR-04]', async () => {
     const { ask, errors } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, { limits: { maxPending: 2 } });
     peer.send(question(1), question(2), question(3));
@@ -133,7 +133,7 @@ everywhere('asking the client', eachTransportAndHttp, () => {
     await peer.response(4);
   });
 
-  test('a thousand at once, answered in reverse, each reach their caller [CORR-02]', async () => {
+  test('matches a thousand simultaneous requests, answered in reverse [CORR-02]', async () => {
     const many = tool('many', async (_, context) => {
       const asked = Array.from({ length: 1000 }, (__, n) => context.request(method, { n }));
       const answers = await Promise.all(asked);
@@ -147,7 +147,7 @@ everywhere('asking the client', eachTransportAndHttp, () => {
     expect(textOf((await peer.response(1)).result)).toBe('true');
   });
 
-  test('a handler that awaits an answer does not hold up other answers [FLOW-03]', async () => {
+  test('delivers other answers while a handler awaits one [FLOW-03]', async () => {
     const door = gate();
     const both = tool('both', async (_, context) => {
       const first = context.request(method, { n: 1 });
@@ -164,13 +164,13 @@ everywhere('asking the client', eachTransportAndHttp, () => {
   });
 });
 
-everywhere('what the client did not declare', eachRevision, ({ revision }) => {
+everywhere('an undeclared capability', eachRevision, ({ revision }) => {
   test.each(
     [
       ['sampling/createMessage', 'sampling'],
       ['elicitation/create', 'elicitation'],
     ].filter(([asked]) => asked !== 'elicitation/create' || revision >= '2025-06-18'),
-  )('%s is not asked for: nothing is sent [LIFE-12]', async (wanted, capability) => {
+  )('does not send %s without the capability [LIFE-12]', async (wanted, capability) => {
     const { ask, errors } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, { capabilities: { other: {} } });
     const refused = await peer.call('ask', { method: wanted });
@@ -180,7 +180,7 @@ everywhere('what the client did not declare', eachRevision, ({ revision }) => {
   });
 
   test.each([null, false, 'yes', 1])(
-    'a capability that is %j is none: it was not declared as an object [LIFE-12]',
+    'treats a capability that is %j as undeclared, because it is not an object [LIFE-12]',
     async (value) => {
       const { ask, errors } = asking();
       const { peer } = await operateWarm({ tools: [ask] }, { capabilities: { sampling: value } });
@@ -194,7 +194,7 @@ everywhere('what the client did not declare', eachRevision, ({ revision }) => {
 });
 
 // The SDK's own transports over streams drop such messages.
-everywhere('what the client sends that is no answer', eachByteTransport, () => {
+everywhere('invalid input from the client', eachByteTransport, () => {
   const malformed: readonly [what: string, answer: object][] = [
     ['has both a result and an error', { result: {}, error: { code: 1, message: '' } }],
     ['has a result that is no object', { result: 'yes' }],
@@ -208,7 +208,7 @@ everywhere('what the client sends that is no answer', eachByteTransport, () => {
   ];
 
   test.each(malformed)(
-    'a response that %s fails its request at once [CORR-06]',
+    'fails a request at once if its response %s [CORR-06]',
     async (_, answer) => {
       const { ask, errors } = asking();
       const { peer } = await operateWarm({ tools: [ask] });
@@ -226,7 +226,7 @@ everywhere('what the client sends that is no answer', eachByteTransport, () => {
   test.each([
     { jsonrpc: '2.0', error: { code: -32700, message: 'I could not read that' } },
     { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'I could not read that' } },
-  ])('an error without an id is not answered: $error.code [BASE-09]', async (message) => {
+  ])('does not answer an error without an id: $error.code [BASE-09]', async (message) => {
     const { peer } = await operate({});
     const before = peer.received.length;
     peer.send(message);
@@ -234,7 +234,7 @@ everywhere('what the client sends that is no answer', eachByteTransport, () => {
     expect(peer.received).toHaveLength(before + 1);
   });
 
-  test('a malformed response to nothing is not answered [BASE-09]', async () => {
+  test('does not answer a malformed response with an unknown id [BASE-09]', async () => {
     const { peer, facts } = await operate({});
     const before = peer.received.length;
     peer.send({ jsonrpc: '2.0', id: 'unknown', result: 'yes' });
@@ -244,7 +244,7 @@ everywhere('what the client sends that is no answer', eachByteTransport, () => {
   });
 });
 
-everywhere('a response that cannot be read', eachByteTransport, () => {
+everywhere('an unreadable response', eachByteTransport, () => {
   /** Every shape: what stands in the message beside the id. */
   const shapes: readonly object[] = [
     {},
@@ -265,7 +265,7 @@ everywhere('a response that cannot be read', eachByteTransport, () => {
   ];
 
   test.each(shapes)(
-    'fails its request at once, and nothing is sent that carries its id: %j [BASE-09] [CORR-02]',
+    'fails a request at once, without sending anything with its id: %j [BASE-09] [CORR-02]',
     async (shape) => {
       const { ask, errors } = asking();
       const { peer, facts } = await operateWarm({ tools: [ask] });

@@ -5,7 +5,7 @@ import { echo, operate, textOf } from './serving.ts';
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-everywhere('limits of a line', eachByteTransport, ({ transport }) => {
+everywhere('maxLineBytes', eachByteTransport, ({ transport }) => {
   const limits = { maxLineBytes: 1000, maxDepth: 20 };
   const operating = () => operate({ tools: [echo] }, { transport, limits });
   const padded = (bytes: number, id: number) => {
@@ -13,13 +13,13 @@ everywhere('limits of a line', eachByteTransport, ({ transport }) => {
     return JSON.stringify(toolCall(id, 'echo', { pad: 'x'.repeat(bytes - empty.length) }));
   };
 
-  test('a line of exactly the limit is served [STDIO-05]', async () => {
+  test('serves a line of exactly maxLineBytes [STDIO-05]', async () => {
     const { peer } = await operating();
     peer.sendRaw(`${padded(1000, 1)}\n`);
     expect(textOf((await peer.response(1)).result)).toContain('xxx');
   });
 
-  test('one byte more is refused by its limit, and the next is served [STDIO-05]', async () => {
+  test('rejects a line of one byte more, and serves the next [STDIO-05]', async () => {
     const { peer } = await operating();
     peer.sendRaw(`${padded(1001, 1)}\n${JSON.stringify(request(2, 'ping'))}\n`);
     const { code, message } = await peer.error(undefined);
@@ -28,7 +28,7 @@ everywhere('limits of a line', eachByteTransport, ({ transport }) => {
     await peer.response(2);
   });
 
-  test('an endless line is refused once, before its end, and skipped [STDIO-05]', async () => {
+  test('rejects an endless line once, before its end, and skips the rest [STDIO-05]', async () => {
     const { peer } = await operating();
     peer.sendRaw('x'.repeat(600));
     peer.sendRaw('x'.repeat(600));
@@ -40,13 +40,13 @@ everywhere('limits of a line', eachByteTransport, ({ transport }) => {
     expect(refusals).toHaveLength(1);
   });
 
-  test('the limit counts bytes, not characters [STDIO-05]', async () => {
+  test('counts bytes, not characters [STDIO-05]', async () => {
     const { peer } = await operating();
     peer.send(toolCall(1, 'echo', { pad: '✓'.repeat(400) }));
     expect((await peer.error(undefined)).code).toBe(-32600);
   });
 
-  test('what nests deeper than the limit is refused, brackets in strings are not [STDIO-05]', async () => {
+  test('rejects nesting beyond maxDepth, ignoring brackets in strings [STDIO-05]', async () => {
     const { peer } = await operating();
     peer.sendRaw(`${nested(21)}\n`);
     expect((await peer.error(undefined)).message).toContain('20 levels');
@@ -62,7 +62,7 @@ everywhere('limits of a line', eachByteTransport, ({ transport }) => {
     expect((await peer.error(undefined)).message).toContain('20 levels');
   });
 
-  test('a hundred thousand brackets do not exhaust the stack [STDIO-05]', async () => {
+  test('survives a hundred thousand brackets without a stack overflow [STDIO-05]', async () => {
     const { peer } = await operate({ tools: [echo] }, { transport });
     peer.sendRaw(`${nested(100_000)}\n${'{"a":'.repeat(100_000)}\n`);
     expect((await peer.error(undefined)).message).toContain('256 levels');
@@ -71,7 +71,7 @@ everywhere('limits of a line', eachByteTransport, ({ transport }) => {
   });
 });
 
-test('an error does not send a hostile line back whole [STDIO-03]', async () => {
+test('does not echo a whole hostile line in an error [STDIO-03]', async () => {
   const { peer, facts } = await operate({ tools: [echo] });
   const secret = 'x'.repeat(100_000);
   peer.sendRaw(`${secret}\n`);

@@ -9,7 +9,7 @@ const lineOf = (message: unknown) => `${JSON.stringify(message)}\n`;
 everywhere('framing', eachByteTransport, ({ revision, transport }) => {
   const operating = () => operate({ tools: [echo] }, { revision, transport });
 
-  test('takes one byte at a time, characters cut in the middle [STDIO-01]', async () => {
+  test('reads input byte by byte, with characters split [STDIO-01]', async () => {
     const { peer } = await operating();
     const text = 'é ✓ 𝄞 \u2028 \u2029 \u0000';
     for (const byte of bytes.encode(lineOf(toolCall(1, 'echo', { text })))) {
@@ -18,7 +18,7 @@ everywhere('framing', eachByteTransport, ({ revision, transport }) => {
     expect(JSON.parse(textOf((await peer.response(1)).result))).toEqual({ text });
   });
 
-  test('takes thousands of messages in one chunk, answered in order [STDIO-01]', async () => {
+  test('reads thousands of messages in one chunk and answers in order [STDIO-01]', async () => {
     const { peer } = await operating();
     const ids = Array.from({ length: 3000 }, (_, at) => at);
     const before = peer.received.length;
@@ -47,7 +47,7 @@ everywhere('framing', eachByteTransport, ({ revision, transport }) => {
     '{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":2,"method":"ping"}',
     '\u0000',
     'NaN',
-  ])('answers -32700 without an id to %j, and goes on [STDIO-03] [BASE-04]', async (line) => {
+  ])('answers %j with -32700 without an id, and continues [STDIO-03] [BASE-04]', async (line) => {
     const { peer, facts } = await operating();
     peer.sendRaw(`${line}\n${JSON.stringify(request('next', 'ping'))}\n`);
     const refusal = await peer.response(undefined);
@@ -57,7 +57,7 @@ everywhere('framing', eachByteTransport, ({ revision, transport }) => {
     await facts.next('frame.invalid');
   });
 
-  test('answers -32700 to bytes that are no UTF-8, and only to that line [STDIO-03]', async () => {
+  test('answers a line that is not UTF-8 with -32700, and only that line [STDIO-03]', async () => {
     const { peer } = await operating();
     const broken = [...bytes.encode('{"jsonrpc":"2.0","id":5,"method":"'), 0xff, 0xc0, 0x0a];
     peer.sendRaw(
@@ -72,7 +72,7 @@ everywhere('framing', eachByteTransport, ({ revision, transport }) => {
     await peer.response(2);
   });
 
-  test('answers the last line though it has no line feed [STDIO-08]', async () => {
+  test('answers the last line without a line feed [STDIO-08]', async () => {
     const { peer } = await operating();
     peer.sendRaw(JSON.stringify(request(1, 'ping')));
     peer.end();
@@ -86,7 +86,7 @@ everywhere('framing', eachByteTransport, ({ revision, transport }) => {
   });
 });
 
-everywhere('JSON that is no message', eachByteTransport, () => {
+everywhere('JSON that is not a message', eachByteTransport, () => {
   const noMessages: readonly [message: string, id: unknown, code?: number][] = [
     ['1', undefined],
     ['null', undefined],
@@ -107,7 +107,7 @@ everywhere('JSON that is no message', eachByteTransport, () => {
   ];
 
   test.each(noMessages)(
-    '%s is refused with the id that can be read, and the session goes on [STDIO-04] [BASE-04]',
+    'rejects %s with its id if readable, and continues the session [STDIO-04] [BASE-04]',
     async (line, id, code = -32600) => {
       const { peer } = await operate({ tools: [echo] });
       peer.sendRaw(`${line}\n`);
@@ -118,7 +118,7 @@ everywhere('JSON that is no message', eachByteTransport, () => {
     },
   );
 
-  test('an empty method is a method that nobody offers [STDIO-04] [BASE-06]', async () => {
+  test('rejects an empty method as not found [STDIO-04] [BASE-06]', async () => {
     const { peer } = await operate({ tools: [echo] });
     peer.send(request(1, ''));
     expect((await peer.error(1)).code).toBe(-32601);
@@ -130,7 +130,7 @@ everywhere('JSON that is no message', eachByteTransport, () => {
     { jsonrpc: '2.0', method: 'notifications/cancelled', params: 'all' },
     { jsonrpc: '2.0', method: 'notifications/progress' },
     { jsonrpc: '2.0', method: '' },
-  ])('the notification $method $params is not answered [BASE-05]', async (message) => {
+  ])('does not answer the notification $method $params [BASE-05]', async (message) => {
     const { peer } = await operate({ tools: [echo] });
     const before = peer.received.length;
     peer.send(message);
@@ -140,7 +140,7 @@ everywhere('JSON that is no message', eachByteTransport, () => {
 });
 
 everywhere('a key __proto__', eachByteTransport, () => {
-  test('is harmless wherever it stands [STDIO-06]', async () => {
+  test('passes U+2028 and U+2029 through at any position [STDIO-06]', async () => {
     const { peer } = serve({ tools: [echo] });
     await peer.handshake();
     const evil = '"__proto__":{"polluted":true,"jsonrpc":"2.0","method":"ping","id":1}';

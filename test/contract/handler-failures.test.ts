@@ -100,7 +100,7 @@ const unserializable: { readonly [what: string]: () => unknown } = {
 };
 
 everywhere('a handler', eachTransportAndHttp, (combination) => {
-  test('that throws harms only its own request [FLOW-04] [BASE-06]', async () => {
+  test('fails only its own request if a handler throws [FLOW-04] [BASE-06]', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
       await door.pass();
@@ -125,7 +125,7 @@ everywhere('a handler', eachTransportAndHttp, (combination) => {
     expect(textOf((await peer.response(1)).result)).toBe('held');
   });
 
-  test('that fails so that a model may recover gives a result with isError [TOOLS-03]', async () => {
+  test('returns a result with isError for a recoverable failure [TOOLS-03]', async () => {
     const fails = tool('fails', () => {
       throw new ToolError('Try a shorter path', { code: 'TOO_LONG' });
     });
@@ -139,7 +139,7 @@ everywhere('a handler', eachTransportAndHttp, (combination) => {
 
 everywhere('a handler', eachTransportAndHttp, () => {
   test.each(Object.entries(bugs))(
-    'that %s harms only its own request, and the model reads why [FLOW-04] [BASE-08] [TOOLS-03]',
+    'fails only its own request if a handler %s, with the reason for the model [FLOW-04] [BASE-08] [TOOLS-03]',
     async (_, [handler, told]) => {
       const { peer, facts, session } = await operate({ tools: [tool('buggy', handler), echo] });
       peer.send(toolCall(1, 'buggy'), toolCall(2, 'echo', { n: 2 }));
@@ -154,7 +154,7 @@ everywhere('a handler', eachTransportAndHttp, () => {
   );
 
   test.each(Object.entries(bugs))(
-    'that %s tells nothing but an id if errors are masked [BASE-06]',
+    'hides all but an id if a handler %s and errors are masked [BASE-06]',
     async (_, [handler]) => {
       const { peer, facts } = await operate({ errors: 'mask', tools: [tool('buggy', handler)] });
       const result = await peer.call('buggy');
@@ -167,7 +167,7 @@ everywhere('a handler', eachTransportAndHttp, () => {
     },
   );
 
-  test('decides itself what the model sees, whatever its server says [BASE-06]', async () => {
+  test("lets a tool's own setting override maskErrors of the server [BASE-06]", async () => {
     const failing = (name: string, errors: 'show' | 'mask') =>
       defineTool({
         name,
@@ -186,7 +186,7 @@ everywhere('a handler', eachTransportAndHttp, () => {
     }
   });
 
-  test('that means its failure for the model is not masked, and not logged [TOOLS-03]', async () => {
+  test('neither masks nor logs a ToolError [TOOLS-03]', async () => {
     const fails = tool('fails', () => {
       throw new ToolError('Try a shorter path', { code: 'TOO_LONG' });
     });
@@ -195,7 +195,7 @@ everywhere('a handler', eachTransportAndHttp, () => {
     expect(facts.of('handler.failed')).toEqual([]);
   });
 
-  test('that throws once its request is cancelled is not answered, and nothing is reported [FLOW-04]', async () => {
+  test('sends and reports nothing if a handler throws after its cancellation [FLOW-04]', async () => {
     const [started, stopped] = [gate(), gate()];
     const stops = tool('stops', async (_, { signal }) => {
       const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -214,7 +214,7 @@ everywhere('a handler', eachTransportAndHttp, () => {
   });
 
   test.each(Object.entries(unserializable))(
-    'that gives %s gets -32603 for its own request [FLOW-05]',
+    'fails only its own request with -32603 if a handler returns %s [FLOW-05]',
     async (_, handler) => {
       const { peer } = await operate({ tools: [tool('buggy', handler), echo] });
       peer.send(toolCall(1, 'buggy'), toolCall(2, 'echo', { n: 2 }));
@@ -225,14 +225,14 @@ everywhere('a handler', eachTransportAndHttp, () => {
     },
   );
 
-  test('that hangs harms nobody [FLOW-04]', async () => {
+  test('isolates a handler that hangs [FLOW-04]', async () => {
     const hang = tool('hang', () => new Promise(() => {}));
     const { peer } = await operate({ tools: [hang, echo] });
     peer.send(toolCall(1, 'hang'));
     expect(textOf(await peer.call('echo', { still: 'here' }))).toBe('{"still":"here"}');
   });
 
-  test('that throws a protocol error sends its code, message and data [BASE-06]', async () => {
+  test('sends the code, message and data of a ProtocolError thrown by a handler [BASE-06]', async () => {
     const throws = tool('throws', () => {
       throw new ProtocolError(-32042, 'Go there first', { url: 'https://example.org' });
     });
@@ -245,7 +245,7 @@ everywhere('a handler', eachTransportAndHttp, () => {
     });
   });
 
-  test('that passes on what it was refused gives a result with isError [TOOLS-03]', async () => {
+  test('returns a result with isError if a handler rethrows a refusal [TOOLS-03]', async () => {
     const asks = tool('asks', () => {
       throw new RuntimeError('REQUEST_TIMEOUT', 'The client is slow');
     });
@@ -255,7 +255,7 @@ everywhere('a handler', eachTransportAndHttp, () => {
     expect(textOf(result)).toBe('REQUEST_TIMEOUT: The client is slow');
   });
 
-  test('that gives a thenable is awaited as one that gives a promise [FLOW-04]', async () => {
+  test('awaits a thenable like a promise [FLOW-04]', async () => {
     // oxlint-disable-next-line unicorn/no-thenable -- what handlers may give that are no promises is tried
     const lazy = tool('lazy', () => ({ then: (give: (text: string) => void) => give('late') }));
     const { peer } = await operate({ tools: [lazy] });
@@ -263,17 +263,20 @@ everywhere('a handler', eachTransportAndHttp, () => {
   });
 });
 
-everywhere('the error of a handler', eachTransportAndHttp, () => {
-  test.each(noCodes)('has an integer code: %j is a bug [BASE-11]', async (code) => {
-    const odd = tool('odd', () => {
-      throw new ProtocolError(code as number, 'odd');
-    });
-    const { peer, facts } = await operate({ tools: [odd] });
-    expect(await peer.call('odd')).toHaveProperty('isError', true);
-    expect((await facts.next('handler.failed')).message).toContain('must be an integer');
-  });
+everywhere('a ProtocolError of a handler', eachTransportAndHttp, () => {
+  test.each(noCodes)(
+    'requires an integer code of a ProtocolError: %j is a bug [BASE-11]',
+    async (code) => {
+      const odd = tool('odd', () => {
+        throw new ProtocolError(code as number, 'odd');
+      });
+      const { peer, facts } = await operate({ tools: [odd] });
+      expect(await peer.call('odd')).toHaveProperty('isError', true);
+      expect((await facts.next('handler.failed')).message).toContain('must be an integer');
+    },
+  );
 
-  test('goes to the client with its code, message and data [BASE-11]', async () => {
+  test('sends a ProtocolError with its code, message and data to the client [BASE-11]', async () => {
     const told = tool('told', () => {
       throw new ProtocolError(-32050, 'has data', { a: [1] });
     });

@@ -5,7 +5,7 @@ import { echo, operate, tool } from './serving.ts';
 
 everywhere('ids', eachTransportAndHttp, ({ revision, transport }) => {
   test.each([1, 0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, '1', '0', '', 'a b', '✓'])(
-    'are echoed in type and value: %j [BASE-01] [BASE-04]',
+    'echoes ids with type and value: %j [BASE-01] [BASE-04]',
     async (id) => {
       const { peer } = await operate({ tools: [echo] }, { revision, transport });
       peer.send(toolCall(id, 'echo'));
@@ -13,7 +13,7 @@ everywhere('ids', eachTransportAndHttp, ({ revision, transport }) => {
     },
   );
 
-  test('1 and "1", 0, "0" and "" are different requests in flight [BASE-03]', async () => {
+  test('distinguishes 1 and "1", 0, "0" and "" in flight [BASE-03]', async () => {
     const door = gate();
     const hold = tool('hold', async (args) => {
       await door.pass();
@@ -31,9 +31,9 @@ everywhere('ids', eachTransportAndHttp, ({ revision, transport }) => {
   });
 });
 
-everywhere('no ids', eachByteTransport, ({ revision, transport }) => {
+everywhere('invalid ids', eachByteTransport, ({ revision, transport }) => {
   test.each([null, 1.5, 2 ** 53, true, {}, [], [1]].map((id) => ({ id })))(
-    '$id is no id: refused without one, and nothing runs [BASE-01] [BASE-04]',
+    'rejects the id $id without echoing it, and runs nothing [BASE-01] [BASE-04]',
     async ({ id }) => {
       let runs = 0;
       const counted = tool('counted', () => `${++runs}`);
@@ -48,8 +48,8 @@ everywhere('no ids', eachByteTransport, ({ revision, transport }) => {
   );
 });
 
-everywhere('the two directions', eachTransportAndHttp, () => {
-  test('are separate: the client may use the id of a request of ours [BASE-02]', async () => {
+everywhere('ids of both directions', eachTransportAndHttp, () => {
+  test('lets the client use the id of one of our requests [BASE-02]', async () => {
     const { peer } = await operate({ tools: [echo] }, { capabilities: { roots: {} } });
     const asked = await peer.request('roots/list');
     peer.send(toolCall(asked.id, 'echo', { same: 'id' }));
@@ -61,8 +61,8 @@ everywhere('the two directions', eachTransportAndHttp, () => {
 });
 
 // The SDK's own transports over streams drop such a message.
-everywhere('the two directions', eachByteTransport, () => {
-  test('a message with a method is a request, though its id is one of ours [BASE-02]', async () => {
+everywhere('ids of both directions', eachByteTransport, () => {
+  test('treats a message with a method as a request even if its id is one of ours [BASE-02]', async () => {
     const { peer, session } = await operate({ tools: [echo] }, { capabilities: { roots: {} } });
     const { id } = await peer.request('roots/list');
     peer.send({ ...request(id, 'no/such'), result: { roots: [] } });

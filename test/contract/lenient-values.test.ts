@@ -38,7 +38,7 @@ test.each<[keyword: string, schema: object, taken: readonly unknown[], refused: 
     'AAA',
   ],
   ['nullable, which JSON Schema does not know', { type: 'string', nullable: true }, ['x'], null],
-])('takes and refuses values by %s', async (_, schema, taken, refused) => {
+])('accepts and rejects values by %s', async (_, schema, taken, refused) => {
   const client = await checking(schema);
   for (const value of taken) {
     expect(await client.callTool('check', { value }), String(value).slice(0, 20)).toMatchObject(
@@ -83,19 +83,19 @@ test.each(['menu:caf%C3%A9/7', 'menu:café/7'])(
   },
 );
 
-describe('null stands for an absent', () => {
+describe('null for an absent member', () => {
   test.each([
     ['params', 'tools/list', null],
     ['cursor', 'tools/list', { cursor: null }],
     ['arguments', 'tools/call', { name: 'check', arguments: null }],
-  ])('%s', async (_, method, params) => {
+  ])('is accepted for %s', async (_, method, params) => {
     const client = await checking({});
     client.peer.send({ jsonrpc: '2.0', id: 'null', method, params });
     expect(await client.peer.response('null' as never)).toHaveProperty('result');
   });
 });
 
-test('types refuse a Map and a Date as structured output', () => {
+test('types exclude a Map and a Date from structured output', () => {
   const described = { name: 'wrong', description: 'Gives it' };
   // @ts-expect-error -- JSON keeps no entry of a Map.
   expect(defineTool({ ...described, handler: () => ({ structured: new Map() }) })).toBeDefined();
@@ -107,7 +107,7 @@ test.each<[string, object, string]>([
   ['a Date', new Date(0), 'structured'],
   ['a Map', new Map([['a', 1]]), 'structured'],
   ['a Map within', { rows: [{ counts: new Map() }] }, 'structured.rows[0].counts'],
-])('refuses %s as structured output, and names tool and path', async (_, structured, path) => {
+])('rejects %s as structured output, naming tool and path', async (_, structured, path) => {
   const client = await clientOf({
     tools: [
       defineTool({

@@ -9,7 +9,7 @@ const asks = tool('asks', async (_, context) => {
 });
 
 everywhere('a session', ({ revision, transport }) => {
-  test('negotiates the version that was asked for [LIFE-01]', async () => {
+  test('negotiates the requested version [LIFE-01]', async () => {
     const { peer } = serve({ tools: [echo], instructions: 'Be kind' }, { transport });
     const reply = await peer.handshake({ protocolVersion: revision });
     expect(reply).toEqual({
@@ -20,7 +20,7 @@ everywhere('a session', ({ revision, transport }) => {
     });
   });
 
-  test('refuses everything but ping before initialize [LIFE-04]', async () => {
+  test('rejects everything but ping before initialize [LIFE-04]', async () => {
     const { peer } = serve({ tools: [echo] }, { transport });
     peer.send(
       toolCall(1, 'echo'),
@@ -46,7 +46,7 @@ everywhere('a session', ({ revision, transport }) => {
     expect(textOf(await peer.call('echo', { early: true }))).toBe('{"early":true}');
   });
 
-  test('takes initialize, initialized and a call in one chunk, in that order [LIFE-09]', async () => {
+  test('processes initialize, initialized and a call in one chunk, in order [LIFE-09]', async () => {
     const seen: unknown[] = [];
     const look = tool('look', (_, { client }) => {
       seen.push(client.capabilities, client.dialect.version);
@@ -67,7 +67,7 @@ everywhere('a session', ({ revision, transport }) => {
     expect(peer.received[0]).toMatchObject({ id: 1 });
   });
 
-  test('sends no request before initialized, though a handler asked for one [LIFE-06]', async () => {
+  test('sends no request before initialized, even if a handler makes one [LIFE-06]', async () => {
     const { peer } = serve({ tools: [asks] }, { transport });
     peer.send(initialize(1, { protocolVersion: revision, capabilities: { roots: {} } }));
     peer.send(toolCall(2, 'asks'), rootsChanged);
@@ -84,7 +84,7 @@ everywhere('a session', ({ revision, transport }) => {
 everywhere('a second initialize', eachTransport, ({ revision }) => {
   const first = { protocolVersion: revision, capabilities: { roots: {} } };
 
-  test('gets the same answer where it is identical and operation has not begun [LIFE-07]', async () => {
+  test('repeats the answer for an identical initialize before operation has begun [LIFE-07]', async () => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send(initialize('a', first), initialize('b', first));
     const [one, two] = [await peer.response('a'), await peer.response('b')];
@@ -94,7 +94,7 @@ everywhere('a second initialize', eachTransport, ({ revision }) => {
     await peer.request('roots/list');
   });
 
-  test('is refused where it differs, and the first stands [LIFE-08]', async () => {
+  test('rejects a different initialize, and keeps the first [LIFE-08]', async () => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send(initialize(1, first), initialize(2, { ...first, capabilities: {} }));
     expect((await peer.error(2)).code).toBe(-32600);
@@ -103,7 +103,7 @@ everywhere('a second initialize', eachTransport, ({ revision }) => {
     expect(session.actor.getSnapshot().context.client?.capabilities).toEqual({ roots: {} });
   });
 
-  test('is refused in operation, though identical; the session goes on [LIFE-08]', async () => {
+  test('rejects a repeated initialize during operation, and continues the session [LIFE-08]', async () => {
     const { peer } = serve({ tools: [echo] });
     peer.send(initialize(1, first), initialized, initialize(2, first));
     expect((await peer.error(2)).code).toBe(-32600);
@@ -116,7 +116,7 @@ everywhere('a second initialize', eachTransport, ({ revision }) => {
 });
 
 everywhere('initialized', eachTransport, () => {
-  test('before initialize changes nothing [LIFE-10]', async () => {
+  test('ignores initialized before initialize [LIFE-10]', async () => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send(initialized, toolCall(1, 'echo'));
     expect((await peer.error(1)).code).toBe(-32600);
@@ -127,7 +127,7 @@ everywhere('initialized', eachTransport, () => {
     expect(peer.count('roots/list')).toBe(0);
   });
 
-  test('repeated changes nothing [LIFE-10]', async () => {
+  test('ignores a repeated initialized [LIFE-10]', async () => {
     const { peer } = await operate({ tools: [echo] }, { capabilities: { roots: {} } });
     peer.send(initialized, initialized);
     peer.answer(await peer.request('roots/list'), { roots: [] });
@@ -136,7 +136,7 @@ everywhere('initialized', eachTransport, () => {
     expect(peer.count('roots/list')).toBe(1);
   });
 
-  test('with an id is a request that nobody offers, not the notification [BASE-06]', async () => {
+  test('rejects initialized with an id as an unknown method [BASE-06]', async () => {
     const { peer } = serve({ tools: [echo] });
     peer.send(
       initialize(1, { capabilities: { roots: {} } }),

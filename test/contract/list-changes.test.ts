@@ -63,9 +63,9 @@ const kinds: readonly Kind[] = [
 /** Longer than a list must be quiet. */
 const quietMs = 60;
 
-everywhere('a change', memoryAndHttp, () => {
-  describe.each(kinds)('of $kind', ({ method, changes }) => {
-    test('is told once it is over, whatever the change [LIST-01] [RES-08]', async () => {
+everywhere('a change of a list', memoryAndHttp, () => {
+  describe.each(kinds)('changes of $kind', ({ method, changes }) => {
+    test('are announced once they settle, whatever the change [LIST-01] [RES-08]', async () => {
       const { peer, server, clock } = await operate(features);
       for (const [at, change] of changes.entries()) {
         change(server);
@@ -76,7 +76,7 @@ everywhere('a change', memoryAndHttp, () => {
       }
     });
 
-    test('is told once with all that follow at once, and as no other kind [LIST-02]', async () => {
+    test('are announced once for several in a row, and as no other kind [LIST-02]', async () => {
       const { peer, server, clock } = await operate(features);
       for (const change of changes) {
         change(server);
@@ -89,7 +89,7 @@ everywhere('a change', memoryAndHttp, () => {
       expect(told).toEqual(kinds.map((each) => (each.method === method ? 1 : 0)));
     });
 
-    test('before the client is ready is told once it is [LIST-03]', async () => {
+    test('before the client is ready are announced once it is [LIST-03]', async () => {
       const { peer, server, clock } = serve(features);
       peer.send(initialize(1));
       await peer.response(1);
@@ -110,7 +110,7 @@ everywhere('a change', memoryAndHttp, () => {
 const [tools] = kinds as readonly [Kind];
 
 everywhere('a list', memoryAndHttp, () => {
-  test('that never stops changing is told of nevertheless, but not each time [LIST-02]', async () => {
+  test('that never stop are still announced, but not each time [LIST-02]', async () => {
     const { peer, server, clock } = await operate(features);
     for (let n = 0; n < 100; n++) {
       server.tools.add(tool(`tool-${n}`, () => ''));
@@ -122,7 +122,7 @@ everywhere('a list', memoryAndHttp, () => {
     expect(told).toBeLessThanOrEqual(5);
   });
 
-  test('that does not change is not told of: enabling what is enabled [LIST-01]', async () => {
+  test('that enable something already enabled are not announced [LIST-01]', async () => {
     const { peer, server, clock } = await operate(features);
     server.tools.enable('echo');
     server.tools.remove('nothing');
@@ -133,7 +133,7 @@ everywhere('a list', memoryAndHttp, () => {
     expect(peer.count(tools.method)).toBe(0);
   });
 
-  test('shows what is enabled, and only that can be used [LIST-01]', async () => {
+  test('show what is enabled, and make only that available [LIST-01]', async () => {
     const { peer, server } = await operate(features);
     server.tools.disable('echo');
     expect(await peer.ask('tools/list')).toEqual({ tools: [] });
@@ -143,7 +143,7 @@ everywhere('a list', memoryAndHttp, () => {
     expect(await peer.call('echo')).toHaveProperty('content');
   });
 
-  test('that changes twice is told of twice, where there is time between [LIST-02]', async () => {
+  test('with time between them are announced separately [LIST-02]', async () => {
     const { peer, server, clock } = await operate(features);
     for (const change of tools.changes.slice(0, 2)) {
       change(server);
@@ -155,8 +155,8 @@ everywhere('a list', memoryAndHttp, () => {
 });
 
 // Over HTTP the endpoint has a timer of its own, which ends with the endpoint.
-describe('a list', () => {
-  test('is told of in each session, until that session ends [LIST-04]', async () => {
+describe('a list change', () => {
+  test('is announced in each session until that session ends [LIST-04]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', ...features });
     const [one, other] = [connect(server), connect(server)];
     const pass = () => [one, other].map(({ clock }) => clock.increment(quietMs));

@@ -18,8 +18,8 @@ const odd = {
 
 const method = 'custom/question';
 
-everywhere('_meta of any keys', eachTransportAndHttp, () => {
-  test('changes nothing about a request, a notification or an answer [BASE-12]', async () => {
+everywhere('unknown keys of _meta', eachTransportAndHttp, () => {
+  test('does not affect a request, a notification or an answer [BASE-12]', async () => {
     const { ask } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, { capabilities: { roots: {} } });
     peer.answer(await peer.request('roots/list'), { roots: [], _meta: odd });
@@ -40,7 +40,7 @@ everywhere('_meta of any keys', eachTransportAndHttp, () => {
 });
 
 // The SDK's own transports over streams drop such a message.
-everywhere('_meta that is none', eachByteTransport, () => {
+everywhere('a malformed _meta', eachByteTransport, () => {
   test.each([
     null,
     7,
@@ -52,7 +52,7 @@ everywhere('_meta that is none', eachByteTransport, () => {
     { 'io.modelcontextprotocol/related-task': 'nothing' },
     { 'io.modelcontextprotocol/related-task': { taskId: 7 } },
     { traceparent: 7 },
-  ])('harms nothing: %j [BASE-13]', async (_meta) => {
+  ])('is ignored if malformed: %j [BASE-13]', async (_meta) => {
     const { peer } = await operate({ tools: [echo] });
     peer.send(
       notification('notifications/initialized', { _meta }),

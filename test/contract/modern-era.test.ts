@@ -20,7 +20,7 @@ const greet = tool('greet', async (_, context) => {
 const capabilities = { elicitation: { form: {} } };
 
 everywhere('calls', modernEverywhereAndHttp, () => {
-  test('are answered in the order in which they are ready, and say that they are complete', async () => {
+  test('answers requests in the order in which they finish, marked as complete', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
       await door.pass();
@@ -36,7 +36,7 @@ everywhere('calls', modernEverywhereAndHttp, () => {
     expect(textOf((await peer.response(1)).result)).toBe('held');
   });
 
-  test('that fail harm no other', async () => {
+  test('isolates failing requests from others', async () => {
     const fails = tool('fails', () => {
       throw new ToolError('Try a shorter path');
     });
@@ -46,7 +46,7 @@ everywhere('calls', modernEverywhereAndHttp, () => {
     expect(textOf(await peer.call('echo', { a: 1 }))).toBe('{"a":1}');
   });
 
-  test('of which too many come are refused with an allowed code, and served again later', async () => {
+  test('rejects requests beyond the limits with an allowed code, and accepts them again later', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
       await door.pass();
@@ -67,19 +67,22 @@ everywhere('calls', modernEverywhereAndHttp, () => {
     expect(textOf((await peer.response(2)).result)).toBe('held');
   });
 
-  test.each(['keep', 'replay'] as const)('that ask go on with a retry (%s)', async (resume) => {
-    const { peer } = await operate({ tools: [greet] }, { resume, capabilities });
-    const { requestState, inputRequests } = await peer.call('greet');
-    const [key] = Object.keys(inputRequests as JsonObject) as [string];
-    const retry = (content: JsonObject) => ({
-      ...{ name: 'greet', requestState },
-      inputResponses: { [key]: { action: 'accept', content } },
-    });
-    const malformed = peer.ask('tools/call', retry({ name: 7 }));
-    await expect(malformed).rejects.toMatchObject({ error: { code: -32602 } });
-    expect(textOf(await peer.ask('tools/call', retry({ name: 'Ada' })))).toBe('Hello Ada');
-    expect(peer.received.filter(isRequestFrame)).toEqual([]);
-  });
+  test.each(['keep', 'replay'] as const)(
+    'resumes a call that requested input with its retry (%s)',
+    async (resume) => {
+      const { peer } = await operate({ tools: [greet] }, { resume, capabilities });
+      const { requestState, inputRequests } = await peer.call('greet');
+      const [key] = Object.keys(inputRequests as JsonObject) as [string];
+      const retry = (content: JsonObject) => ({
+        ...{ name: 'greet', requestState },
+        inputResponses: { [key]: { action: 'accept', content } },
+      });
+      const malformed = peer.ask('tools/call', retry({ name: 7 }));
+      await expect(malformed).rejects.toMatchObject({ error: { code: -32602 } });
+      expect(textOf(await peer.ask('tools/call', retry({ name: 'Ada' })))).toBe('Hello Ada');
+      expect(peer.received.filter(isRequestFrame)).toEqual([]);
+    },
+  );
 
   const result = {
     type: 'object',
@@ -110,7 +113,7 @@ everywhere('calls', modernEverywhereAndHttp, () => {
     ],
     ['url', { action: 'perhaps' }, { action: 'accept' }, 'must have an "action"'],
   ])(
-    'that ask for %s refuse an answer that a session would not take, and go on with a better one (%#)',
+    'rejects an invalid answer to %s, and continues with a valid one (%#)',
     async (kind, bad, better, why) => {
       const asker = tool('asks', async (_, context) => JSON.stringify(await asks[kind](context)));
       const able = { roots: {}, sampling: {}, elicitation: { url: {} } };
@@ -128,7 +131,7 @@ everywhere('calls', modernEverywhereAndHttp, () => {
 });
 
 everywhere('an initialize in an envelope', modernEverywhere, () => {
-  test('is of no era: it is refused, and settles none', async () => {
+  test('rejects a request of no era, without deciding the era', async () => {
     const { peer, session } = serve({ tools: [echo] });
     const params = { protocolVersion: '2025-11-25', capabilities: {} };
     const clientInfo = { name: 'odd', version: '1' };
@@ -146,7 +149,7 @@ everywhere('an initialize in an envelope', modernEverywhere, () => {
 
 // Over HTTP nothing of ours runs before the first message.
 everywhere('discovery', modernEverywhere, () => {
-  test('is answered at any time, and settles nothing', async () => {
+  test('answers ping at any time, without deciding the era', async () => {
     const { peer, session } = serve({ tools: [echo] });
     const found = await peer.handshake();
     expect(found).toMatchObject({ supportedVersions: ['2026-07-28'] });

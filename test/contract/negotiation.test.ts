@@ -42,26 +42,29 @@ everywhere('a malformed initialize', ({ revision: protocolVersion }) => {
     ],
   ];
 
-  test.each(faults)('names %s, and a right one may follow [LIFE-03]', async (path, params) => {
-    const { peer, session } = serve({ tools: [echo] });
-    peer.send(params ? { ...request(0, 'initialize'), params } : request(0, 'initialize'));
-    const { code, message } = await peer.error(0);
-    expect(code).toBe(-32602);
-    expect(message).toMatch(new RegExp(`${path.replaceAll('.', '\\.')} must be`));
-    expect(session.state).toBe('uninitialized');
+  test.each(faults)(
+    'rejects initialize naming %s, and accepts a valid one afterwards [LIFE-03]',
+    async (path, params) => {
+      const { peer, session } = serve({ tools: [echo] });
+      peer.send(params ? { ...request(0, 'initialize'), params } : request(0, 'initialize'));
+      const { code, message } = await peer.error(0);
+      expect(code).toBe(-32602);
+      expect(message).toMatch(new RegExp(`${path.replaceAll('.', '\\.')} must be`));
+      expect(session.state).toBe('uninitialized');
 
-    const reply = await peer.handshake({ protocolVersion });
-    expect(reply['protocolVersion']).toBe(protocolVersion);
-  });
+      const reply = await peer.handshake({ protocolVersion });
+      expect(reply['protocolVersion']).toBe(protocolVersion);
+    },
+  );
 
-  test('is refused too once the session is negotiated, and harms nothing [LIFE-08]', async () => {
+  test('rejects an invalid initialize in a negotiated session without affecting it [LIFE-08]', async () => {
     const { peer } = await operate({ tools: [echo] });
     peer.send(request(1, 'initialize', { capabilities }));
     expect([-32600, -32602]).toContain((await peer.error(1)).code);
     expect(textOf(await peer.call('echo', {}))).toBe('{}');
   });
 
-  test('as a notification is no initialize [BASE-05] [LIFE-04]', async () => {
+  test('does not treat a notification as initialize [BASE-05] [LIFE-04]', async () => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send(notification('initialize', { protocolVersion, capabilities, clientInfo }));
     await peer.quiet();
@@ -71,7 +74,7 @@ everywhere('a malformed initialize', ({ revision: protocolVersion }) => {
 });
 
 everywhere('capabilities', ({ revision }) => {
-  test('of a server without features are none, and their methods are not found [LIFE-11]', async () => {
+  test('declares no capabilities for a server without features, and rejects their methods [LIFE-11]', async () => {
     const { peer } = serve({});
     const reply = await peer.handshake();
     expect(reply['capabilities']).toEqual({});
@@ -80,20 +83,20 @@ everywhere('capabilities', ({ revision }) => {
     }
   });
 
-  test('never name roots: those are the client’s [LIFE-11]', async () => {
+  test('never declares roots, which belong to the client [LIFE-11]', async () => {
     const { peer } = serve({ tools: [echo], resources: [] });
     const reply = await peer.handshake({ capabilities: { roots: {} } });
     expect(reply['capabilities']).not.toHaveProperty('roots');
     await expect(peer.ask('roots/list')).rejects.toMatchObject({ error: { code: -32601 } });
   });
 
-  test('of a client may hold what nobody knows yet [LIFE-01]', async () => {
+  test('accepts unknown capabilities of a client [LIFE-01]', async () => {
     const { peer } = serve({ tools: [echo] });
     peer.send(initialize(1, { capabilities: { telepathy: { range: 3 }, experimental: {} } }));
     expect((await peer.response(1)).error).toBeUndefined();
   });
 
-  test('title of a server is told to revisions that know titles [LIFE-11]', async () => {
+  test("sends the server's title only to revisions that support titles [LIFE-11]", async () => {
     const { peer } = serve({ title: 'A title' });
     expect((await peer.handshake())['serverInfo']).toEqual({
       name: 'under-test',

@@ -167,7 +167,7 @@ describe.each(combinations)('$client over $connection', ({ client: version, conn
   const textOf = (result: { [field: string]: unknown }) =>
     (result['content'] as readonly { text: string }[])[0]?.text;
 
-  test('shakes hands, lists and calls [STREAM-05]', async () => {
+  test('initializes, lists and calls [STREAM-05]', async () => {
     const { client } = await connected();
     expect(client.getServerVersion()).toMatchObject({ name: 'under-test' });
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo');
@@ -177,13 +177,13 @@ describe.each(combinations)('$client over $connection', ({ client: version, conn
     await client.ping();
   });
 
-  test('is asked: its roots, its model [STREAM-05]', async () => {
+  test('answers requests for roots and sampling [STREAM-05]', async () => {
     const { client } = await connected();
     expect(textOf(await client.callTool({ name: 'roots' }))).toBe('file:///work');
     expect(textOf(await client.callTool({ name: 'ask' }))).toBe('forty-two');
   });
 
-  test('hears of progress, and cancels [STREAM-05]', async () => {
+  test('receives progress, and cancels [STREAM-05]', async () => {
     const { client } = await connected();
     const heard: number[] = [];
     await client.callTool(
@@ -199,7 +199,7 @@ describe.each(combinations)('$client over $connection', ({ client: version, conn
     await aborted.pass();
   });
 
-  test('hears that the session has ended [STREAM-05]', async () => {
+  test('notices the end of the session [STREAM-05]', async () => {
     const { client, session } = await connected();
     const closed = gate();
     client.onclose = () => closed.release();

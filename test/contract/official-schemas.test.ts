@@ -3,7 +3,7 @@ import { officialSchemas } from './official-schemas.ts';
 
 const error = { code: -32600, message: 'no' };
 
-describe('the check of every frame of a session [BASE-10]', () => {
+describe('the schema check of all frames of a session [BASE-10]', () => {
   test.each([
     { jsonrpc: '2.0', id: 1, result: {} },
     { jsonrpc: '2.0', id: '', error },
@@ -29,11 +29,11 @@ describe('the check of every frame of a session [BASE-10]', () => {
       [{ jsonrpc: '2.0', id: 1, result: {} }],
       'ping',
     ].map((frame) => ({ frame })),
-  )('refuses $frame', ({ frame }) => {
+  )('rejects $frame', ({ frame }) => {
     expect(officialSchemas(frame, 'ping')).toBeDefined();
   });
 
-  test('knows the result by the request that it answers', () => {
+  test('selects the result schema by the request it answers', () => {
     const result = { content: [{ type: 'text' }] };
     expect(officialSchemas({ jsonrpc: '2.0', id: 1, result }, 'tools/call')).toContain(
       'tools/call',
@@ -41,7 +41,7 @@ describe('the check of every frame of a session [BASE-10]', () => {
     expect(officialSchemas({ jsonrpc: '2.0', id: 1, result }, 'no/such')).toContain('No schema');
   });
 
-  test('refuses a result that answers nothing', () => {
+  test('rejects a result that answers no request', () => {
     const frame = { jsonrpc: '2.0', id: 1, result: {} };
     expect(officialSchemas(frame, undefined)).toContain('nothing that was asked');
   });

@@ -18,10 +18,10 @@ function writing(length: number) {
 const call = (n: number) => toolCall(n, 'write', { n });
 const numberOf = ({ result }: ResponseFrame) => Number(textOf(result).split(':')[0]);
 
-everywhere('a client that does not read', eachByteTransport, ({ transport }) => {
+everywhere('a session whose client does not read', eachByteTransport, ({ transport }) => {
   const limits = { maxOutboundBytes: 100_000, readAheadBytes: 10_000 };
 
-  test('stops new work; nothing is lost when it reads again [FLOW-07]', async () => {
+  test('starts no requests while the client is not reading, and loses nothing [FLOW-07]', async () => {
     const { write, started } = writing(60_000);
     const { peer, wire, facts } = await operateWarm({ tools: [write] }, { transport, limits });
     wire.stopReading();
@@ -42,7 +42,7 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
     await facts.next('output.flowing');
   });
 
-  test('stops the reading of its input past the read-ahead, in bounded memory [FLOW-07]', async () => {
+  test('pauses its input beyond readAheadBytes, in bounded memory [FLOW-07]', async () => {
     const { write } = writing(60_000);
     const { peer, wire, facts } = await operateWarm({ tools: [write] }, { transport, limits });
     wire.stopReading();
@@ -65,7 +65,7 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
     for (let at = 0; at < n; at++) await peer.response(at);
   });
 
-  test('may do so again and again; every answer comes once, in order [FLOW-07] [BASE-08]', async () => {
+  test('recovers repeatedly, and sends every answer once, in order [FLOW-07] [BASE-08]', async () => {
     const { write } = writing(20_000);
     const { peer, wire } = await operateWarm({ tools: [write] }, { transport, limits });
     let n = 0;
@@ -83,7 +83,7 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
     expect(answered).toEqual(Array.from({ length: n }, (_, at) => at));
   });
 
-  test('does not hide the end of its input within the read-ahead [FLOW-07] [LIFE-15]', async () => {
+  test('notices the end of input within the read-ahead [FLOW-07] [LIFE-15]', async () => {
     const { write } = writing(60_000);
     const { peer, wire, facts, session, clock } = await operateWarm(
       { tools: [write] },
@@ -101,7 +101,7 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
     expect(await session.closed).toEqual({ kind: 'input-ended' });
   });
 
-  test('does not read, then ends: what it reads before the deadline ends the session [LIFE-15] [FLOW-07]', async () => {
+  test('ends the session with the output that the client reads before the drain deadline [LIFE-15] [FLOW-07]', async () => {
     const { write } = writing(60_000);
     const { peer, wire, session } = await operateWarm({ tools: [write] }, { transport, limits });
     wire.stopReading();
@@ -115,10 +115,10 @@ everywhere('a client that does not read', eachByteTransport, ({ transport }) => 
   });
 });
 
-everywhere('output that breaks', eachByteTransport, ({ transport }) => {
+everywhere('broken output', eachByteTransport, ({ transport }) => {
   const epipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
 
-  test('ends the session once, quietly, and aborts what runs [LIFE-18]', async () => {
+  test('ends the session once, without an error, and aborts running handlers if the output breaks [LIFE-18]', async () => {
     const reasons: unknown[] = [];
     const hold = tool('hold', (_, { signal }) => {
       signal.addEventListener('abort', () => reasons.push(signal.reason));
@@ -137,7 +137,7 @@ everywhere('output that breaks', eachByteTransport, ({ transport }) => {
     expect(facts.of('session.closed')).toHaveLength(1);
   });
 
-  test('while the client does not read ends it as well [LIFE-18]', async () => {
+  test('ends the session if the output breaks while the client is not reading [LIFE-18]', async () => {
     const { write } = writing(60_000);
     const { peer, wire, session } = await operateWarm(
       { tools: [write] },
@@ -150,7 +150,7 @@ everywhere('output that breaks', eachByteTransport, ({ transport }) => {
     expect(await session.closed).toMatchObject({ kind: 'output-broken' });
   });
 
-  test('while draining ends it as well, and the cause stays the first [LIFE-18] [LIFE-19]', async () => {
+  test('ends the session if the output breaks while draining, and keeps the first cause [LIFE-18] [LIFE-19]', async () => {
     const hold = tool('hold', (_, { signal }) => gate().pass(signal));
     const { peer, wire, session } = await operateWarm({ tools: [hold] }, { transport });
     peer.send(toolCall(1, 'hold'));

@@ -106,7 +106,7 @@ describe('a list', () => {
       return serving;
     };
 
-    test('gives pages, and no cursor with the last [PAGE-01]', async () => {
+    test('is paged, without a cursor on the last page [PAGE-01]', async () => {
       for (const [count, sizes] of [
         [0, [0]],
         [3, [3]],
@@ -126,7 +126,7 @@ describe('a list', () => {
       expect(await page(serving, list, nextCursor)).toEqual(await page(serving, list, nextCursor));
     });
 
-    test('refuses a cursor of another list, and what is none [TOOLS-07]', async () => {
+    test('rejects a cursor of another list, and an invalid one [TOOLS-07]', async () => {
       const serving = await start(9, 2);
       const other = lists.find(({ method }) => method !== list.method) ?? list;
       for (let n = 0; n < 9; n++) other.add(serving.server, n);
@@ -143,7 +143,7 @@ describe('a list', () => {
 });
 
 describe.each(lists)('$method', (list) => {
-  test('skips and repeats nothing that stayed, whatever comes and goes between pages [PAGE-02]', async () => {
+  test('skips and repeats no remaining item, whatever changes between pages [PAGE-02]', async () => {
     const change = fc.record({
       page: fc.integer({ min: 1, max: 12 }),
       isAddition: fc.boolean(),

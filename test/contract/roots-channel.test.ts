@@ -30,8 +30,8 @@ async function start({
   };
 }
 
-everywhere('a client without a channel of its own', memoryAndHttp, () => {
-  test('is asked for its roots with the first call that needs them, on its stream', async () => {
+everywhere('roots of a client without a channel', memoryAndHttp, () => {
+  test('requests the roots with the first call that needs them, on its stream', async () => {
     const { peer, call, reportOf, query, askedFor } = await start();
     await peer.quiet();
     expect(askedFor()).toEqual([]);
@@ -43,7 +43,7 @@ everywhere('a client without a channel of its own', memoryAndHttp, () => {
     expect(askedFor()).toEqual(['a']);
   });
 
-  test('is asked once for all calls that wait', async () => {
+  test('requests the roots once for all waiting calls', async () => {
     const { peer, call, reportOf, query, askedFor } = await start();
     for (const id of ['a', 'b', 'c']) call(id);
     peer.answer(await query(), list('x'));
@@ -51,7 +51,7 @@ everywhere('a client without a channel of its own', memoryAndHttp, () => {
     expect(askedFor()).toEqual(['a']);
   });
 
-  test('that changes its roots is asked again with the next call, and not before', async () => {
+  test('requests changed roots with the next call, and not before', async () => {
     const { peer, call, reportOf, query, askedFor, reports } = await start();
     call('a');
     peer.answer(await query(), list('old'));
@@ -66,7 +66,7 @@ everywhere('a client without a channel of its own', memoryAndHttp, () => {
     expect(reports.map(urisOf)).toEqual([['old'], ['new']]);
   });
 
-  test('that changes its roots while it is asked is asked once more with the call that waits', async () => {
+  test('repeats the request with the waiting call if the roots change meanwhile', async () => {
     const { peer, call, reportOf, query, askedFor, reports } = await start();
     call('a');
     const first = await query();
@@ -78,7 +78,7 @@ everywhere('a client without a channel of its own', memoryAndHttp, () => {
     expect(reports.map(urisOf)).toEqual([['new']]);
   });
 
-  test('that never stops changing its roots starves no call', async () => {
+  test('answers calls even if the roots never stop changing', async () => {
     const { peer, call, reportOf, query } = await start({ limits: { maxOvertakenRoots: 2 } });
     call('a');
     for (const name of ['1', '2', '3']) {
@@ -92,7 +92,7 @@ everywhere('a client without a channel of its own', memoryAndHttp, () => {
 });
 
 // Over HTTP no call comes before `initialize` is answered.
-test('a client without a channel of its own is asked with a call that came before it was ready, once it is', async () => {
+test('requests the roots with a call that came before initialized, once the client is ready', async () => {
   const connection = withoutChannel();
   const { peer } = serve({ tools: [wait] }, { connection });
   peer.send(initialize(1, { capabilities: { roots: {} } }), toolCall('a', wait.name));
@@ -105,8 +105,8 @@ test('a client without a channel of its own is asked with a call that came befor
   expect(connection.relatedTo('roots/list')).toEqual(['a']);
 });
 
-everywhere('the call with which a client without a channel was asked', memoryAndHttp, () => {
-  test('is cancelled: the client is asked again with another that waits', async () => {
+everywhere('the call that carries a roots request', memoryAndHttp, () => {
+  test('repeats the request with another waiting call if the requesting call is cancelled', async () => {
     const { peer, call, reportOf, query, askedFor, channel } = await start();
     call('a');
     call('b');
@@ -122,7 +122,7 @@ everywhere('the call with which a client without a channel was asked', memoryAnd
     expect(askedFor()).toEqual(['a', 'b']);
   });
 
-  test('is cancelled and no other waits: the client is asked with the next', async () => {
+  test('repeats the request with the next call if no other one was waiting', async () => {
     const { peer, call, reportOf, query, askedFor } = await start();
     call('a');
     await query();
@@ -135,7 +135,7 @@ everywhere('the call with which a client without a channel was asked', memoryAnd
     expect(askedFor()).toEqual(['a', 'b']);
   });
 
-  test('is cancelled when it had stopped waiting: the client is asked again with another that waits', async () => {
+  test('repeats the request with another waiting call if the requesting call is cancelled after its wait', async () => {
     const client = clientWithoutChannel();
     const door = gate();
     const patient = tool('patient', async (_, context) => {
@@ -158,7 +158,7 @@ everywhere('the call with which a client without a channel was asked', memoryAnd
     expect(client.channelOf(serving).relatedTo('roots/list')).toEqual(['a', 'b']);
   });
 
-  test('has ended without the answer: it serves the others when it comes', async () => {
+  test('serves other calls with an answer that arrives after the requesting call has ended', async () => {
     const { peer, clock, call, reportOf, query, askedFor } = await start();
     call('a', { timeoutMs: 100 });
     const asked = await query();
@@ -171,7 +171,7 @@ everywhere('the call with which a client without a channel was asked', memoryAnd
   });
 });
 
-test('a call that has been answered asks nothing any more, though its handler had not waited for the roots', async () => {
+test('sends no request for an answered call, even if its handler was still waiting for roots', async () => {
   const connection = withoutChannel();
   const hasty = tool('hasty', (_, context) => {
     void context.roots();
@@ -187,8 +187,8 @@ test('a call that has been answered asks nothing any more, though its handler ha
 });
 
 // Over HTTP an endpoint that asks nobody answers every call in JSON: `packages/http/test/roots.test.ts`.
-describe('a call that cannot ask its client', () => {
-  test('is told so at once, where the client has no channel either', async () => {
+describe('a call that cannot carry a roots request', () => {
+  test('is refused immediately if the client has no channel either', async () => {
     const { peer, call, reportOf, askedFor } = await start({ unaskable: ['a'] });
     call('a');
     const report = await reportOf('a');
@@ -203,7 +203,7 @@ describe('a call that cannot ask its client', () => {
     expect(askedFor()).toEqual([]);
   });
 
-  test('gets what was known before, and that it may be old', async () => {
+  test('gets the previous roots, marked as possibly outdated', async () => {
     const { peer, call, reportOf, query } = await start({ unaskable: ['b', 'c'] });
     call('a');
     peer.answer(await query(), list('x'));
@@ -216,7 +216,7 @@ describe('a call that cannot ask its client', () => {
     expect([report.status, report.settled, urisOf(report)]).toEqual(['failed', false, ['x']]);
   });
 
-  test('waits for the answer that another call has asked for', async () => {
+  test("waits for the answer to another call's request", async () => {
     const { peer, call, reportOf, query } = await start({ unaskable: ['b'] });
     call('a');
     const asked = await query();
@@ -226,7 +226,7 @@ describe('a call that cannot ask its client', () => {
     expect(urisOf(await reportOf('b'))).toEqual(['x']);
   });
 
-  test('is told so when the call that has asked is cancelled', async () => {
+  test('is refused if the requesting call is cancelled', async () => {
     const { peer, call, reportOf, query } = await start({ unaskable: ['b'] });
     call('a');
     await query();
@@ -235,7 +235,7 @@ describe('a call that cannot ask its client', () => {
     expect((await reportOf('b')).failure).toEqual({ code: 'CAPABILITY_MISSING' });
   });
 
-  test('is the work of a task whose result nobody waits for: it is told so when its time is over', async () => {
+  test('is refused at its timeout if it is a task whose result nobody awaits', async () => {
     const connection = withoutChannel();
     const reports: RootsReport[] = [];
     const work = taskTool('work', async (_, context) => {
@@ -255,8 +255,8 @@ describe('a call that cannot ask its client', () => {
   });
 });
 
-everywhere('a query that fails', memoryAndHttp, () => {
-  test('is not repeated without a channel: after a while, the next call asks', async () => {
+everywhere('a failed roots query', memoryAndHttp, () => {
+  test('is not repeated without a channel, and sent with the next call after the retry delay', async () => {
     const { peer, clock, call, reportOf, query, askedFor } = await start();
     call('a');
     await query();
@@ -286,8 +286,8 @@ everywhere('a query that fails', memoryAndHttp, () => {
   });
 });
 
-everywhere('a channel', memoryAndHttp, () => {
-  test('that opens: the client is asked there, without any call', async () => {
+everywhere('the channel of a client', memoryAndHttp, () => {
+  test('uses a channel that opens, without any call', async () => {
     const { peer, query, askedFor, reports, channel } = await start();
     channel.openChannel();
     peer.answer(await query(), list('x'));
@@ -298,7 +298,7 @@ everywhere('a channel', memoryAndHttp, () => {
     expect(askedFor()).toEqual([undefined, undefined]);
   });
 
-  test('that opens again changes nothing', async () => {
+  test('is not repeated when a channel opens again', async () => {
     const { peer, query, askedFor, channel } = await start();
     channel.openChannel();
     peer.answer(await query(), list('x'));
@@ -307,7 +307,7 @@ everywhere('a channel', memoryAndHttp, () => {
     expect(askedFor()).toEqual([undefined]);
   });
 
-  test('that opens while a call asks leaves it alone', async () => {
+  test('stays with a call if a channel opens meanwhile', async () => {
     const { peer, call, reportOf, query, askedFor, channel } = await start();
     call('a');
     const asked = await query();
@@ -317,7 +317,7 @@ everywhere('a channel', memoryAndHttp, () => {
     expect(askedFor()).toEqual(['a']);
   });
 
-  test('that opens while a call asks is where the client is asked again, if its list changes meanwhile', async () => {
+  test('uses a channel that opened meanwhile if the list changes again', async () => {
     const { peer, call, reportOf, query, askedFor, channel } = await start();
     call('a');
     const asked = await query();
@@ -329,7 +329,7 @@ everywhere('a channel', memoryAndHttp, () => {
     expect(askedFor()).toEqual(['a', undefined]);
   });
 
-  test('that opens while a call asks takes the query on if the call is cancelled', async () => {
+  test('moves to a channel that opened meanwhile if its call is cancelled', async () => {
     const { peer, call, query, askedFor, reports, channel } = await start();
     call('a');
     await query();
@@ -341,7 +341,7 @@ everywhere('a channel', memoryAndHttp, () => {
     expect(reports.map(urisOf)).toEqual([['x']]);
   });
 
-  test('that closes before the answer: the client is asked with the call that waits', async () => {
+  test('moves to a waiting call if the channel closes before the answer', async () => {
     const { peer, call, reportOf, query, askedFor, channel } = await start();
     channel.openChannel();
     await query();
@@ -353,7 +353,7 @@ everywhere('a channel', memoryAndHttp, () => {
     expect(askedFor()).toEqual([undefined, 'a']);
   });
 
-  test('that closes: what was known stays known', async () => {
+  test('keeps the known roots when the channel closes', async () => {
     const { peer, call, reportOf, query, askedFor, channel } = await start();
     channel.openChannel();
     peer.answer(await query(), list('x'));
@@ -364,7 +364,7 @@ everywhere('a channel', memoryAndHttp, () => {
     expect(askedFor()).toEqual([undefined]);
   });
 
-  test('has the client asked whether it is there, while it is open and no longer', async () => {
+  test('keeps pinging the client only while the channel is open', async () => {
     const limits = { keepaliveIntervalMs: 1000, keepaliveTimeoutMs: 100, keepaliveFailures: 2 };
     const { peer, clock, session, channel } = await start({ limits });
     clock.increment(60_000);
@@ -383,7 +383,7 @@ everywhere('a channel', memoryAndHttp, () => {
   });
 });
 
-test('a dump says with what a client without a channel is asked for its roots', async () => {
+test('shows in a dump how a client without a channel is asked for its roots', async () => {
   const { peer, session, call, query, reportOf } = await start();
   const rootsIn = () => /^Roots: .*$/m.exec(describeDump(session.dump()))?.[0];
   const why = 'asked for with the next call that needs them: the client has no stream of its own';
@@ -398,8 +398,8 @@ test('a dump says with what a client without a channel is asked for its roots', 
 });
 
 // Over HTTP nobody stops reading: each stream is read by itself.
-describe('a client that reads again', () => {
-  test('is asked with a call that the session itself lets begin, where it has no channel of its own', async () => {
+describe('a client that resumes reading', () => {
+  test('is asked for its roots with a call that the session starts itself, if it has no channel', async () => {
     const connection = withoutChannel();
     const { peer } = await operateRoots({ connection });
     connection.flow('blocked');
@@ -412,8 +412,8 @@ describe('a client that reads again', () => {
   });
 });
 
-everywhere('a client without a channel of its own', memoryAndHttp, () => {
-  test('has its roots told as deferred before any call has needed them', async () => {
+everywhere('roots of a client without a channel', memoryAndHttp, () => {
+  test('shows its roots as deferred until a call needs them', async () => {
     const { session } = await operateRoots(clientWithoutChannel().options);
     expect(session.dump().roots).toMatchObject({ state: 'deferred', tags: ['deferred'] });
     expect(Object.keys(session.dump().actors)).not.toContain('roots');

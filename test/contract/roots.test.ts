@@ -10,7 +10,7 @@ import { list, operateRoots, urisOf, wait } from './roots-serving.ts';
 import { echo, initialize, serve, textOf } from './serving.ts';
 
 everywhere('roots', eachTransportAndStreams, (combination) => {
-  test('are asked for after initialized, without params, and published [ROOTS-02]', async () => {
+  test('requests the roots after initialized, without params, and publishes them [ROOTS-02]', async () => {
     const roots = await operateRoots(combination);
     const query = await roots.query();
     expect(query).toEqual({ jsonrpc: '2.0', id: query.id, method: 'roots/list' });
@@ -25,7 +25,7 @@ everywhere('roots', eachTransportAndStreams, (combination) => {
     expect(roots.session.state).toBe('rootsKnown');
   });
 
-  test('are asked for where the capability is empty [ROOTS-01]', async () => {
+  test('requests the roots if the capability is an empty object [ROOTS-01]', async () => {
     const roots = await operateRoots({ ...combination, capabilities: { roots: {} } });
     roots.peer.answer(await roots.query(), list('a'));
     roots.peer.send(rootsChanged);
@@ -33,14 +33,14 @@ everywhere('roots', eachTransportAndStreams, (combination) => {
     expect(urisOf(await roots.waited())).toEqual(['b']);
   });
 
-  test('are never asked for where they were not declared [ROOTS-01] [ROOTS-04]', async () => {
+  test('never requests roots from a client that did not declare them [ROOTS-01] [ROOTS-04]', async () => {
     const roots = await operateRoots({ ...combination, capabilities: { sampling: {} } });
     roots.peer.send(rootsChanged, rootsChanged);
     expect(await roots.waited()).toMatchObject({ status: 'undeclared', settled: true, roots: [] });
     expect(roots.queries).toBe(0);
   });
 
-  test('are asked for again when they change [ROOTS-03]', async () => {
+  test('requests the roots again when they change [ROOTS-03]', async () => {
     const roots = await operateRoots(combination);
     const first = await roots.query();
     roots.peer.answer(first, list('a'));
@@ -52,7 +52,7 @@ everywhere('roots', eachTransportAndStreams, (combination) => {
     expect(urisOf(await roots.waited())).toEqual(['b', 'c']);
   });
 
-  test('never answered time out, are cancelled, and hold nobody for ever [ROOTS-09] [ROOTS-16]', async () => {
+  test('times out and cancels a request that is never answered, without blocking calls [ROOTS-09] [ROOTS-16]', async () => {
     const roots = await operateRoots(combination);
     const query = await roots.query();
     roots.clock.increment(5000);
@@ -66,7 +66,7 @@ everywhere('roots', eachTransportAndStreams, (combination) => {
 
 everywhere('roots', eachTransportAndStreams, () => {
   test.each([null, false, true, 'yes'])(
-    'declared as %j are not declared: nothing is asked [ROOTS-01]',
+    'treats roots declared as %j as undeclared [ROOTS-01]',
     async (value) => {
       const roots = await operateRoots({ capabilities: { roots: value } });
       expect(await roots.waited()).toMatchObject({ status: 'undeclared' });
@@ -74,7 +74,7 @@ everywhere('roots', eachTransportAndStreams, () => {
     },
   );
 
-  test('that change before initialized ask nothing [ROOTS-04]', async () => {
+  test('ignores a change of the roots before initialized [ROOTS-04]', async () => {
     const { peer } = serve({});
     peer.send(rootsChanged, initialize(1, { capabilities: { roots: {} } }));
     peer.send(rootsChanged, rootsChanged);
@@ -86,7 +86,7 @@ everywhere('roots', eachTransportAndStreams, () => {
     expect(peer.count('roots/list')).toBe(1);
   });
 
-  test('that become none are none: the old ones are cleared [ROOTS-15] [ROOTS-12]', async () => {
+  test('clears the roots when the list becomes empty [ROOTS-15] [ROOTS-12]', async () => {
     const roots = await operateRoots();
     roots.peer.answer(await roots.query(), list('a'));
     roots.peer.send(rootsChanged);
@@ -94,7 +94,7 @@ everywhere('roots', eachTransportAndStreams, () => {
     expect(await roots.waited()).toMatchObject({ status: 'known', settled: true, roots: [] });
   });
 
-  test('may have members that nobody knows [ROOTS-18]', async () => {
+  test('accepts unknown members in roots [ROOTS-18]', async () => {
     const roots = await operateRoots();
     roots.peer.answer(await roots.query(), {
       roots: [{ uri: 'file:///a', name: 'A', _meta: { x: 1 }, colour: 'blue' }],
@@ -106,7 +106,7 @@ everywhere('roots', eachTransportAndStreams, () => {
     expect(roots.queries).toBe(1);
   });
 
-  test('are taken entry by entry, in order, each unusable one with its reason [ROOTS-13] [ROOTS-14]', async () => {
+  test('keeps the entries in order, unusable ones with their reason [ROOTS-13] [ROOTS-14]', async () => {
     const roots = await operateRoots();
     roots.peer.answer(await roots.query(), {
       roots: [
@@ -144,7 +144,7 @@ everywhere('roots', eachTransportAndStreams, () => {
     for (const { problem } of report.roots) if (problem) expect(problem.message).not.toBe('');
   });
 
-  test('may be ten thousand [ROOTS-17]', async () => {
+  test('accepts ten thousand roots [ROOTS-17]', async () => {
     const roots = await operateRoots();
     const names = Array.from({ length: 10_000 }, (_, n) => `root-${n}`);
     roots.peer.answer(await roots.query(), list(...names));
@@ -152,14 +152,14 @@ everywhere('roots', eachTransportAndStreams, () => {
     expect(urisOf(report)).toEqual(names);
   });
 
-  test('with a uri of a million characters are reported in few words [ROOTS-13]', async () => {
+  test('reports a URI of a million characters briefly [ROOTS-13]', async () => {
     const roots = await operateRoots();
     roots.peer.answer(await roots.query(), { roots: [{ uri: 'x'.repeat(1_000_000) }] });
     const [root] = (await roots.waited()).roots;
     expect(root?.problem?.message.length).toBeLessThan(200);
   });
 
-  test('are resolved as part of the query: list and directories are published together [ROOTS-19]', async () => {
+  test('resolves roots within the query, publishing list and directories together [ROOTS-19]', async () => {
     const seen: (readonly string[])[] = [];
     const roots = await operateRoots({
       resolveRoots: async (entries) => {
@@ -176,8 +176,8 @@ everywhere('roots', eachTransportAndStreams, () => {
   });
 });
 
-everywhere('changing roots', eachTransportAndStreams, (combination) => {
-  test('during a query cost exactly one more, and the last answer wins [ROOTS-05]', async () => {
+everywhere('changes of the roots', eachTransportAndStreams, (combination) => {
+  test('sends exactly one more request for changes during a query, and uses the last answer [ROOTS-05]', async () => {
     const roots = await operateRoots(combination);
     const first = await roots.query();
     roots.peer.send(rootsChanged, rootsChanged, rootsChanged);
@@ -192,7 +192,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(roots.reports.map(urisOf)).toEqual([['new']]);
   });
 
-  test('a thousand times leave one query in flight and the last roots [ROOTS-06]', async () => {
+  test('ends with one request in flight and the latest roots after a thousand changes [ROOTS-06]', async () => {
     const roots = await operateRoots(combination);
     roots.peer.answer(await roots.query(), list('before'));
     await roots.waited();
@@ -205,7 +205,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(roots.queries).toBe(3);
   });
 
-  test('a thousand times in one chunk, with the answer at its end, ask once more [ROOTS-06]', async () => {
+  test('sends one more request for a thousand changes in one chunk with the answer at its end [ROOTS-06]', async () => {
     const roots = await operateRoots();
     const first = await roots.query();
     roots.peer.send(
@@ -221,7 +221,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(roots.queries).toBeLessThanOrEqual(3);
   });
 
-  test('right after an answer, in its chunk, is not lost [ROOTS-05] [ROOTS-07]', async () => {
+  test('notices a change right after the answer, in the same chunk [ROOTS-05] [ROOTS-07]', async () => {
     const roots = await operateRoots();
     const first = await roots.query();
     roots.peer.send(result(first.id, list('old')), rootsChanged);
@@ -230,7 +230,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(roots.queries).toBe(2);
   });
 
-  test('answered twice, the newer first: the older one changes nothing [ROOTS-07]', async () => {
+  test('ignores an older answer that arrives after the newer one [ROOTS-07]', async () => {
     const roots = await operateRoots();
     const first = await roots.query();
     roots.clock.increment(5000);
@@ -244,7 +244,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(urisOf(await roots.waited())).toEqual(['new']);
   });
 
-  test('twenty answers in reverse order leave the newest roots [ROOTS-07] [ROOTS-05]', async () => {
+  test('ends with the latest roots after twenty answers in reverse order [ROOTS-07] [ROOTS-05]', async () => {
     const roots = await operateRoots({ limits: { maxOvertakenRoots: 100 } });
     const given: { readonly id: string | number; readonly name: string }[] = [];
     for (let n = 0; n < 20; n++) {
@@ -264,7 +264,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(urisOf(await roots.waited())).toEqual(['newest']);
   });
 
-  test('while the list is being resolved makes its resolution old [ROOTS-07] [ROOTS-19]', async () => {
+  test('discards a resolution if the roots change meanwhile [ROOTS-07] [ROOTS-19]', async () => {
     const door = gate();
     const aborted: boolean[] = [];
     const roots = await operateRoots({
@@ -284,7 +284,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(roots.reports.map(urisOf)).toEqual([['new']]);
   });
 
-  test('for ever starves nobody: every so often an answer is published as not settled [ROOTS-08]', async () => {
+  test('publishes an unsettled list now and then if changes never stop [ROOTS-08]', async () => {
     const roots = await operateRoots({ limits: { maxOvertakenRoots: 3 } });
     const waiting = roots.peer.call('wait');
     for (let n = 1; n <= 8; n++) {
@@ -301,7 +301,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(await roots.waited()).toMatchObject({ settled: true, generation: 3 });
   });
 
-  test('after a failure asks at once, and the retry does not ask again [ROOTS-09]', async () => {
+  test('requests the roots immediately on a change after a failure, instead of the retry [ROOTS-09]', async () => {
     const roots = await operateRoots();
     roots.peer.refuse(await roots.query(), { code: -32603, message: 'not now' });
     await roots.peer.quiet();
@@ -313,7 +313,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(roots.queries).toBe(2);
   });
 
-  test('with a query that then fails says so and asks again at once [ROOTS-05] [ROOTS-12]', async () => {
+  test('reports a failure of the query and repeats it if the roots changed meanwhile [ROOTS-05] [ROOTS-12]', async () => {
     const roots = await operateRoots();
     const first = await roots.query();
     roots.peer.send(rootsChanged);
@@ -324,7 +324,7 @@ everywhere('changing roots', eachTransportAndStreams, (combination) => {
     expect(roots.reports[0]).toMatchObject({ status: 'failed', settled: false });
   });
 
-  test('with a query that then times out says so and asks again at once [ROOTS-05] [ROOTS-09]', async () => {
+  test('reports a timeout of the query and repeats it if the roots changed meanwhile [ROOTS-05] [ROOTS-09]', async () => {
     const roots = await operateRoots();
     await roots.query();
     roots.peer.send(rootsChanged);
@@ -367,7 +367,7 @@ const malformed: typeof failures = [
 const answerError = (answer: object) => (answer as { readonly error: object }).error;
 
 everywhere('a roots query', eachTransportAndHttp, (combination) => {
-  test('answered -32601 means unsupported for good [ROOTS-10]', async () => {
+  test('treats -32601 as unsupported for good [ROOTS-10]', async () => {
     const roots = await operateRoots(combination);
     roots.peer.refuse(await roots.query(), { code: -32601, message: 'Roots not supported' });
     const report = await roots.waited();
@@ -380,7 +380,7 @@ everywhere('a roots query', eachTransportAndHttp, (combination) => {
     expect(roots.queries).toBe(1);
   });
 
-  test('a list that is longer than what may be kept is not taken', async () => {
+  test('rejects a list that exceeds maxRetainedBytes', async () => {
     const roots = await operateRoots({ ...combination, limits: { maxRetainedBytes: 1000 } });
     roots.peer.answer(await roots.query(), list('x'.repeat(2000)));
     const report = await roots.waited();
@@ -394,7 +394,7 @@ everywhere('a roots query', eachTransportAndHttp, (combination) => {
     expect(urisOf(await roots.waited())).toEqual(['short']);
   });
 
-  test('that fails keeps the roots known before [ROOTS-11]', async () => {
+  test('keeps the previous roots after a failure [ROOTS-11]', async () => {
     const roots = await operateRoots(combination);
     roots.peer.answer(await roots.query(), list('kept'));
     await roots.waited();
@@ -413,7 +413,7 @@ everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
   const garbled = transport === 'SDK stdio' ? unreadable : [...unreadable, ...malformed];
 
   test.each(failures)(
-    'answered with %s has failed, and says why [ROOTS-12] [ROOTS-13] [ROOTS-11]',
+    'reports a failure with a reason for an answer with %s [ROOTS-12] [ROOTS-13] [ROOTS-11]',
     async (_, answer, told) => {
       const roots = await operateRoots();
       const { id } = await roots.query();
@@ -428,7 +428,7 @@ everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
   );
 
   test.each(garbled)(
-    'answered with %s is asked again right away; a second such answer is a failure [ROOTS-12] [ROOTS-13] [ROOTS-11]',
+    'repeats the request after an answer with %s, and reports the second failure [ROOTS-12] [ROOTS-13] [ROOTS-11]',
     async (_, answer, told) => {
       const roots = await operateRoots();
       const waiting = roots.waited();
@@ -446,7 +446,7 @@ everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
     },
   );
 
-  test('answered unreadably at first has the roots of the second answer [ROOTS-12] [ROOTS-07]', async () => {
+  test('uses the second answer if the first was unreadable [ROOTS-12] [ROOTS-07]', async () => {
     const roots = await operateRoots();
     const waiting = roots.waited();
     roots.peer.answer(await roots.query(), {});
@@ -454,7 +454,7 @@ everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
     expect(await waiting).toMatchObject({ status: 'known', settled: true, generation: 1 });
   });
 
-  test('whose list changes after an unreadable answer gets the newest list alone [ROOTS-07]', async () => {
+  test('uses only the latest list if the roots change after an unreadable answer [ROOTS-07]', async () => {
     const roots = await operateRoots();
     const waiting = roots.waited();
     roots.peer.answer(await roots.query(), {});
@@ -465,7 +465,7 @@ everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
     expect(urisOf(await waiting)).toEqual(['new']);
   });
 
-  test('that the client cancels has failed [ROOTS-12] [CANCEL-06]', async () => {
+  test('reports a failure if the client cancels the request [ROOTS-12] [CANCEL-06]', async () => {
     const roots = await operateRoots();
     const { id } = await roots.query();
     roots.peer.send(cancelled(id, 'no'));
@@ -473,7 +473,7 @@ everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
     expect(await roots.waited()).toMatchObject({ status: 'failed', settled: true, failure });
   });
 
-  test('that failed is asked again after a while, ever more seldom [ROOTS-09]', async () => {
+  test('retries a failed query with increasing delays [ROOTS-09]', async () => {
     const roots = await operateRoots({ limits: { rootsRetryMs: 1000 } });
     const refuse = async () => {
       roots.peer.refuse(await roots.query(), { code: -32603, message: 'not now' });
@@ -500,7 +500,7 @@ everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
     expect(await roots.waited()).toMatchObject({ status: 'known' });
   });
 
-  test('whose resolution fails by a bug has failed, and the session lives [ROOTS-12]', async () => {
+  test('reports a failure if the resolver throws, and continues the session [ROOTS-12]', async () => {
     let resolutions = 0;
     const roots = await operateRoots({
       resolveRoots: async (entries) => {
@@ -520,8 +520,8 @@ everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
   });
 });
 
-everywhere('who waits for roots', eachTransportAndHttp, () => {
-  test('gets them once they are settled, and never the old ones [ROOTS-16] [ROOTS-07]', async () => {
+everywhere('a wait for roots', eachTransportAndHttp, () => {
+  test('gives a waiting handler the settled roots, never outdated ones [ROOTS-16] [ROOTS-07]', async () => {
     const roots = await operateRoots();
     const waiting = [roots.waited(), roots.waited(), roots.waited()];
     const first = await roots.query();
@@ -532,7 +532,7 @@ everywhere('who waits for roots', eachTransportAndHttp, () => {
     expect(roots.queries).toBe(2);
   });
 
-  test('does not hold up who needs none [ROOTS-16]', async () => {
+  test('does not delay a handler that needs no roots [ROOTS-16]', async () => {
     const roots = await operateRoots();
     const waiting = roots.peer.call('wait');
     const query = await roots.query();
@@ -541,7 +541,7 @@ everywhere('who waits for roots', eachTransportAndHttp, () => {
     await waiting;
   });
 
-  test('waits at most the time it gives, then gets what is known [ROOTS-16] [ROOTS-12]', async () => {
+  test('gives a handler the known roots after its timeout [ROOTS-16] [ROOTS-12]', async () => {
     const roots = await operateRoots();
     roots.peer.answer(await roots.query(), list('known'));
     await roots.waited();
@@ -555,7 +555,7 @@ everywhere('who waits for roots', eachTransportAndHttp, () => {
     expect(urisOf(report)).toEqual(['known']);
   });
 
-  test('and is cancelled leaves no timer behind [ROOTS-16] [CANCEL-01]', async () => {
+  test('leaves no timer behind if the waiting call is cancelled [ROOTS-16] [CANCEL-01]', async () => {
     const roots = await operateRoots({ limits: { rootsTimeoutMs: 60_000 } });
     await roots.query();
     const before = roots.clock.liveTimers;
@@ -569,8 +569,8 @@ everywhere('who waits for roots', eachTransportAndHttp, () => {
 });
 
 // Over HTTP no call is taken with `initialize`: the session has not begun.
-everywhere('who waits for roots', eachTransport, () => {
-  test('before initialized is told why nothing is known [ROOTS-16] [ROOTS-12]', async () => {
+everywhere('a wait for roots', eachTransport, () => {
+  test('gives a handler the reason for missing roots before initialized [ROOTS-16] [ROOTS-12]', async () => {
     const { peer, clock } = serve({ tools: [echo, wait] });
     peer.send(initialize(1, { capabilities: { roots: {} } }));
     await peer.call('echo');

@@ -5,7 +5,7 @@ import { eachByteTransport, everywhere } from './everywhere.ts';
 import { operate, operateWarm, serve, textOf, tool } from './serving.ts';
 
 everywhere('the end of the input', eachByteTransport, (combination) => {
-  test('lets what runs finish, and answers it [LIFE-15]', async () => {
+  test('answers running requests [LIFE-15]', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
       await door.pass();
@@ -22,7 +22,7 @@ everywhere('the end of the input', eachByteTransport, (combination) => {
     expect(await session.closed).toEqual({ kind: 'input-ended' });
   });
 
-  test('starts and answers what still waits for its turn [LIFE-15]', async () => {
+  test('starts and answers queued requests [LIFE-15]', async () => {
     const door = gate();
     const hold = tool('hold', async ({ n }) => {
       await door.pass();
@@ -40,7 +40,7 @@ everywhere('the end of the input', eachByteTransport, (combination) => {
     await session.closed;
   });
 
-  test('right behind the requests answers them all [LIFE-15] [BASE-08]', async () => {
+  test('answers all requests if the input ends right behind them [LIFE-15] [BASE-08]', async () => {
     const { peer, session } = await operate(
       { tools: [tool('late', async ({ n }) => await Promise.resolve(String(n)))] },
       combination,
@@ -51,7 +51,7 @@ everywhere('the end of the input', eachByteTransport, (combination) => {
     await session.closed;
   });
 
-  test('settles what we asked at once: no answer can come [CORR-05] [LIFE-15]', async () => {
+  test('fails our pending requests at once, since no answer can arrive [CORR-05] [LIFE-15]', async () => {
     const { ask, errors } = asking();
     const { peer, session } = await operateWarm({ tools: [ask] }, combination);
     peer.send(toolCall(1, 'ask', { method: 'custom/question' }));
@@ -63,7 +63,7 @@ everywhere('the end of the input', eachByteTransport, (combination) => {
     expect(peer.count('notifications/cancelled')).toBe(0);
   });
 
-  test('gives a handler that hangs an error at the deadline, and aborts its signal [LIFE-16]', async () => {
+  test('aborts a hanging handler at the drain deadline and answers with an error [LIFE-16]', async () => {
     const reasons: unknown[] = [];
     const hang = tool('hang', (_, { signal }) => {
       signal.addEventListener('abort', () => reasons.push(signal.reason));
@@ -86,7 +86,7 @@ everywhere('the end of the input', eachByteTransport, (combination) => {
   });
 });
 
-test('a handler that cleans up when its signal fires has time to, before the deadline [LIFE-16]', async () => {
+test('gives a handler time to clean up before the drain deadline [LIFE-16]', async () => {
   const cleanUp = gate();
   const cleans = tool('cleans', async (_, { signal }) => {
     await gate()
@@ -107,7 +107,7 @@ test('a handler that cleans up when its signal fires has time to, before the dea
   expect(peer.received.filter((frame) => (frame as { id?: unknown }).id === 1)).toHaveLength(1);
 });
 
-everywhere('while draining', eachByteTransport, () => {
+everywhere('a draining session', eachByteTransport, () => {
   /** A session that drains, held by a handler. */
   const draining = async () => {
     const door = gate();
@@ -124,7 +124,7 @@ everywhere('while draining', eachByteTransport, () => {
     return { ...serving, door, errors };
   };
 
-  test('ping is answered, new requests are refused with a code of their own [LIFE-17]', async () => {
+  test('answers ping, and rejects new requests with a code of their own [LIFE-17]', async () => {
     const { peer, door, session } = await draining();
     peer.send(toolCall(1, 'echo'), request(2, 'ping'));
     expect((await peer.response(2)).result).toEqual({});
@@ -136,7 +136,7 @@ everywhere('while draining', eachByteTransport, () => {
     expect(await session.closed).toEqual({ kind: 'shutdown', reason: 'enough' });
   });
 
-  test('what a handler asks is refused at once [CORR-05]', async () => {
+  test('rejects requests of handlers at once [CORR-05]', async () => {
     const { peer, door, session } = await draining();
     door.release();
     expect(textOf((await peer.response('held')).result)).toBe('TRANSPORT_CLOSED');
@@ -144,7 +144,7 @@ everywhere('while draining', eachByteTransport, () => {
     expect(peer.count('custom/question')).toBe(0);
   });
 
-  test('a cancellation still works, and ends the session if it was the last [CANCEL-01] [LIFE-15]', async () => {
+  test('accepts a cancellation, and ends the session if it was the last request [CANCEL-01] [LIFE-15]', async () => {
     const hold = tool('hold', (_, { signal }) => gate().pass(signal));
     const { peer, session } = await operateWarm({ tools: [hold] });
     peer.send(toolCall(1, 'hold'));
@@ -155,7 +155,7 @@ everywhere('while draining', eachByteTransport, () => {
     expect(peer.received.some((frame) => (frame as { id?: unknown }).id === 1)).toBe(false);
   });
 
-  test('another end, or another shutdown, changes nothing [LIFE-19]', async () => {
+  test('ignores another end of input and another shutdown [LIFE-19]', async () => {
     const { peer, door, session } = await draining();
     session.shutdown('again');
     peer.end();
@@ -165,7 +165,7 @@ everywhere('while draining', eachByteTransport, () => {
     expect(await session.closed).toEqual({ kind: 'shutdown', reason: 'enough' });
   });
 
-  test('initialize is refused as any other request [LIFE-17]', async () => {
+  test('rejects initialize like any other request [LIFE-17]', async () => {
     const { peer, door, session } = await draining();
     await expect(peer.handshake()).rejects.toMatchObject({ error: { code: -32000 } });
     door.release();
@@ -173,8 +173,8 @@ everywhere('while draining', eachByteTransport, () => {
   });
 });
 
-everywhere('a session ends', eachByteTransport, () => {
-  test('at once where nothing runs, at any point of its life [LIFE-15]', async () => {
+everywhere('closing a session', eachByteTransport, () => {
+  test('ends at once if nothing is running, at any point of its life [LIFE-15]', async () => {
     const uninitialized = serve({});
     uninitialized.peer.end();
     expect(await uninitialized.session.closed).toEqual({ kind: 'input-ended' });
@@ -186,19 +186,19 @@ everywhere('a session ends', eachByteTransport, () => {
     expect(silentAboutRoots.clock.liveTimers).toBe(0);
   });
 
-  test('with the reason that its host gave [LIFE-19]', async () => {
+  test('ends with the reason given by the embedding program [LIFE-19]', async () => {
     const abort = new AbortController();
     const { session } = serve({}, { signal: abort.signal });
     abort.abort('the host is closing');
     expect(await session.closed).toEqual({ kind: 'shutdown', reason: 'the host is closing' });
   });
 
-  test('before it began where its host’s signal had fired [LIFE-19]', async () => {
+  test('ends before it starts if the signal has already fired [LIFE-19]', async () => {
     const { session } = serve({}, { signal: AbortSignal.abort('too late') });
     expect(await session.closed).toEqual({ kind: 'shutdown', reason: 'too late' });
   });
 
-  test('when it is disposed of [LIFE-15]', async () => {
+  test('ends when disposed [LIFE-15]', async () => {
     const { session, peer } = await operateWarm({});
     await session[Symbol.asyncDispose]();
     expect(await session.closed).toEqual({ kind: 'shutdown', reason: 'disposed' });
@@ -207,7 +207,7 @@ everywhere('a session ends', eachByteTransport, () => {
 });
 
 everywhere('the end of the input', eachByteTransport, () => {
-  test('is heard of by who waited for roots [CORR-05] [ROOTS-16]', async () => {
+  test('rejects handlers waiting for roots [CORR-05] [ROOTS-16]', async () => {
     const wait = tool('wait', async (_, context) => JSON.stringify(await context.roots()));
     const { peer, session } = await operateWarm({ tools: [wait] }, { capabilities: { roots: {} } });
     peer.send(toolCall(1, 'wait'));

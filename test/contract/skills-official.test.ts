@@ -31,7 +31,7 @@ const now = defineSkill({
 });
 
 describe.each(eras)('the official client of the %s era', (era) => {
-  test('lists, gets, reads and verifies what our server serves', async () => {
+  test('lists, gets, reads and verifies the skills of our server', async () => {
     const server = createMcpServer({ name: 'ours', version: '1', skills: [forms, now] });
     const { transport, peer } = memory();
     server.listen(transport, silent);
@@ -59,8 +59,8 @@ describe.each(eras)('the official client of the %s era', (era) => {
   });
 });
 
-describe.each(eras)('our host before an official server of the %s era', (era) => {
-  test('lists, gets, reads and verifies what it serves', async () => {
+describe.each(eras)('our host with an official server of the %s era', (era) => {
+  test('lists, gets, reads and verifies its skills', async () => {
     const extension = await SkillsExtension.load(
       memorySkillFiles({
         'acme/refunds/SKILL.md':

@@ -84,8 +84,8 @@ const bytesOf = ({ text, blob }: { text?: string; blob?: string }) =>
 
 const revisions = ['2025-06-18', '2025-11-25', '2026-07-28'];
 
-describe.each(revisions)('a client of %s', (revision) => {
-  test('is told of the extension, and that skills are resources [sep-2640-capability-declaration-inline, sep-2640-capability-empty-object, sep-2640-capability-requires-resources, sep-2640-capability-directory-read-flag]', async () => {
+describe.each(revisions)('skills for a client of %s', (revision) => {
+  test('are declared as an extension and as resources [sep-2640-capability-declaration-inline, sep-2640-capability-empty-object, sep-2640-capability-requires-resources, sep-2640-capability-directory-read-flag]', async () => {
     const { made } = await client({}, revision);
     expect(made.hello['capabilities']).toMatchObject({
       extensions: { [extension]: { directoryRead: true } },
@@ -93,7 +93,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     });
   });
 
-  test('gets all skills, by URI [sep-2640-skills-list-implemented, sep-2640-capability-commits-to-methods, sep-2640-entry-uri-required, sep-2640-entry-uri-matches-frontmatter-name, sep-2640-skill-uri-scheme, sep-2640-authority-reg-name, sep-2640-name-naming-rules, sep-2640-names-should-be-unique]', async () => {
+  test('are listed by URI [sep-2640-skills-list-implemented, sep-2640-capability-commits-to-methods, sep-2640-entry-uri-required, sep-2640-entry-uri-matches-frontmatter-name, sep-2640-skill-uri-scheme, sep-2640-authority-reg-name, sep-2640-name-naming-rules, sep-2640-names-should-be-unique]', async () => {
     const { list } = await client({}, revision);
     const { skills, nextCursor } = await list();
     expect(nextCursor).toBeUndefined();
@@ -106,7 +106,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     }
   });
 
-  test('reads each file with the digest and size of its entry [sep-2640-entry-resources-required, sep-2640-resources-complete, sep-2640-resources-uri-within-skill, sep-2640-resources-digest-format, sep-2640-resources-size-required]', async () => {
+  test('have files with the digest and size of their entries [sep-2640-entry-resources-required, sep-2640-resources-complete, sep-2640-resources-uri-within-skill, sep-2640-resources-digest-format, sep-2640-resources-size-required]', async () => {
     const { list, read } = await client({}, revision);
     const [entry] = (await list()).skills;
     const { uri = '', resources = [] } = entry ?? {};
@@ -124,7 +124,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     expect(await read(`${uri.slice(0, -8)}forms/eu%20form.md`)).toMatchObject({ text: 'Ü €' });
   });
 
-  test('finds in SKILL.md what the entry says [sep-2640-skillmd-required, sep-2640-skillmd-frontmatter, sep-2640-entry-frontmatter-required, sep-2640-entry-frontmatter-identical, sep-2640-final-segment-equals-name, sep-2640-skillmd-mimetype]', async () => {
+  test('have a SKILL.md that matches the entry [sep-2640-skillmd-required, sep-2640-skillmd-frontmatter, sep-2640-entry-frontmatter-required, sep-2640-entry-frontmatter-identical, sep-2640-final-segment-equals-name, sep-2640-skillmd-mimetype]', async () => {
     const { list, read } = await client({}, revision);
     for (const { uri, frontmatter } of (await list()).skills) {
       const { text = '', mimeType } = await read(uri);
@@ -138,7 +138,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     });
   });
 
-  test('gets one skill by its URI, listed or not, and nothing else [sep-2640-skills-get-implemented, sep-2640-skills-get-entry-shape, sep-2640-skills-get-no-cursor, sep-2640-skills-get-unknown-uri-invalid-params]', async () => {
+  test('are returned one by one by URI, listed or not, and nothing else is [sep-2640-skills-get-implemented, sep-2640-skills-get-entry-shape, sep-2640-skills-get-no-cursor, sep-2640-skills-get-unknown-uri-invalid-params]', async () => {
     const { list, request } = await client({}, revision);
     const [first] = (await list()).skills;
     const got = await request('skills/get', { uri: first?.uri });
@@ -150,7 +150,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     await refused(request('skills/get'), -32602);
   });
 
-  test('gets a dynamic skill without digests, made when it is read', async () => {
+  test('have no digests if they are dynamic, and are generated when read', async () => {
     const { request, read } = await client({}, revision);
     const { skill } = await request('skills/get', { uri: 'skill://daily/SKILL.md' });
     expect(skill).toMatchObject({ resources: 'dynamic' });
@@ -160,7 +160,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     });
   });
 
-  test('sees what is in a directory, one level at a time [sep-2640-directory-read-method-registered, sep-2640-directory-read-result-resources-shape, sep-2640-directory-read-subdir-mimetype]', async () => {
+  test('have directories that list one level at a time [sep-2640-directory-read-method-registered, sep-2640-directory-read-result-resources-shape, sep-2640-directory-read-subdir-mimetype]', async () => {
     const { directory } = await client({}, revision);
     const root = 'skill://acme/billing/refunds';
     expect((await directory(root)).resources).toEqual([
@@ -183,7 +183,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     ]);
   });
 
-  test('is refused a directory that is none [sep-2640-directory-read-invalid-params]', async () => {
+  test('reject reading a file as a directory [sep-2640-directory-read-invalid-params]', async () => {
     const { directory } = await client({}, revision);
     const root = 'skill://acme/billing/refunds';
     expect(await refused(directory(`${root}/SKILL.md`), -32602)).toContain('is a file');
@@ -199,7 +199,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     }
   });
 
-  test('is refused a file that no skill has, however it is spelt', async () => {
+  test('reject files that no skill has, in any spelling', async () => {
     const { request } = await client({}, revision);
     for (const path of [
       'none.md',
@@ -216,7 +216,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     }
   });
 
-  test('finds each SKILL.md among the resources, with what it says of itself [sep-2640-skillmd-metadata-name, sep-2640-skillmd-metadata-description, sep-2640-meta-prefix]', async () => {
+  test('have their SKILL.md among the resources, with its metadata [sep-2640-skillmd-metadata-name, sep-2640-skillmd-metadata-description, sep-2640-meta-prefix]', async () => {
     const own = defineResource({ uri: 'shop://hours', name: 'hours', read: () => '9 to 5' });
     const { made } = await client({ resources: [own] }, revision, 1);
     const listed = await made.listResources();
@@ -230,7 +230,7 @@ describe.each(revisions)('a client of %s', (revision) => {
     expect(listed[1]).not.toHaveProperty('_meta');
   });
 
-  test('gets lists page by page, an entry whole [sep-2640-skills-list-pagination, sep-2640-skills-list-entry-atomic, sep-2640-directory-read-pagination]', async () => {
+  test('are listed page by page, with complete entries [sep-2640-skills-list-pagination, sep-2640-skills-list-entry-atomic, sep-2640-directory-read-pagination]', async () => {
     const { list, directory } = await client({}, revision, 1);
     const first = await list();
     expect(first.skills).toHaveLength(1);
@@ -253,7 +253,7 @@ describe.each(revisions)('a client of %s', (revision) => {
   });
 });
 
-test('a client of 2026-07-28 is told how long lists, entries and files may be kept [sep-2640-skills-list-cache-attributes, sep-2640-skills-get-cache-attributes]', async () => {
+test('sends caching hints for lists, entries and files to a client of 2026-07-28 [sep-2640-skills-list-cache-attributes, sep-2640-skills-get-cache-attributes]', async () => {
   const caching = {
     ttlMs: 5,
     scope: 'public',
@@ -274,7 +274,7 @@ test('a client of 2026-07-28 is told how long lists, entries and files may be ke
   expect(Object.keys(await older('skills/list'))).toEqual(['skills']);
 });
 
-test('a skill exists only for those whom it is for, and so do its files', async () => {
+test('hides a skill and its files from clients it is not meant for', async () => {
   const secret = defineSkill({
     name: 'secret',
     description: 'Not for all',
@@ -309,7 +309,7 @@ test('a skill exists only for those whom it is for, and so do its files', async 
   expect(await modern.request('resources/list')).toMatchObject({ cacheScope: 'private' });
 });
 
-test('skills come and go while clients are there, who are told that resources have changed', async () => {
+test('announces added and removed skills as changes of resources', async () => {
   const { server, made, list, request } = await client({ skills: [] }, '2025-11-25');
   expect((await list()).skills).toEqual([]);
   server.skills.add(refunds);
@@ -326,7 +326,7 @@ test('skills come and go while clients are there, who are told that resources ha
   await refused(request('resources/read', { uri }), -32002);
 });
 
-test('a handler hides a skill in its session, and shows it again', async () => {
+test('lets a handler hide a skill in its session, and show it again', async () => {
   const uri = 'skill://daily/SKILL.md';
   const toggle = defineTool({
     name: 'toggle',
@@ -345,7 +345,7 @@ test('a handler hides a skill in its session, and shows it again', async () => {
   expect((await list()).skills).toHaveLength(2);
 });
 
-test('what is found is asked for with each request, and what is no list of skills is a bug', async () => {
+test('calls the skill finder for each request, and reports an invalid result as a bug', async () => {
   let found: unknown = [];
   const asked: string[] = [];
   const { list, request } = await client({
@@ -368,7 +368,7 @@ test('what is found is asked for with each request, and what is no list of skill
   await refused(list(), -32603);
 });
 
-test('a file that gives neither text nor bytes is a bug', async () => {
+test('reports a file that returns neither text nor bytes as a bug', async () => {
   const broken = defineSkill({
     name: 'broken',
     description: 'Broken',
@@ -379,7 +379,7 @@ test('a file that gives neither text nor bytes is a bug', async () => {
   await refused(request('resources/read', { uri: 'skill://broken/x' }), -32603);
 });
 
-test('a server without skills declares none, and answers nothing about them', async () => {
+test('declares no skills on a server without them, and rejects their methods', async () => {
   const made = await testClient(createMcpServer({ name: 'n', version: '1', resources: [] }));
   expect(made.hello['capabilities']).not.toHaveProperty('extensions');
   for (const method of ['skills/list', 'skills/get', 'resources/directory/read']) {
@@ -387,7 +387,7 @@ test('a server without skills declares none, and answers nothing about them', as
   }
 });
 
-describe('a definition is refused', () => {
+describe('an invalid skill definition', () => {
   const good: SkillSpecification = { name: 'ok', description: 'Good', instructions: 'Do it' };
   const many = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`${n}.md`, '']));
@@ -415,11 +415,11 @@ describe('a definition is refused', () => {
     'a "visible" that is no function': [{ visible: true }, 'must be a function'],
   };
 
-  test.each(Object.entries(wrong))('with %s', (_, [members, message]) => {
+  test.each(Object.entries(wrong))('with %s is rejected', (_, [members, message]) => {
     expect(() => defineSkill({ ...good, ...members })).toThrow(message);
   });
 
-  test('with a member that is called otherwise, or belongs elsewhere', () => {
+  test('with a misspelt or misplaced member is rejected', () => {
     const { instructions, ...rest } = good;
     expect(() => defineSkill({ ...rest, body: instructions } as never)).toThrow('"body"');
     expect(() => defineSkill({ ...good, license: 'MIT' } as never)).toThrow('"frontmatter"');
@@ -428,7 +428,7 @@ describe('a definition is refused', () => {
     );
   });
 
-  test('not at its bounds [sep-2640-limit-resources-per-skill, sep-2640-limit-total-size, sep-2640-metadata-reserved-prefix]', () => {
+  test('is distinguished from one at its limits [sep-2640-limit-resources-per-skill, sep-2640-limit-total-size, sep-2640-metadata-reserved-prefix]', () => {
     expect(defineSkill({ ...good, files: many(511) }).files.size).toBe(512);
     expect(defineSkill({ ...good, description: '\u{1F600}'.repeat(1024) }).uri).toBe(
       'skill://ok/SKILL.md',

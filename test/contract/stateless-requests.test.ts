@@ -56,7 +56,7 @@ const held = (id: unknown) =>
     { logLevel: 'debug' },
   );
 
-everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
+everywhere('a modern request', modernEverywhereAndHttp, ({ transport }) => {
   test.each<[string, EnvelopeOptions]>([
     ['protocolVersion', { protocolVersion: 7 }],
     ['clientCapabilities', { capabilities: undefined }],
@@ -64,7 +64,7 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
     ['clientInfo', { clientInfo: { name: 'nobody' } }],
     ['logLevel', { logLevel: 'loud' }],
   ])(
-    'whose %s is not right is -32602 that names the key: %j [ENV-04] [LOG-08]',
+    'rejects a request with an invalid %s with -32602 naming the key: %j [ENV-04] [LOG-08]',
     async (key, options) => {
       const serving = serve({ tools: [echo] });
       await expect(call(serving, 'echo', {}, options)).rejects.toMatchObject({
@@ -75,7 +75,7 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
     },
   );
 
-  test('without an envelope is -32602 that names the keys, once the era is settled [ENV-04]', async () => {
+  test('rejects a request without an envelope in a modern session with -32602 naming the keys [ENV-04]', async () => {
     const serving = serve({ tools: [echo] });
     await call(serving, 'echo');
     serving.peer.send(request(1, 'tools/call', { name: 'echo' }));
@@ -85,7 +85,7 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
   });
 
   test.each(['2025-11-25', '2099-01-01', ''])(
-    'that names the version %j is -32022, with those that it may name [ERA-01]',
+    'rejects the version %j with -32022 and the supported ones [ERA-01]',
     async (protocolVersion) => {
       const serving = serve({ tools: [echo] });
       await expect(call(serving, 'echo', {}, { protocolVersion })).rejects.toMatchObject({
@@ -96,7 +96,7 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
     },
   );
 
-  test('is served as that of the client which it names, whatever others named [ENV-03]', async () => {
+  test('serves each request for the client that its envelope describes [ENV-03]', async () => {
     const who = tool('who', (_, { client }) =>
       JSON.stringify([client.info.name, client.capabilities]),
     );
@@ -115,7 +115,7 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
   });
 
   test.each(['ping', 'logging/setLevel', 'resources/subscribe', 'tasks/list', 'x/none'])(
-    'for %s is -32601: the revision has no such method [ENV-07]',
+    'answers %s with -32601, as the revision has no such method [ENV-07]',
     async (method) => {
       const serving = serve({ tools: [echo], resources: [], logging: {} });
       await call(serving, 'echo');
@@ -124,7 +124,7 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
     },
   );
 
-  test('that needs what its client did not declare is -32021, and nothing is asked [ENV-05]', async () => {
+  test('rejects a request that needs an undeclared capability with -32021, without asking the client [ENV-05]', async () => {
     const { ask: asks } = asking();
     const serving = serve({ tools: [asks] });
     const args = { method: 'sampling/createMessage', params: { messages: [] } };
@@ -134,7 +134,7 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
     });
   });
 
-  test('reports on its own token, and no more once it is answered [PROGRESS-08]', async () => {
+  test("sends progress with the request's own token, until the request is answered [PROGRESS-08]", async () => {
     let late = (_value: number) => {};
     const steps = tool('steps', (_, { progress }) => {
       for (const step of [1, 1, 3, 2]) progress(step, { total: 3 });
@@ -153,7 +153,7 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
     ]);
   });
 
-  test('gets log messages from the level on that it names, and none if it names none [LOG-07]', async () => {
+  test('sends log messages from the requested level on, and none by default [LOG-07]', async () => {
     const log = tool('log', (_, context) => {
       context.log.info('small');
       context.log.error('great');
@@ -168,7 +168,7 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
     expect(said(serving, 'notifications/message')).toHaveLength(1);
   });
 
-  test('that is cancelled has its signal aborted and gets nothing more [CANCEL-11] [PROGRESS-08] [LOG-07]', async () => {
+  test('aborts the signal of a cancelled request and sends nothing more for it [CANCEL-11] [PROGRESS-08] [LOG-07]', async () => {
     const { door, hold, reasons } = holding();
     const serving = serve({ tools: [echo, hold], logging: {} });
     const { peer, clock } = serving;
@@ -189,8 +189,8 @@ everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
 });
 
 // Over HTTP an id is its own POST's, a client cancels by leaving, and what is no request has a status. No connection has an era.
-everywhere('a request', modernEverywhere, () => {
-  test('may have the id of one that was answered, not of one that is in flight [ENV-01]', async () => {
+everywhere('a modern request', modernEverywhere, () => {
+  test('allows the id of an answered request, but not of one in flight [ENV-01]', async () => {
     const { door, hold } = holding();
     const serving = serve({ tools: [echo, hold] });
     const { peer } = serving;
@@ -204,7 +204,7 @@ everywhere('a request', modernEverywhere, () => {
     expect(textOf((await peer.response(0)).result)).toBe('{}');
   });
 
-  test('is the only thing that brings messages of the server’s: it never asks, and never tells on its own [ENV-06]', async () => {
+  test('sends no requests and no unrelated notifications to a modern client [ENV-06]', async () => {
     const serving = serve({ tools: [echo], resources: [], prompts: [], logging: {} });
     const { peer, server, session, clock } = serving;
     const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
@@ -217,7 +217,7 @@ everywhere('a request', modernEverywhere, () => {
     expect((peer.received as readonly JsonObject[]).filter(({ method }) => method)).toEqual([]);
   });
 
-  test('is not cancelled by a cancellation of something else, or a malformed one [CANCEL-12]', async () => {
+  test('ignores malformed cancellations and those of other requests [CANCEL-12]', async () => {
     const { door, hold, reasons } = holding();
     const serving = serve({ tools: [echo, hold] });
     const { peer } = serving;
@@ -234,8 +234,8 @@ everywhere('a request', modernEverywhere, () => {
   });
 });
 
-everywhere('what is no request', modernEverywhere, () => {
-  test('is not answered: notifications of any method, and responses to nothing [ENV-02]', async () => {
+everywhere('modern input that is not a request', modernEverywhere, () => {
+  test('does not answer notifications of any method, or responses [ENV-02]', async () => {
     const serving = serve({ tools: [echo] });
     const { peer } = serving;
     await call(serving, 'echo');
@@ -253,7 +253,7 @@ everywhere('what is no request', modernEverywhere, () => {
 });
 
 everywhere('the era', modernEverywhere, () => {
-  test('is settled by a call: initialize is refused with the versions, and the connection goes on [ERA-02]', async () => {
+  test('makes the session modern with a call: initialize is rejected with the versions, and the connection continues [ERA-02]', async () => {
     const serving = serve({ tools: [echo] });
     const { peer } = serving;
     await call(serving, 'echo');
@@ -265,7 +265,7 @@ everywhere('the era', modernEverywhere, () => {
 });
 
 everywhere('discovery', modernEverywhereAndHttp, () => {
-  test('is the first answer, and tells versions, capabilities and instructions [DISC-01]', async () => {
+  test('answers discovery first, with versions, capabilities and instructions [DISC-01]', async () => {
     const serving = serve({ tools: [echo], instructions: 'Echo.' });
     expect(await ask(serving, 'server/discover')).toMatchObject({
       supportedVersions: ['2026-07-28'],
@@ -278,7 +278,7 @@ everywhere('discovery', modernEverywhereAndHttp, () => {
 });
 
 everywhere('the end of the input', modernOverBytes, () => {
-  test('lets what runs be answered, and ends what waits for its client [STDIO-10]', async () => {
+  test('answers running requests, and ends calls that await their client at the end [STDIO-10]', async () => {
     const { door, hold } = holding();
     const ended: string[] = [];
     const { ask: asks } = asking();

@@ -28,8 +28,8 @@ const couple = defineTool({
   },
 });
 
-everywhere('a call that asks', modernEverywhereAndHttp, () => {
-  test('ends with its questions and its state, and the retry gets the result [ROUNDS-01]', async () => {
+everywhere('a call that requests input', modernEverywhereAndHttp, () => {
+  test('ends a call with its input requests and state, and answers the retry [ROUNDS-01]', async () => {
     const serving = serve({ tools: [couple] });
     const { peer } = serving;
     const asking = await call(serving, 'couple', {}, options);
@@ -51,7 +51,7 @@ everywhere('a call that asks', modernEverywhereAndHttp, () => {
     expect(peer.count('elicitation/create')).toBe(0);
   });
 
-  test('asks again for what has no answer, and ignores what it did not ask [ROUNDS-02]', async () => {
+  test('repeats unanswered input requests, and ignores unknown answers [ROUNDS-02]', async () => {
     const serving = serve({ tools: [couple] });
     const retry = ({ requestState }: JsonObject, inputResponses: JsonObject) =>
       ask(
@@ -86,7 +86,7 @@ everywhere('a subscription', modernEverywhereAndHttp, () => {
     return { ...serving, first };
   };
 
-  test('is acknowledged with what of its filter is served, before anything else [LISTEN-01]', async () => {
+  test('acknowledges a subscription with the supported part of its filter first [LISTEN-01]', async () => {
     const filter = { toolsListChanged: true, promptsListChanged: true };
     const { peer, first, server, clock } = await listening(filter);
     expect(first.params).toEqual({
@@ -100,7 +100,7 @@ everywhere('a subscription', modernEverywhereAndHttp, () => {
     expect(methods).toEqual([acknowledged, toolsChanged]);
   });
 
-  test('is told what it names and nothing else, with its id [LISTEN-02]', async () => {
+  test("sends selected changes only, with the subscription's id [LISTEN-02]", async () => {
     const { peer, session, server, clock } = await listening({
       resourceSubscriptions: ['test://b'],
     });
@@ -113,7 +113,7 @@ everywhere('a subscription', modernEverywhereAndHttp, () => {
     expect([peer.count(updated), peer.count(toolsChanged)]).toEqual([1, 0]);
   });
 
-  test('is told nothing more once its client has cancelled it, nor answered [LISTEN-03]', async () => {
+  test('sends nothing after the client has cancelled the subscription [LISTEN-03]', async () => {
     const { peer, session } = await listening({ resourceSubscriptions: ['test://a'] });
     const before = peer.received.length;
     peer.send(cancelled(0));
@@ -126,7 +126,7 @@ everywhere('a subscription', modernEverywhereAndHttp, () => {
     expect(more).toEqual([]);
   });
 
-  test('that the server ends gets its result with its id, and no cancellation [LISTEN-04]', async () => {
+  test('ends a subscription with a result and its id, without a cancellation [LISTEN-04]', async () => {
     const { peer, session } = await listening({ toolsListChanged: true });
     session.shutdown('the test is over');
     expect((await peer.response(0)).result).toMatchObject({

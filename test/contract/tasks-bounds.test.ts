@@ -9,7 +9,7 @@ import { begin, change, held, look, related, relatedKey, taskTool } from './task
 const instant = taskTool('instant', () => 'done');
 const idsOf = (list: JsonObject) => (list['tasks'] as Task[]).map(({ taskId }) => taskId);
 
-everywhere('the time to live of a task', memoryAndHttp, () => {
+everywhere('the ttl of a task', memoryAndHttp, () => {
   test.each([
     ['nothing', undefined, 5000],
     ['little', 2000, 2000],
@@ -17,7 +17,7 @@ everywhere('the time to live of a task', memoryAndHttp, () => {
     ['0', 0, 100],
     ['too much', 1e12, 60_000],
   ])(
-    'where the client asks for %s is %s -> %i ms [TASKS-09] [TASKS-11]',
+    'where the client requests %s, the ttl is %s -> %i ms [TASKS-09] [TASKS-11]',
     async (_, ttl, actual) => {
       const limits = { taskTtlMs: 5000, maxTaskTtlMs: 60_000, taskPollIntervalMs: 100 };
       const { peer } = await operate({ tools: [instant] }, { limits });
@@ -27,7 +27,7 @@ everywhere('the time to live of a task', memoryAndHttp, () => {
     },
   );
 
-  test('is over: the task is gone, and who waits for its result is told [TASKS-10] [TASKS-23]', async () => {
+  test('removes an expired task, and rejects those waiting for its result [TASKS-10] [TASKS-23]', async () => {
     const { door, hold, reasons } = held();
     const { peer, clock, facts } = await operate({ tools: [hold] });
     const { taskId } = await begin(peer, 'hold', { ttl: 3000 });
@@ -48,7 +48,7 @@ everywhere('the time to live of a task', memoryAndHttp, () => {
     expect(facts.of('task.expired')).toHaveLength(1);
   });
 
-  test('counts from the creation, also where the task has ended [TASKS-10]', async () => {
+  test('counts the ttl from the creation, even if the task has ended [TASKS-10]', async () => {
     const { peer, clock, facts } = await operate({ tools: [instant] });
     const task = await begin(peer, 'instant', { ttl: 3000 });
     await change(peer);
@@ -62,7 +62,7 @@ everywhere('the time to live of a task', memoryAndHttp, () => {
 
 everywhere('a taskId', memoryAndHttp, () => {
   test.each([undefined, null, 1, '', 'nobody', {}])(
-    'that is %j names no task: -32602 [TASKS-23]',
+    'rejects the task id %j with -32602 [TASKS-23]',
     async (taskId) => {
       const { peer } = await operate({ tools: [instant] });
       for (const [id, method] of ['tasks/get', 'tasks/result', 'tasks/cancel'].entries()) {
@@ -73,7 +73,7 @@ everywhere('a taskId', memoryAndHttp, () => {
     },
   );
 
-  test('of another session names no task, and no list has it [TASKS-25]', async () => {
+  test('hides tasks of other sessions [TASKS-25]', async () => {
     const server = createMcpServer({ name: 's', version: '1', tools: [instant] });
     const [one, other] = [connect(server), connect(server)];
     await one.peer.handshake();
@@ -92,7 +92,7 @@ everywhere('a taskId', memoryAndHttp, () => {
 });
 
 everywhere('tasks/list', memoryAndHttp, () => {
-  test('gives every task, oldest first, page by page, also where some are gone meanwhile [TASKS-19]', async () => {
+  test('lists all tasks, oldest first, page by page, even if some disappear meanwhile [TASKS-19]', async () => {
     const limits = { pageSize: 2 };
     const { peer, clock } = await operate({ tools: [instant] }, { limits });
     const ids: string[] = [];
@@ -109,7 +109,7 @@ everywhere('tasks/list', memoryAndHttp, () => {
   });
 
   test.each(['', 'x', btoa('tools/list:1'), 5])(
-    'refuses the cursor %j [TASKS-23]',
+    'rejects the cursor %j [TASKS-23]',
     async (cursor) => {
       const { peer } = await operate({ tools: [instant] });
       peer.send(request(1, 'tasks/list', { cursor }));
@@ -118,10 +118,10 @@ everywhere('tasks/list', memoryAndHttp, () => {
   );
 });
 
-everywhere('tasks are limited', memoryAndHttp, () => {
+everywhere('limits of tasks', memoryAndHttp, () => {
   const tooMany = { code: -32000, data: { reason: 'too-many-tasks', retryable: true } };
 
-  test('by how many run: one more is refused until one has ended [TASKS-26]', async () => {
+  test('rejects a task beyond maxTasks until another one ends [TASKS-26]', async () => {
     const { door, hold } = held();
     const { peer } = await operate({ tools: [hold] }, { limits: { maxTasks: 2 } });
     const tasks = [await begin(peer, 'hold'), await begin(peer, 'hold')];
@@ -133,7 +133,7 @@ everywhere('tasks are limited', memoryAndHttp, () => {
     await door.arrived(3);
   });
 
-  test('by how many are kept: cancelled ones make room, others stay for their time [TASKS-26]', async () => {
+  test('limits stored tasks: cancelled ones make room, others stay for their ttl [TASKS-26]', async () => {
     const { hold } = held();
     const tools = [hold, instant];
     const { peer, clock } = await operate({ tools }, { limits: { maxKeptTasks: 3 } });
@@ -154,8 +154,8 @@ everywhere('tasks are limited', memoryAndHttp, () => {
   });
 });
 
-everywhere('the end of the session', eachByteTransport, () => {
-  test('gives tasks the drain time, and answers who waits for one [LIFE-15]', async () => {
+everywhere('closing a session with tasks', eachByteTransport, () => {
+  test('gives tasks the drain time, and answers those waiting for results [LIFE-15]', async () => {
     const { door, hold } = held();
     const { peer, session } = await operate({ tools: [hold] });
     const { taskId } = await begin(peer, 'hold');
@@ -169,7 +169,7 @@ everywhere('the end of the session', eachByteTransport, () => {
     expect(await session.closed).toMatchObject({ kind: 'input-ended' });
   });
 
-  test('cancels a task that does not end in it [LIFE-16]', async () => {
+  test('cancels a task that does not end within the drain time [LIFE-16]', async () => {
     const { door, hold, reasons } = held();
     const { peer, session, clock } = await operate({ tools: [hold] });
     const { taskId } = await begin(peer, 'hold');
@@ -183,7 +183,7 @@ everywhere('the end of the session', eachByteTransport, () => {
     expect(reasons).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
   });
 
-  test('waits for a task that cleans up after it was cancelled [LIFE-15]', async () => {
+  test('waits for a task that cleans up after its cancellation [LIFE-15]', async () => {
     const cleaning = gate();
     const tidy = taskTool('tidy', async () => {
       await cleaning.pass();
@@ -201,7 +201,7 @@ everywhere('the end of the session', eachByteTransport, () => {
   });
 });
 
-test('a task whose time of day is none is lost alone: -32603, and the session goes on [FLOW-04]', async () => {
+test('fails only the task whose date is invalid with -32603, and continues the session [FLOW-04]', async () => {
   const times = [new Date(0), new Date(0), new Date(Number.NaN)];
   const wallClock = () => times.shift() ?? new Date(0);
   const { peer, facts } = await operate({ tools: [instant] }, { wallClock });
@@ -236,19 +236,22 @@ everywhere('the result of a task', memoryAndHttp, () => {
   test.each([
     ...Object.keys(outcomes).map((kind) => [kind, 'completed'] as const),
     ...Object.keys(failures).map((kind) => [kind, 'failed'] as const),
-  ])('is what the call would have given: %s, %s [TASKS-14] [TASKS-24]', async (kind, status) => {
-    const { peer } = await operate({ tools: [any] });
-    const plain = await peer.call('any', { kind });
-    const { taskId } = await begin(peer, 'any', { arguments: { kind } });
-    const { _meta, ...result } = await peer.ask('tasks/result', { taskId });
-    const { _meta: plainMeta, ...plainResult } = plain;
-    expect(result).toEqual(plainResult);
-    expect(_meta).toEqual({ ...(plainMeta as JsonObject), ...related(taskId) });
-    expect((await change(peer)).status).toBe(status);
-  });
+  ])(
+    'gives the result that the call would have had: %s, %s [TASKS-14] [TASKS-24]',
+    async (kind, status) => {
+      const { peer } = await operate({ tools: [any] });
+      const plain = await peer.call('any', { kind });
+      const { taskId } = await begin(peer, 'any', { arguments: { kind } });
+      const { _meta, ...result } = await peer.ask('tasks/result', { taskId });
+      const { _meta: plainMeta, ...plainResult } = plain;
+      expect(result).toEqual(plainResult);
+      expect(_meta).toEqual({ ...(plainMeta as JsonObject), ...related(taskId) });
+      expect((await change(peer)).status).toBe(status);
+    },
+  );
 
   test.each(Object.keys(errors))(
-    'is the error that the call would have given: %s [TASKS-14] [TASKS-24]',
+    'gives the error that the call would have had: %s [TASKS-14] [TASKS-24]',
     async (kind) => {
       const { peer } = await operate({ tools: [any] });
       peer.send(request(1, 'tools/call', { name: 'any', arguments: { kind } }));
@@ -263,7 +266,7 @@ everywhere('the result of a task', memoryAndHttp, () => {
     },
   );
 
-  test('that JSON cannot hold is -32603, and the task has failed [FLOW-05]', async () => {
+  test('fails a task with -32603 if its result is not JSON [FLOW-05]', async () => {
     const huge = taskTool('huge', () => ({ content: [], structured: { n: 1n } }));
     const { peer, facts } = await operate({ tools: [huge] });
     const { taskId } = await begin(peer, 'huge');
@@ -273,7 +276,7 @@ everywhere('the result of a task', memoryAndHttp, () => {
     expect((await peer.error(1)).code).toBe(-32603);
   });
 
-  test('is as it was when the handler gave it, however often it is fetched [TASKS-14]', async () => {
+  test('keeps the result as returned by the handler, however often it is fetched [TASKS-14]', async () => {
     const structured = { n: 1 };
     const { peer } = await operate({ tools: [taskTool('mutable', () => ({ structured }))] });
     const { taskId } = await begin(peer, 'mutable');
@@ -285,7 +288,7 @@ everywhere('the result of a task', memoryAndHttp, () => {
     }
   });
 
-  test('is told of a task by the params alone, whatever the metadata says [TASKS-16]', async () => {
+  test('identifies the task by the params, whatever the metadata says [TASKS-16]', async () => {
     const { peer } = await operate({ tools: [any] });
     const one = await begin(peer, 'any', { arguments: { kind: 'text' } });
     const other = await begin(peer, 'any', { arguments: { kind: 'late' } });
@@ -298,8 +301,8 @@ everywhere('the result of a task', memoryAndHttp, () => {
   });
 });
 
-everywhere('tasks/result of a task that works', memoryAndHttp, () => {
-  test('waits for the end, for each that asks [TASKS-13]', async () => {
+everywhere('tasks/result of a working task', memoryAndHttp, () => {
+  test('answers all requests for the result when the task ends [TASKS-13]', async () => {
     const { door, hold } = held();
     const { peer } = await operate({ tools: [hold] });
     const { taskId } = await begin(peer, 'hold', { arguments: { n: 1 } });
@@ -311,7 +314,7 @@ everywhere('tasks/result of a task that works', memoryAndHttp, () => {
     for (const id of [1, 2]) expect(textOf((await peer.response(id)).result)).toBe('{"n":1}');
   });
 
-  test('may be cancelled: the task goes on [TASKS-13] [CANCEL-01]', async () => {
+  test('cancels only the request for the result, not the task [TASKS-13] [CANCEL-01]', async () => {
     const { door, hold } = held();
     const { peer } = await operate({ tools: [hold] });
     const task = await begin(peer, 'hold');
@@ -325,7 +328,7 @@ everywhere('tasks/result of a task that works', memoryAndHttp, () => {
     expect(textOf(await peer.ask('tasks/result', { taskId: task.taskId }))).toBe('{}');
   });
 
-  test('takes no place among the requests that run, and so many may wait [FLOW-02]', async () => {
+  test('does not count waiting requests for results as running, and limits them [FLOW-02]', async () => {
     const { door, hold } = held();
     const limits = { maxRunning: 1, maxWaiting: 3 };
     const { peer } = await operateWarm({ tools: [hold] }, { limits });
@@ -344,8 +347,8 @@ everywhere('tasks/result of a task that works', memoryAndHttp, () => {
   });
 });
 
-everywhere('cancelling a task', memoryAndHttp, () => {
-  test('stops its handler, and the task is cancelled before the answer [TASKS-21]', async () => {
+everywhere('cancellation of a task', memoryAndHttp, () => {
+  test('stops the handler and cancels the task before answering [TASKS-21]', async () => {
     const { door, hold, reasons } = held();
     const { peer } = await operate({ tools: [hold] });
     const task = await begin(peer, 'hold');
@@ -364,7 +367,7 @@ everywhere('cancelling a task', memoryAndHttp, () => {
     expect(await look(peer, task)).toEqual(answer);
   });
 
-  test('is final, though the handler succeeds or fails after it [TASKS-22]', async () => {
+  test('keeps a task cancelled even if its handler settles afterwards [TASKS-22]', async () => {
     const door = gate();
     const stubborn = taskTool('stubborn', async ({ fail }) => {
       await door.pass();
@@ -386,7 +389,7 @@ everywhere('cancelling a task', memoryAndHttp, () => {
   test.each([
     ['completed', 'text'],
     ['failed', 'an error result'],
-  ])('that has %s is refused with -32602 [TASKS-20]', async (status, kind) => {
+  ])('rejects a task request that has %s with -32602 [TASKS-20]', async (status, kind) => {
     const { peer } = await operate({ tools: [any] });
     const task = await begin(peer, 'any', { arguments: { kind } });
     await change(peer);
@@ -397,7 +400,7 @@ everywhere('cancelling a task', memoryAndHttp, () => {
     expect((await look(peer, task)).status).toBe(status);
   });
 
-  test('twice is refused with -32602 [TASKS-20]', async () => {
+  test('rejects a second cancellation with -32602 [TASKS-20]', async () => {
     const { hold } = held();
     const { peer } = await operate({ tools: [hold] });
     const { taskId } = await begin(peer, 'hold');

@@ -24,7 +24,7 @@ everywhere(
   'a session that knows no tasks',
   before('2025-11-25', eachRevisionAndHttp),
   (combination) => {
-    test('every tool is an ordinary one, and "task" is ignored [TASKS-01]', async () => {
+    test('ignores "task" where the revision has no tasks [TASKS-01]', async () => {
       const { peer } = await operate({ tools: [instant, required, forbidden] }, combination);
       for (const name of ['instant', 'required', 'forbidden']) {
         const result = await peer.ask('tools/call', { name, task: { ttl: 'nonsense' } });
@@ -34,7 +34,7 @@ everywhere(
       expect(peer.count('notifications/tasks/status')).toBe(0);
     });
 
-    test('nothing of them is declared or offered [TASKS-03] [BASE-06]', async () => {
+    test('declares and offers no tasks where the revision has none [TASKS-03] [BASE-06]', async () => {
       const { peer } = serve({ tools: [instant] }, combination);
       const reply = await peer.handshake({ protocolVersion: combination.revision });
       expect(reply['capabilities']).not.toHaveProperty('tasks');
@@ -48,8 +48,8 @@ everywhere(
   },
 );
 
-everywhere('a server none of whose tools runs as a task', eachRevision, () => {
-  test('declares none, ignores "task", and offers no method [TASKS-01] [TASKS-03]', async () => {
+everywhere('a server without task tools', eachRevision, () => {
+  test('ignores "task" and offers no task methods on a server without task tools [TASKS-01] [TASKS-03]', async () => {
     const { peer } = serve({ tools: [echo, forbidden] });
     expect((await peer.handshake())['capabilities']).not.toHaveProperty('tasks');
     expect(textOf(await peer.ask('tools/call', { name: 'echo', task: {} }))).toBe('{}');
@@ -61,8 +61,8 @@ everywhere('a server none of whose tools runs as a task', eachRevision, () => {
   });
 });
 
-everywhere('a server some of whose tools run as tasks', memoryAndHttp, () => {
-  test('declares it, and says of each tool what it said itself [TASKS-03]', async () => {
+everywhere('a server with task tools', memoryAndHttp, () => {
+  test('declares tasks, and the taskSupport of each tool [TASKS-03]', async () => {
     const { peer } = serve({ tools: [echo, instant, required, forbidden] });
     expect((await peer.handshake())['capabilities']).toMatchObject({
       tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
@@ -76,7 +76,7 @@ everywhere('a server some of whose tools run as tasks', memoryAndHttp, () => {
     ]);
   });
 
-  test('refuses the other way of calling a tool with -32601 [TASKS-02]', async () => {
+  test('rejects the unsupported way of calling a tool with -32601 [TASKS-02]', async () => {
     const { peer } = await operate({ tools: [echo, required, forbidden, instant] });
     peer.send(
       request(1, 'tools/call', { name: 'required' }),
@@ -102,14 +102,14 @@ everywhere('a server some of whose tools run as tasks', memoryAndHttp, () => {
     ['a text', 'x'],
     ['with a ttl that is a text', { ttl: '1' }],
     ['with a ttl below 0', { ttl: -1 }],
-  ])('refuses a "task" that is %s [TOOLS-01]', async (_, task) => {
+  ])('rejects a "task" that is %s [TOOLS-01]', async (_, task) => {
     const { peer } = await operate({ tools: [instant] });
     peer.send(request(1, 'tools/call', { name: 'instant', task }));
     expect((await peer.error(1)).code).toBe(-32602);
     expect(await peer.ask('tasks/list')).toEqual({ tasks: [] });
   });
 
-  test('makes no task of a call of no tool [TOOLS-01]', async () => {
+  test('creates no task for an unknown tool [TOOLS-01]', async () => {
     const { peer } = await operate({ tools: [instant] });
     peer.send(request(1, 'tools/call', { name: 'nobody', task: {} }));
     expect((await peer.error(1)).code).toBe(-32602);
@@ -117,8 +117,8 @@ everywhere('a server some of whose tools run as tasks', memoryAndHttp, () => {
   });
 });
 
-everywhere('the life of a task', memoryAndHttp, () => {
-  test('is answered at once, works, ends, and gives its result [TASKS-05] [TASKS-06] [TASKS-08] [TASKS-12] [TASKS-15] [TASKS-17]', async () => {
+everywhere('the lifecycle of a task', memoryAndHttp, () => {
+  test('answers at once, works, ends, and gives its result [TASKS-05] [TASKS-06] [TASKS-08] [TASKS-12] [TASKS-15] [TASKS-17]', async () => {
     const { door, hold } = held();
     const { peer, clock } = await operate({ tools: [hold] });
     clock.increment(1000);
@@ -155,7 +155,7 @@ everywhere('the life of a task', memoryAndHttp, () => {
 
 // Over HTTP the answer and the change come on streams of their own, which have no order.
 describe('a task on one stream', () => {
-  test('that ends in the same turn is told of after the answer to its request [TASKS-05] [TASKS-12]', async () => {
+  test('that ends in the same turn is reported after the answer to its request [TASKS-05] [TASKS-12]', async () => {
     const { peer } = await operate({ tools: [instant] });
     peer.send(request(1, 'tools/call', { name: 'instant', task: {} }));
     const { result } = await peer.response(1);
@@ -167,7 +167,7 @@ describe('a task on one stream', () => {
   });
 });
 
-test.each(['Optional', true, null])('taskSupport cannot be %j', (taskSupport) => {
+test.each(['Optional', true, null])('rejects the taskSupport %j', (taskSupport) => {
   const odd = { name: 'odd', description: 'Odd', taskSupport: taskSupport as never };
   const define = () => defineTool({ ...odd, handler: () => '' });
   expect(define).toThrow(/"odd"/);
@@ -175,7 +175,7 @@ test.each(['Optional', true, null])('taskSupport cannot be %j', (taskSupport) =>
 });
 
 everywhere('a task', memoryAndHttp, () => {
-  test('is not cancelled with its request, which is answered already [TASKS-27]', async () => {
+  test('is not cancelled with its answered request [TASKS-27]', async () => {
     const { door, hold, reasons } = held();
     const { peer, facts } = await operate({ tools: [hold] });
     peer.send(request(1, 'tools/call', { name: 'hold', task: {} }));
@@ -188,7 +188,7 @@ everywhere('a task', memoryAndHttp, () => {
     expect((await change(peer)).status).toBe('completed');
   });
 
-  test('leaves the id of its request free: what ends first answers for itself alone [CANCEL-04]', async () => {
+  test('frees the id of its request for another one [CANCEL-04]', async () => {
     const { door, hold } = held();
     const { peer } = await operate({ tools: [hold, echo] });
     peer.send(request(1, 'tools/call', { name: 'hold', task: {} }));
@@ -201,7 +201,7 @@ everywhere('a task', memoryAndHttp, () => {
     expect((await change(peer)).status).toBe('completed');
   });
 
-  test('is seen by its handler, which may say how far it is', async () => {
+  test('shows the status message set by its handler', async () => {
     const door = gate();
     const steps = taskTool('steps', async (_, { task }) => {
       task?.describe('half of it');
@@ -223,7 +223,7 @@ everywhere('a task', memoryAndHttp, () => {
     expect(textOf(await peer.call('steps'))).toBe('no task');
   });
 
-  test('runs outside the cap on requests, and holds up nobody [FLOW-01]', async () => {
+  test('counts towards no limit of requests, and blocks none [FLOW-01]', async () => {
     const { door, hold } = held();
     const tools = [hold, echo];
     const { peer } = await operate({ tools }, { limits: { maxRunning: 1, maxTasks: 3 } });
@@ -237,7 +237,7 @@ everywhere('a task', memoryAndHttp, () => {
 });
 
 describe('a task', () => {
-  test('has an id that says nothing of the next [TASKS-04]', async () => {
+  test('has an unguessable id [TASKS-04]', async () => {
     const { peer } = await operate({ tools: [instant] });
     const ids = new Set<string>();
     for (let i = 0; i < 20; i++) ids.add((await begin(peer, 'instant')).taskId);
@@ -246,7 +246,7 @@ describe('a task', () => {
       expect(id).toMatch(/^[0-9a-f]{8}\.[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);
   });
 
-  test('goes through the middleware when it runs, with its outcome', async () => {
+  test('passes through the middleware when it runs, with its outcome', async () => {
     const seen: unknown[] = [];
     const server = createMcpServer({ name: 's', version: '1', tools: [instant] });
     server.use(async ({ method, context }, next) => {
@@ -290,8 +290,8 @@ const statuses = (peer: ScriptedPeer) =>
     .filter((frame) => (frame as JsonObject)['method'] === 'notifications/tasks/status')
     .map((frame) => (frame as { params: { status: string } }).params.status);
 
-everywhere('a task that asks the client', memoryAndHttp, () => {
-  test('is input_required until it has the answer, and says whose question it is [TASKS-07] [TASKS-15]', async () => {
+everywhere('a task that requires input', memoryAndHttp, () => {
+  test('is input_required until its request is answered, and the request names the task [TASKS-07] [TASKS-15]', async () => {
     const { peer } = await operate({ tools: [curious] }, { capabilities });
     const task = await begin(peer, 'curious');
     const question = await peer.request('elicitation/create');
@@ -314,7 +314,7 @@ everywhere('a task that asks the client', memoryAndHttp, () => {
     ]);
   });
 
-  test('is told to be input_required before the question, so that who polls asks for the result [TASKS-07]', async () => {
+  test('is reported as input_required before the request, so that polling clients fetch the result [TASKS-07]', async () => {
     const { peer } = await operate({ tools: [curious] }, { capabilities });
     await begin(peer, 'curious');
     await peer.request('elicitation/create');
@@ -322,7 +322,7 @@ everywhere('a task that asks the client', memoryAndHttp, () => {
     expect(methods).toEqual(['notifications/tasks/status', 'elicitation/create']);
   });
 
-  test('works again once it has all the answers [TASKS-07]', async () => {
+  test('is working again once all requests are answered [TASKS-07]', async () => {
     const { peer } = await operate({ tools: [double] }, { capabilities });
     const task = await begin(peer, 'double');
     const question = await peer.request('elicitation/create');
@@ -338,7 +338,7 @@ everywhere('a task that asks the client', memoryAndHttp, () => {
     expect(statuses(peer)).toEqual(['input_required', 'working', 'completed']);
   });
 
-  test('takes back its questions when it is cancelled, and says whose they were [CANCEL-05] [TASKS-15] [TASKS-21]', async () => {
+  test('withdraws its requests when cancelled, naming the task [CANCEL-05] [TASKS-15] [TASKS-21]', async () => {
     const { peer } = await operate({ tools: [double] }, { capabilities });
     const { taskId } = await begin(peer, 'double');
     const questions = [
@@ -353,7 +353,7 @@ everywhere('a task that asks the client', memoryAndHttp, () => {
     expect(statuses(peer)).toEqual(['input_required', 'cancelled']);
   });
 
-  test('is not input_required where nothing is sent: the client has not the capability [LIFE-12]', async () => {
+  test('is not input_required if nothing was sent for lack of a capability [LIFE-12]', async () => {
     const careful = taskTool('careful', (_, context) =>
       context.request('elicitation/create', elicit).catch(String),
     );
@@ -363,7 +363,7 @@ everywhere('a task that asks the client', memoryAndHttp, () => {
     expect(statuses(peer)).toEqual(['completed']);
   });
 
-  test('keeps the metadata of its own, and asks for progress beside it [TASKS-15]', async () => {
+  test('keeps metadata of its own in requests, and adds a progress token [TASKS-15]', async () => {
     const told: unknown[] = [];
     const own = taskTool('own', async (_, context) => {
       await context.request(
@@ -384,8 +384,8 @@ everywhere('a task that asks the client', memoryAndHttp, () => {
   });
 });
 
-everywhere('what a task sends', memoryAndHttp, () => {
-  test('is progress with the token of its request, for as long as it runs [TASKS-15] [TASKS-18] [PROGRESS-02]', async () => {
+everywhere('messages of a task', memoryAndHttp, () => {
+  test('sends progress with the token of its request, while it runs [TASKS-15] [TASKS-18] [PROGRESS-02]', async () => {
     const door = gate();
     const counting = taskTool('counting', async (_, context) => {
       context.progress(1, { total: 2 });
@@ -410,7 +410,7 @@ everywhere('what a task sends', memoryAndHttp, () => {
     expect(peer.count('notifications/progress')).toBe(2);
   });
 
-  test('is its log messages, until it has ended [TASKS-15]', async () => {
+  test('sends log messages until it has ended [TASKS-15]', async () => {
     const door = gate();
     const talking = taskTool('talking', async (_, { log }) => {
       log.warning('begun');
@@ -429,7 +429,7 @@ everywhere('what a task sends', memoryAndHttp, () => {
     expect(peer.count('notifications/message')).toBe(1);
   });
 
-  test('never names a task where there is none [TASKS-15]', async () => {
+  test('names no task in messages of an ordinary call [TASKS-15]', async () => {
     const { peer } = await operate({ tools: [curious] }, { capabilities });
     peer.send(request(1, 'tools/call', { name: 'curious', _meta: { progressToken: 1 } }));
     const question = await peer.request('elicitation/create');
@@ -439,7 +439,7 @@ everywhere('what a task sends', memoryAndHttp, () => {
     expect(JSON.stringify(await peer.response(1))).not.toContain(relatedKey);
   });
 
-  test('a status that has changed, with the whole task and no metadata [TASKS-16] [TASKS-17]', async () => {
+  test('reports a changed status with the whole task and no metadata [TASKS-16] [TASKS-17]', async () => {
     const { peer } = await operate({ tools: [curious] }, { capabilities });
     const task = await begin(peer, 'curious');
     const told = await change(peer);
@@ -448,7 +448,7 @@ everywhere('what a task sends', memoryAndHttp, () => {
   });
 });
 
-test('the official client polls a task, answers its question, and streams its result [TASKS-07] [TASKS-15]', async () => {
+test('serves the official client: polling, answering a request, and streaming the result [TASKS-07] [TASKS-15]', async () => {
   const asking = taskTool('asking', async (_, context) => {
     const answer = await context.request('elicitation/create', {
       message: 'Name?',

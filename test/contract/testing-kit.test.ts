@@ -28,7 +28,7 @@ function wire() {
 const pong = (id: unknown) => ({ jsonrpc: '2.0', id, result: {} });
 
 describe('a scripted peer', () => {
-  test('takes messages by what they are, in any order, each once', async () => {
+  test('returns messages by predicate, in any order, once each', async () => {
     const { end, receive } = wire();
     const peer = new ScriptedPeer(end);
     const early = peer.response(2);
@@ -56,7 +56,7 @@ describe('a scripted peer', () => {
     ]);
   });
 
-  test('knows what a result answers, be the request written as bytes, cut anywhere', () => {
+  test('matches a result to its request, even if that was sent as bytes in pieces', () => {
     const { end, receive } = wire();
     const answered: (string | undefined)[] = [];
     const check: FrameCheck = (_frame, method) => {
@@ -74,7 +74,7 @@ describe('a scripted peer', () => {
     expect(answered).toEqual(['tools/list', 'ping', 'prompts/list', undefined, undefined]);
   });
 
-  test('fails who waits when the session ends, and says what came', async () => {
+  test('rejects waiting reads when the session ends, listing what was received', async () => {
     const { peer, session } = scriptedConversation(createMcpServer({ name: 'ends', version: '1' }));
     await peer.handshake();
     const waiting = peer.request('roots/list');
@@ -84,7 +84,7 @@ describe('a scripted peer', () => {
     await expect(waiting).rejects.toThrow('protocolVersion');
   });
 
-  test('gives what was flushed at the end to who asks for it later', async () => {
+  test('returns messages flushed at the end to later reads', async () => {
     const { peer, session } = scriptedConversation(createMcpServer({ name: 'ends', version: '1' }));
     peer.send(initialize(1));
     peer.end();
@@ -92,7 +92,7 @@ describe('a scripted peer', () => {
     expect((await peer.response(1)).result).toBeDefined();
   });
 
-  test('has every frame checked, knowing what a response answers, also in a batch', () => {
+  test('checks every frame against the schema, matching responses to requests, even in a batch', () => {
     const { end, receive } = wire();
     const asked: unknown[] = [];
     const peer = new ScriptedPeer(end, {
@@ -108,7 +108,7 @@ describe('a scripted peer', () => {
     expect(peer.violations).toEqual([expect.stringContaining('pings are wrong')]);
   });
 
-  test('rejects with the session’s error where that is the answer', async () => {
+  test("rejects with the session's error for an error response", async () => {
     const { peer, session } = scriptedConversation(
       createMcpServer({ name: 'refuses', version: '1' }),
     );
@@ -119,7 +119,7 @@ describe('a scripted peer', () => {
 });
 
 describe('a gate', () => {
-  test('holds who comes until it is opened, first come first served', async () => {
+  test('holds callers until it is opened, FIFO', async () => {
     const door = gate();
     const passed: number[] = [];
     for (const n of [1, 2, 3]) void door.pass().then(() => passed.push(n));
@@ -135,7 +135,7 @@ describe('a gate', () => {
     expect(passed).toEqual([1, 2, 3]);
   });
 
-  test('lets as many pass as it was opened for, though they come later', async () => {
+  test('lets as many callers pass as it was opened for, even later ones', async () => {
     const door = gate();
     door.release(1);
     await door.pass();
@@ -145,7 +145,7 @@ describe('a gate', () => {
     expect(passed).toBe(false);
   });
 
-  test('rejects who is aborted, and keeps no place for them', async () => {
+  test('rejects aborted callers, and reserves no place for them', async () => {
     const door = gate();
     const abort = new AbortController();
     const aborted = door.pass(abort.signal);
@@ -161,7 +161,7 @@ describe('a gate', () => {
 describe('recorded facts', () => {
   const fact = (message: string) => ({ level: 'info', name: 'session.state', message }) as const;
 
-  test('are taken once each, waited for, and kept', async () => {
+  test('are returned once each, awaited, and kept', async () => {
     const facts = new RecordedFacts();
     facts.report(fact('one'));
     const [first, second] = [facts.next('session.state'), facts.next('session.state')];
@@ -172,7 +172,7 @@ describe('recorded facts', () => {
     expect(facts.all).toHaveLength(3);
   });
 
-  test('that do not come fail who waits when the session ends', async () => {
+  test('that never arrive reject the wait when the session ends', async () => {
     const { facts, session } = scriptedConversation(
       createMcpServer({ name: 'ends', version: '1' }),
     );

@@ -8,7 +8,7 @@ const method = 'custom/question';
 const question = (id: number, options: object = {}) => toolCall(id, 'ask', { method, options });
 
 everywhere('timeouts', eachTransportAndHttp, (combination) => {
-  test('an unanswered request is cancelled on the wire and fails [LIFE-13]', async () => {
+  test('cancels an unanswered request on the wire and fails it [LIFE-13]', async () => {
     const { ask, errors } = asking();
     const { peer, clock, facts } = await operateWarm({ tools: [ask] }, combination);
     peer.send(question(1, { timeoutMs: 1000 }));
@@ -26,7 +26,7 @@ everywhere('timeouts', eachTransportAndHttp, (combination) => {
     expect(peer.count('notifications/cancelled')).toBe(1);
   });
 
-  test('progress starts the timeout anew, up to the hard maximum [LIFE-14]', async () => {
+  test('restarts the timeout on progress, up to the hard limit [LIFE-14]', async () => {
     const { ask, errors, progress } = asking();
     const { peer, clock } = await operateWarm({ tools: [ask] }, combination);
     peer.send(question(1, { timeoutMs: 1000, maxTotalMs: 2500, progress: true }));
@@ -59,7 +59,7 @@ everywhere('timeouts', eachTransportAndHttp, () => {
     ['elicitation/create', 600_000],
   ];
 
-  test.each(asked)('of %s are %d ms where nothing is said [LIFE-13]', async (asked, timeoutMs) => {
+  test.each(asked)('defaults the limits of %s to %d ms [LIFE-13]', async (asked, timeoutMs) => {
     const { ask, errors } = asking();
     const params = {
       'sampling/createMessage': { messages: [], maxTokens: 1 },
@@ -83,7 +83,7 @@ everywhere('timeouts', eachTransportAndHttp, () => {
     expect(errors).toMatchObject([{ code: 'REQUEST_TIMEOUT' }]);
   });
 
-  test('of different lengths each end at their own time [LIFE-13]', async () => {
+  test('ends requests with different timeouts each in time [LIFE-13]', async () => {
     const { ask, errors } = asking();
     const { peer, clock } = await operateWarm({ tools: [ask] });
     peer.send(question(1, { timeoutMs: 3000 }), question(2, { timeoutMs: 1000 }));
@@ -100,7 +100,7 @@ everywhere('timeouts', eachTransportAndHttp, () => {
     expect(errors).toHaveLength(4);
   });
 
-  test('answered in time leave no timer behind and cancel nothing [LIFE-13]', async () => {
+  test('leaves no timer and cancels nothing for requests answered in time [LIFE-13]', async () => {
     const { ask } = asking();
     const { peer, clock } = await operateWarm({ tools: [ask] });
     peer.send(question(1));
@@ -111,7 +111,7 @@ everywhere('timeouts', eachTransportAndHttp, () => {
     expect(peer.count('notifications/cancelled')).toBe(0);
   });
 
-  test('one that never ends is possible for what a person answers [LIFE-14]', async () => {
+  test('allows a request answered by a person without a time limit [LIFE-14]', async () => {
     const { ask, errors } = asking();
     const { peer, clock } = await operateWarm({ tools: [ask] });
     const forever = Number.MAX_SAFE_INTEGER;
@@ -125,8 +125,8 @@ everywhere('timeouts', eachTransportAndHttp, () => {
   });
 });
 
-everywhere('progress of ours that we hear of', eachTransportAndHttp, () => {
-  test('for an unknown token, or malformed, is dropped and resets nothing [PROGRESS-04]', async () => {
+everywhere('progress of our requests', eachTransportAndHttp, () => {
+  test('drops progress that is malformed or has an unknown token [PROGRESS-04]', async () => {
     const { ask, errors, progress } = asking();
     const { peer, clock } = await operateWarm({ tools: [ask] });
     peer.send(question(1, { timeoutMs: 1000, progress: true }));
@@ -143,7 +143,7 @@ everywhere('progress of ours that we hear of', eachTransportAndHttp, () => {
     expect(errors).toMatchObject([{ code: 'REQUEST_TIMEOUT' }]);
   });
 
-  test('resets nothing where nobody asked for progress [PROGRESS-04] [LIFE-14]', async () => {
+  test('does not extend the timeout by progress that was not requested [PROGRESS-04] [LIFE-14]', async () => {
     const { ask, errors } = asking();
     const { peer, clock } = await operateWarm({ tools: [ask] });
     peer.send(question(1, { timeoutMs: 1000 }));
@@ -156,7 +156,7 @@ everywhere('progress of ours that we hear of', eachTransportAndHttp, () => {
     expect(errors).toMatchObject([{ code: 'REQUEST_TIMEOUT' }]);
   });
 
-  test('that comes after the end changes nothing [PROGRESS-04]', async () => {
+  test('ignores progress after the end [PROGRESS-04]', async () => {
     const { ask, progress } = asking();
     const { peer } = await operateWarm({ tools: [ask] });
     peer.send(question(1, { progress: true }));
@@ -168,7 +168,7 @@ everywhere('progress of ours that we hear of', eachTransportAndHttp, () => {
     expect(progress).toEqual([]);
   });
 
-  test('whose listener throws fails its own request only [FLOW-04]', async () => {
+  test('fails only its own request if a progress listener throws [FLOW-04]', async () => {
     const door = gate();
     const careless = tool('careless', async (_, context) => {
       const onProgress = () => {
@@ -190,7 +190,7 @@ everywhere('progress of ours that we hear of', eachTransportAndHttp, () => {
 
 // Over HTTP no call is taken with `initialize`: the session has not begun.
 everywhere('timeouts', eachTransport, () => {
-  test('before initialized send nothing, neither request nor cancellation [LIFE-13] [LIFE-06]', async () => {
+  test('sends neither request nor cancellation before initialized [LIFE-13] [LIFE-06]', async () => {
     const { ask, errors } = asking();
     const { peer, clock } = serve({ tools: [echo, ask] });
     peer.send(initialize(1));

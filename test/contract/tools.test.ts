@@ -20,7 +20,7 @@ const annotations = { audience: ['user'], lastModified: '2025-01-12T15:00:58Z' }
 everywhere('tools', eachRevisionAndHttp, ({ revision, transport }) => {
   const isTitled = revision >= '2025-06-18';
 
-  test('are declared with listChanged, be there any or none yet [TOOLS-08]', async () => {
+  test('declares tools with listChanged, even if there are none yet [TOOLS-08]', async () => {
     for (const tools of [[], [echo]]) {
       const { peer } = serve({ tools }, { transport });
       const { capabilities } = await peer.handshake({ protocolVersion: revision });
@@ -29,7 +29,7 @@ everywhere('tools', eachRevisionAndHttp, ({ revision, transport }) => {
     }
   });
 
-  test('are not there where the server has none [TOOLS-08] [LIFE-11]', async () => {
+  test('declares no tools on a server without them [TOOLS-08] [LIFE-11]', async () => {
     const { peer } = serve({ prompts: [] }, { transport });
     const { capabilities } = await peer.handshake({ protocolVersion: revision });
     expect(capabilities).toEqual({ prompts: { listChanged: true } });
@@ -40,7 +40,7 @@ everywhere('tools', eachRevisionAndHttp, ({ revision, transport }) => {
     }
   });
 
-  test('are listed with what the revision knows [TOOLS-05]', async () => {
+  test('lists tools with the members of the revision [TOOLS-05]', async () => {
     const { peer } = await operate({ tools: [described] }, { revision, transport });
     expect(await peer.ask('tools/list')).toEqual({
       tools: [
@@ -56,7 +56,7 @@ everywhere('tools', eachRevisionAndHttp, ({ revision, transport }) => {
     });
   });
 
-  test('are called with their arguments, or with none [TOOLS-09]', async () => {
+  test('calls tools with arguments or none [TOOLS-09]', async () => {
     const { peer } = await operate({ tools: [echo, described] }, { revision, transport });
     expect(await peer.call('echo', { a: [1, { b: null }] })).toEqual({
       content: [{ type: 'text', text: '{"a":[1,{"b":null}]}' }],
@@ -64,7 +64,7 @@ everywhere('tools', eachRevisionAndHttp, ({ revision, transport }) => {
     expect(textOf(await peer.call('described'))).toBe('done');
   });
 
-  test('give content of every kind, in what the revision knows [TOOLS-10]', async () => {
+  test('returns content of every kind, as the revision supports it [TOOLS-10]', async () => {
     const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' };
     const audio = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' };
     const link = { type: 'resource_link', uri: 'r://a', name: 'a', title: 'The A' };
@@ -88,11 +88,8 @@ test.each([
   [{ type: 'image', data: 'no base64', mimeType: 'image/png' }, '"data"'],
   [{ type: 'resource', resource: { uri: 'a://b' } }, '"text" or "blob"'],
   [{ type: 'resource', resource: { text: 'a' } }, '"uri"'],
-])(
-  'a tool that gives %j has failed, by its own fault [TOOLS-10] [FLOW-04]',
-  async (block, named) => {
-    const { peer, facts } = await operate({ tools: [tool('odd', () => [block])] });
-    expect(await peer.call('odd')).toHaveProperty('isError', true);
-    expect((await facts.next('handler.failed')).message).toContain(named);
-  },
-);
+])('fails a tool that returns %j, by its own fault [TOOLS-10] [FLOW-04]', async (block, named) => {
+  const { peer, facts } = await operate({ tools: [tool('odd', () => [block])] });
+  expect(await peer.call('odd')).toHaveProperty('isError', true);
+  expect((await facts.next('handler.failed')).message).toContain(named);
+});

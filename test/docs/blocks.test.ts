@@ -25,13 +25,13 @@ function faultOf(block: Block): string | undefined {
   return `${at}: nothing checks this block. Put "<!-- ${from} -->" above it, or "<!-- not run: WHY -->"`;
 }
 
-describe('every block of code', () => {
-  test('is run, printed or generated, or says why it is not', () => {
+describe('code blocks of the docs', () => {
+  test('are run, printed or generated, or marked with a reason', () => {
     expect(blocks.length).toBeGreaterThan(60);
     expect(blocks.flatMap((block) => faultOf(block) ?? [])).toEqual([]);
   });
 
-  test('without a marker is found, whatever its language', () => {
+  test('are found without a marker, whatever their language', () => {
     const text = '# A page\n\n```ts\nlost();\n```\n\n```\nprinted\n```\n\n```sh\ntrue\n```\n';
     expect(blocksOf('a.md', text).map(faultOf)).toEqual([
       'a.md:3: nothing checks this block. Put "<!-- generated: FILE -->" above it, or "<!-- not run: WHY -->"',
@@ -40,7 +40,7 @@ describe('every block of code', () => {
     ]);
   });
 
-  test('that installs or fetches something is refused if it is not marked', async () => {
+  test('must be marked if they install or download something', async () => {
     const stage = await Stage.open({});
     await expect(stage.run('npm install left-pad')).rejects.toThrow('not run: why');
     await stage.close();
@@ -48,7 +48,7 @@ describe('every block of code', () => {
 
   // Shown and counted as skipped.
   test.for(blocks.filter((block) => reasonOf(block) !== undefined))(
-    '$at is not run',
+    '$at has no marker to skip it',
     (block, context) => context.skip(reasonOf(block)),
   );
 });
@@ -87,7 +87,7 @@ describe('code that a page takes from a file', () => {
   });
 });
 
-test('docs/examples.md runs every example that tests launch over stdio', () => {
+test('includes in docs/examples.md every example that tests launch over stdio', () => {
   const commands = blocks.filter(({ page }) => page === 'docs/examples.md').map(({ text }) => text);
   const launched = programs.filter((path) => path.startsWith('examples/'));
   const lost = launched.filter(
@@ -97,7 +97,7 @@ test('docs/examples.md runs every example that tests launch over stdio', () => {
 });
 
 describe('the links of', () => {
-  test.each(pages)('%s lead somewhere', (page) => {
+  test.each(pages)('%s have existing targets', (page) => {
     const lost = linksOf(page).filter((link) => {
       const [path = '', anchor] = link.split('#');
       const target = path === '' ? page : normalize(join(dirname(page), decodeURIComponent(path)));
@@ -109,11 +109,11 @@ describe('the links of', () => {
   });
 });
 
-describe('the decisions', () => {
+describe('decisions', () => {
   const folder = join(repository, 'docs/maintaining/decisions');
   const records = readdirSync(folder).filter((name) => name !== 'README.md');
 
-  test('that sources name exist', () => {
+  test('named in sources exist', () => {
     const named = ['src', 'packages', 'test', 'scripts', 'lab'].flatMap((top) =>
       readdirSync(join(repository, top), { recursive: true, encoding: 'utf8' })
         .filter((name) => /\.(?:ts|tsx|mjs|yml)$/.test(name) && !/node_modules|dist\//.test(name))
@@ -128,7 +128,7 @@ describe('the decisions', () => {
     expect(named.filter((name) => !records.includes(name))).toEqual([]);
   });
 
-  test('are each in the index, by their titles', () => {
+  test('are in the index with their titles', () => {
     const index = readFileSync(join(folder, 'README.md'), 'utf8');
     const lost = records.filter((name) => {
       const title = /^# (.*)$/m.exec(readFileSync(join(folder, name), 'utf8'))?.[1];
@@ -138,7 +138,7 @@ describe('the decisions', () => {
   });
 });
 
-test('every page of the docs can be reached from the README', () => {
+test('makes every page of the docs reachable from the README', () => {
   const reached = new Set<string>();
   const visit = (page: string): void => {
     if (reached.has(page) || !pages.includes(page)) return;
@@ -152,7 +152,7 @@ test('every page of the docs can be reached from the README', () => {
   expect(docs.filter((page) => !reached.has(page))).toEqual([]);
 });
 
-test('the README links at most sixteen pages, and the list of all', () => {
+test('links at most sixteen pages from the README, and the list of all', () => {
   const linked = linksOf('README.md').map((link) => link.replace(/#.*$/, ''));
   const docs = new Set(linked.filter((path) => /^docs\/.*\.md$/.test(path)));
   expect(docs.delete('docs/README.md')).toBe(true);
@@ -164,7 +164,7 @@ test('the README links at most sixteen pages, and the list of all', () => {
   expect(pagesOfDocs.filter((page) => !listed.has(page))).toEqual([]);
 });
 
-test('the page on the architecture names nothing that the sources do not have', () => {
+test('names nothing on the architecture page that the sources lack', () => {
   const folders = [
     'src',
     ...readdirSync(join(repository, 'packages')).map((name) => `packages/${name}/src`),
@@ -188,7 +188,7 @@ test('the page on the architecture names nothing that the sources do not have', 
   expect(lost.filter((name) => !isPath(name))).toEqual([]);
 });
 
-test('packages/workspace-server/README.md has a table of the server’s tools', () => {
+test("lists the server's tools in packages/workspace-server/README.md", () => {
   const { tools } = workspaceServer({ cwd: '/', home: '/nobody', version: '1' }).definition;
   const names = (tools ?? []).map(({ name }) => name);
   const page = readFileSync(join(repository, 'packages/workspace-server/README.md'), 'utf8');
@@ -209,8 +209,8 @@ const ownColumn = () =>
     .flatMap((row) => [...(row.split(' | ').at(-1) ?? '').matchAll(/`([^`]+)`/g)])
     .map(([, code = '']) => code);
 
-describe('options', () => {
-  test('that a page names exist', async () => {
+describe('command line options', () => {
+  test('named on a page exist', async () => {
     const stage = await Stage.open({});
     const helps = await Promise.all(
       ['', ...helpTopics, ...commandNames].map((name) => stage.run(`mcp-actors help ${name}`)),

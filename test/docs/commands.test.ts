@@ -43,7 +43,7 @@ const shown: readonly Shown[] = pages
   .filter(({ lines, printed }) => lines.length + printed.length > 0);
 
 describe('the commands of', () => {
-  test.concurrent.each(shown)('$page do what it says', { timeout: 300_000 }, async (each) => {
+  test.concurrent.each(shown)('$page work as described', { timeout: 300_000 }, async (each) => {
     const stage = await Stage.open((await scenes[each.page]?.()) ?? {});
     try {
       for (const line of each.lines) {
@@ -77,7 +77,7 @@ function namesListedBy(path: string): readonly string[] {
   return [...text.matchAll(/^ {2}([\w-]+) {2,}/gm)].map(([, name = '']) => name);
 }
 
-test('every command that a page, a workflow or CI runs with npm exists', () => {
+test('exist for every npm command in pages, workflows and CI', () => {
   const shown = pages.flatMap((page) => [
     ...blocksOf(page).map(({ text }) => text),
     ...inlineCode(page),
@@ -104,11 +104,11 @@ test('every command that a page, a workflow or CI runs with npm exists', () => {
   }
 });
 
-test('the root has at most 14 scripts', () => {
+test('are at most 14 scripts in the root', () => {
   expect(Object.keys(manifest.scripts).length).toBeLessThanOrEqual(14);
 });
 
-test('the benchmark takes the options that a page gives it', () => {
+test('accept the benchmark options given on a page', () => {
   const lines = pages
     .flatMap((page) => blocksOf(page))
     .flatMap(({ text }) => [...text.matchAll(/^npm run lab -- bench (-[^#\n]*)/gm)]);

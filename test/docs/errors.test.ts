@@ -33,11 +33,11 @@ const workspaceSources = (): string =>
   sourcesBelow('packages/workspace-server/src') + sourcesBelow('packages/roots/src');
 
 describe('the page on errors lists', () => {
-  test('every code of the wire', () => {
+  test('every wire code', () => {
     expect(listed('On the wire')).toEqual(Object.values(ErrorCode).map(String).sort());
   });
 
-  test('every reason of a refusal', () => {
+  test('every refusal reason', () => {
     const reasons = [
       ...libraryFolders
         .map(sourcesBelow)
@@ -48,12 +48,12 @@ describe('the page on errors lists', () => {
     for (const [, reason] of reasons) expect(page).toContain(`\`${reason}\``);
   });
 
-  test('every code of a RuntimeError', () => {
+  test('every RuntimeError code', () => {
     const codes = codesIn(read('src/protocol/errors.ts'), /type RuntimeErrorCode =([^;]*);/g);
     expect(listed('`RuntimeError` codes')).toEqual(codes);
   });
 
-  test('every code of the workspace’s tool errors', () => {
+  test('every tool error code of the workspace server', () => {
     const codes = codesIn(
       workspaceSources(),
       /new ToolError\((?:(?!new ToolError)[^])*?\bcode:([^,}]*)/g,
@@ -67,7 +67,7 @@ describe('the page on errors lists', () => {
     );
   });
 
-  test('every code of a root that cannot be used', () => {
+  test('every code of an unusable root', () => {
     const codes = codesIn(
       read('src/protocol/roots.ts') + workspaceSources(),
       /type (?:RootProblemCode|DirectoryProblemCode) =([^;]*);/g,

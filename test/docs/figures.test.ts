@@ -12,17 +12,17 @@ const file = (path: string) =>
   readFileSync(join(repository, path), 'utf8').replaceAll(/: \{\n\s+default: /g, ': ');
 
 test.each(figurePages)(
-  '%s cites the code for each of its figures, and for nothing else',
+  'cites the code on %s for each of its figures, and for nothing else',
   (page) => {
     expect(Object.keys(citations[page] ?? {}).toSorted()).toEqual(figuresOf(page).toSorted());
   },
 );
 
-test('the protocol has eight log levels', () => {
+test('counts eight log levels in the protocol', () => {
   expect(logLevels).toHaveLength(8);
 });
 
-test('figures are cited for pages that there are', () => {
+test('cites figures only for existing pages', () => {
   expect(Object.keys(citations).filter((page) => !figurePages.includes(page))).toEqual([]);
 });
 
@@ -32,7 +32,7 @@ test.each(
       cited.map(([path, text]) => [page, figure, path, text] as const),
     ),
   ),
-)('%s: %s stands in %s: %s', (_page, _figure, path, text) => {
+)('%s: %s is in %s: %s', (_page, _figure, path, text) => {
   const at = file(path).indexOf(text);
   expect(at).toBeGreaterThanOrEqual(0);
   // A figure that has grown a digit has changed.
@@ -52,7 +52,7 @@ describe('figures', () => {
       '`maxA` (8), `maxB` (16384; no more)\n| `maxC` | 1,024 |\n| `d`, `maxE` | 7, 9 |',
       ['maxA 8', 'maxB 16384', 'maxC 1,024'],
     ],
-  ])('of a sentence: %s', (text, found) => {
+  ])('are found in a sentence: %s', (text, found) => {
     expect(figuresOf('', text)).toEqual(found);
   });
 
@@ -63,7 +63,7 @@ describe('figures', () => {
     '```text\n30 s\n```',
     '<!-- generated: a -->\n30 s\n<!-- end -->',
     '<!-- measured: a -->\n30 s\n<!-- end -->',
-  ])('are not what is generated, printed or code: %s', (text) => {
+  ])('are ignored if generated, printed or code: %s', (text) => {
     expect(figuresOf('', text)).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 
 describe.each([securityPage, nodesPage])('$page', (page) => {
   test.each(readPromises(page).map(({ text, tests }) => [text.slice(0, 60), tests]))(
-    'names tests for what it promises: %s',
+    'cites existing tests for its promise: %s',
     (_, tests) => {
       expect(tests).not.toEqual([]);
       const files = tests.map(({ file }) => file);
@@ -19,11 +19,11 @@ describe.each([securityPage, nodesPage])('$page', (page) => {
 });
 
 describe('the page on security', () => {
-  test('promises something against each of those that it names', () => {
+  test('has promises for each of its threats', () => {
     expect(readPromises(securityPage).length).toBeGreaterThan(20);
   });
 
-  test('names each test by its file and its title', () => {
+  test('cites each test by file and title', () => {
     const item = (tests: string) => `## Against rain\n\n- It is dry,\n  inside.\n  - ${tests}\n`;
     const [promise] = readPromises(
       securityPage,
@@ -43,7 +43,7 @@ describe('the page on security', () => {
   });
 });
 
-describe('a run of the tests', () => {
+describe('the check of cited tests', () => {
   const file = 'test/a.test.ts';
 
   function run(...tests: readonly (readonly [fullName: string, state?: string])[]): RunModule {
@@ -59,7 +59,7 @@ describe('a run of the tests', () => {
       isWhole,
     );
 
-  test('has the titles of tests and of what they stand in', () => {
+  test('collects titles of tests and of their describe blocks', () => {
     const modules = [run(['a roof over "stdio" > is dry (in rain)'])];
     for (const title of [
       'is dry (in rain)',
@@ -71,7 +71,7 @@ describe('a run of the tests', () => {
   });
 
   test.each(['is dry', 'is dry (in snow)', 'roof', 'is dry .in rain.'])(
-    'fails if a title is that of none: %s',
+    'fails for an unknown title: %s',
     (title) => {
       expect(faultsIn(title, [run(['a roof > is dry (in rain)'])])).toEqual([
         `docs/security.md names a test that ${file} has not: ${title}`,
@@ -79,7 +79,7 @@ describe('a run of the tests', () => {
     },
   );
 
-  test('does not judge files that it has not run, unless it should have run all', () => {
+  test('ignores files that were not run, unless all should have run', () => {
     expect(faultsIn('is dry', [])).toEqual([]);
     expect(faultsIn('is dry', [], true)).toEqual([
       `docs/security.md names a test that ${file} has not: is dry`,
@@ -87,7 +87,7 @@ describe('a run of the tests', () => {
     ]);
   });
 
-  test('of all tests fails if all that hold a promise were skipped', () => {
+  test('fails if all tests of a promise were skipped in a full run', () => {
     expect(faultsIn('is dry', [run(['is dry', 'skipped'])])).toEqual([]);
     expect(faultsIn('is dry', [run(['is dry', 'skipped'])], true)).toEqual([
       'docs/security.md promises what no test has tested: It is dry.',

@@ -121,12 +121,12 @@ async function faultsOf(all: readonly Snippet[]): Promise<readonly string[]> {
   }
 }
 
-test('the functions and options that pages name compile', async () => {
+test('compiles the functions and options named on pages', async () => {
   expect(snippets.length).toBeGreaterThan(50);
   expect(await faultsOf(snippets)).toEqual([]);
 });
 
-test('a wrong function, option or number of arguments is a fault', async () => {
+test('reports a wrong function, option or number of arguments', async () => {
   const codes = [
     "testClient({ url: 'https://…/mcp' })",
     'skillsFrom(directory, { onProblm })',
@@ -137,7 +137,7 @@ test('a wrong function, option or number of arguments is a fault', async () => {
   expect(codes.filter((code) => !faults.some((fault) => fault.startsWith(code)))).toEqual([]);
 });
 
-test('calls of the workspace’s tools have arguments that the tools take', () => {
+test("checks the arguments of the workspace server's tool calls", () => {
   const { tools = [] } = workspaceServer({ cwd: '/', home: '/nobody', version: '1' }).definition;
   const schemas = new Map(
     tools.map(({ name, inputSchema }) => [

@@ -40,8 +40,8 @@ const connectLegacy = async (capabilities: object) =>
 describe.each([
   ['2025-11-25', connectLegacy],
   ['2026-07-28', connectModern],
-] as const)('in %s', (_, connectTo) => {
-  test('a host that shows apps finds the page of a tool, reads it, and gives it the result', async () => {
+] as const)('the dice app in %s', (_, connectTo) => {
+  test('is found, read and given the result by a host that supports apps', async () => {
     const client = await connectTo({ extensions });
     expect(client.getServerCapabilities()?.extensions).toEqual({
       'io.modelcontextprotocol/ui': {},
@@ -56,7 +56,7 @@ describe.each([
     expect((result.structuredContent as { rolled: unknown[] }).rolled).toHaveLength(3);
   });
 
-  test('a host without apps gets the dice as text', async () => {
+  test('is text for a host without apps', async () => {
     const client = await connectTo({});
     const { content } = await client.callTool(call);
     expect(content).toMatchObject([

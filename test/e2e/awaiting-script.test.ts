@@ -14,13 +14,13 @@ describe.each(['memory', 'SDK transport'])('a script over %s', (over) => {
     ['ping', [{ ping: 'REQUEST_TIMEOUT' }]],
     ['roots', [{ roots: 'failed' }]],
     ['hang', [{ kind: 'shutdown' }]],
-  ])('may await what only a timer of the session will bring: %s', async (what, lines) => {
+  ])('can await what depends on a timer of the session alone: %s', async (what, lines) => {
     const { exit, log } = script(what, over);
     expect(await exit).toEqual({ code: 0, signal: null });
     expect(log.all).toEqual(lines);
   });
 
-  test('may await the end of a session that a signal ends', async () => {
+  test('can await the end of a session that a signal ends', async () => {
     const { child, exit, log } = script('signal', over);
     await log.find(({ ready }) => ready === true);
     child.kill('SIGTERM');
@@ -28,7 +28,7 @@ describe.each(['memory', 'SDK transport'])('a script over %s', (over) => {
     expect(log.all).toContainEqual({ kind: 'shutdown' });
   });
 
-  test('ends by itself if it awaits nothing, though it leaves its session open', async () => {
+  test('exits if it awaits nothing, even with an open session', async () => {
     expect(await script('nothing', over).exit).toEqual({ code: 0, signal: null });
   });
 });

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { comparableLines } from '../../lab/demo/picture.ts';
 import { repository } from './server-process.ts';
 
-test('the demo pays each invoice once through three kills, as its picture shows (npm run lab -- demo-picture)', async () => {
+test("pays each invoice once through three kills, as shown in the demo's picture (npm run lab -- demo-picture)", async () => {
   const args = ['--import', 'tsx', 'examples/demo/demo.ts'];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: repository });
   expect(stderr).toBe('');

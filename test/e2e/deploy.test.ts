@@ -55,7 +55,7 @@ async function confirm(url: URL, asked?: JsonObject): Promise<JsonObject | undef
     .result;
 }
 
-test('a deploy of three nodes fails no request, and loses no call that waits for a person', async () => {
+test('fails no request and loses no waiting call during a deployment of three nodes', async () => {
   const nodes = await Promise.all(['one', 'one', 'one'].map(launchNode));
   await hasLongBeen(redis);
   const balancer = await RoundRobin.start(nodes.map(({ url }) => url));

@@ -23,8 +23,8 @@ async function cancelled(driver: DriverProcess, target: string): Promise<unknown
 const connecting = (driver: DriverProcess, name: string) =>
   driver.told.find(({ name: its, state }) => its === name && state === 'connecting');
 
-describe('what is cancelled ends with CANCELLED', () => {
-  test('connect, and nothing is left of the connection', async () => {
+describe('a cancelled driver command ends with CANCELLED', () => {
+  test('for connect, and leaves no connection behind', async () => {
     const driver = takeDriver();
     const options = { connectMs: never, stop: { stdinMs: 1, termMs: 1 } };
     const target = driver.send({ op: 'connect', name: 'a', server: small('--deaf'), options });
@@ -35,7 +35,7 @@ describe('what is cancelled ends with CANCELLED', () => {
     await driver.run({ op: 'connect', name: 'a', server: small('one') });
   });
 
-  test('connect, in the very turn in which it was sent', async () => {
+  test('for connect cancelled in the same turn', async () => {
     const driver = startDriver();
     const connect = { op: 'connect', ref: 'c', name: 'a', server: small('--deaf') };
     const cancel = { op: 'cancel', ref: 'd', target: 'c' };
@@ -43,7 +43,7 @@ describe('what is cancelled ends with CANCELLED', () => {
     expect(await driver.result('c')).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
   });
 
-  test('manager, and nothing is left of its servers', async () => {
+  test('for manager, and leaves no servers behind', async () => {
     const driver = startDriver();
     const mcpServers = { a: small('one'), deaf: small('--deaf') };
     const options = { startupMs: never, connectMs: never, stop: { stdinMs: 1, termMs: 1 } };
@@ -54,7 +54,7 @@ describe('what is cancelled ends with CANCELLED', () => {
       await driver.told.find(({ name, state }) => name === server && state === 'closed');
   });
 
-  test('reconnect, and the connection goes on', async () => {
+  test('for reconnect, and the connection continues', async () => {
     const driver = takeDriver();
     const server = { command: process.execPath, args: [odd, 'silent'] };
     driver.send({ op: 'connect', name: 'a', server, options: { connectMs: never } });
@@ -64,7 +64,7 @@ describe('what is cancelled ends with CANCELLED', () => {
     expect(await driver.run({ op: 'state', name: 'a' })).toMatchObject({ state: 'connecting' });
   });
 
-  test('setRoots, while there is nobody to tell it to', async () => {
+  test('for setRoots while disconnected', async () => {
     const driver = takeDriver();
     const restart = { initialMs: never, maxMs: never, factor: 1, maxAttempts: 1 };
     const providers = { roots: { roots: [] } };
@@ -76,7 +76,7 @@ describe('what is cancelled ends with CANCELLED', () => {
     expect(await cancelled(driver, target)).toBe('CANCELLED');
   });
 
-  test('close, and the closing goes on', async () => {
+  test('for close, and closing continues', async () => {
     const driver = startDriver();
     const server = { command: process.execPath, args: [odd, 'endless'] };
     await driver.run({ op: 'connect', name: 'a', server, options: { stop: { stdinMs: never } } });

@@ -45,8 +45,8 @@ const faults: readonly (readonly [object, string])[] = [
   [{ op: 'manager', config: [] }, 'config must be an object'],
 ];
 
-describe('a command', () => {
-  test('that is wrong is refused with CONFIG, which names what is wrong', async () => {
+describe('a driver command', () => {
+  test('is rejected with CONFIG naming the problem if invalid', async () => {
     const driver = takeDriver();
     for (const [wrong, message] of faults) {
       expect(await driver.fail(wrong)).toMatchObject({
@@ -56,7 +56,7 @@ describe('a command', () => {
     }
   });
 
-  test('is refused with UNSUPPORTED if it has an option that there is not', async () => {
+  test('is rejected with UNSUPPORTED for an unknown option', async () => {
     const driver = takeDriver();
     for (const options of [{ fly: true }, { auth: { realm: 'x' } }]) {
       const wrong = { op: 'connect', name: 'b', server: small(), options };
@@ -67,7 +67,7 @@ describe('a command', () => {
     expect(await driver.fail(wrong)).toMatchObject({ code: 'UNSUPPORTED' });
   });
 
-  test('without a ref, or with one that is in use, is refused without one', async () => {
+  test('is rejected without a ref if the ref is missing or in use', async () => {
     const driver = takeDriver();
     await connect(driver, small('hang'));
     const ref = driver.send(call('hang'));
@@ -81,7 +81,7 @@ describe('a command', () => {
     expect(driver.told.all.filter((line) => line['ref'] === ref)).toEqual([]);
   });
 
-  test('ends with a line feed alone, and the last one with the end of the input', async () => {
+  test('ends with a line feed, or at the end of input', async () => {
     const driver = startDriver();
     await connect(driver, small('one'));
     expect(textOf(await driver.run(call('one', { text: 'a\u2028b\u0085c' })))).toBe(
@@ -92,7 +92,7 @@ describe('a command', () => {
     expect(await driver.result('last')).toMatchObject({ ok: true });
   });
 
-  test('has its result before the driver ends, and after that nothing is opened', async () => {
+  test('gets its result before the driver exits, and opens nothing afterwards', async () => {
     const driver = startDriver();
     await connect(driver, small('hang'));
     const pending = driver.send(call('hang'));
@@ -119,7 +119,7 @@ describe('a command', () => {
     expect(resultOf(again)).toMatchObject(failed('NOT_READY'));
   });
 
-  test('of the same turn is carried out after those before it', async () => {
+  test('runs after earlier commands of the same turn', async () => {
     const driver = takeDriver();
     await connect(driver, small('one', 'hang'));
     const lines = [
@@ -134,8 +134,8 @@ describe('a command', () => {
   });
 });
 
-describe('the states of a connection', () => {
-  test('are told once each, also if its attempts are counted from 0 again', async () => {
+describe('connection states of the driver', () => {
+  test('are reported once each, even if attempts restart from 0', async () => {
     const driver = takeDriver();
     const restart = { initialMs: 1, maxMs: 1, factor: 1, maxAttempts: 2, stableMs: 1 };
     await connect(driver, small('die', 'one'), { restart, era: 'legacy' });
@@ -150,7 +150,7 @@ describe('the states of a connection', () => {
     ]);
   });
 
-  test('begin anew with reconnect, from whichever it is', async () => {
+  test('start over with reconnect, from any state', async () => {
     const driver = startDriver();
     const options = { stop: { stdinMs: 1 } };
     const ready = driver.send({ op: 'connect', name: 'a', server: odd('endless'), options });
@@ -166,7 +166,7 @@ describe('the states of a connection', () => {
     expect(await driver.run({ op: 'state', name: 'a' })).toMatchObject({ launches: 1 });
   });
 
-  test('restart: false allows the launch that finds the era, and no other', async () => {
+  test('with restart: false allow only the extra launch that detects the era', async () => {
     const driver = takeDriver();
     const launchesOf = async (what: string, era: string): Promise<unknown> => {
       // However long a process takes to begin, its end comes before the probe is given up.
@@ -185,8 +185,8 @@ describe('the states of a connection', () => {
   });
 });
 
-describe('a manager', () => {
-  test('has the tools of those that are ready, tells their lists, and connects one anew', async () => {
+describe('a manager of the driver', () => {
+  test('has the tools of ready servers, reports their lists, and reconnects one', async () => {
     const driver = startDriver();
     const mcpServers = {
       a: small('one'),
@@ -218,7 +218,7 @@ describe('a manager', () => {
   });
 });
 
-test('a list that is refreshed is told once', async () => {
+test('reports a refreshed list once', async () => {
   const driver = takeDriver();
   const [program, ...args] = [process.execPath, ...lab];
   await connect(driver, { command: program, args }, { watch: true });

@@ -51,8 +51,8 @@ function temporaryFolder(): string {
   return folder;
 }
 
-describe("a driver's times", () => {
-  test('connectMs is that of one attempt, and requestMs that of a request', async () => {
+describe('time limits of the driver', () => {
+  test('apply connectMs per attempt and requestMs per request', async () => {
     const driver = takeDriver();
     const options = { connectMs: 300, probeMs: 20, restart: false };
     const deaf = { op: 'connect', name: 'deaf', server: small('--deaf'), options };
@@ -61,7 +61,7 @@ describe("a driver's times", () => {
     expect(await driver.fail(call('hang'))).toMatchObject({ code: 'REQUEST_TIMEOUT' });
   });
 
-  test('progress begins timeoutMs anew, if there is a maxTotalMs, and is told', async () => {
+  test('restart timeoutMs on reported progress if there is a maxTotalMs', async () => {
     const driver = takeDriver();
     await connect(driver, laboratory);
     const times = { timeoutMs: 10_000, maxTotalMs: 20_000 };
@@ -73,7 +73,7 @@ describe("a driver's times", () => {
     expect(late).toMatchObject({ code: 'REQUEST_TIMEOUT' });
   });
 
-  test('stop has those of a server that is deaf to everything, and either can be left out', async () => {
+  test('apply the stop times to a server that ignores everything, and either can be omitted', async () => {
     const folder = temporaryFolder();
     const server = {
       command: process.execPath,
@@ -99,7 +99,7 @@ describe("a driver's times", () => {
     }
   });
 
-  test('streamRetry says how often a stream that is cut is resumed', async () => {
+  test('apply streamRetry to a stream that was cut', async () => {
     const isCall = (method?: string) => method === 'tools/call';
     const server = await scriptedServer((asked) => {
       const isResumption = asked.headers['last-event-id'] !== undefined;
@@ -117,7 +117,7 @@ describe("a driver's times", () => {
     expect(resumptions).toHaveLength(2);
   });
 
-  test('a manager waits no longer than startupMs', async () => {
+  test('limit the start of a manager by startupMs', async () => {
     const driver = startDriver();
     const mcpServers = { deaf: small('--deaf') };
     const manager = { op: 'manager', config: { mcpServers }, options: { startupMs: 50 } };
@@ -125,7 +125,7 @@ describe("a driver's times", () => {
   });
 });
 
-test('limits: a message that is too long costs itself alone', async () => {
+test('affect only the oversized message with limits', async () => {
   const driver = takeDriver();
   await connect(driver, small('one'), { limits: { maxLineBytes: 4000 } });
   const long = await driver.fail(call('one', { text: 'x'.repeat(5000) }));
@@ -133,8 +133,8 @@ test('limits: a message that is too long costs itself alone', async () => {
   expect(textOf(await driver.run(call('one', { text: 'y' })))).toBe('one y');
 });
 
-describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
-  test('answers with the roots that it was given last', async () => {
+describe.each(['legacy', 'modern'])('a driver in the era %s', (era) => {
+  test('answers with the roots set last', async () => {
     const driver = takeDriver();
     const providers = { roots: { roots: [{ uri: 'file:///one' }] } };
     await connect(driver, laboratory, { era, providers });
@@ -147,7 +147,7 @@ describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
     expect(await told(driver, 'asked', { method: 'roots/list' })).toMatchObject({ name: 'a' });
   });
 
-  test('tells the changes of a resource that it has subscribed to, and of its tools with watch', async () => {
+  test('reports changes of a subscribed resource, and of tools with watch', async () => {
     const driver = takeDriver();
     await connect(driver, laboratory, { era, watch: true });
     expect(await told(driver, 'tools')).toMatchObject({
@@ -164,7 +164,7 @@ describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
     await driver.told.find(({ event }) => event === 'tools' && ++count === 2);
   });
 
-  test('reads, asks for a method by its name, and lists anew', async () => {
+  test('reads, calls a method by name, and refreshes lists', async () => {
     const driver = takeDriver();
     await connect(driver, laboratory, { era });
     expect(await driver.run({ op: 'readResource', name: 'a', uri: 'lab://a' })).toMatchObject({
@@ -176,7 +176,7 @@ describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
     expect(anew['tools']).toHaveLength(9);
   });
 
-  test('answers with an error, or throws, as its providers say', async () => {
+  test('answers with errors or throws, as its providers do', async () => {
     const driver = takeDriver();
     const sampling = { error: { code: -1, message: 'not today' } };
     const elicitation = { throws: 'a secret of the host', delayMs: 1 };
@@ -200,7 +200,7 @@ describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
   });
 });
 
-test('tells log messages, what is no message, and roots that it cannot have', async () => {
+test('reports log messages, invalid messages, and unsupported roots', async () => {
   const driver = takeDriver();
   await connect(driver, laboratory, { era: 'legacy' });
   const level = { op: 'request', name: 'a', method: 'logging/setLevel', params: { level: 'info' } };
@@ -219,7 +219,7 @@ test('tells log messages, what is no message, and roots that it cannot have', as
   });
 });
 
-test('tells what the server asks and then withdraws', async () => {
+test('reports requests of the server and their withdrawal', async () => {
   const driver = takeDriver();
   const elicitation = { result: { action: 'decline' }, delayMs: 600_000 };
   await connect(driver, laboratory, { era: 'legacy', providers: { elicitation } });
@@ -230,7 +230,7 @@ test('tells what the server asks and then withdraws', async () => {
   await told(driver, 'withdrawn', { name: 'a', method: 'elicitation/create' });
 });
 
-test('counts the sessions over HTTP, and tells the status of a refusal', async () => {
+test('counts sessions over HTTP, and reports the status of a refusal', async () => {
   const { url } = await launchLab();
   const driver = takeDriver();
   await connect(driver, { type: 'http', url: url.href }, { era: 'legacy' });
@@ -260,7 +260,7 @@ test('counts the sessions over HTTP, and tells the status of a refusal', async (
   expect(await driver.fail(refused)).toMatchObject({ code: 'HTTP', status: 500 });
 });
 
-test('keeps a login in the folder that it is given, for the next driver', async () => {
+test('keeps a login in its folder for the next driver', async () => {
   const { url } = await startProtected();
   const options = { auth: { storeDir: join(temporaryFolder(), 'logins') } };
   for (const logins of [1, 0]) {
@@ -278,7 +278,7 @@ describe('a login of a driver', () => {
     return new URL(String(visit?.['url'])).searchParams;
   };
 
-  test('is that of the client that is registered already, with its secret and its redirect URL', async () => {
+  test('uses a registered client with its secret and redirect URL', async () => {
     const { url, issuer } = await startProtected();
     const client = { clientId: 'desk', clientSecret: 's3 cr:t' };
     issuer.admit(client, [redirectUrl]);
@@ -299,7 +299,7 @@ describe('a login of a driver', () => {
     );
   });
 
-  test('registers with its redirect URL, and asks for its scope if the server names none', async () => {
+  test('registers with its redirect URL, and requests its scope if the server names none', async () => {
     const { issuer } = await startProtected();
     const server = await scriptedServer((asking) => {
       const { path, headers } = asking;
@@ -320,7 +320,7 @@ describe('a login of a driver', () => {
   });
 });
 
-test.each(['SIGTERM', 'SIGINT'] as const)('ends its servers and itself upon %s', async (signal) => {
+test.each(['SIGTERM', 'SIGINT'] as const)('ends its servers and itself on %s', async (signal) => {
   const driver = startDriver();
   await connect(driver, small('pid'));
   const pid = Number(textOf(await driver.run(call('pid'))));

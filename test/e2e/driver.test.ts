@@ -28,7 +28,7 @@ const isGone = (pid: number) => {
 };
 
 describe('the driver', () => {
-  test('says who it is first, and refuses what is no command', async () => {
+  test('identifies itself first, and rejects invalid commands', async () => {
     const driver = startDriver();
     const hello = await driver.told.find(() => true);
     expect(hello).toMatchObject({
@@ -45,7 +45,7 @@ describe('the driver', () => {
     expect(await driver.fail({ op: 'close', name: 'a' })).toMatchObject({ code: 'CONFIG' });
   });
 
-  test('connects, lists, calls, tells the state and closes', async () => {
+  test('connects, lists, calls, reports the state and closes', async () => {
     const driver = takeDriver();
     const profile = await connect(driver, small('one', 'pid'));
     expect(profile).toMatchObject({ serverInfo: { name: 'small', version: '1.0.0' } });
@@ -74,13 +74,13 @@ describe('the driver', () => {
     expect(statesTold(driver)).toEqual(['connecting', 'ready', 'closing', 'closed']);
   });
 
-  test.each(['legacy', 'modern'])('speaks the era that is asked for: %s', async (era) => {
+  test.each(['legacy', 'modern'])('uses the requested era: %s', async (era) => {
     const driver = takeDriver();
     expect(await connect(driver, small('one'), { era })).toMatchObject({ era });
     expect(textOf(await driver.run({ op: 'callTool', name: 'a', tool: 'one' }))).toBe('one');
   });
 
-  test('tells a server’s error, a timeout and a cancellation apart', async () => {
+  test("distinguishes a server's error, a timeout and a cancellation", async () => {
     const driver = takeDriver();
     await connect(driver, small('one', 'hang'));
     const wrong = await driver.fail({ op: 'callTool', name: 'a', tool: 'none' });
@@ -97,7 +97,7 @@ describe('the driver', () => {
     expect(await driver.result(deaf)).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
   });
 
-  test('tells what cannot be started, and what has ended', async () => {
+  test('reports what cannot be started and what has ended', async () => {
     const driver = takeDriver();
     const missing = { op: 'connect', name: 'm', server: { command: 'no-such-command-anywhere' } };
     expect(await driver.fail(missing)).toMatchObject({ code: 'SPAWN' });
@@ -114,7 +114,7 @@ describe('the driver', () => {
     });
   });
 
-  test('knows a name at once; a connection that was closed is begun anew, and a probe is not pending', async () => {
+  test('knows a name immediately, restarts a closed connection, and does not count a probe as pending', async () => {
     const driver = startDriver();
     const ready = driver.send({ op: 'connect', name: 'a', server: small('hang'), options: {} });
     expect(await driver.run({ op: 'listTools', name: 'a' })).toHaveProperty('tools.length', 1);
@@ -125,7 +125,7 @@ describe('the driver', () => {
     expect(await driver.run({ op: 'state', name: 'a' })).toMatchObject({ state: 'ready' });
   });
 
-  test('makes a lost connection again as its options say', async () => {
+  test('reconnects a lost connection according to its options', async () => {
     const driver = takeDriver();
     const restart = { initialMs: 10, maxMs: 10, factor: 1, maxAttempts: 2, stableMs: 60_000 };
     await connect(driver, small('die'), { restart });
@@ -152,7 +152,7 @@ describe('the driver', () => {
     ]);
   });
 
-  test('answers what the server asks, and tells it before', async () => {
+  test('reports requests of the server before answering them', async () => {
     const driver = takeDriver();
     const elicitation = { result: { action: 'accept', content: { name: 'Ada' } } };
     await connect(driver, small('ask'), { providers: { elicitation } });
@@ -165,7 +165,7 @@ describe('the driver', () => {
     expect(order).toEqual(['elicitation/create', 'result']);
   });
 
-  test('manages many servers, whose tools are called without a name', async () => {
+  test('manages several servers and calls their tools without naming the server', async () => {
     const driver = startDriver();
     const config = {
       mcpServers: {
@@ -194,7 +194,7 @@ describe('the driver', () => {
     });
   });
 
-  test('keeps the last of stderr, and all progress', async () => {
+  test('keeps the last stderr lines and all progress', async () => {
     const driver = takeDriver();
     const [program, ...args] = [process.execPath, ...lab];
     await connect(driver, { command: program, args }, { watch: true });
@@ -219,7 +219,7 @@ describe('the driver', () => {
     });
   });
 
-  test.each(['legacy', 'modern'])('reaches a server over HTTP, in the era %s', async (era) => {
+  test.each(['legacy', 'modern'])('connects over HTTP, in the era %s', async (era) => {
     const { url } = await launchLab();
     const driver = takeDriver();
     const server = { type: 'http', url: url.href };
@@ -237,7 +237,7 @@ describe('the driver', () => {
     await driver.run({ op: 'close', name: 'a' });
   });
 
-  test('reaches a server over the transport of 2024-11-05', async () => {
+  test('connects over the transport of 2024-11-05', async () => {
     const { url } = await launchLab('--sse');
     const driver = takeDriver();
     const server = { type: 'sse', url: new URL('/sse', url).href };
@@ -247,7 +247,7 @@ describe('the driver', () => {
     await driver.run({ op: 'close', name: 'a' });
   });
 
-  test('logs in as a person who agrees, and not with the state of another login', async () => {
+  test('logs in as a person who agrees, and rejects the state of another login', async () => {
     const { url } = await startProtected();
     const driver = takeDriver();
     const server = { type: 'http', url: url.href };
@@ -265,7 +265,7 @@ describe('the driver', () => {
     await driver.run({ op: 'close', name: 'a' });
   });
 
-  test('ends every server and itself, upon shutdown and at the end of its input', async () => {
+  test('ends every server and itself on shutdown and at the end of input', async () => {
     const driver = startDriver();
     await connect(driver, small('pid'));
     const pid = Number(textOf(await driver.run({ op: 'callTool', name: 'a', tool: 'pid' })));

@@ -108,10 +108,10 @@ async function kill(store: KilledStore, place: string, lane: number): Promise<vo
   expect(new Set(charges).size).toBe(charges.length);
 }
 
-describe.each(killedStores)('killed amid ordinary calls in $name', (store) => {
+describe.each(killedStores)('kills during ordinary calls in $name', (store) => {
   beforeEach((context) => store.needs(context));
 
-  test('each call ends with one result, and its progress only grows', async () => {
+  test('leave each call with one result and increasing progress', async () => {
     const where = await store.open();
     await Promise.all(Array.from({ length: store.lanes }, (_, lane) => kill(store, where, lane)));
   });

@@ -76,7 +76,7 @@ class Front {
 
 const receipt = /^(.*): receipt of \1$/;
 
-test('a call of our client continues in the next process, however often it is killed', async () => {
+test('continues a call of our client in the next process, however often it is killed', async () => {
   const front = new Front();
   const url = await front.listen();
   await front.start();
@@ -94,7 +94,7 @@ test('a call of our client continues in the next process, however often it is ki
   expect(textOf((await result) as never)).toMatch(receipt);
 });
 
-test('a call of the official client may be polled more often than it allows, and is held then', async () => {
+test('holds a call of the official client instead of exceeding its polling limit', async () => {
   const front = new Front();
   const url = await front.listen();
   await front.start(20);

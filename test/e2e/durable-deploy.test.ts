@@ -95,12 +95,12 @@ describe.each([
       return server.url;
     },
   ],
-] as const)('with tasks in %s', (name, open) => {
+] as const)('a deployment with tasks in %s', (name, open) => {
   beforeEach((context) => {
     if (name === 'Redis') needsRedis(context);
   });
 
-  test('a node leaves a task to the version that has its state, and clients find it at both', async () => {
+  test('leaves a task to the version that has its state, and lets clients find it on both', async () => {
     const store = await open();
     const first = new Node(1, store);
     const old = await first.begin();

@@ -141,10 +141,10 @@ class Start {
   }
 }
 
-describe.each(killedStores)('killed with its tasks in $name', (store) => {
+describe.each(killedStores)('kills with tasks in $name', (store) => {
   beforeEach((context) => store.needs(context));
 
-  test('no task that a client knows is lost, and none changes once it has ended', async () => {
+  test('lose no task known to a client, and change none that has ended', async () => {
     const where = await store.open();
     const lanes = Array.from({ length: store.lanes }, (_, lane) => kill(store, where, lane));
     const statuses = (await Promise.all(lanes)).flatMap((known) => [...known.statuses]);

@@ -43,8 +43,8 @@ async function killed({ pid }: SdkClient): Promise<void> {
   await gone(pid);
 }
 
-describe('a server that is killed', () => {
-  test('tells the truth of its tasks when it is started again', async () => {
+describe('a killed server', () => {
+  test('reports its tasks correctly after a restart', async () => {
     const first = await connect([...server, state]);
     const [held, said] = [await begin(first, 'hold'), await begin(first, 'say')];
     const { tasks } = first.client.experimental;
@@ -63,7 +63,7 @@ describe('a server that is killed', () => {
     expect(await again.getTaskResult(said.taskId, CallToolResultSchema)).toEqual(result);
   });
 
-  test('tells it clients of 2026-07-28 as well', async () => {
+  test('reports its tasks to clients of 2026-07-28 too', async () => {
     const envelope = { capabilities: withTasks };
     const first = launch([...server, state]);
     first.send(enveloped(1, 'tools/call', { name: 'hold' }, envelope));
@@ -78,7 +78,7 @@ describe('a server that is killed', () => {
     });
   });
 
-  test('goes on with what can go on, and the command shows, lists and cancels it', async () => {
+  test('resumes durable tasks, and the command shows, lists and cancels them', async () => {
     const envelope = { capabilities: withTasks };
     const first = launch([...server, state]);
     first.send(enveloped(1, 'tools/call', { name: 'charge' }, envelope));
@@ -107,7 +107,7 @@ describe('a server that is killed', () => {
     expect((await second.answer(2))['result']).toMatchObject({ status: 'cancelled' });
   });
 
-  test('seals with the keys of its environment, and only who has them sees and cancels its tasks', async () => {
+  test('encrypts with the keys of its environment, so only their owner sees and cancels its tasks', async () => {
     const env = { MCP_STATE_KEYS: '11'.repeat(32) };
     const first = launch([...server, state], { env });
     first.send(enveloped(1, 'tools/call', { name: 'nap' }, { capabilities: withTasks }));
@@ -131,7 +131,7 @@ describe('a server that is killed', () => {
     expect((await first.answer(2))['result']).toMatchObject({ status: 'cancelled' });
   });
 
-  test('leaves its locks to nobody, and no other process waits for them', async () => {
+  test('leaves no lock that another process would wait for', async () => {
     const first = await connect([...server, state]);
     const other = await connect([...server, state]);
     const { taskId } = await begin(first, 'hold');
@@ -148,7 +148,7 @@ const withTasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 const isLock = (name: string) => name.endsWith('.db');
 
-test('without a store a task of an earlier process is told from one that has expired', async () => {
+test('without a store distinguishes a task of an earlier process from an expired one', async () => {
   const first = await connect(server);
   const { taskId } = await begin(first, 'hold');
   await killed(first);
@@ -167,26 +167,29 @@ describe('a store whose package is missing', () => {
   test.each([
     ['a project', true, (folder: string) => `install NAME in ${folder}`],
     ['all users', false, () => 'install --global NAME'],
-  ])('names the folder to install it in, for a command of %s', async (_, isProject, how) => {
-    const folder = join(await realpath(state), 'installed');
-    const dist = join(folder, 'node_modules/@mcp-actors/cli/dist');
-    await cp(join(cli, '..'), dist, { recursive: true });
-    if (isProject) await writeFile(join(folder, 'package.json'), '{}');
-    for (const [name, scheme] of [
-      ['pg', 'postgres'],
-      ['redis', 'redis'],
-    ] as const) {
-      // An empty folder ends the search: one further up may have the package.
-      await mkdir(join(dist, 'node_modules', name), { recursive: true });
-      const args = [join(dist, 'cli.js'), 'tasks', '--durable', `${scheme}://127.0.0.1:1/`];
-      const { status, stderr } = spawnSync(process.execPath, args, {
-        cwd: state,
-        encoding: 'utf8',
-      });
-      expect([status, stderr]).toEqual([
-        2,
-        expect.stringContaining(`run npm ${how(folder).replace('NAME', name)}\n`),
-      ]);
-    }
-  });
+  ])(
+    'names the folder to install the package in, for a command of %s',
+    async (_, isProject, how) => {
+      const folder = join(await realpath(state), 'installed');
+      const dist = join(folder, 'node_modules/@mcp-actors/cli/dist');
+      await cp(join(cli, '..'), dist, { recursive: true });
+      if (isProject) await writeFile(join(folder, 'package.json'), '{}');
+      for (const [name, scheme] of [
+        ['pg', 'postgres'],
+        ['redis', 'redis'],
+      ] as const) {
+        // An empty folder ends the search: one further up may have the package.
+        await mkdir(join(dist, 'node_modules', name), { recursive: true });
+        const args = [join(dist, 'cli.js'), 'tasks', '--durable', `${scheme}://127.0.0.1:1/`];
+        const { status, stderr } = spawnSync(process.execPath, args, {
+          cwd: state,
+          encoding: 'utf8',
+        });
+        expect([status, stderr]).toEqual([
+          2,
+          expect.stringContaining(`run npm ${how(folder).replace('NAME', name)}\n`),
+        ]);
+      }
+    },
+  );
 });

@@ -65,7 +65,7 @@ async function connect() {
 }
 
 describe('the everything server over the SDK’s HTTP transport', () => {
-  test('serves each client a session of its own [STREAM-04] [STREAM-05]', async () => {
+  test('gives each client a session of its own [STREAM-04] [STREAM-05]', async () => {
     const [one, other] = [await connect(), await connect()];
     expect(one.transport.sessionId).not.toBe(other.transport.sessionId);
     expect(new Set(serving.sessions.keys())).toEqual(
@@ -75,7 +75,7 @@ describe('the everything server over the SDK’s HTTP transport', () => {
     expect((await other.call('test_error_handling')).isError).toBe(true);
   });
 
-  test('ends a session with its client’s DELETE, and knows it no more [STREAM-04]', async () => {
+  test('ends a session on DELETE by its client, and forgets it [STREAM-04]', async () => {
     const { client, transport } = await connect();
     const session = serving.sessions.get(transport.sessionId as string);
     await transport.terminateSession();
@@ -86,7 +86,7 @@ describe('the everything server over the SDK’s HTTP transport', () => {
     expect(status).toBe(404);
   });
 
-  test('asks a client on the stream of the call that asks [STREAM-01]', async () => {
+  test("sends requests of a call on the call's stream [STREAM-01]", async () => {
     const { call, asked } = await connect();
     expect(textOf(await call('test_sampling', { prompt: 'how many?' }))).toContain('how many?');
     expect(textOf(await call('test_elicitation', { message: 'well?' }))).toContain('"yes"');
@@ -96,7 +96,7 @@ describe('the everything server over the SDK’s HTTP transport', () => {
     expect(facts.of('output.lost')).toEqual([]);
   });
 
-  test('reports progress and logs on the stream of the call [STREAM-01]', async () => {
+  test("sends progress and logs of a call on the call's stream [STREAM-01]", async () => {
     const { client, call, logged } = await connect();
     const heard: number[] = [];
     await client.callTool({ name: 'test_tool_with_progress' }, undefined, {
@@ -111,7 +111,7 @@ describe('the everything server over the SDK’s HTTP transport', () => {
     expect(logged).toHaveLength(3);
   });
 
-  test('needs no stream but the call’s for what belongs to the call [STREAM-01]', async () => {
+  test('needs no other stream for messages of a call [STREAM-01]', async () => {
     const opened = await open({}).response;
     opened.resume();
     const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
@@ -147,7 +147,7 @@ describe('the everything server over the SDK’s HTTP transport', () => {
     expect(completion.values).toEqual(['Paris', 'Park', 'Party']);
   });
 
-  test('serves the second generation’s client, in the legacy era [STREAM-05]', async () => {
+  test('serves the SDK 2 client in the legacy era [STREAM-05]', async () => {
     const client = new Client2(
       { name: 'e2e', version: '2' },
       { versionNegotiation: { mode: 'legacy' } },
@@ -162,7 +162,7 @@ describe('the everything server over the SDK’s HTTP transport', () => {
     ]);
   });
 
-  test('goes on when a client leaves a call’s stream: the answer alone is lost', async () => {
+  test("continues when a client closes a call's stream, losing only the answer", async () => {
     const { transport, call } = await connect();
     const { response, sent } = open(
       { 'mcp-session-id': transport.sessionId ?? '' },
@@ -184,13 +184,13 @@ describe('the everything server over the SDK’s HTTP transport', () => {
   test.each<{ headers: Headers }>([
     { headers: { host: 'evil.example.com' } },
     { headers: { origin: 'http://evil.example.com' } },
-  ])('refuses $headers with 403, and keeps no session of it [STREAM-03]', async ({ headers }) => {
+  ])('rejects $headers with 403, and creates no session [STREAM-03]', async ({ headers }) => {
     expect((await post(headers)).status).toBe(403);
     expect((await facts.next('session.closed')).message).toBe('shutdown');
     expect(serving.sessions.size).toBe(0);
   });
 
-  test('answers what is no handshake with an error, and keeps no session of it [STREAM-04]', async () => {
+  test('answers a missing handshake with an error, and creates no session [STREAM-04]', async () => {
     const { status } = await post({}, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
     expect(status).toBe(400);
     await facts.next('session.closed');
@@ -200,7 +200,7 @@ describe('the everything server over the SDK’s HTTP transport', () => {
 });
 
 describe('the everything server over stdio', () => {
-  test('serves the official client from a process of its own', async () => {
+  test('serves the official client from its own process', async () => {
     const sdk = await connectOverStdio(program('examples/everything/stdio.ts'));
     expect(textOf(await sdk.callRaw('test_simple_text'))).toContain('simple text');
     expect((await sdk.client.listPrompts()).prompts).toHaveLength(5);

@@ -31,7 +31,7 @@ const server = createMcpServer({
   ],
 });
 
-await test('a client that never lists its roots', async () => {
+await test('handles a client that never lists its roots', async () => {
   const client = await testClient(server, {
     capabilities: { roots: {} },
     answers: { 'roots/list': () => new Promise(() => {}) },
@@ -40,7 +40,7 @@ await test('a client that never lists its roots', async () => {
   await client.close();
 });
 
-await test('a keepalive', async () => {
+await test('tests keepalive', async () => {
   const { peer, session } = scriptedConversation(server, { limits: { keepaliveIntervalMs: 50 } });
   await peer.handshake();
   await peer.request('ping');
@@ -48,7 +48,7 @@ await test('a keepalive', async () => {
   await session.closed;
 });
 
-await test('a handler that is held open', async () => {
+await test('holds a handler open', async () => {
   const client = await testClient(server);
   const call = client.callTool('wait');
   await door.arrived();
@@ -57,7 +57,7 @@ await test('a handler that is held open', async () => {
   await client.close();
 });
 
-await test('a clock that stands still', async () => {
+await test('stops the clock', async () => {
   const clock = new TestClock();
   const client = await testClient(server, { clock });
   await client.peer.quiet();

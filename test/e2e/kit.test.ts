@@ -16,17 +16,17 @@ test.each([
   ['a keepalive', 0, 'ping'],
   ['a deadline', 0, 'REQUEST_TIMEOUT'],
   ['nothing, with a session left open', 0, 'nothing'],
-])('a plain script may wait for %s', (what, code, came) => {
+])('lets a plain script wait for %s', (what, code, came) => {
   const { status, stderr } = node([...program('test/e2e/kit-script.ts'), what]);
   expect({ status, stderr }).toEqual({ status: code, stderr: `${JSON.stringify({ came })}\n` });
 });
 
-test('a plain script that waits for what cannot come ends, as Node ends it', () => {
+test('ends a plain script that waits in vain, as Node does', () => {
   const { status, signal } = node([...program('test/e2e/kit-script.ts'), 'what cannot come']);
   expect({ status, signal }).toEqual({ status: 13, signal: null });
 });
 
-test('node:test runs the kit', () => {
+test('runs under node:test', () => {
   const args = ['--test', '--test-reporter=tap', ...program('test/e2e/kit-tests.ts')];
   const { status, stdout } = node(args);
   expect(stdout).not.toMatch(/^ *not ok/m);
@@ -34,7 +34,7 @@ test('node:test runs the kit', () => {
   expect(status).toBe(0);
 });
 
-test('the example in JavaScript passes its tests', () => {
+test('passes the tests of the JavaScript example', () => {
   const file = join(import.meta.dirname, '../..', 'examples/javascript/server.test.mjs');
   const { status, stdout } = node(['--test', '--test-reporter=tap', file]);
   expect(stdout).toMatch(/^# pass 1$/m);

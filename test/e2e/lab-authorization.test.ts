@@ -32,7 +32,7 @@ test.each([
   ['2025-11-25', 'legacy'],
   ['2026-07-28', modern],
 ] as const)(
-  'the official client of %s finds the issuer, gets a token, and calls',
+  'lets the official client of %s find the issuer, get a token, and call',
   async (_, mode) => {
     const { issuer, url } = await launchGuarded();
     const person = new AutoApprovingClient();

@@ -48,7 +48,7 @@ const eras: readonly [string, Negotiation][] = [
   ['2026-07-28', modern],
 ];
 
-describe.each(eras)('the laboratory server, in %s', (revision, mode) => {
+describe.each(eras)('the laboratory server in %s', (revision, mode) => {
   test('offers its tools and resources', async () => {
     const client = await connectTo(lab, { mode });
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
@@ -64,7 +64,7 @@ describe.each(eras)('the laboratory server, in %s', (revision, mode) => {
   });
 
   test.each(['roots', 'sampling', 'elicitation'])(
-    'asks for %s one after the other, and all at once',
+    'requests %s one after the other, and all at once',
     async (kind) => {
       const { client, asked } = await answering(lab, mode);
       // A session of the legacy era asks for its roots by itself.
@@ -76,7 +76,7 @@ describe.each(eras)('the laboratory server, in %s', (revision, mode) => {
     },
   );
 
-  test('lists the roots that the client has, and says if it has none', async () => {
+  test("lists the client's roots, and says if there are none", async () => {
     const { client } = await answering(lab, mode);
     const result = await client.callTool({ name: 'list_roots' });
     expect(result.structuredContent).toMatchObject({
@@ -90,7 +90,7 @@ describe.each(eras)('the laboratory server, in %s', (revision, mode) => {
     });
   });
 
-  test('counts the slow calls, each of which says how far it is and ends when it is cancelled', async () => {
+  test('counts slow calls, which report progress and end when cancelled', async () => {
     const client = await connectTo(lab, { mode });
     const heard = new AbortController();
     const steps: number[] = [];
@@ -115,7 +115,7 @@ describe.each(eras)('the laboratory server, in %s', (revision, mode) => {
     expect(await numberOf(client, 'running')).toBe(0);
   });
 
-  test('does a job within the call, and fails as it is told to', async () => {
+  test('runs a job within the call, and fails on demand', async () => {
     const { client } = await answering(lab, mode);
     expect(await numberOf(client, 'job', { ms: 1, ask: true })).toBe(1);
     const failing = { name: 'job', arguments: { ms: 1, fail: 'tool' } };
@@ -124,7 +124,7 @@ describe.each(eras)('the laboratory server, in %s', (revision, mode) => {
     await expect(client.callTool(broken)).rejects.toMatchObject({ code: -32603 });
   });
 
-  test('says what parameters it got', async () => {
+  test('returns the parameters it received', async () => {
     const client = await connectTo(lab, { mode });
     const args = { text: 'ä', count: 3, flag: false, nested: { text: 'x' } };
     for (const got of [args, {}]) {
@@ -133,15 +133,18 @@ describe.each(eras)('the laboratory server, in %s', (revision, mode) => {
     }
   });
 
-  test.each([false, true])('a tool may ask for everything (at once: %s)', async (atOnce) => {
-    const { client, asked } = await answering(program('test/e2e/asking-server.ts'), mode);
-    const result = await client.callTool({ name: 'ask_everything', arguments: { atOnce } });
-    expect(textOf(result)).toContain('Hello. file:///work');
-    expect(new Set(asked)).toEqual(new Set(['elicitation', 'sampling', 'roots']));
-  });
+  test.each([false, true])(
+    'lets a tool use all kinds of requests (at once: %s)',
+    async (atOnce) => {
+      const { client, asked } = await answering(program('test/e2e/asking-server.ts'), mode);
+      const result = await client.callTool({ name: 'ask_everything', arguments: { atOnce } });
+      expect(textOf(result)).toContain('Hello. file:///work');
+      expect(new Set(asked)).toEqual(new Set(['elicitation', 'sampling', 'roots']));
+    },
+  );
 });
 
-describe('the laboratory server, to a client that cannot be asked', () => {
+describe('the laboratory server, with a client that accepts no requests', () => {
   test.each(['roots', 'sampling', 'elicitation'])('for %s', async (kind) => {
     const call = { name: 'ask', arguments: { kind, count: 1 } };
     const old = await connectTo(lab, { mode: 'legacy' });
@@ -156,7 +159,7 @@ describe('the laboratory server, to a client that cannot be asked', () => {
   });
 });
 
-describe('what has changed', () => {
+describe('a change', () => {
   const kinds = ['tools', 'prompts', 'resources'] as const;
 
   /** Collects what a client is notified of. */
@@ -180,7 +183,7 @@ describe('what has changed', () => {
     for (const what of kinds) await client.callTool({ name: 'change', arguments: { what } });
   };
 
-  test.each(eras)('is told to a client of %s that wants to know it', async (_, mode) => {
+  test.each(eras)('is announced to a client of %s that subscribed to it', async (_, mode) => {
     const client = await connectTo(lab, { mode });
     const heard = hearing(client);
     if (mode === 'legacy') await client.subscribeResource({ uri: 'lab://a' });
@@ -196,7 +199,7 @@ describe('what has changed', () => {
     expect(heard.all.map(({ what }) => what)).not.toContain('lab://b');
   });
 
-  test('is not told any more once the client has ended its subscription', async () => {
+  test('is not announced after the client has ended its subscription', async () => {
     const client = await connectTo(lab, { mode: modern });
     const heard = hearing(client);
     const subscription = await client.listen({ resourceSubscriptions: ['lab://a', 'lab://b'] });
@@ -222,7 +225,7 @@ describe('the laboratory server, line by line in 2026-07-28', () => {
     return { server, call };
   }
 
-  test('asks one question a round, or all in one, and refuses an answer of the wrong shape', async () => {
+  test('sends one input request per round or all in one, and rejects a malformed answer', async () => {
     const { call } = start();
     const inTurn = { kind: 'elicitation', count: 2 };
     const { result } = (await call(1, 'ask', inTurn)) as { result: Asking };
@@ -247,7 +250,7 @@ describe('the laboratory server, line by line in 2026-07-28', () => {
     expect(Object.keys(asking.result.inputRequests)).toHaveLength(3);
   });
 
-  test('sends a log message only at a level that the call asks for', async () => {
+  test('sends a log message only at a level that the call requests', async () => {
     const { server, call } = start();
     const meta = { _meta: { 'io.modelcontextprotocol/logLevel': 'warning' } };
     await call(1, 'log', { level: 'error', message: 'unheard' });
@@ -261,7 +264,7 @@ describe('the laboratory server, line by line in 2026-07-28', () => {
 describe('a job as a task', () => {
   const job = { name: 'job', arguments: { ms: 1, ask: true } };
 
-  test('of a client of 2025-11-25 asks it, and its result is fetched', async () => {
+  test('of a client of 2025-11-25 sends it requests, and its result is fetched', async () => {
     const server = launch(lab);
     server.answers.set('elicitation/create', () => ({ action: 'accept', content: {} }));
     await server.initialize({ elicitation: {} });
@@ -272,7 +275,7 @@ describe('a job as a task', () => {
     });
   });
 
-  test('of a client of 2026-07-28 that takes tasks shows what it asks, and goes on with the answer', async () => {
+  test('of a client of 2026-07-28 that supports tasks shows its requests, and resumes with the answers', async () => {
     const server = launch(lab);
     const extensions = { 'io.modelcontextprotocol/tasks': {} };
     let ids = 0;

@@ -46,7 +46,7 @@ describe.each([
     expect(tools.map(({ name }) => name)).toContain('running');
   });
 
-  test('lets a call finish after SIGTERM, then ends with 0', async () => {
+  test('lets a call finish after SIGTERM, then exits with 0', async () => {
     const { server, url } = await launchLab('--drain-timeout', '600000');
     const client = await connectTo(url, mode);
     const call = slowCall(client, 500);
@@ -57,7 +57,7 @@ describe.each([
   });
 });
 
-describe('a server that is started anew at the same place', () => {
+describe('a server restarted at the same address', () => {
   const restarted = async ({ server, url }: HttpProcess) => {
     server.child.kill('SIGTERM');
     await server.exit;
@@ -68,14 +68,14 @@ describe('a server that is started anew at the same place', () => {
     return textOf((await client.callTool(params)) as CallToolResult);
   };
 
-  test('serves a client of 2026-07-28 as if nothing had been', async () => {
+  test('serves a client of 2026-07-28 seamlessly', async () => {
     const first = await launchLab();
     const client = await connectTo(first.url, modern);
     await restarted(first);
     expect(await echo(client)).toContain('still here');
   });
 
-  test('tells a client of a session that it has ended, and it begins another one', async () => {
+  test('tells a client that its session has ended, and the client starts another one', async () => {
     const first = await launchLab();
     const client = await connectTo(first.url, 'legacy');
     await restarted(first);
@@ -85,7 +85,7 @@ describe('a server that is started anew at the same place', () => {
   });
 });
 
-test('a second SIGTERM ends it at once', async () => {
+test('exits at once on a second SIGTERM', async () => {
   const { server, url } = await launchLab();
   const client = await connectTo(url, 'legacy');
   const call = slowCall(client, 3_600_000);
@@ -99,7 +99,7 @@ test('a second SIGTERM ends it at once', async () => {
   expect(await outcome).toBe('cut');
 });
 
-test('while calls drain it is alive and not ready, and begins no session', async () => {
+test('is alive but not ready while draining, and starts no session', async () => {
   const { server, url } = await launchLab('--drain-timeout', '600000');
   const client = await connectTo(url, 'legacy');
   const controller = new AbortController();
@@ -121,13 +121,13 @@ test('while calls drain it is alive and not ready, and begins no session', async
   expect((await server.exit).code).toBe(0);
 });
 
-test('every POST is answered with JSON where told so', async () => {
+test('answers every POST with JSON if configured', async () => {
   const { url } = await launchLab('--json');
   const answer = await post(url, initialize, { accept: 'application/json' });
   expect(answer.headers.get('content-type')).toBe('application/json');
 });
 
-test('clients of the deprecated HTTP+SSE are served where told so', async () => {
+test('serves clients of the deprecated HTTP+SSE if configured', async () => {
   const { url } = await launchLab('--sse');
   const client = new SseClient({ name: 'sse', version: '1' });
   await client.connect(new SSEClientTransport(new URL('/sse', url)));
@@ -136,7 +136,7 @@ test('clients of the deprecated HTTP+SSE are served where told so', async () => 
   await client.close();
 });
 
-test('its bounds are flags', async () => {
+test('has flags for its limits', async () => {
   const { url } = await launchLab('--max-body', '1000', '--max-sessions', '1');
   const long = { ...initialize, params: { ...initialize.params, _meta: { a: 'a'.repeat(1000) } } };
   expect((await post(url, long)).status).toBe(413);
@@ -152,13 +152,13 @@ test('its bounds are flags', async () => {
 test.each([
   [['--colour'], 'Unknown option'],
   [['--max-body', 'big'], '--max-body is a whole number'],
-])('the flags %j end it with 64', async (flags, message) => {
+])('exits with 64 for the flags %j', async (flags, message) => {
   const server = launch([...program('examples/lab/http.ts'), ...flags]);
   expect(await server.exit).toEqual({ code: 64, signal: null });
   expect(server.stderr).toContain(message);
 });
 
-test('--help ends it with 0, and names every flag', async () => {
+test('exits with 0 on --help, which names every flag', async () => {
   const server = launch([...program('examples/lab/http.ts'), '--help']);
   expect((await server.exit).code).toBe(0);
   // No line of it is a message.

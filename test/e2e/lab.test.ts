@@ -12,7 +12,7 @@ afterEach(closeClients);
 afterEach(reapServers);
 
 describe('the laboratory server, with the official client', () => {
-  test('echo gives the message back, as text and structured', async () => {
+  test('returns the message of echo as text and structured', async () => {
     const lab1 = await connect(lab);
     const message = 'zwölf Boxkämpfer \u2028 \ud83e\udd4a';
     const result = await lab1.callRaw('echo', { message });
@@ -20,7 +20,7 @@ describe('the laboratory server, with the official client', () => {
     expect(result.structuredContent).toEqual({ message });
   });
 
-  test('list_roots gives the roots as they are settled, before and after a change', async () => {
+  test('returns the settled roots with list_roots, before and after a change', async () => {
     const sdk = await connect(lab, { roots: [repository] });
     expect(await sdk.call('list_roots')).toMatchObject({
       status: 'known',
@@ -31,13 +31,13 @@ describe('the laboratory server, with the official client', () => {
     expect(await sdk.call('list_roots')).toMatchObject({ status: 'known', roots: [] });
   });
 
-  test('list_roots says where a client has none', async () => {
+  test('reports a client without roots with list_roots', async () => {
     const sdk = await connect(lab);
     expect(await sdk.call('list_roots')).toMatchObject({ status: 'undeclared', roots: [] });
     expect(sdk.rootsAsked).toBe(0);
   });
 
-  test('invalid arguments are a result that the model can read', async () => {
+  test('returns invalid arguments as a result for the model', async () => {
     const sdk = await connect(lab);
     const result = await sdk.callRaw('slow', { ms: 'long' });
     expect(result.isError).toBe(true);
@@ -45,8 +45,8 @@ describe('the laboratory server, with the official client', () => {
   });
 });
 
-describe('ask', () => {
-  test.each([false, true])('counts what succeeds (concurrent: %s)', async (concurrent) => {
+describe('the tool ask', () => {
+  test.each([false, true])('counts successful requests (concurrent: %s)', async (concurrent) => {
     const sdk = await connectAnswering(lab);
     for (const kind of ['roots', 'sampling', 'elicitation']) {
       const counted = await sdk.call('ask', { kind, count: 25, concurrent });
@@ -54,7 +54,7 @@ describe('ask', () => {
     }
   });
 
-  test('says with which codes the others failed', async () => {
+  test('lists the codes of failed requests', async () => {
     const sdk = await connect(lab, { capabilities: { sampling: {} } });
     let asked = 0;
     sdk.client.setRequestHandler(CreateMessageRequestSchema, () => {
@@ -69,7 +69,7 @@ describe('ask', () => {
     });
   });
 
-  test('is cancelled with the call: what it asked is cancelled, and nothing is answered [CANCEL-05]', async () => {
+  test('cancels its requests with the call, and answers nothing [CANCEL-05]', async () => {
     const server = launch(lab);
     await server.initialize({ sampling: {} });
     server.send({
@@ -89,8 +89,8 @@ describe('ask', () => {
   });
 });
 
-describe('slow', () => {
-  test('ends early when the official client cancels, and the session goes on', async () => {
+describe('the tool slow', () => {
+  test('ends early when the official client cancels, and the session continues', async () => {
     const sdk = await connect(lab);
     const controller = new AbortController();
     const call = sdk.client.callTool({ name: 'slow', arguments: { ms: 3_600_000 } }, undefined, {
@@ -101,7 +101,7 @@ describe('slow', () => {
     expect(await sdk.call('echo', { message: 'still here' })).toEqual({ message: 'still here' });
   });
 
-  test('does not hold up other calls, and answers come in the order in which they are ready', async () => {
+  test('does not block other calls, and answers are sent as they become ready', async () => {
     const server = launch(lab);
     await server.initialize();
     const call = (id: number, name: string, args: object) =>
@@ -116,7 +116,7 @@ describe('slow', () => {
     expect(order).toEqual([3, 2, 1]);
   });
 
-  test('ends within the drain time when the input ends', async () => {
+  test('ends within the drain time at the end of input', async () => {
     const server = launch(lab);
     await server.initialize();
     server.send(
@@ -129,13 +129,10 @@ describe('slow', () => {
     expect(server.messages.all.map(({ id }) => id)).toContain(1);
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s ends the server with exit code 0',
-    async (signal) => {
-      const server = launch(lab);
-      await server.initialize();
-      server.child.kill(signal);
-      expect(await server.exit).toEqual({ code: 0, signal: null });
-    },
-  );
+  test.each(['SIGINT', 'SIGTERM'] as const)('exits with 0 on %s', async (signal) => {
+    const server = launch(lab);
+    await server.initialize();
+    server.child.kill(signal);
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+  });
 });

@@ -4,7 +4,7 @@ import { launch, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
 
-test('throws what listeners of a session throw as uncaught exceptions, and the session goes on', async () => {
+test('throws errors of session listeners as uncaught exceptions, and the session continues', async () => {
   const server = launch(program('test/e2e/throwing-listeners.ts'));
   await server.initialize();
   server.child.stdin.end();

@@ -30,8 +30,8 @@ async function begin(
   return value.task;
 }
 
-describe('the example of a long task, with the official client', () => {
-  test('is a tool that says that it may run as a task [TASKS-03]', async () => {
+describe('the long task example, with the official client', () => {
+  test('declares its task support [TASKS-03]', async () => {
     const { client } = await connect(server);
     const { tools } = await client.listTools();
     expect(tools.map(({ execution }) => execution)).toEqual([{ taskSupport: 'optional' }]);
@@ -42,7 +42,7 @@ describe('the example of a long task, with the official client', () => {
     });
   });
 
-  test('streams the task from its creation to its result, with progress [TASKS-12] [TASKS-14] [TASKS-18]', async () => {
+  test('streams the task from creation to result, with progress [TASKS-12] [TASKS-14] [TASKS-18]', async () => {
     const { client } = await connect(server);
     await client.listTools();
     const reported: number[] = [];
@@ -61,7 +61,7 @@ describe('the example of a long task, with the official client', () => {
     expect(reported.at(-1)).toBe(100_000);
   });
 
-  test('gives the result to who asks for it, and is told of as it changes [TASKS-13] [TASKS-17]', async () => {
+  test('returns the result on request, and reports changes [TASKS-13] [TASKS-17]', async () => {
     const sdk = await connect(server);
     const told: string[] = [];
     sdk.client.setNotificationHandler(TaskStatusNotificationSchema, ({ params }) => {
@@ -75,7 +75,7 @@ describe('the example of a long task, with the official client', () => {
     expect((await tasks.getTask(taskId)).status).toBe('completed');
   });
 
-  test('is listed, looked at and cancelled [TASKS-19] [TASKS-20] [TASKS-21]', async () => {
+  test('lists, shows and cancels the task [TASKS-19] [TASKS-20] [TASKS-21]', async () => {
     const sdk = await connect(server);
     const { taskId } = await begin(sdk, endless);
     const { tasks } = sdk.client.experimental;
@@ -87,7 +87,7 @@ describe('the example of a long task, with the official client', () => {
     await expect(tasks.getTaskResult(taskId)).rejects.toThrow('cancelled');
   });
 
-  test('is an ordinary tool where no task is asked for', async () => {
+  test('runs as an ordinary tool without a task request', async () => {
     const sdk = await connect(server);
     expect(await sdk.call('count_primes', { below: 100 })).toEqual({ count: 25 });
   });

@@ -14,7 +14,7 @@ describe('the official client of both eras', () => {
   test.each([
     ['the laboratory server', lab, 'lab'],
     ['the workspace server', command, 'mcp-actors-workspace'],
-  ])('discovers %s, and goes on in the modern era', async (_, args, name) => {
+  ])('discovers %s, and continues in the modern era', async (_, args, name) => {
     const client = await connect(args);
     expect(client.getProtocolEra()).toBe('modern');
     expect(client.getServerVersion()?.name).toBe(name);
@@ -32,7 +32,7 @@ describe('the official client of both eras', () => {
     ['auto', '2026-07-28'],
     [{ pin: '2026-07-28' }, '2026-07-28'],
     ['legacy', '2025-11-25'],
-  ])('that negotiates %j calls a tool in %s', async (mode, version) => {
+  ])('with negotiation %j calls a tool in %s', async (mode, version) => {
     const client = await connect(lab, { mode });
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     const result = await client.callTool({ name: 'echo', arguments: { message: 'hi' } });
@@ -42,7 +42,7 @@ describe('the official client of both eras', () => {
     });
   });
 
-  test('works in the project that the workspace server is started in', async () => {
+  test('works in the project in which the workspace server was started', async () => {
     const client = await connect(command);
     const found = await client.callTool({
       name: 'find_files',
@@ -52,14 +52,14 @@ describe('the official client of both eras', () => {
     expect(textOf(found)).toContain('package.json');
   });
 
-  test('gets an error with its code, and a result that the model can read', async () => {
+  test('gets an error with its code, and a result for the model', async () => {
     const client = await connect(lab);
     await expect(client.callTool({ name: 'nothing' })).rejects.toMatchObject({ code: -32602 });
     const result = await client.callTool({ name: 'slow', arguments: { ms: 'long' } });
     expect(result.isError).toBe(true);
   });
 
-  test('cancels a call, and goes on', async () => {
+  test('cancels a call, and continues', async () => {
     const client = await connect(lab);
     const controller = new AbortController();
     const slow = client.callTool(
@@ -81,7 +81,7 @@ describe('discovery', () => {
   const order = (lines: readonly Line[]) =>
     lines.flatMap(({ id }) => (id === undefined ? [] : [id]));
 
-  test('does not wait for roots that a client is slow to list', async () => {
+  test('does not wait for slow roots', async () => {
     const server = launch(command);
     await server.initialize({ roots: { listChanged: true } });
     await server.heard('roots/list');
@@ -92,7 +92,7 @@ describe('discovery', () => {
     expect(server.violations).toEqual([]);
   });
 
-  test('does not wait for a call that takes its time', async () => {
+  test('does not wait for a running call', async () => {
     const server = launch(lab);
     const call = { name: 'slow', arguments: { ms: 100 } };
     server.send(enveloped(1, 'tools/call', call), probe);
@@ -101,7 +101,7 @@ describe('discovery', () => {
     expect(server.violations).toEqual([]);
   });
 
-  test('that is asked first lets a client of either era go on', async () => {
+  test('sent first lets a client of either era continue', async () => {
     const server = launch(command);
     await discovered(server);
     const { result } = await server.initialize();

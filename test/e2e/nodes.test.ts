@@ -94,7 +94,7 @@ async function inWaves<T, R>(all: readonly T[], send: (one: T) => Promise<R>): P
 }
 
 describe('three processes', () => {
-  test('serve the official client by turns, with its answers to what they ask', async () => {
+  test('serve the official client in turns, including its answers to requests', async () => {
     const { balancer } = await balanced();
     const client = await connectTo(balancer.url, 'legacy', { roots: { listChanged: true } });
     let asked = 0;
@@ -108,7 +108,7 @@ describe('three processes', () => {
     expect(asked).toBeGreaterThanOrEqual(6);
   });
 
-  test('keep 500 sessions open together, and serve each by turns, a hundred requests at a time', async () => {
+  test('keep 500 sessions together, and serve each in turns with a hundred requests at a time', async () => {
     const { balancer } = await balanced();
     const places = Array.from({ length: 500 }, () => balancer.url);
     const sessions = await inWaves(places, (url) => begin(url, '2025-06-18'));
@@ -129,8 +129,8 @@ describe('three processes', () => {
   });
 });
 
-describe('after a process was killed', () => {
-  test('a session that it has begun is served by the others', async () => {
+describe('after the kill of a process', () => {
+  test('its session is served by the others', async () => {
     const [a, b, c] = await threeOfShortLease();
     const here = await begin(a.url);
     await kill(a);
@@ -139,7 +139,7 @@ describe('after a process was killed', () => {
     expect(await echoed(at(c, here), 'c')).toBe('c');
   });
 
-  test('a call that it ran ends with an error on the stream that is resumed elsewhere', async () => {
+  test('its call ends with an error on the stream resumed elsewhere', async () => {
     const [a, b] = await threeOfShortLease();
     const here = await begin(a.url);
     const args = { name: 'slow', arguments: { ms: 600_000 }, _meta: { progressToken: 1 } };
@@ -156,7 +156,7 @@ describe('after a process was killed', () => {
     await expect(resumed.rest()).resolves.toEqual([]);
   });
 
-  test('the answer to what it has asked is refused, and its call can be made again', async () => {
+  test('the answer to its request is rejected, and its call can be repeated', async () => {
     const [a, b] = await threeOfShortLease();
     const here = await begin(a.url, '2025-11-25', { roots: {} });
     const ask = { kind: 'roots', count: 1, concurrent: false };
@@ -172,7 +172,7 @@ describe('after a process was killed', () => {
     expect((await again.message()).data.result).toBeDefined();
   });
 
-  test('pushes go on the stream that is opened elsewhere', async () => {
+  test('pushes use the stream opened elsewhere', async () => {
     const [a, b, c] = await threeOfShortLease();
     const here = await begin(a.url);
     await here.get();
@@ -204,7 +204,7 @@ function kindOf(error: unknown): string {
   return said === undefined ? `${data.status}` : `${data.status}: ${said}`;
 }
 
-test('a rolling restart of three processes loses no answer of clients that keep calling', async () => {
+test('loses no answer during a rolling restart of three processes', async () => {
   const { nodes, balancer } = await balanced();
   const clients = await Promise.all(
     Array.from({ length: 2 }, () => connectTo(balancer.url, 'legacy')),
@@ -238,7 +238,7 @@ test('a rolling restart of three processes loses no answer of clients that keep 
   expect(failures.map(kindOf).filter((kind) => !retryable.has(kind))).toEqual([]);
 });
 
-test('an empty Redis is given back the sessions that processes know', async () => {
+test('restores the known sessions in an empty Redis', async () => {
   const [a, b] = await threeNodes();
   const here = await begin(a.url);
   await redis.kill();
@@ -251,7 +251,7 @@ test('an empty Redis is given back the sessions that processes know', async () =
   await expect.poll(async () => (await at(c, here).request('ping')).status).toBe(200);
 });
 
-test('the example shares its sessions', async () => {
+test('shares the sessions of the example', async () => {
   const env = { PORT: '0', REDIS_URL: redis.url };
   const keyed = { ...env, STATE_KEY: Buffer.alloc(32, 1).toString('base64') };
   const started = () => launchHttp(program('examples/http/nodes.ts'), { env: keyed });
@@ -280,7 +280,7 @@ describe('the command', () => {
     expect(result).toHaveProperty('tools');
   });
 
-  test('gives Redis the bounds of the endpoint', async () => {
+  test("passes the endpoint's limits to Redis", async () => {
     const { url } = await launchedFirst();
     const store = await createClient({ url: `${redis.url}/7` }).connect();
     onTestFinished(() => store.close());
@@ -294,7 +294,7 @@ describe('the command', () => {
     expect([leftMs > 0, leftMs <= 7000]).toEqual([true, true]);
   });
 
-  test('says so if no Redis is there', async () => {
+  test('reports a missing Redis', async () => {
     const server = launch([...command, 'serve', '--http', '0', '--redis', 'redis://127.0.0.1:1']);
     expect((await server.exit).code).toBe(2);
     expect(server.stderr).toContain('--redis: ');

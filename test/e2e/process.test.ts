@@ -39,7 +39,7 @@ async function blocked(first: readonly string[] = []): Promise<ServerProcess> {
   return server;
 }
 
-describe('the process ends with exit code 0', () => {
+describe('the process exits with 0', () => {
   test('at the end of its input, before and after the handshake', async () => {
     const early = launch(command, project);
     early.end();
@@ -53,7 +53,7 @@ describe('the process ends with exit code 0', () => {
     expect(late.stderr).toBe('');
   });
 
-  test('after everything that its input asked for is answered', async () => {
+  test('after all requests in its input are answered', async () => {
     const server = launch(command, project);
     await server.initialize();
     server.send(...Array.from({ length: 500 }, (_, id) => ({ id, method: 'ping' })));
@@ -73,7 +73,7 @@ describe('the process ends with exit code 0', () => {
     );
   });
 
-  test('when the client closes our stdout, with a log line at most [LIFE-18]', async () => {
+  test('when the client closes its stdout, with one log line at most [LIFE-18]', async () => {
     const server = launch(command, project);
     await server.initialize();
     server.child.stdout.destroy();
@@ -82,7 +82,7 @@ describe('the process ends with exit code 0', () => {
     expect(server.log.all.length).toBeLessThanOrEqual(1);
   });
 
-  test("although something of a handler's keeps the event loop alive", async () => {
+  test('even if a handler keeps the event loop alive', async () => {
     const server = launch([...preload('setInterval(() => {}, 1000)'), ...command], project);
     await server.initialize();
     server.end();
@@ -90,7 +90,7 @@ describe('the process ends with exit code 0', () => {
   });
 });
 
-describe('leaves no child behind: a cancelled handler may clean up', () => {
+describe('a cancelled handler may clean up, and leaves no child process', () => {
   /** A call that runs a process, and the id of that. */
   async function spawning(drainTimeoutMs: number) {
     const server = launch([...program('test/e2e/spawning-server.ts'), String(drainTimeoutMs)]);
@@ -100,7 +100,7 @@ describe('leaves no child behind: a cancelled handler may clean up', () => {
     return { server, pid: Number(message) };
   }
 
-  test('at the end of the input, and the call is answered', async () => {
+  test('at the end of input, with the call answered', async () => {
     const { server, pid } = await spawning(800);
     server.end();
     expect(await server.exit).toEqual(clean);
@@ -109,7 +109,7 @@ describe('leaves no child behind: a cancelled handler may clean up', () => {
     await gone(pid);
   });
 
-  test('not even as a zombie: the session waits for the handler', async () => {
+  test('not even as a zombie, because the session waits for the handler', async () => {
     const { server, pid } = await spawning(600_000);
     // Calls whose answers nobody can read are cancelled at once.
     server.child.stdout.destroy();
@@ -133,7 +133,7 @@ describe('a second signal', () => {
   });
 });
 
-describe('ends in time', () => {
+describe('the process ends in time', () => {
   /** Opens a FIFO that nobody writes to: the thread that does it cannot be ended. */
   async function hang(): Promise<readonly string[]> {
     const pipe = join(await temporaryDirectory(), 'pipe');
@@ -141,7 +141,7 @@ describe('ends in time', () => {
     return preload(`import { open } from 'node:fs'; open(${JSON.stringify(pipe)}, 'r', () => {});`);
   }
 
-  test('though a file request hangs: by SIGTERM, because an exit would wait for it', async () => {
+  test('on SIGTERM during a hanging file request, because a normal exit would wait for it', async () => {
     const server = launch([...(await hang()), ...command], project);
     await server.initialize();
     server.end();
@@ -149,7 +149,7 @@ describe('ends in time', () => {
     expect(server.log.all).toMatchObject([{ event: 'process.abandoned' }]);
   });
 
-  test('though a file request hangs, at the second signal: by that signal', async () => {
+  test('on a second signal during a hanging file request, by that signal', async () => {
     const server = await blocked(await hang());
     server.child.kill('SIGTERM');
     await server.log.find(({ event }) => event === 'process.signalled');
@@ -157,7 +157,7 @@ describe('ends in time', () => {
     expect(await once(server.child, 'exit')).toEqual([null, 'SIGINT']);
   });
 
-  test('though nobody reads what is left to say: the rest is not waited for', async () => {
+  test('while nobody reads the remaining output, which is discarded', async () => {
     const server = launch([...command, '--limit=maxOutboundBytes=64KiB', '--log-level=info'], {
       ...project,
       unread: 'stdout',
@@ -171,7 +171,7 @@ describe('ends in time', () => {
   });
 });
 
-test('a client that reads again gets everything, in order [FLOW-07]', async () => {
+test('sends all output, in order, to a client that resumes reading [FLOW-07]', async () => {
   const server = await blocked();
   let text = '';
   server.child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -185,7 +185,7 @@ test('a client that reads again gets everything, in order [FLOW-07]', async () =
   expect(ids).toEqual(['init', ...Array.from({ length: 20_000 }, (_, id) => id)]);
 });
 
-describe('a failure that nobody catches', () => {
+describe('an uncaught error', () => {
   test.each([
     ['an exception', 'throw new Error("boom, token=hun" + "ter2")'],
     ['a rejection', 'void Promise.reject(new Error("boom, token=hun" + "ter2"))'],
@@ -208,7 +208,7 @@ describe('a failure that nobody catches', () => {
 });
 
 describe('stdout and stderr', () => {
-  test('whatever a dependency prints goes to stderr [STDIO-09]', async () => {
+  test('redirect output of dependencies to stderr [STDIO-09]', async () => {
     const noise = onSignal('console.log("noise"); process.stdout.write("more noise\\n")');
     const server = launch([...noise, ...command], project);
     await server.initialize();
@@ -221,7 +221,7 @@ describe('stdout and stderr', () => {
     expect(server.stderr).toBe('noise\nmore noise\n');
   });
 
-  test('what a dependency prints is in the log at debug, by its length', async () => {
+  test('log the length of redirected output at debug level', async () => {
     const noise = onSignal('process.stdout.write("noise\\n")');
     const server = launch([...noise, ...command, '--log-level=debug'], project);
     await server.initialize();
@@ -232,7 +232,7 @@ describe('stdout and stderr', () => {
     expect(server.stderr).toContain('Something wrote 6 characters to stdout');
   });
 
-  test('a stderr that nobody holds any more hurts nobody', async () => {
+  test('survive a closed stderr', async () => {
     const server = launch([...command, '--log-level=debug'], project);
     await server.initialize();
     server.child.stderr.destroy();
@@ -243,7 +243,7 @@ describe('stdout and stderr', () => {
     expect(await server.exit).toEqual(clean);
   });
 
-  test('a stderr that nobody reads holds up neither the session nor its end', async () => {
+  test('do not block the session or its end if stderr is not read', async () => {
     const server = launch([...command, '--log-level=debug'], project);
     server.child.stderr.pause();
     await server.initialize();

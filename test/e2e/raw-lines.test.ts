@@ -14,8 +14,8 @@ const initialize = (protocolVersion: string) => ({
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
-describe('a script that speaks raw JSON lines', () => {
-  test('may write everything at once and close its end', async () => {
+describe('a script with raw JSON lines', () => {
+  test('may write everything at once and close its input', async () => {
     const server = launch(command, project);
     const lines = [initialize('2025-11-25'), initialized, listTools].map((m) => JSON.stringify(m));
     server.end(`${lines.join('\n')}\n`);
@@ -26,7 +26,7 @@ describe('a script that speaks raw JSON lines', () => {
     expect(tools.map(({ name }) => name)).toContain('workspace_info');
   });
 
-  test('may end its lines with CR LF, begin with a BOM, leave lines empty, and leave out the last line feed', async () => {
+  test('may use CR LF, a BOM, blank lines, and no final line feed', async () => {
     const server = launch(command, project);
     const lines = [initialize('2025-11-25'), initialized, listTools].map((m) => JSON.stringify(m));
     server.end(`\ufeff${lines.join('\r\n\r\n')}`);
@@ -34,7 +34,7 @@ describe('a script that speaks raw JSON lines', () => {
     expect(server.messages.all.map(({ id }) => id)).toEqual([0, 1]);
   });
 
-  test('may come a byte at a time', async () => {
+  test('may be received byte by byte', async () => {
     const server = launch(command, project);
     const text = `${JSON.stringify(initialize('2025-11-25'))}\n${JSON.stringify({ ...listTools, id: 'ü\ud83e\udd4a' })}\n`;
     for (const byte of Buffer.from(text)) {
@@ -49,7 +49,7 @@ describe('a script that speaks raw JSON lines', () => {
     ['2025-06-18', '2025-06-18'],
     ['2025-11-25', '2025-11-25'],
     ['1999-01-01', '2025-11-25'],
-  ])('that asks for %s gets %s', async (asked, given) => {
+  ])('that requests %s gets %s', async (asked, given) => {
     const server = launch(command, project);
     server.send(initialize(asked));
     const { result } = await server.answer(0);
@@ -59,7 +59,7 @@ describe('a script that speaks raw JSON lines', () => {
     });
   });
 
-  test('gets an error for each line that is no message, and goes on', async () => {
+  test('gets an error for each invalid line, and continues', async () => {
     const server = launch(command, project);
     await server.initialize();
     void server.write('no JSON\n');
@@ -73,7 +73,7 @@ describe('a script that speaks raw JSON lines', () => {
     expect(codes).toEqual([-32700, -32700, -32600, -32600]);
   });
 
-  test('may send a line up to the limit and not beyond it', async () => {
+  test('may send a line up to the limit, but no longer', async () => {
     const server = launch([...command, '--limit', 'maxLineBytes=64KiB'], project);
     await server.initialize();
     server.send({ id: 1, method: 'ping', params: { _meta: { filler: 'x'.repeat(60_000) } } });
@@ -85,7 +85,7 @@ describe('a script that speaks raw JSON lines', () => {
     expect(JSON.stringify(refused)).toContain('65536');
   });
 
-  test('gets -32600 for what comes before initialize, ping excepted', async () => {
+  test('gets -32600 for requests before initialize, except ping', async () => {
     const server = launch(command, project);
     expect(await server.request(1, 'tools/list')).toMatchObject({ error: { code: -32600 } });
     expect(await server.request(2, 'ping')).toMatchObject({ result: {} });

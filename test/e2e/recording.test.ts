@@ -51,7 +51,7 @@ function run(args: readonly string[], input = ''): Promise<Outcome> {
 }
 
 describe('a session with the official client', () => {
-  test('that asks, is cancelled and changes its roots is recorded and replays; a changed frame does not', async () => {
+  test('with requests, a cancellation and changed roots is recorded and replays, and a modified frame does not', async () => {
     const file = newFile();
     const sdk = await connectAnswering([...recordingServer, file]);
     await sdk.call('list_roots');
@@ -99,7 +99,7 @@ describe('mcp-actors --record', () => {
     return server;
   };
 
-  test('writes a file for its owner alone that replays, with the live workspace too, and is never overwritten', async () => {
+  test('writes a file readable by its owner only that replays, with the live workspace too, and is never overwritten', async () => {
     const file = newFile();
     const server = await introduce(['--record', file]);
     server.child.stdin.end();
@@ -118,7 +118,7 @@ describe('mcp-actors --record', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  test('gets a new file in a directory each time, and SIGTERM leaves a whole one', async () => {
+  test('creates a new file in a directory each time, complete even after SIGTERM', async () => {
     const folder = mkdtempSync(join(base, 'folder-'));
     const servers = [await introduce(['--record', folder]), await introduce(['--record', folder])];
     for (const server of servers) server.child.kill('SIGTERM');
@@ -132,7 +132,7 @@ describe('mcp-actors --record', () => {
     }
   });
 
-  test('a modern conversation replays without the key of its process, with the live workspace too', async () => {
+  test('records a modern session that replays without the key of its process, with the live workspace too', async () => {
     const file = newFile();
     const server = launch([...command, '--record', file], { cwd: repository });
     const params = { name: 'find_files', arguments: { globs: ['package.json'] } };
@@ -156,7 +156,7 @@ describe('mcp-actors --record', () => {
     expect(readFileSync(file, 'utf8')).not.toContain(requestState);
   });
 
-  test('has on disk what was said, where the process is killed', async () => {
+  test('has written everything when the process is killed', async () => {
     const file = newFile();
     const server = await introduce(['--record', file]);
     // Whoever has the answer to the second knows that the turn of the first is over.
@@ -170,7 +170,7 @@ describe('mcp-actors --record', () => {
   });
 
   test.runIf(existsSync('/dev/full'))(
-    'that meets a full disk is told once in the log, and the session goes on',
+    'reports a full disk once in the log, and the session continues',
     async () => {
       const server = await introduce(['--record', '/dev/full']);
       await server.request(2, 'ping');
@@ -189,7 +189,7 @@ describe('mcp-actors --record', () => {
     ],
     [['--record-unredacted'], /^mcp-actors: --record-unredacted says how to record/],
     [['--record', 'x', '--record-limit', '1KiB'], /^mcp-actors: --record-limit: .*out of range/],
-  ])('%j is refused', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const { code, stdout, stderr } = await run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
@@ -202,7 +202,7 @@ describe('mcp-actors replay', () => {
     new URL('../transcripts/recorded-stale-roots.jsonl', import.meta.url),
   );
 
-  test('--help tells how', async () => {
+  test('prints help with --help', async () => {
     const { code, stdout } = await run(['replay', '--help']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Usage: mcp-actors replay \[options\] FILE/);
@@ -218,20 +218,20 @@ describe('mcp-actors replay', () => {
     [[join(repository, 'package.json')], /^mcp-actors: .*package.json:1: this is not JSON/],
     [['x.jsonl', 'directory'], /^mcp-actors: replay takes directories with --live-handlers alone/],
     [['--inspct', 'x.jsonl'], /^mcp-actors: Unknown option --inspct/],
-  ])('%j exits with 2 and says why', async (args, message) => {
+  ])('exits with 2 and a reason for %j', async (args, message) => {
     const { code, stdout, stderr } = await run(['replay', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
   });
 
-  test('a pipe that nobody writes to is refused', async () => {
+  test('rejects a pipe without a writer', async () => {
     const pipe = join(base, 'pipe');
     makeNamedPipe(pipe);
     const { code, stderr } = await run(['replay', pipe]);
     expect([code, stderr]).toEqual([2, `mcp-actors: ${pipe}: it is not a regular file\n`]);
   });
 
-  test('--live-handlers refuses directories that are none', async () => {
+  test('rejects invalid directories with --live-handlers', async () => {
     const file = newFile();
     const [header = '{}'] = readFileSync(recorded, 'utf8').split('\n', 1);
     const launch = { directories: [1] };
@@ -241,7 +241,7 @@ describe('mcp-actors replay', () => {
     expect([code, stderr]).toEqual([2, `mcp-actors: ${fault}\n`]);
   });
 
-  test('a header of which no session can be made ends it with one sentence', async () => {
+  test('ends with one sentence for a header that describes no session', async () => {
     const file = newFile();
     const [header = '{}', ...rest] = readFileSync(recorded, 'utf8').split('\n');
     const { limits, ...others } = JSON.parse(header) as { readonly limits: object };
@@ -255,7 +255,7 @@ describe('mcp-actors replay', () => {
     ]);
   });
 
-  test('nothing that a recording or its name holds is obeyed by a terminal', async () => {
+  test('escapes control characters of a recording and its name in a terminal', async () => {
     const evil = '\u001b[31mred\u0007\u009b2J\u202e';
     const header = readFileSync(recorded, 'utf8').split('\n', 1);
     const lines = [
@@ -279,7 +279,7 @@ describe('mcp-actors replay', () => {
     }
   });
 
-  test('--step waits for Enter before each input, and q ends it', async () => {
+  test('waits for Enter before each input with --step, and ends on q', async () => {
     const child = spawn(process.execPath, [...command, 'replay', '--step', recorded]);
     let shown = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
@@ -300,7 +300,7 @@ describe('mcp-actors replay', () => {
     expect(shown).not.toContain('as recorded');
   });
 
-  test('--step goes on to the end once stdin has ended', async () => {
+  test('runs to the end with --step once stdin has ended', async () => {
     const { code, stdout } = await run(['replay', '--step', recorded], '\n');
     expect(code).toBe(0);
     expect(stdout).toMatch(/as recorded: \d+ inputs/);

@@ -33,7 +33,7 @@ async function info(server: ServerProcess, id: number): Promise<string> {
 }
 
 describe('a client that never answers roots/list', () => {
-  test('is asked no longer than the timeout; the fallback is used, and said [ROOTS-09] [ROOTS-16]', async () => {
+  test('delays calls no longer than the timeout, and the fallback is used and reported [ROOTS-09] [ROOTS-16]', async () => {
     const server = launch([...command, '--roots-timeout', '50ms'], { cwd: join(base, 'one') });
     await server.initialize({ roots: { listChanged: true } });
     const asked = await server.heard('roots/list');
@@ -44,7 +44,7 @@ describe('a client that never answers roots/list', () => {
     expect(cancelled['params']).toMatchObject({ requestId: asked['id'] });
   });
 
-  test('is asked again when its list changes, and then its roots are used [ROOTS-09] [ROOTS-03]', async () => {
+  test('is asked again when its list changes, and its roots are used [ROOTS-09] [ROOTS-03]', async () => {
     const server = launch([...command, '--roots-timeout', '1s'], { cwd: join(base, 'one') });
     await server.initialize({ roots: { listChanged: true } });
     await server.heard('notifications/cancelled');
@@ -61,7 +61,7 @@ describe('a client that never answers roots/list', () => {
 });
 
 describe('a thousand changes in a row', () => {
-  test('cost exactly one more query, and end with the last roots [ROOTS-05] [ROOTS-06]', async () => {
+  test('cause exactly one more query, and end with the latest roots [ROOTS-05] [ROOTS-06]', async () => {
     const server = launch(command, { cwd: base });
     await server.initialize({ roots: { listChanged: true } });
     const first = await server.heard('roots/list');
@@ -76,8 +76,8 @@ describe('a thousand changes in a row', () => {
   });
 });
 
-describe('before the client is ready', () => {
-  test('it is asked nothing, whatever it announces [ROOTS-02] [ROOTS-04]', async () => {
+describe('a client that is not ready', () => {
+  test('gets no roots request, whatever it announces [ROOTS-02] [ROOTS-04]', async () => {
     const server = launch(command, { cwd: base });
     const params = {
       protocolVersion: '2025-06-18',
@@ -91,7 +91,7 @@ describe('before the client is ready', () => {
     await server.heard('roots/list');
   });
 
-  test('a client without roots is never asked [ROOTS-01] [ROOTS-04]', async () => {
+  test('gets no roots request if it declares no roots [ROOTS-01] [ROOTS-04]', async () => {
     const server = launch(command, { cwd: base });
     await server.initialize();
     server.send(changed, changed);
@@ -101,7 +101,7 @@ describe('before the client is ready', () => {
 });
 
 describe('the log', () => {
-  test('names each root that cannot be used, and the project that is chosen instead', async () => {
+  test('names each unusable root, and the project chosen instead', async () => {
     const server = launch([...command, '--log-level', 'info'], {
       cwd: base,
       env: { MCP_PROJECT_PATH: join(base, 'one') },
@@ -141,7 +141,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('warns if there is no project to work in', async () => {
+  test('warns if there is no project', async () => {
     const server = launch(command, { cwd: '/' });
     await server.initialize();
     await info(server, 1);

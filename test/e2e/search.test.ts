@@ -69,7 +69,7 @@ describe.runIf(process.platform === 'linux')('a running search ends with the pro
     for (const pid of searches) await gone(pid);
   });
 
-  test('after the second signal, at once', async () => {
+  test('immediately after the second signal', async () => {
     const { server, searches } = await searching();
     server.child.kill('SIGTERM');
     server.child.kill('SIGINT');
@@ -79,7 +79,7 @@ describe.runIf(process.platform === 'linux')('a running search ends with the pro
 });
 
 test.runIf(process.platform === 'linux')(
-  'a search that lacked file descriptors says so, and the next one finds its binary',
+  'reports a lack of file descriptors, and the next search finds its binary',
   () => {
     const args = ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath];
     const programArgs = [...program('test/e2e/starved-search.ts'), directory];

@@ -50,8 +50,8 @@ function serving(): readonly string[] {
   return [...codeOf(join(dirname(cli), 'chunks', path), code).values()];
 }
 
-describe('until its first answer the command', () => {
-  test('loads none of the modules of Node that it can do without', async () => {
+describe('the command until its first answer', () => {
+  test('loads no Node module that it can do without', async () => {
     const echo = `process.stdin.on('data', (chunk) => process.stdout.write(chunk))`;
     const [bare, started] = await Promise.all([modulesOf('-e', echo), modulesOf(cli)]);
     expect(bare).not.toEqual([]);
@@ -62,7 +62,7 @@ describe('until its first answer the command', () => {
     expect([...more].filter((module) => dear.test(module))).toEqual([]);
   });
 
-  test('loads as few of them before a bridge, beside what starts its server', async () => {
+  test('loads equally few modules before a bridge, besides those that start its server', async () => {
     const echo = `process.stdin.on('data', (chunk) => process.stdout.write(chunk))`;
     const server = join(repository, 'packages/bridge/test/legacy-server.mjs');
     const [bare, started] = await Promise.all([
@@ -76,7 +76,7 @@ describe('until its first answer the command', () => {
     ).toEqual([]);
   });
 
-  test('reads no code that only a call needs', () => {
+  test('reads no code needed only by calls', () => {
     const code = serving();
     // A tool's name, an option of ripgrep, the line of a git head.
     const parts = ['find_files', '--dfa-size-limit', 'ref: '];

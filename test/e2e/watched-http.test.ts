@@ -45,7 +45,7 @@ const doctor = ({ server }: HttpProcess, ...args: readonly string[]) =>
 const readsWhere = { name: 'read_file', arguments: { path: 'where.txt' } };
 
 describe('the doctor', () => {
-  test('says how an endpoint stands, and why a session on it does not go on', async () => {
+  test('shows the state of an endpoint, and why a session on it is stuck', async () => {
     // The doctor may take its time to look: until then the client is still asked.
     const serving = await serve('--max-sessions', '9', '--roots-timeout', '10min');
     const { url } = serving;
@@ -72,7 +72,7 @@ describe('the doctor', () => {
     expect(textOf(await read)).toContain('here');
   });
 
-  test('counts requests without a session, and waits for none of their clients', async () => {
+  test('counts sessionless requests, and does not wait for their clients', async () => {
     const serving = await serve();
     const client = await connectTo(serving.url, modern);
     await client.callTool(readsWhere);
@@ -88,26 +88,29 @@ describe('the doctor', () => {
 test.each([
   ['2025-11-25', 'legacy'],
   ['2026-07-28', modern],
-] as const)('--record: sessions of %s replay, each from a file of its own', async (_, mode) => {
-  const folder = await mkdtemp(join(base, 'recorded-'));
-  const { server, url } = await serve('--record', join(folder, 'mine.jsonl'));
-  for (let at = 0; at < 2; at++) {
-    const asking = new URL(url);
-    asking.searchParams.set('project_path', join(base, at === 0 ? '.' : folder));
-    await (await connectTo(asking, mode)).callTool(readsWhere);
-  }
-  server.child.kill('SIGTERM');
-  expect(await server.exit).toEqual({ code: 0, signal: null });
-  const names = (await readdir(folder)).sort();
-  expect(names).toEqual(['mine-1.jsonl', 'mine-2.jsonl']);
-  for (const name of names) {
-    expect(await readFile(join(folder, name), 'utf8')).toContain('where.txt');
-    const { code, stdout } = await run('replay', join(folder, name));
-    expect([code, stdout]).toEqual([0, expect.stringContaining(': as recorded: ')]);
-  }
-});
+] as const)(
+  'replays sessions of %s recorded with --record, each from its own file',
+  async (_, mode) => {
+    const folder = await mkdtemp(join(base, 'recorded-'));
+    const { server, url } = await serve('--record', join(folder, 'mine.jsonl'));
+    for (let at = 0; at < 2; at++) {
+      const asking = new URL(url);
+      asking.searchParams.set('project_path', join(base, at === 0 ? '.' : folder));
+      await (await connectTo(asking, mode)).callTool(readsWhere);
+    }
+    server.child.kill('SIGTERM');
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+    const names = (await readdir(folder)).sort();
+    expect(names).toEqual(['mine-1.jsonl', 'mine-2.jsonl']);
+    for (const name of names) {
+      expect(await readFile(join(folder, name), 'utf8')).toContain('where.txt');
+      const { code, stdout } = await run('replay', join(folder, name));
+      expect([code, stdout]).toEqual([0, expect.stringContaining(': as recorded: ')]);
+    }
+  },
+);
 
-test('--record where nothing can be written is refused before anybody is served', async () => {
+test('rejects an unwritable --record target before serving anyone', async () => {
   const path = join(base, 'gone', 'mine.jsonl');
   const server = launch([...command, 'serve', '--http', '0', '--record', path], { cwd: base });
   expect((await server.exit).code).toBe(2);

@@ -50,8 +50,8 @@ const read = (client: Client) => client.callTool(reading);
 describe.each([
   ['2025-11-25', 'legacy'],
   ['2026-07-28', modern],
-] as const)('in %s', (_, mode) => {
-  test('each client works in the project that its URL asks for', async () => {
+] as const)('the workspace server in %s', (_, mode) => {
+  test("works in the project named by each client's URL", async () => {
     const { url } = await serveWorkspace();
     const clients = await Promise.all([
       connectTo(asking(url, one), mode),
@@ -67,7 +67,7 @@ describe.each([
     expect(texts[1]).toContain(two);
   });
 
-  test("the client's roots come before the URL", async () => {
+  test("prefers the client's roots to the URL", async () => {
     const { url } = await serveWorkspace();
     const client = await connectTo(asking(url, one), mode, { roots: {} });
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(two).href }] }));
@@ -78,7 +78,7 @@ describe.each([
     ['a relative path', () => 'one', /"one"/],
     ['a path that does not exist', () => join(base, 'gone'), /gone" does not exist/],
     ['a path outside the ceiling', () => two, /two" is outside the directories/],
-  ])('%s is a tool error that names it', async (_what, path, message) => {
+  ])('reports %s as a tool error that names it', async (_what, path, message) => {
     const { url } = await serveWorkspace([one]);
     const client = await connectTo(asking(url, path()), mode);
     const result = await read(client);
@@ -87,7 +87,7 @@ describe.each([
     expect(textOf(result)).toContain('project_path');
   });
 
-  test('every client without a choice is told where it works', async () => {
+  test('tells every client without a choice where it works', async () => {
     const { url } = await serveWorkspace([], one);
     for (const client of [await connectTo(url, mode), await connectTo(url, mode)]) {
       expect(textOf(await read(client))).toContain(`Working in ${one}`);
@@ -95,7 +95,7 @@ describe.each([
   });
 });
 
-test('over HTTP+SSE, too, each client works in the project that its URL asks for', async () => {
+test("works in the project named by each client's URL over HTTP+SSE too", async () => {
   const { url } = await serveWorkspace(['--sse']);
   const texts = [one, two, join(base, 'gone')].map(async (path) => {
     const client = new SseClient({ name: 'sse', version: '1' });
@@ -109,7 +109,7 @@ test('over HTTP+SSE, too, each client works in the project that its URL asks for
   expect(none).toContain('gone" does not exist');
 });
 
-test('SIGTERM ends it with 0', async () => {
+test('exits with 0 on SIGTERM', async () => {
   const { server, url } = await serveWorkspace();
   await connectTo(url, 'legacy');
   expect(server.stderr).toContain(`mcp-actors: serving over HTTP at ${url.href}`);
@@ -123,13 +123,13 @@ test.each([
     ['--http', '192.0.2.1:0', '--insecure'],
     '--http: 192.0.2.1 is not an address of this machine, so port 0 cannot be listened on there',
   ],
-])('%j is refused', async (args, message) => {
+])('rejects %j', async (args, message) => {
   const server = launch([...command, 'serve', ...args], { cwd: base });
   expect((await server.exit).code).toBe(2);
   expect(server.stderr).toContain(message);
 });
 
-test('a port that is taken is said to be', async () => {
+test('reports a port in use', async () => {
   const { url } = await serveWorkspace();
   const server = launch([...command, 'serve', '--http', url.port], { cwd: base });
   expect((await server.exit).code).toBe(2);

@@ -51,7 +51,7 @@ async function answerOf(
 }
 
 describe('the workspace server, with the official client', () => {
-  test('shakes hands and describes its tools', async () => {
+  test('initializes and describes its tools', async () => {
     const { client } = await connect(command, { cwd: one });
     expect(client.getServerVersion()).toMatchObject({ name: 'mcp-actors-workspace' });
     const { tools } = await client.listTools();
@@ -85,7 +85,7 @@ describe('the workspace server, with the official client', () => {
     expect(sdk.rootsAsked).toBe(1);
   });
 
-  test('a change of the roots takes effect on the next call', async () => {
+  test('applies changed roots to the next call', async () => {
     const sdk = await connect(command, { roots: [one], cwd: base });
     expect(await answerOf(sdk, 'search_text', { pattern: 'banana' })).toMatch(/^No matches /);
     await sdk.changeRoots([two]);
@@ -102,18 +102,15 @@ describe('the workspace server, with the official client', () => {
     ['a path with dots', () => '../secret.txt'],
     ['an absolute path', () => join(base, 'secret.txt')],
     ['a symbolic link', () => 'link.txt'],
-  ])(
-    'refuses %s that leads out of the roots, and names the roots [BOUND-02]',
-    async (_what, path) => {
-      const sdk = await connect(command, { roots: [one], cwd: base });
-      const result = await sdk.callRaw('read_file', { path: path() });
-      expect(result.isError).toBe(true);
-      expect(textOf(result)).toContain('OUTSIDE_ROOTS');
-      expect(textOf(result)).toContain(one);
-    },
-  );
+  ])('refuses %s that leads out of the roots, naming the roots [BOUND-02]', async (_what, path) => {
+    const sdk = await connect(command, { roots: [one], cwd: base });
+    const result = await sdk.callRaw('read_file', { path: path() });
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toContain('OUTSIDE_ROOTS');
+    expect(textOf(result)).toContain(one);
+  });
 
-  test('without roots works in the directory that it is given, then in MCP_PROJECT_PATH, then where it was started', async () => {
+  test('without roots works in the given directory, then in MCP_PROJECT_PATH, then in the working directory', async () => {
     const given = await connect([...command, one], { cwd: base });
     expect(await projectOf(given)).toMatchObject({ path: one, source: 'argument' });
     const named = await connect(command, { cwd: base, env: { MCP_PROJECT_PATH: two } });
@@ -122,7 +119,7 @@ describe('the workspace server, with the official client', () => {
     expect(await projectOf(started)).toMatchObject({ path: two, source: 'cwd' });
   });
 
-  test('none of the roots can be used: the working directory is not served instead, unless it was asked for', async () => {
+  test('does not fall back to the working directory if all roots are unusable, unless requested', async () => {
     const gone = join(base, 'gone');
     const options = { roots: [gone], cwd: one };
     const refused = await (await connect(command, options)).callRaw('find_files');
@@ -135,7 +132,7 @@ describe('the workspace server, with the official client', () => {
     expect(await projectOf(given)).toMatchObject({ path: one });
   });
 
-  test('one bad directory among several is a warning on stderr and in workspace_info', async () => {
+  test('reports one bad directory among several as a warning on stderr and in workspace_info', async () => {
     const gone = join(base, 'gone');
     const sdk = await connect([...command, gone, one], { cwd: base });
     expect(await sdk.log.find(({ event }) => event === 'directory.unusable')).toMatchObject({
@@ -148,14 +145,14 @@ describe('the workspace server, with the official client', () => {
     });
   });
 
-  test('directories are a ceiling for roots, unless --follow-roots lifts it', async () => {
+  test('treats directories as a ceiling for roots, unless --follow-roots lifts it', async () => {
     const within = await connect([...command, one], { roots: [two], cwd: base });
     expect(await projectOf(within)).toMatchObject({ path: one });
     const lifted = await connect([...command, '--follow-roots', one], { roots: [two], cwd: base });
     expect(await projectOf(lifted)).toMatchObject({ path: two, source: 'roots' });
   });
 
-  test('the working directory stays, unless --chdir lets it follow the project', async () => {
+  test('keeps the working directory, unless --chdir lets it follow the project', async () => {
     const tell = preload(`const { chdir } = process;
       process.chdir = (directory) => {
         chdir.call(process, directory);
@@ -175,7 +172,7 @@ describe('the workspace server, with the official client', () => {
     expect(stays.log.all).toEqual([]);
   });
 
-  test('workspace://roots says the same, and that it has changed', async () => {
+  test('publishes the same in workspace://roots, and announces changes', async () => {
     const sdk = await connect(command, { roots: [one], cwd: base });
     const uri = 'workspace://roots';
     const updated = new Promise<string>((resolve) => {
@@ -191,7 +188,7 @@ describe('the workspace server, with the official client', () => {
     expect(JSON.stringify(await sdk.client.readResource({ uri }))).toContain(two);
   });
 
-  test('a cancelled call is not answered, and the session goes on', async () => {
+  test('does not answer a cancelled call, and continues the session', async () => {
     const sdk = await connect(command, { roots: [one], cwd: base });
     const controller = new AbortController();
     const call = sdk.client.callTool(
@@ -222,7 +219,7 @@ const flipping = `
     if (flipped.length === 3) flipped.push('.git/HEAD'), console.log('flipping');
   }`;
 
-test('files that become pipes again and again hang neither a call nor the end', async () => {
+test('hangs neither in a call nor at the end if files repeatedly become pipes', async () => {
   const project = join(base, 'flipping');
   mkdirSync(join(project, '.git'), { recursive: true });
   writeFileSync(join(project, 'head'), 'ref: refs/heads/main\n');

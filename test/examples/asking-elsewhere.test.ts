@@ -47,7 +47,7 @@ async function call(
 const accept = (content: JsonObject) => ({ action: 'accept', content });
 const sampled = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Short.' } };
 
-describe.each(['keep', 'replay'] as const)('a call that asks goes on (%s)', (way) => {
+describe.each(['keep', 'replay'] as const)('a suspended call resumes elsewhere (%s)', (way) => {
   test('in the elicitation example', async () => {
     const tool = { name: 'book_table', arguments: { day: 'Friday' } };
     const answer = () => accept({ people: 4, seating: 'terrace' });
@@ -76,7 +76,7 @@ describe.each(['keep', 'replay'] as const)('a call that asks goes on (%s)', (way
     });
   });
 
-  test('in the laboratory, one question a round', async () => {
+  test('in the laboratory, one request per round', async () => {
     const tool = { name: 'ask', arguments: { kind: 'elicitation', count: 2 } };
     const { text, rounds } = await call('examples/lab/server.ts', way, tool, () => ({
       action: 'decline',
@@ -87,7 +87,7 @@ describe.each(['keep', 'replay'] as const)('a call that asks goes on (%s)', (way
   test.each([
     [false, 3],
     [true, 1],
-  ])('with all kinds of questions (at once: %s)', async (atOnce, rounds) => {
+  ])('with all kinds of requests (at once: %s)', async (atOnce, rounds) => {
     const answers: { readonly [method: string]: JsonObject } = {
       'elicitation/create': accept({ name: 'Ada' }),
       'sampling/createMessage': sampled,

@@ -22,7 +22,7 @@ async function answering(client: Client, answers: readonly ElicitResult[], name:
 }
 
 describe('the elicitation example', () => {
-  test('does what the user answers', async () => {
+  test("follows the user's answer", async () => {
     const client = await connect('examples/elicitation/server.ts', { elicitation: { form: {} } });
     const content = { people: 4, seating: 'terrace', email: 'ada@example.org' };
     expect(await answering(client, [{ action: 'accept', content }], 'book_table')).toEqual({
@@ -33,14 +33,14 @@ describe('the elicitation example', () => {
     expect(declined.text).toBe('Nothing is booked: the user chose to decline');
   });
 
-  test('refuses the call of a client that cannot be asked, with -32021', async () => {
+  test('rejects the call of a client that accepts no requests with -32021', async () => {
     const client = await connect('examples/elicitation/server.ts', {});
     const call = client.callTool({ name: 'book_table', arguments: { day: 'Friday' } });
     await expect(call).rejects.toMatchObject({ code: -32021 });
   });
 });
 
-test('the sampling example gives what the client’s model has written', async () => {
+test("returns the text of the client's model in the sampling example", async () => {
   const client = await connect('examples/sampling/server.ts', { sampling: {} });
   client.setRequestHandler('sampling/createMessage', ({ params }) => {
     const [message] = params.messages;
@@ -60,7 +60,7 @@ describe('the booking example', () => {
     content,
   });
 
-  test('asks step by step, and goes back', async () => {
+  test('goes step by step, and back', async () => {
     const client = await connect('examples/booking/server.ts', { elicitation: { form: {} } });
     const answers = [
       accept({ people: 4 }),
@@ -81,7 +81,7 @@ describe('the booking example', () => {
     });
   });
 
-  test('books nothing for a user who declines', async () => {
+  test('books nothing if the user declines', async () => {
     const client = await connect('examples/booking/server.ts', { elicitation: { form: {} } });
     const answers: ElicitResult[] = [accept({ people: 2 }), { action: 'decline' }];
     expect((await answering(client, answers, 'book')).text).toBe('Nothing is booked.');

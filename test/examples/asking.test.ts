@@ -13,7 +13,7 @@ const sampling = program('examples/sampling/server.ts');
 const elicitation = program('examples/elicitation/server.ts');
 
 describe('the sampling example, with the official client', () => {
-  test('gives what the client’s model has written', async () => {
+  test("returns the text of the client's model", async () => {
     const sdk = await connect(sampling, { capabilities: { sampling: {} } });
     sdk.client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
       const [message] = params.messages;
@@ -27,7 +27,7 @@ describe('the sampling example, with the official client', () => {
     expect(textOf(result)).toBe('Short.');
   });
 
-  test('says what a client without a model lacks', async () => {
+  test('names the capability that a client without a model lacks', async () => {
     const sdk = await connect(sampling);
     const result = await sdk.callRaw('summarize', { text: 'A long text' });
     expect(result.isError).toBe(true);
@@ -50,7 +50,7 @@ describe('the elicitation example, with the official client', () => {
     { answer: { action: 'cancel' }, text: 'Nothing is booked: the user chose to cancel' },
   ];
 
-  test('does what the user answers', async () => {
+  test("follows the user's answer", async () => {
     const sdk = await connect(elicitation, { capabilities: { elicitation: {} } });
     for (const { answer, text } of answers) {
       sdk.client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
@@ -65,7 +65,7 @@ describe('the elicitation example, with the official client', () => {
 describe('the elicitation example, with an official client that opens URLs', () => {
   const capabilities = { elicitation: { url: {} } };
 
-  test('sends the user to a page, and takes no for an answer', async () => {
+  test('sends the user to a page, and accepts a refusal', async () => {
     const sdk = await connect(elicitation, { capabilities });
     for (const [action, text] of [
       ['accept', 'The page is open'],
@@ -81,7 +81,7 @@ describe('the elicitation example, with an official client that opens URLs', () 
     }
   });
 
-  test('refuses what needs a page first, and says which', async () => {
+  test('refuses a call that needs a page first, naming the page', async () => {
     const sdk = await connect(elicitation, { capabilities });
     await expect(sdk.callRaw('order_ahead')).rejects.toMatchObject({
       code: -32042,
@@ -91,14 +91,14 @@ describe('the elicitation example, with an official client that opens URLs', () 
 });
 
 describe('the OpenTelemetry example, with the official client', () => {
-  test('serves also where no SDK is registered [OTEL-01]', async () => {
+  test('works without a registered SDK too [OTEL-01]', async () => {
     const sdk = await connect(program('examples/opentelemetry/server.ts'));
     expect(Date.parse(textOf(await sdk.callRaw('now')))).not.toBeNaN();
   });
 });
 
 describe('the quickstart, with the official client', () => {
-  test('greets from the client’s root', async () => {
+  test("greets from the client's root", async () => {
     const sdk = await connect(program('examples/quickstart/main.ts'), { roots: ['/tmp'] });
     expect(textOf(await sdk.callRaw('greet', { who: 'Ada' }))).toBe('Hello Ada, from file:///tmp');
   });

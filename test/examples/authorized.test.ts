@@ -9,7 +9,7 @@ import { program } from '../tooling/programs.ts';
 
 afterEach(reapServers);
 
-test('serve demands tokens of the issuer, for this server, with the scopes of each tool', async () => {
+test('requires tokens of the issuer for this server, with the scopes of each tool', async () => {
   const issuer = await AuthorizationServer.start();
   onTestFinished(() => issuer.close());
   const { url } = await launchHttp(program('examples/http/authorized.ts'), {

@@ -4,7 +4,7 @@ import { program } from '../tooling/programs.ts';
 
 afterEach(closeClients);
 
-test('the bridge of the example has its own tool beside those of the server', async () => {
+test("adds the example bridge's own tool to those of the server", async () => {
   const behind = [process.execPath, ...program('examples/lab/server.ts')];
   const { client } = await connect([...program('examples/bridge/server.ts'), ...behind]);
   const { tools } = await client.listTools();

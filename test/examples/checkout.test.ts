@@ -24,7 +24,7 @@ async function ask(shop: ServerProcess, method: string, params: Readonly<Record<
   return (await shop.answer(id))['result'] as Readonly<Record<string, unknown>>;
 }
 
-test('every order that was accepted is made once, and packed', async () => {
+test('creates and packs every accepted order once', async () => {
   const postgres = await PostgresServer.start();
   onTestFinished(() => postgres.stop());
   const { Pool } = (await import('pg' as string)) as {

@@ -9,7 +9,7 @@ import { questionMachine } from '../../examples/client/machine.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const odd = fileURLToPath(new URL('../../packages/client/test/odd-server.mjs', import.meta.url));
 
-test('a host in 30 lines lists the tools of a server and calls the first that needs no arguments', async () => {
+test('lists the tools of a server in 30 lines and calls the first without required arguments', async () => {
   const args = ['--import', 'tsx', 'examples/client/host.ts', process.execPath, odd, 'reads'];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
   expect(stdout).toMatch(
@@ -17,14 +17,14 @@ test('a host in 30 lines lists the tools of a server and calls the first that ne
   );
 });
 
-test('a machine invokes a connection, asks and ends it', async () => {
+test('invokes a connection from a machine, calls and ends it', async () => {
   const entry = { command: process.execPath, args: [odd, 'plain'] };
   const actor = createActor(questionMachine, { input: { entry, tool: 'read', args: {} } });
   actor.start();
   expect(await toPromise(actor)).toMatch(/^by \d+$/);
 });
 
-test('a machine hears that the server of its connection has failed', async () => {
+test('notifies a machine that the server of its connection has failed', async () => {
   const entry = { command: 'no-such-program-anywhere' };
   const report = () => {};
   const actor = createActor(questionMachine, { input: { entry, report, tool: 'read', args: {} } });

@@ -38,8 +38,8 @@ const servers = [
   ['fastmcp', fastmcp],
 ] as const;
 
-describe.for(servers)('ten common things with %s', ([, argsOf]) => {
-  test('are the same for a client', async (context) => {
+describe.for(servers)('ten common features with %s', ([, argsOf]) => {
+  test('look the same to a client', async (context) => {
     const args = await argsOf(context);
     const client = new Client(
       { name: 'editor', version: '1.0.0' },
@@ -102,7 +102,7 @@ describe.for(servers)('ten common things with %s', ([, argsOf]) => {
 });
 
 test.each(['legacy', 'modern'] as const)(
-  'what is otherwise with the official SDK 2 does the same for a client of the %s era',
+  'behaves like the official SDK 2, where it differs, for a client of the %s era',
 
   async (era) => {
     const sure = { action: 'accept' as const, content: { sure: true } };

@@ -25,7 +25,7 @@ function clientWith(...folders: readonly string[]) {
   return { client, open };
 }
 
-test('a host machine with two sessions reacts to the roots of both', async () => {
+test('reacts to the roots of two sessions in a host machine', async () => {
   const [left, right] = [memory(), memory()];
   const host = createActor(hostMachine, {
     input: { left: left.transport, right: right.transport },
@@ -59,7 +59,7 @@ test('a host machine with two sessions reacts to the roots of both', async () =>
   expect(output).toEqual({ left: 'input-ended', right: 'shutdown' });
 });
 
-test('a web service serves its sessions, and shows them', async () => {
+test('serves sessions of a web service, and shows them', async () => {
   const service = launch([...program('examples/embedding/serve-web.ts'), '0']);
   const [line] = (await once(service.child.stderr, 'data')) as [Buffer];
   const url = new URL(String(line).trim());
@@ -85,7 +85,7 @@ test('a web service serves its sessions, and shows them', async () => {
   await client.close();
 });
 
-test('a plain script tells on stderr what happens', async () => {
+test('prints events of a plain script on stderr', async () => {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [...program('examples/embedding/watch.ts')],
@@ -116,7 +116,7 @@ test('a plain script tells on stderr what happens', async () => {
 });
 
 test.skipIf(process.platform === 'win32')(
-  'a session in a process of one’s own is told of by a signal',
+  'notifies a session in a custom process of signals',
   async () => {
     const server = launch(program('examples/embedding/dump-on-signal.ts'));
     await server.initialize();

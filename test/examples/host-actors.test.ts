@@ -26,7 +26,7 @@ function wired() {
   return { transport, peer: new ScriptedPeer(peer) };
 }
 
-test('a host’s actor is asked for the roots instead of the client, and again when the host says so', async () => {
+test("requests the roots from a host's actor instead of the client, and again on its request", async () => {
   const desk = createActor(desktop).start();
   const where = tool('where', async (_args, { roots }) => {
     const report = await roots();
@@ -49,7 +49,7 @@ test('a host’s actor is asked for the roots instead of the client, and again w
   await sessionOf(session)[Symbol.asyncDispose]();
 });
 
-describe('a host’s actor behind a tool', () => {
+describe("a host's actor behind a tool", () => {
   async function serveWithDesk() {
     const desk = createActor(approvals).start();
     const server = createMcpServer({ name: 'desk', version: '1', tools: [approve(desk)] });
@@ -59,7 +59,7 @@ describe('a host’s actor behind a tool', () => {
     return { desk, peer, session };
   }
 
-  test('is asked, and its answer is waited for', async () => {
+  test('is called, and its answer is awaited', async () => {
     const { desk, peer, session } = await serveWithDesk();
     peer.send(toolCall(1, 'approve', { question: 'Deploy?' }));
     await waitFor(desk, ({ context }) => context.waiting.includes('Deploy?'));
@@ -68,7 +68,7 @@ describe('a host’s actor behind a tool', () => {
     session.stop();
   });
 
-  test('hears that nobody waits any more: the call was cancelled, the session was stopped', async () => {
+  test('is notified when the call is cancelled or the session stopped', async () => {
     const { desk, peer, session } = await serveWithDesk();
     peer.send(toolCall(1, 'approve', { question: 'One?' }));
     peer.send(toolCall(2, 'approve', { question: 'Two?' }));
@@ -81,7 +81,7 @@ describe('a host’s actor behind a tool', () => {
   });
 });
 
-describe('a host’s actor as the connection', () => {
+describe("a host's actor as the connection", () => {
   function connected() {
     const connection = createActor(line).start();
     const heard: OutboundFrame[] = [];
@@ -96,7 +96,7 @@ describe('a host’s actor as the connection', () => {
     return { connection, heard, answered, session };
   }
 
-  test('gives the session its input and takes its output', async () => {
+  test("provides the session's input and receives its output", async () => {
     const { connection, heard, answered, session } = connected();
     const passed: unknown[] = [];
     session.traffic$.subscribe(({ direction, kind }) => passed.push(`${direction} ${kind}`));
@@ -116,7 +116,7 @@ describe('a host’s actor as the connection', () => {
     expect(await session.closed).toEqual({ kind: 'shutdown', reason: 'enough' });
   });
 
-  test('ends the session with itself', async () => {
+  test('ends the session when it ends', async () => {
     const { connection, session } = connected();
     connection.stop();
     expect(await session.closed).toEqual({ kind: 'input-ended' });

@@ -19,7 +19,7 @@ test.each([
   { revision: '2025-11-25' },
   { revision: '2026-07-28' },
   { revision: '2026-07-28', resume: 'replay' },
-] as const)('books what the person chooses, and goes back if asked to: %j', async (era) => {
+] as const)("books the person's choice, and goes back on request: %j", async (era) => {
   const answers = [
     { people: 4 },
     { back: true },
@@ -38,7 +38,7 @@ test.each([
 // #endregion
 
 // #region chart
-test('nothing is booked if the person declines, in whatever state', () => {
+test('books nothing if the person declines, in any state', () => {
   const actor = createActor(bookingMachine, { input: { day: 'Monday' } }).start();
   const [asked] = transition(bookingMachine, actor.getSnapshot(), {
     type: 'answer.accepted',
@@ -51,7 +51,7 @@ test('nothing is booked if the person declines, in whatever state', () => {
 });
 // #endregion
 
-test('a machine that reads the answer to each kind of question', async () => {
+test('reads the answer to each kind of request in a machine', async () => {
   // #region kinds
   const machine = setup({
     types: { events: {} as ToolAnswer, output: {} as string, tags: {} as 'waiting' },
@@ -98,7 +98,7 @@ test('a machine that reads the answer to each kind of question', async () => {
   }
 });
 
-test('what the page says is refused is refused', () => {
+test('refuses what the page says is refused', () => {
   // #region stuck
   const stuck = createMachine({
     id: 'naming',

@@ -8,7 +8,7 @@ import { program } from '../tooling/programs.ts';
 
 const script = join(import.meta.dirname, '../../packages/client/test/hosts/small-server.mjs');
 
-test('a model gets the tools of all servers that run, and calls one', () => {
+test('gives a model the tools of all running servers, and calls one', () => {
   const folder = mkdtempSync(join(tmpdir(), 'many-servers-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'mcp.json');
@@ -30,7 +30,7 @@ test('a model gets the tools of all servers that run, and calls one', () => {
   expect(status).toBe(0);
 });
 
-test('the connections to all servers of a file have a page', () => {
+test('serves a page for the connections of all servers of a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'inspected-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'mcp.json');

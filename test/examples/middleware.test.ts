@@ -10,7 +10,7 @@ const named = (name: string) =>
 const serve = () =>
   createMcpServer({ name: 'm', version: '1', tools: [named('look'), named('write')] });
 
-test('the logging example writes who has asked for what', async () => {
+test('logs who called what in the logging example', async () => {
   const written = vi.spyOn(console, 'error').mockReturnValue();
   const server = serve();
   server.use(log);
@@ -20,7 +20,7 @@ test('the logging example writes who has asked for what', async () => {
 });
 
 describe('the authorization example', () => {
-  test('lets a reader look and a writer write [MIDDLE-02]', async () => {
+  test('lets readers read and writers write [MIDDLE-02]', async () => {
     const server = serve();
     server.use(writersOnly(new Set(['editor']), new Set(['write'])));
     await using reader = await testClient(server);
@@ -35,7 +35,7 @@ describe('the authorization example', () => {
 });
 
 describe('the rate limit example', () => {
-  test('refuses what comes too fast, in whatever session, and serves again later [MIDDLE-02]', async () => {
+  test('refuses calls above the rate, across sessions, and accepts them again later [MIDDLE-02]', async () => {
     let nowMs = 0;
     const server = serve();
     server.use(rateLimit(2, () => nowMs));

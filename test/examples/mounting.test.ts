@@ -70,7 +70,7 @@ describe.each(mounted)('mounted in %s', (_name, serverOf) => {
   });
 });
 
-test('served as a process of its own', async () => {
+test('serves as a process of its own', async () => {
   const { server, url } = await launchHttp(program('examples/http/serve.ts'), {
     env: { PORT: '0' },
   });

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { allowForgetting, server } from '../../examples/notes/notes.ts';
 import { connect } from '../contract/serving.ts';
 
-describe('the notes', () => {
-  test('are listed, completed, read, and written so that who subscribed hears of it [RES-03] [RES-08]', async () => {
+describe('the notes example', () => {
+  test('lists, completes, reads and writes notes, and notifies subscribers [RES-03] [RES-08]', async () => {
     const { peer, clock } = connect(server);
     await peer.handshake();
     expect(await peer.ask('resources/list')).toHaveProperty('resources.length', 4);
@@ -29,7 +29,7 @@ describe('the notes', () => {
     expect(await peer.ask('resources/list')).toHaveProperty('resources.length', 5);
   });
 
-  test('are summed up [PROMPT-03]', async () => {
+  test('summarizes notes [PROMPT-03]', async () => {
     const { peer } = connect(server);
     await peer.handshake();
     const args = { user: 'bob', length: '3' };
@@ -38,7 +38,7 @@ describe('the notes', () => {
     expect(messages).toHaveProperty('1.content.resource.uri', 'notes://bob/ideas');
   });
 
-  test('may be forgotten, where that is offered [LIST-01]', async () => {
+  test('deletes notes where enabled [LIST-01]', async () => {
     const { peer, clock } = connect(server);
     await peer.handshake();
     await expect(peer.call('forget_all')).rejects.toMatchObject({ error: { code: -32602 } });

@@ -10,7 +10,7 @@ import { program } from '../tooling/programs.ts';
 
 afterEach(closeClients);
 
-test('operations of an API are tools that call it, and what it refuses is told to the model', async () => {
+test("turns operations of an API into tools, and reports the API's errors to the model", async () => {
   const asked: string[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { method, url, headers } = request;

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { command, launch, reapServers } from '../e2e/server-process.ts';
 
-test('dev serves the server of the README', async () => {
+test("serves the README's server with dev", async () => {
   onTestFinished(reapServers);
   const server = launch([...command, 'dev', 'examples/readme/server.ts']);
   await server.initialize();

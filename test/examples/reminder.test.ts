@@ -25,7 +25,7 @@ async function ask(server: ServerProcess, method: string, params: JsonObject) {
   return (await server.answer(id))['result'] as JsonObject;
 }
 
-test('tomorrow comes though the process was killed while it waited', async () => {
+test('reminds on time although the process was killed meanwhile', async () => {
   const state = await mkdtemp(join(tmpdir(), 'mcp-reminder-'));
   onTestFinished(() => rm(state, { recursive: true }));
   const store = await openTaskStore(state);

@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../../packages/roots/test/temporary-director
 
 afterEach(closeClients);
 
-test('the example reads inside the roots of the official client, and nothing else', async () => {
+test('reads only inside the roots of the official client', async () => {
   const directory = await temporaryDirectory({
     'docs/a.md': 'one',
     'code/package.json': '{}',

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { load, skillsOf } from '../../examples/skills/host.ts';
 import { server } from '../../examples/skills/server.ts';
 
-test('the host shows the skills of the shop, and loads one with where it comes from', async () => {
+test("shows the shop's skills in the host, and loads one with its origin", async () => {
   const said = vi.spyOn(console, 'log').mockImplementation(() => {});
   onTestFinished(() => said.mockRestore());
   const { transport, peer } = memory();

@@ -33,7 +33,7 @@ import { server as greeter } from '../../examples/quickstart/server.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 
 describe('docs/embedding.md', () => {
-  test('shows how a host gets at a session that it has invoked', () => {
+  test('shows how to access a session that a host has invoked', () => {
     const [left, right] = [memory(), memory()];
     const log = vi.spyOn(console, 'log').mockReturnValue();
     const host = createActor(hostMachine, {
@@ -47,7 +47,7 @@ describe('docs/embedding.md', () => {
     host.stop();
   });
 
-  test('shows how to skip what has happened before one listened', async () => {
+  test('shows how to skip events from before a subscription', async () => {
     const { session, peer } = scriptedConversation(greeter);
     peer.send(initialize(1));
     await peer.response(1);
@@ -65,7 +65,7 @@ describe('docs/embedding.md', () => {
 });
 
 describe('docs/errors.md', () => {
-  test('shows how errors are masked, for all tools or for one', async () => {
+  test('shows how to mask errors, for all tools or for one', async () => {
     const fails = () => Promise.reject(new Error('secret'));
     const tools = [defineTool({ name: 'list', description: 'Lists.', handler: fails })];
     // #region masking a server
@@ -123,7 +123,7 @@ describe('docs/testing.md', () => {
     await client.close();
   });
 
-  test('shows a client that answers what the server asks', async () => {
+  test('shows a client that answers requests of the server', async () => {
     const server = greeter;
     // #region answers
     const client = await testClient(server, {
@@ -196,7 +196,7 @@ describe('docs/recording.md', () => {
     await expectReplay(file);
   });
 
-  test('shows how a server over HTTP records its sessions', async () => {
+  test('shows how an HTTP server records its sessions', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'recording-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     const server = greeter;
@@ -216,6 +216,6 @@ describe('docs/recording.md', () => {
   });
 
   // #region replay
-  test('a call with roots', () => expectReplay('test/transcripts/recorded-echo.jsonl'));
+  test('calls a tool with roots', () => expectReplay('test/transcripts/recorded-echo.jsonl'));
   // #endregion
 });

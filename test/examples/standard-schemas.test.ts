@@ -7,7 +7,7 @@ afterEach(closeClients);
 describe.each(['zod', 'valibot', 'arktype'] as const)(
   'the example with %s, with the official client',
   (library) => {
-    test('converts, fills in defaults, and says what is wrong [SCHEMA-02] [SCHEMA-03]', async () => {
+    test('converts, fills in defaults, and reports errors [SCHEMA-02] [SCHEMA-03]', async () => {
       const sdk = await connect(program(`examples/${library}/server.ts`));
       const { tools } = await sdk.client.listTools();
       expect(tools).toMatchObject([
@@ -39,7 +39,7 @@ describe.each(['zod', 'valibot', 'arktype'] as const)(
   },
 );
 
-test('a prompt with a schema of zod, with the official client, coerces what it is sent [PROMPT-03]', async () => {
+test('coerces the arguments of a prompt with a zod schema, with the official client [PROMPT-03]', async () => {
   const { client } = await connect(program('examples/zod/server.ts'));
   const { prompts } = await client.listPrompts();
   expect(prompts[0]?.arguments).toEqual([

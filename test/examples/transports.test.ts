@@ -15,13 +15,13 @@ const greeting = {
   content: [{ type: 'text', text: 'This is a simple text response for testing.' }],
 };
 
-test('a client in the same process', async () => {
+test('connects a client in the same process', async () => {
   const client = await connectInProcess(everything);
   expect(await client.callTool({ name: 'test_simple_text' })).toEqual(greeting);
   await client.close();
 });
 
-test('a session over a message port, and its end at either side', async () => {
+test('serves a session over a message port, and ends it from either side', async () => {
   const { port1, port2 } = new MessageChannel();
   const session = everything.listen(fromSdkTransport(new MessagePortTransport(port1)));
   const client = new Client(introduction);
@@ -31,7 +31,7 @@ test('a session over a message port, and its end at either side', async () => {
   expect(await session.closed).toEqual({ kind: 'input-ended' });
 });
 
-test('a session for each connection to a socket', async () => {
+test('serves a session for each socket connection', async () => {
   const server = tcpServer(everything).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const socket = createConnection((server.address() as AddressInfo).port, '127.0.0.1');

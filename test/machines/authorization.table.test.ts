@@ -71,7 +71,7 @@ function afterAll(...events: readonly AuthorizationEvent[]) {
   };
 }
 
-describe('an authorization', () => {
+describe('the authorization machine', () => {
   test.each<[string, AuthorizationEvent[], unknown]>([
     ['begins without a token', [], 'anonymous'],
     ['knows a token that was kept', [found], 'authorized.known'],
@@ -190,11 +190,11 @@ describe('an authorization', () => {
     ['is read again if that has failed', [wanted, failed('read', new Error('locked'))], 'unread'],
     ['is read on each channel', [wanted, found, closed, opened], 'unread'],
     ['is not read without one', [closed, wanted], 'resting'],
-  ])('what is kept %s', (_, events, state) => {
+  ])('the stored grant %s', (_, events, state) => {
     expect(afterAll(opened, ...events).state).toBe(state);
   });
 
-  test('asks for every scope that was ever wanted, so that none is lost', () => {
+  test('requests every scope ever wanted, so none is lost', () => {
     const events = [
       refused('a'),
       missing('b a'),
@@ -218,7 +218,7 @@ describe('an authorization', () => {
     expect(after(...declined, closed, opened).refusal).toBeUndefined();
   });
 
-  test('takes an error of another kind for a server that has failed', () => {
+  test('treats an unknown error as a failed server', () => {
     expect(after(refused(), failed('login', 'text'))).toMatchObject({
       state: 'refused',
       refusal: 'unreachable',
@@ -249,7 +249,7 @@ async function start(kept: 'found' | 'none' = 'none') {
 }
 
 describe('a person who does not answer', () => {
-  test('is waited for so long, then the login is ended', async () => {
+  test('is waited for up to the time limit, then the login ends', async () => {
     const { actor, clock, ended } = await start();
     actor.send(refused());
     actor.send(begun);
@@ -265,7 +265,7 @@ describe('a person who does not answer', () => {
     expect(ended).toEqual(['login']);
   });
 
-  test('leaves the token that there is', async () => {
+  test('keeps the existing token', async () => {
     const { actor, clock } = await start('found');
     actor.send(missing('b'));
     actor.send(begun);
@@ -279,7 +279,7 @@ describe('a person who does not answer', () => {
   });
 });
 
-test('the URL to visit is told, and what is wanted goes into the login', async () => {
+test('is given the URL, and later scopes are added to the login', async () => {
   const { actor, logins } = await start();
   const urls: string[] = [];
   actor.on('authorization.asked', ({ url }) => urls.push(url));

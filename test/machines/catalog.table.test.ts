@@ -155,7 +155,7 @@ test.each(cells.filter(({ row }) => row))('in $name, on $event: $row', ({ before
   expect(did(before(), event)).toEqual(row);
 });
 
-test.each(cells.filter(({ row }) => !row))('in $name, nothing is changed by $event', (cell) => {
+test.each(cells.filter(({ row }) => !row))('in $name, ignores $event', (cell) => {
   const before = cell.before();
   expect(did(before, cell.event)).toEqual([cell.name.split(' ')[0]]);
   const after = follow(before, cell.event);
@@ -163,11 +163,11 @@ test.each(cells.filter(({ row }) => !row))('in $name, nothing is changed by $eve
   expect({ ...after.context, ...counts }).toEqual({ ...before.context, ...counts });
 });
 
-describe('a catalog', () => {
+describe('the catalog machine', () => {
   const catalogAfter = (...names: readonly EventName[]) =>
     follow(start(), ...names).context.catalog;
 
-  test('says what is known and until when', () => {
+  test('says what is known, and until when', () => {
     expect(catalogAfter('wanted', 'answered')).toEqual({
       status: 'known',
       generation: 1,
@@ -177,7 +177,7 @@ describe('a catalog', () => {
     });
   });
 
-  test('that could not be asked for keeps what was known, and has the error itself', () => {
+  test('keeps the known list after a failed request, with the error itself', () => {
     expect(catalogAfter('wanted', 'answered', 'invalidate', 'failed')).toMatchObject({
       status: 'failed',
       generation: 2,
@@ -187,7 +187,7 @@ describe('a catalog', () => {
     });
   });
 
-  test('outlives its channel', () => {
+  test('survives its channel', () => {
     expect(catalogAfter('wanted', 'answered', 'channel closed', 'channel opened')).toMatchObject({
       status: 'known',
       generation: 1,
@@ -195,7 +195,7 @@ describe('a catalog', () => {
     });
   });
 
-  test('that the server does not offer has nothing, whatever was known', () => {
+  test('has no list that the server does not offer, whatever was known', () => {
     expect(catalogAfter('wanted', 'answered', 'invalidate', 'unavailable')).toMatchObject({
       status: 'unavailable',
       items: [],
@@ -203,12 +203,12 @@ describe('a catalog', () => {
     });
   });
 
-  test('has the answer that was discarded, if no better one comes', () => {
+  test('uses a discarded answer if no better one arrives', () => {
     const path = ['wanted', 'invalidate', 'answered', 'failed'] as const;
     expect(catalogAfter(...path)).toMatchObject({ status: 'failed', generation: 1, items });
   });
 
-  test.each([0, 1, 5])('is published as not settled after %i discarded answers', (max) => {
+  test.each([0, 1, 5])('publishes an unsettled list after %i discarded answers', (max) => {
     const overtaken = ['the pause is over', 'invalidate', 'answered'] as const;
     let state = follow(start(max), 'wanted');
     for (let generation = 1; generation <= 3; generation++) {
@@ -221,10 +221,10 @@ describe('a catalog', () => {
   });
 });
 
-describe('a list that changes again and again', () => {
+describe('a list that keeps changing', () => {
   const change = ['the pause is over', 'invalidate', 'answered'] as const;
 
-  test('is asked for at a distance that doubles up to its bound', () => {
+  test('is requested at an interval that doubles up to a limit', () => {
     const distances: (string | undefined)[] = [];
     let state = follow(start(), 'wanted');
     for (let i = 0; i < 5; i++) {
@@ -235,14 +235,14 @@ describe('a list that changes again and again', () => {
   });
 
   test.each(['answered', 'failed', 'unavailable'] as const)(
-    'and was %s last time keeps that distance too',
+    'that was %s last time keeps its interval',
     (last) => {
       const state = follow(start(), 'wanted', last, 'invalidate', last);
       expect(nameOf(follow(state, 'invalidate'))).toBe('pausing');
     },
   );
 
-  test('is asked for at once again after a quiet time, a retry or on another channel', () => {
+  test('is requested immediately after a quiet time, a retry or on another channel', () => {
     const flooded = follow(start(), 'wanted', ...change, ...change);
     const ends = [
       ['the pause is over', 'answered', 'a quiet time'],
@@ -254,7 +254,7 @@ describe('a list that changes again and again', () => {
     }
   });
 
-  test('has no distance if the host wants none', () => {
+  test('has no interval if the host wants none', () => {
     const [none] = initialTransition(catalogMachine, {
       name: 'tools',
       retryMs: 1000,
@@ -266,20 +266,20 @@ describe('a list that changes again and again', () => {
   });
 });
 
-describe('retries', () => {
+describe('retries of the catalog', () => {
   test.each([
     [1, 1000],
     [2, 2000],
     [4, 8000],
     [5, 10_000],
     [500, 10_000],
-  ])('wait twice as long with each failure, up to ten times: %i', (failures, delayMs) => {
+  ])('double their delay with each failure, up to ten times: %i', (failures, delayMs) => {
     let state = follow(start(), 'wanted');
     for (let i = 1; i < failures; i++) state = follow(state, 'failed', 'retry timeout');
     expect(did(state, 'failed').at(-1)).toBe(`after ${delayMs}`);
   });
 
-  test('begin anew on another channel', () => {
+  test('start over on another channel', () => {
     const state = follow(start(), 'wanted', 'failed', 'channel closed', 'channel opened');
     expect(did(state, 'failed').at(-1)).toBe('after 1000');
   });

@@ -19,7 +19,7 @@ const http = (...types: HttpChannelEvent['type'][]): string =>
     types.reduce((state, type) => httpChannelChart.next(state, { type }), httpChannelChart.begun),
   );
 
-describe('the channel over HTTP', () => {
+describe('the HTTP channel machine', () => {
   test.each<[string, HttpChannelEvent['type'][]]>([
     ['handshake.greeting,session.none', []],
     ['handshake.done,session.none', ['revision.agreed']],
@@ -54,7 +54,7 @@ const stdio = (...types: StdioChannelEvent['type'][]): string =>
     types.reduce((state, type) => stdioChannelChart.next(state, { type }), stdioChannelChart.begun),
   );
 
-describe('the channel to a process', () => {
+describe('the process channel machine', () => {
   test.each<[string, StdioChannelEvent['type'][]]>([
     ['starting', []],
     ['starting', ['pipe.failed']],
@@ -79,7 +79,7 @@ const transport = (...types: SdkTransportEvent['type'][]): string =>
     types.reduce((state, type) => sdkTransportChart.next(state, { type }), sdkTransportChart.begun),
   );
 
-describe("a transport in the official SDK's shape", () => {
+describe('the SDK transport machine', () => {
   test.each<[string, SdkTransportEvent['type'][]]>([
     ['unstarted', []],
     ['unstarted', ['transport.opened', 'output.blocked', 'transport.end']],
@@ -100,7 +100,7 @@ describe("a transport in the official SDK's shape", () => {
 const child = (...types: ChildChange['type'][]): string =>
   stateName(types.reduce((state, type) => childChart.next(state, { type }), childChart.begun));
 
-describe('a child process', () => {
+describe('the child process machine', () => {
   test.each<[string, ChildChange['type'][]]>([
     ['looking', ['child.ended', 'group.empty']],
     ['running', ['child.started', 'group.empty']],
@@ -117,7 +117,7 @@ describe('a child process', () => {
 const closing = (...types: ClosingEvent['type'][]): string =>
   stateName(types.reduce((state, type) => closingChart.next(state, { type }), closingChart.begun));
 
-describe('what is closed', () => {
+describe('the closing machine', () => {
   test.each<[string, ClosingEvent['type'][]]>([
     ['open', []],
     ['closing', ['close.begin', 'close.begin']],
@@ -133,7 +133,7 @@ const upstream = (...types: UpstreamEvent['type'][]): string =>
     types.reduce((state, type) => upstreamChart.next(state, { type }), upstreamChart.begun),
   );
 
-describe('an upstream', () => {
+describe('the upstream machine', () => {
   test.each<[string, UpstreamEvent['type'][]]>([
     ['opening', ['requests.begun', 'requests.settled']],
     ['used', ['upstream.opened', 'upstream.failed']],

@@ -129,7 +129,7 @@ function startWorld() {
 
 const steps = fc.array(step, { maxLength: 60 });
 
-test('two processes of one connection never live at the same time', () => {
+test('never runs two processes of one connection at the same time', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const { world, take } = startWorld();
@@ -142,7 +142,7 @@ test('two processes of one connection never live at the same time', () => {
   );
 });
 
-test('a login before the channel was open opens no second one', () => {
+test('opens no second channel for a login from before the channel was open', () => {
   const { world, take } = startWorld();
   take({ kind: 'host', command: { type: 'connection.open' } });
   take({ kind: 'told', fact: { type: 'channel.challenged' } });
@@ -150,7 +150,7 @@ test('a login before the channel was open opens no second one', () => {
   expect([world.alive, world.launches]).toEqual([1, 1]);
 });
 
-test('nothing is launched after a close, until somebody opens', () => {
+test('launches nothing after close, until reopened', () => {
   fc.assert(
     fc.property(steps, steps, (before, then) => {
       const { world, actor, take } = startWorld();
@@ -167,7 +167,7 @@ test('nothing is launched after a close, until somebody opens', () => {
   );
 });
 
-test('no more is tried than the policy allows, and only a stable time or the host begins the count anew', () => {
+test('tries no more often than the policy allows, and resets the count only after a stable time or on request', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const { actor, take } = startWorld();
@@ -187,7 +187,7 @@ test('no more is tried than the policy allows, and only a stable time or the hos
   );
 });
 
-test('a close always ends it, whatever its channel has done before', () => {
+test('always ends on close, whatever its channel did before', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const { world, actor, take } = startWorld();
@@ -209,7 +209,7 @@ const greetsAndDies: readonly Step[] = [
   told({ type: 'channel.stopped' }),
 ];
 
-test('a server that greets and dies is launched as often as the policy allows, and no more', () => {
+test('launches a server that initializes and dies as often as the policy allows', () => {
   const { world, actor, take } = startWorld();
   actor.send({ type: 'connection.open' });
   for (let round = 0; round < 20; round++) {
@@ -227,7 +227,7 @@ const dies: readonly Step[] = [
   told({ type: 'channel.stopped' }),
 ];
 
-test('a server that dies at once, probed or greeted, is launched as often as the policy allows', () => {
+test('launches a server that dies at once, probed or initialized, as often as the policy allows', () => {
   const { world, actor, take } = startWorld();
   actor.send({ type: 'connection.open' });
   for (let round = 0; round < 20; round++) {
@@ -238,7 +238,7 @@ test('a server that dies at once, probed or greeted, is launched as often as the
   expect(world.launches).toBe(1 + maxAttempts);
 });
 
-test('launches are bounded by the policy whatever comes, but for the one that a probe may cost', () => {
+test('bounds launches by the policy in any sequence, except for the one lost to a probe', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const { world, actor, take } = startWorld();
@@ -253,7 +253,7 @@ test('launches are bounded by the policy whatever comes, but for the one that a 
   );
 });
 
-test('the count begins anew after a stable time, and not a moment before', () => {
+test('resets the count after a stable time, and no earlier', () => {
   const { actor, take } = startWorld();
   const attempts = () => actor.getSnapshot().context.attempts;
   actor.send({ type: 'connection.open' });

@@ -300,7 +300,7 @@ const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
   eventNames.map((event) => ({ state, event, row: table[state][event] })),
 );
 
-describe('a connection', () => {
+describe('the connection machine', () => {
   test.each(cells.filter(({ row }) => row))(
     'in $state, on $event: $row',
     ({ state, event, row }) => {
@@ -309,14 +309,14 @@ describe('a connection', () => {
     },
   );
 
-  test.each(cells.filter(({ row }) => !row))('in $state, is not changed by $event', (cell) => {
+  test.each(cells.filter(({ row }) => !row))('in $state, ignores $event', (cell) => {
     const before = after(paths[cell.state]);
     const [next, actions] = transition(connectionMachine, before, eventOf(cell.event));
     expect([stateName(next), ...inWords(actions)]).toEqual([cell.state]);
     expect(next.context).toEqual(before.context);
   });
 
-  test('asks for the era again if a server that is remembered as legacy refuses initialize, and once', () => {
+  test('probes the era again, once, if a server remembered as legacy rejects initialize', () => {
     const era = { kind: 'legacy', by: 'memory' } as const;
     const asked = after(['open', 'opened', 'refused'], { era });
     expect(stateName(asked)).toBe('connecting.probing');
@@ -324,14 +324,14 @@ describe('a connection', () => {
     expect(stateName(after(names, { era }))).toBe('lost');
   });
 
-  test('launches a server that ends upon the probe once more, uncounted if it is greeted', () => {
+  test('launches a server that ended on the probe once more, uncounted if it initializes', () => {
     const names = ['open', 'opened', 'lost', 'stopped', 'opened', 'accepted'] as const;
     const greeted = after(names, { restart: 'none' });
     expect([stateName(greeted), greeted.context.attempts]).toEqual(['ready.fresh', 0]);
     expect(after([...names, 'lost']).context.attempts).toBe(0);
   });
 
-  test('counts that launch if it ends too, and asks for the era again in the next', () => {
+  test('counts that launch if it ends too, and probes the era again in the next', () => {
     const names = ['open', 'opened', 'lost', 'stopped', 'opened', 'lost', 'stopped'] as const;
     const waiting = after(names);
     expect([stateName(waiting), waiting.context.attempts]).toEqual(['backoff', 2]);
@@ -343,7 +343,7 @@ describe('a connection', () => {
     );
   });
 
-  test('greets in the next attempt a server that has ended upon the probe once more', () => {
+  test('initializes a server that ended on the probe directly in the next attempt', () => {
     const restart = { ...processRestart, maxAttempts: 5 };
     const dies = ['opened', 'lost', 'stopped'] as const;
     const names = ['open', ...dies, ...dies, 'the backoff timeout', ...dies] as const;
@@ -351,14 +351,14 @@ describe('a connection', () => {
     expect([stateName(greeted), greeted.context.attempts]).toEqual(['connecting.greeting', 3]);
   });
 
-  test('asks a server that has ended upon the probe again if it refuses initialize', () => {
+  test('probes a server that ended on the probe again if it rejects initialize', () => {
     const names = ['open', 'opened', 'lost', 'stopped', 'opened', 'refused'] as const;
     expect(stateName(after(names))).toBe('connecting.probing');
     expect(stateName(after([...names, 'modern']))).toBe('ready.fresh');
   });
 
   test.each(['backoff', 'connecting.opening'] as const)(
-    'counts from 0 again if the host reconnects in %s',
+    'restarts the count at 0 if the host reconnects in %s',
     (state) => {
       const names = [...paths.backoff, ...(state === 'backoff' ? [] : ['the backoff timeout'])];
       const before = after(names as readonly EventName[]);
@@ -368,12 +368,12 @@ describe('a connection', () => {
     },
   );
 
-  test('greets at once a server whose profile is known', () => {
+  test('initializes a server with a known profile at once', () => {
     const era = { kind: 'modern', profile: profileOf('modern') } as const;
     expect(stateName(after(['open', 'opened'], { era }))).toBe('ready.fresh');
   });
 
-  test('tries nothing else than the era that its host wants', () => {
+  test('tries only the era that the host wants', () => {
     const modern = { era: { kind: 'modern' }, wanted: 'modern' } as const;
     expect(stateName(after(['open', 'opened', 'legacy'], modern))).toBe('lost');
     expect(stateName(after(['open', 'opened', 'the probe timeout'], modern))).toBe(
@@ -383,7 +383,7 @@ describe('a connection', () => {
     expect(stateName(after(['open', 'opened'], legacy))).toBe('connecting.greeting');
   });
 
-  test('gets to each of its states by the path that the table takes', () => {
+  test('reaches each of its states by the path in the table', () => {
     for (const [state, path] of Object.entries(paths)) expect(stateName(after(path))).toBe(state);
   });
 });

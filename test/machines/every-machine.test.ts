@@ -151,16 +151,16 @@ function undeclared(machine: AnyStateMachine): string[] {
   return [...new Set(names)];
 }
 
-test('every machine is walked', () => {
+test('walks every machine', () => {
   expect([...machines.keys()].sort()).toEqual(Object.keys(contexts).sort());
 });
 
 describe.each([...machines])('%s', (name, machine) => {
-  test('names no delay, guard, action or actor that it does not declare', () => {
+  test('names only declared delays, guards, actions and actors', () => {
     expect(undeclared(machine)).toEqual([]);
   });
 
-  test('declares nothing that it does not use', () => {
+  test('uses everything it declares', () => {
     const used = new Set(usedNames(machine).map((each) => each.join()));
     const { actions, delays, guards } = machine.implementations;
     const declared = [
@@ -171,7 +171,7 @@ describe.each([...machines])('%s', (name, machine) => {
     expect(declared.filter((each) => !used.has(each))).toEqual([]);
   });
 
-  test('resolves each delay to a time that a timer can keep', () => {
+  test('resolves each delay to a valid timer delay', () => {
     for (const [delay, resolve] of Object.entries(machine.implementations.delays)) {
       for (const context of contexts[name] ?? []) {
         const ms: unknown =
@@ -182,26 +182,26 @@ describe.each([...machines])('%s', (name, machine) => {
     }
   });
 
-  test('has no delay in its config that is no time and no name', () => {
+  test('has only times and names as delays', () => {
     for (const delay of nodesOf(machine.root).flatMap(delaysOf)) {
       expect(`${delay as string | number}`).toMatch(/^(\d+|[a-z]\w+Timeout)$/);
     }
   });
 
-  test('can get into each of its states', () => {
+  test('can reach each of its states', () => {
     const reached = reachableNodes(machine);
     const lost = nodesOf(machine.root).filter((node) => !reached.has(node));
     expect(lost.map(({ id }) => id)).toEqual([]);
   });
 
-  test('is alike every time it starts', () => {
+  test('starts the same way every time', () => {
     const [first] = initialTransition(machine, inputs[name]);
     const [second] = initialTransition(machine, inputs[name]);
     expect(first.value).toEqual(second.value);
   });
 });
 
-describe('the walk', () => {
+describe('the walk over machines', () => {
   const broken = setup({
     actions: { known: () => {} },
     guards: { isKnown: () => true },
@@ -222,7 +222,7 @@ describe('the walk', () => {
     },
   });
 
-  test('sees each kind of undeclared name', () => {
+  test('finds each kind of undeclared name', () => {
     expect(undeclared(broken).sort()).toEqual([
       'actions: slip',
       'actions: typo',
@@ -232,7 +232,7 @@ describe('the walk', () => {
     ]);
   });
 
-  test('sees a state that nothing leads to', () => {
+  test('finds an unreachable state', () => {
     const reached = reachableNodes(broken);
     expect(
       nodesOf(broken.root)

@@ -46,7 +46,7 @@ function after(events: readonly object[], input: Partial<FollowedTaskInput> = {}
   );
 }
 
-describe('a task that a host follows', () => {
+describe('the followed-task machine', () => {
   test.each([
     ['waits before it looks', [], 'open.pausing'],
     ['is looked at after a while', [polled], 'open.looking'],
@@ -103,7 +103,7 @@ describe('a task that a host follows', () => {
     expect(stateName(after(events))).toBe(state);
   });
 
-  test('has its outcome before the server has taken note of the cancellation [FOLLOW-04]', () => {
+  test('has its outcome before the server has processed the cancellation [FOLLOW-04]', () => {
     const { context } = after([{ type: 'task.abandon', error: lost }]);
     expect(context.outcome).toEqual({ ok: false, error: lost });
   });
@@ -113,7 +113,7 @@ describe('a task that a host follows', () => {
     // Longer than the host would wait of itself.
     [300_000, 300_000],
   ])(
-    'is looked at every %i ms if its server says so, until it has ended, though nothing is told [FOLLOW-02]',
+    'polls every %i ms if the server says so, until the task ends, without notifications [FOLLOW-02]',
     async (pollIntervalMs, everyMs) => {
       const clock = new SimulatedClock();
       const statuses = ['working', 'working', 'completed'] as const;
@@ -145,20 +145,20 @@ describe('a task that a host follows', () => {
     },
   );
 
-  test('may not ask without end', () => {
+  test('limits the number of input requests', () => {
     const round = (key: string) => [looked(asking(key)), answered(key)];
     const { context, ...rest } = after([polled, ...round('a'), ...round('b'), looked(asking('c'))]);
     expect(rest.value).toBe('cancelling');
     expect(context.outcome).toMatchObject({ error: { code: 'PROTOCOL_VIOLATION' } });
   });
 
-  test('keeps as open what was told while the host answered', () => {
+  test('keeps input requests pending that arrive while the host answers', () => {
     const told = { type: 'task.told', task: asking('a', 'b') };
     const { context } = after([polled, looked(asking('a')), told, answered('a')]);
     expect(Object.keys(openQuestions(context))).toEqual(['b']);
   });
 
-  test('is given up after ten looks in a row without an answer, and waits longer before each', () => {
+  test('gives up after ten polls in a row without an answer, with increasing delays', () => {
     const loss = [polled, failed('look', lost)];
     const often = after(Array.from({ length: 10 }, () => loss).flat());
     expect(stateName(often)).toBe('open.pausing');
@@ -167,14 +167,14 @@ describe('a task that a host follows', () => {
     expect([over.value, over.context.outcome]).toEqual(['ended', { ok: false, error: lost }]);
   });
 
-  test('of 2025-11-25 that asks has its result waited for, with which the questions come [FOLLOW-03]', () => {
+  test('fetches the result of a 2025-11-25 task that requires input, which delivers the requests [FOLLOW-03]', () => {
     const legacy = { era: 'legacy', task: report('input_required') } as const;
     expect(stateName(after([], legacy))).toBe('open.answering');
     const ended = after([done('answer', { kind: 'result', result: { a: 1 } })], legacy);
     expect(ended.context.outcome).toEqual({ ok: true, result: { a: 1 } });
   });
 
-  test('that the server has cancelled says so', () => {
+  test('reports a task cancelled by the server', () => {
     const { context } = after([polled, looked(report('cancelled', { statusMessage: 'too old' }))]);
     expect(context.outcome).toMatchObject({
       error: { code: 'REMOTE_CANCELLED', message: 'The server cancelled the task t: too old' },

@@ -73,7 +73,7 @@ describe('the http-session machine', () => {
     expect(stateName(follow(...paths[state], event))).toBe(next);
   });
 
-  test('says which sessions are not in use, and which never were [HTTP-10]', () => {
+  test('tells sessions that are not in use from those never used [HTTP-10]', () => {
     const states = (Object.keys(paths) as StateName[]).map((state) => follow(...paths[state]));
     const seen = states.map((state) => [
       stateName(state),
@@ -115,7 +115,7 @@ describe('the http-session machine', () => {
     }
   });
 
-  test('says whether its client, which asks, is served by actors', () => {
+  test('tells whether a client that is sending requests is served by actors', () => {
     const actorless = follow(
       'session.initializeAnswered',
       'session.initialized',
@@ -126,7 +126,7 @@ describe('the http-session machine', () => {
     expect(served.value).toMatchObject({ open: { client: 'running' } });
   });
 
-  test('is the same for all sessions in one state: a session needs no actor of it', () => {
+  test('shares one snapshot among sessions in the same state, without an actor', () => {
     expect(follow('session.used', 'session.idled', 'session.used')).toBe(follow('session.used'));
     expect(follow('session.idled')).toBe(follow('session.idled'));
   });

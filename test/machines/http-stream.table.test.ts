@@ -31,7 +31,7 @@ const paths: { readonly [state: string]: readonly HttpStreamEvent[] } = {
   givenUp: [lost],
 };
 
-describe('a stream over HTTP', () => {
+describe('the http-stream machine', () => {
   const rows: Row[] = [
     ['open', cut(), 'waiting'],
     ['open', lost, 'givenUp', 'giveUp'],
@@ -63,7 +63,7 @@ describe('a stream over HTTP', () => {
     expect([next.value, own.join()]).toEqual([to, action]);
   });
 
-  test('that has still to be opened is asked for at once', () => {
+  test('opens a pending stream at once', () => {
     const { actor, resumptions } = started('resuming');
     expect([actor.getSnapshot().value, resumptions]).toEqual(['resuming', [0]]);
   });
@@ -81,7 +81,7 @@ describe('a stream over HTTP', () => {
     expect(actor.getSnapshot().value).toBe(to);
   });
 
-  test('is asked for five times without an event, ever more slowly, and then given up', () => {
+  test('retries five times without an event, with increasing delays, then gives up', () => {
     const { actor, clock, resumptions, gaveUp } = started();
     actor.send(cut());
     for (let attempt = 1; attempt <= 5; attempt++) {
@@ -110,7 +110,7 @@ describe('a stream over HTTP', () => {
     expect(actor.getSnapshot().value).toBe('resuming');
   });
 
-  test('of a computer that has slept is asked for anew after a moment of its own, once', () => {
+  test('reopens once after the computer has slept, with a random delay', () => {
     const { actor, clock, resumptions } = started();
     for (let nth = 0; nth < 3; nth++) actor.send(outslept);
     clock.increment(699);
@@ -121,7 +121,7 @@ describe('a stream over HTTP', () => {
     expect(actor.getSnapshot().value).toBe('open');
   });
 
-  test('waits half as long again after each attempt, 30 s at most, whatever the server said', () => {
+  test('increases the delay by half after each attempt, up to 30 s, whatever the server said', () => {
     const { actor, clock } = started('open', { maxAttempts: 12 });
     const waits: number[] = [];
     for (let retryMs: number | undefined = 500; waits.length < 12; retryMs = undefined) {
@@ -138,7 +138,7 @@ describe('a stream over HTTP', () => {
   test.each([
     ['an event has come', cut({ heard: true })],
     ['it has held for a while', cut()],
-  ])('begins to count anew once %s', (what, event) => {
+  ])('restarts the count once %s', (what, event) => {
     const { actor, clock, resumptions } = started();
     actor.send(cut());
     for (let round = 0; round < 20; round++) {

@@ -61,7 +61,7 @@ const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
 );
 
 describe('the keepalive machine', () => {
-  test.each(cells)('in $state, on $event, does what the table says [PING-05]', (cell) => {
+  test.each(cells)('in $state, on $event, follows the table [PING-05]', (cell) => {
     const before = follow(start(), ...paths[cell.state]);
     const [after, actions] = step(before, cell.event);
     const [next = before.value, ...done] = cell.row ?? [];
@@ -69,12 +69,12 @@ describe('the keepalive machine', () => {
     expect(words(actions)).toEqual(done);
   });
 
-  test('listens from the start: a session that wants none has none [PING-06]', () => {
+  test('runs from the start, and not at all in a session without keepalive [PING-06]', () => {
     const [state, actions] = initialTransition(keepaliveMachine, start().context);
     expect([state.value, ...words(actions)]).toEqual(['listening', 'after 30000']);
   });
 
-  test('counts silences in a row only [PING-05]', () => {
+  test('counts consecutive missed pings only [PING-05]', () => {
     const round = ['listen timeout', 'silent', 'listen timeout', 'heard just now'] as const;
     const state = follow(start(), ...round, ...round, ...round);
     expect(state.value).toBe('listening');

@@ -89,13 +89,13 @@ test.each([
   [5, 16_000],
   [6, 30_000],
   [5000, 30_000],
-])('after %i cuts in a row it waits %i ms', (cuts, delayMs) => {
+])('after %i cuts in a row waits %i ms', (cuts, delayMs) => {
   let state = start();
   for (let i = 1; i < cuts; i++) state = follow(state, 'acknowledged', 'cut', 'retry timeout');
   expect(inWords(step(state, 'cut')[1])).toContain(`after ${delayMs}`);
 });
 
-test('cuts are forgotten once it was open for a while, and not by an acknowledgment', () => {
+test('forgets cuts after a stable time, not on an acknowledgment', () => {
   const twice = follow(start(), 'cut', 'retry timeout', 'acknowledged');
   expect(twice.context.cuts).toBe(1);
   expect(follow(twice, 'stable timeout').context.cuts).toBe(0);

@@ -32,7 +32,7 @@ function member(...attempts: readonly (Error | undefined)[]) {
   return { actor, clock, state: () => actor.getSnapshot().value, left };
 }
 
-describe('one of the servers of a client', () => {
+describe('the managed-server machine', () => {
   test.each<[readonly ManagedServerEvent[], string]>([
     [[], 'ready'],
     [[ready], 'ready'],
@@ -52,7 +52,7 @@ describe('one of the servers of a client', () => {
     [[rest, ready], 'resting'],
     [[wake], 'ready'],
     [[rest, close], 'closed'],
-  ])('that was opened is after %j in the state %s', async (events, state) => {
+  ])('once opened, is after %j in the state %s', async (events, state) => {
     const { actor, state: now } = member(undefined);
     expect(now()).toBe('opening');
     await heard();
@@ -60,7 +60,7 @@ describe('one of the servers of a client', () => {
     expect(now()).toBe(state);
   });
 
-  test('that rests is opened as soon as it is needed, and not before', async () => {
+  test('opens an idle server when it is needed, and not before', async () => {
     const { actor, clock, state, left } = member(undefined, undefined);
     await heard();
     actor.send(rest);
@@ -73,7 +73,7 @@ describe('one of the servers of a client', () => {
     expect([state(), left.length]).toEqual(['ready', 0]);
   });
 
-  test('is tried again, later each time, and says since when and why it is missing', async () => {
+  test('retries with increasing delays, and says since when and why the server is unavailable', async () => {
     const crash = new Error('it crashed');
     const { actor, clock, state, left } = member(crash, crash, crash, undefined);
     await heard();
@@ -95,7 +95,7 @@ describe('one of the servers of a client', () => {
     });
   });
 
-  test('is not tried again if a person would be asked again', async () => {
+  test('does not retry if a person would be asked again', async () => {
     const { clock, state } = member(new RuntimeError('UNAUTHORIZED', 'log in'), undefined);
     await heard();
     clock.increment(10_000);

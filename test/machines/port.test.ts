@@ -21,8 +21,8 @@ const sum = (stop: () => void) =>
     };
   });
 
-describe('a plain actor', () => {
-  test('takes events and shows its view, live', () => {
+describe('plainActor', () => {
+  test('processes events and shows its live view', () => {
     const actor = createActor(
       sum(() => {}),
       { input: 1 },
@@ -41,7 +41,7 @@ describe('a plain actor', () => {
     expect(start).toHaveBeenCalledOnce();
   });
 
-  test('releases what it owns when it is stopped, once', () => {
+  test('releases its resources once when stopped', () => {
     const stop = vi.fn();
     const actor = createActor(sum(stop), { input: 0 });
     actor.start();
@@ -57,7 +57,7 @@ describe('a plain actor', () => {
     expect(stop).not.toHaveBeenCalled();
   });
 
-  test('ends with what it threw, and releases what it owns', () => {
+  test('ends with the error it threw, and releases its resources', () => {
     const stop = vi.fn();
     const error = vi.fn();
     const actor = createActor(sum(stop), { input: 0 });
@@ -69,7 +69,7 @@ describe('a plain actor', () => {
     expect(stop).toHaveBeenCalledOnce();
   });
 
-  test('has a persisted snapshot that says no more than its status', () => {
+  test('has a persisted snapshot with only its status', () => {
     const actor = createActor(
       sum(() => {}),
       { input: 0 },
@@ -79,7 +79,7 @@ describe('a plain actor', () => {
   });
 });
 
-test('a port where nobody stands says who is missing, and how to provide it', () => {
+test('reports an actor that was not provided by name, and how to provide it', () => {
   const error = vi.fn<(error: unknown) => void>();
   const actor = createActor(unprovided<Add, undefined>('writer'), { input: undefined });
   actor.subscribe({ error });

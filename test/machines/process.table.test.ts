@@ -168,7 +168,7 @@ const cells = table.flatMap(({ path, state, row }) =>
 );
 
 describe('the process machine', () => {
-  test.each(cells)('in $state, on $event, does what the table says', (cell) => {
+  test.each(cells)('in $state, on $event, follows the table', (cell) => {
     const before = follow(...cell.path);
     expect(nameOf(before)).toBe(cell.state);
     const [after, actions] = step(before, cell.event);
@@ -177,7 +177,7 @@ describe('the process machine', () => {
     expect(inWords(actions)).toEqual(done);
   });
 
-  test('ends in time from wherever it was told to, whatever the child does not do', () => {
+  test('ends in time from any state after stop, whatever the child does not do', () => {
     const paths = getShortestPaths(processMachine, {
       input,
       events: [events.launched, events.exited, events['output ended'], events.stop, events.kill],
@@ -217,8 +217,8 @@ function run(times: Partial<StopTimes> = {}) {
   return { told, clock, pass, send, isOver };
 }
 
-describe('a process that is stopped', () => {
-  test('has two seconds, two more after SIGTERM and one after SIGKILL [PROC-01]', () => {
+describe('the stop of a process', () => {
+  test('allows two seconds, two more after SIGTERM and one after SIGKILL [PROC-01]', () => {
     const { told, pass, send } = run();
     send('launched');
     send('stop');
@@ -232,7 +232,7 @@ describe('a process that is stopped', () => {
     ]);
   });
 
-  test('has no more time because it is told again', () => {
+  test('is not extended by a repeated stop', () => {
     const { told, clock, send } = run({ inputMs: 10, terminateMs: 10, killMs: 10 });
     send('launched');
     send('stop');
@@ -249,7 +249,7 @@ describe('a process that is stopped', () => {
     ]);
   });
 
-  test('and has ended, leaves what it has started the same time', () => {
+  test('gives descendants of an ended process the same time', () => {
     const { told, pass, send } = run();
     send('launched');
     send('stop');
@@ -267,7 +267,7 @@ describe('a process that is stopped', () => {
   });
 });
 
-describe('whatever comes in whatever order', () => {
+describe('any sequence of events', () => {
   /** What a child may tell, and only as it may: it is launched or fails first, and exits once. */
   const moves = [
     'stop',
@@ -288,7 +288,7 @@ describe('whatever comes in whatever order', () => {
   };
   const timed = fc.oneof(fc.constantFrom<Move>(...moves), fc.integer({ min: 1, max: 50 }));
 
-  test('a process is gone once, at last, and soon after it was told to end', () => {
+  test('ends the process once, finally, soon after stop', () => {
     fc.assert(
       fc.property(fc.array(timed, { maxLength: 30 }), (wanted) => {
         const { told, pass, send, isOver } = run();
@@ -315,8 +315,8 @@ describe('whatever comes in whatever order', () => {
   });
 });
 
-describe('the times of a stop', () => {
-  test('are the defaults with what differs', () => {
+describe('the stop times', () => {
+  test('are merged into the defaults', () => {
     expect(stopTimesWith({ inputMs: 1, killMs: undefined })).toEqual({
       ...defaultStopTimes,
       inputMs: 1,
@@ -331,7 +331,7 @@ describe('the times of a stop', () => {
       { wait: 1 } as never,
       'Unknown field stop.wait; known fields: inputMs, terminateMs, killMs, drainMs',
     ],
-  ])('are refused if they are %j', (given, message) => {
+  ])('are rejected if they are %j', (given, message) => {
     expect(() => stopTimesWith(given)).toThrow(new RangeError(message));
   });
 });

@@ -11,29 +11,29 @@ import type { RestartOption } from '../../packages/client/src/channel/restart-op
 const middle = () => 0.5;
 const attempts = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
-describe('the wait before a new attempt', () => {
-  test('doubles from half a second, and five attempts for a process are all [RESTART-01]', () => {
+describe('the delay before a new attempt', () => {
+  test('doubles from half a second, with at most five attempts for a process [RESTART-01]', () => {
     const waits = attempts.map((attempt) => delayBefore(attempt, processRestart, middle));
     expect(waits.slice(0, 6)).toEqual([500, 1000, 2000, 4000, 8000, 'give-up']);
   });
 
-  test('ends at half a minute, and an endpoint is tried without end', () => {
+  test('is capped at half a minute, with unlimited attempts for an endpoint', () => {
     const waits = attempts.map((attempt) => delayBefore(attempt, httpRestart, () => 1));
     expect(waits.slice(5)).toEqual([19_200, 30_000, 30_000, 30_000, 30_000, 30_000]);
   });
 
-  test('differs by a fifth, and still differs at its longest', () => {
+  test('has a jitter of a fifth, even at its maximum', () => {
     expect(delayBefore(1, processRestart, () => 0)).toBe(400);
     expect(delayBefore(1, processRestart, () => 1)).toBe(600);
     expect(delayBefore(8, httpRestart, () => 0)).toBe(24_000);
     expect(delayBefore(8, httpRestart, middle)).toBe(27_000);
   });
 
-  test('is none if the policy is none', () => {
+  test('is absent without a policy', () => {
     expect(delayBefore(1, 'none', middle)).toBe('give-up');
   });
 
-  test('is within its bounds for every policy, however many attempts there were', () => {
+  test('stays within its bounds for every policy and number of attempts', () => {
     const policies = fc.record({
       initialMs: fc.integer({ min: 1, max: 1000 }),
       maxMs: fc.integer({ min: 1000, max: 2 ** 31 - 1 }),
@@ -53,8 +53,8 @@ describe('the wait before a new attempt', () => {
   });
 });
 
-describe('a policy that is asked for', () => {
-  test('is the default with what differs', () => {
+describe('restartPolicy', () => {
+  test('merges options into the default', () => {
     expect(restartPolicyWith(undefined, processRestart)).toEqual(processRestart);
     expect(restartPolicyWith({ maxAttempts: 2, factor: undefined }, httpRestart)).toEqual({
       ...httpRestart,
@@ -90,13 +90,13 @@ describe('a policy that is asked for', () => {
     [{ initialMs: 60_000 }, 'restart.initialMs must be at most restart.maxMs (30000), got 60000'],
   ];
 
-  test.each(wrong)('is refused if it is %j', (given, message) => {
+  test.each(wrong)('is rejected if it is %j', (given, message) => {
     expect(() => restartPolicyWith(given as RestartOption, processRestart)).toThrow(
       new RangeError(message),
     );
   });
 
-  test('is refused by the name that its option has', () => {
+  test('is rejected naming the option', () => {
     expect(() => restartPolicyWith({ jitter: -1 }, processRestart, 'servers.git.restart')).toThrow(
       'servers.git.restart.jitter must be',
     );

@@ -72,8 +72,8 @@ const answer = (path: string): AskOutcome => ({
   roots: [{ uri: `file://${path}` }],
 });
 
-describe('a client that changes its roots while it is asked', () => {
-  test('a thousand times is asked once more, and its last answer wins', async () => {
+describe('a client that changes its roots during a query', () => {
+  test('a thousand times gets one more query, whose answer is used', async () => {
     const { queries, invalidate, reports, last, actor } = startRoots();
     invalidate(1000);
     expect(queries).toHaveLength(1);
@@ -88,7 +88,7 @@ describe('a client that changes its roots while it is asked', () => {
     expect(actor.getSnapshot().value).toBe('known');
   });
 
-  test('each time does not starve those who wait: every so often it is published, not settled', async () => {
+  test('each time does not starve waiting calls: an unsettled list is published now and then', async () => {
     const { invalidate, reports, last, queries } = startRoots({ maxOvertaken: 3 });
     for (let n = 1; n <= 12; n++) {
       invalidate();
@@ -104,7 +104,7 @@ describe('a client that changes its roots while it is asked', () => {
     expect(reports().at(-1)).toMatchObject({ settled: true, generation: 4 });
   });
 
-  test('a thousand times while it is not asked is asked once, for what came during that once more', async () => {
+  test('a thousand times between queries gets one query, and one more for later changes', async () => {
     const { invalidate, last, queries } = startRoots();
     await last().end(answer('/a'));
     invalidate(1000);
@@ -114,7 +114,7 @@ describe('a client that changes its roots while it is asked', () => {
     expect(queries).toHaveLength(3);
   });
 
-  test('and answers that it has none to offer is not asked again', async () => {
+  test('and answers that roots are unsupported gets no more queries', async () => {
     const { invalidate, last, queries, reports, clock } = startRoots();
     invalidate();
     await last().end({ kind: 'unsupported', problem: '-32601' });
@@ -124,8 +124,8 @@ describe('a client that changes its roots while it is asked', () => {
   });
 });
 
-describe('a client that does not support what it declared', () => {
-  test('is never asked again, whatever it says and however long it takes', async () => {
+describe('a client that does not support the roots it declared', () => {
+  test('gets no more queries, whatever it sends and however long it takes', async () => {
     const { invalidate, last, queries, clock, reports } = startRoots();
     await last().end({ kind: 'unsupported', problem: '-32601' });
     invalidate(10);
@@ -135,8 +135,8 @@ describe('a client that does not support what it declared', () => {
   });
 });
 
-describe('a failure', () => {
-  test('keeps the roots that were known', async () => {
+describe('a failed roots query', () => {
+  test('keeps the known roots', async () => {
     const { invalidate, last, reports } = startRoots();
     await last().end(answer('/a'));
     invalidate();
@@ -148,7 +148,7 @@ describe('a failure', () => {
     });
   });
 
-  test('is followed by a query after 30 s, 60 s, 120 s, 240 s, and 300 s from then on', async () => {
+  test('is retried after 30 s, 60 s, 120 s, 240 s, and then every 300 s', async () => {
     const { last, queries, clock } = startRoots();
     for (const [n, delayMs] of [30_000, 60_000, 120_000, 240_000, 300_000, 300_000].entries()) {
       await last().fail(new Error('timed out'));
@@ -159,7 +159,7 @@ describe('a failure', () => {
     }
   });
 
-  test('of a query that was overtaken is told, and followed by the next at once, and by no other', async () => {
+  test('that is outdated is reported, and repeated immediately once', async () => {
     const { last, queries, clock, invalidate, reports } = startRoots();
     invalidate(10);
     await last().fail(new Error('timed out'));
@@ -171,7 +171,7 @@ describe('a failure', () => {
     expect(reports().at(-1)).toMatchObject({ status: 'known', settled: true, generation: 2 });
   });
 
-  test('is followed by a query at once when the list changes, and by no other', async () => {
+  test('is repeated immediately once when the list changes', async () => {
     const { last, queries, clock, invalidate } = startRoots();
     await last().fail(new Error('timed out'));
     clock.increment(100);
@@ -183,7 +183,7 @@ describe('a failure', () => {
   });
 
   test.each([new Error('bug'), 'bug', undefined])(
-    'that is a bug of whoever asks is one too: %s',
+    'may be caused by a bug of the query actor: %s',
     async (thrown) => {
       const { last, reports, actor } = startRoots();
       await last().fail(thrown);
@@ -194,7 +194,7 @@ describe('a failure', () => {
     },
   );
 
-  test('that cannot be told in words is one too, and the machine lives', async () => {
+  test('may have an error without text, which the machine survives', async () => {
     const { last, reports, actor } = startRoots();
     actor.subscribe({ error: () => {} });
     await last().fail(Object.create(null));
@@ -203,7 +203,7 @@ describe('a failure', () => {
   });
 });
 
-test('without somebody to ask it says so and goes on', async () => {
+test('is reported if there is no query actor', async () => {
   const session = listener<RootsFact>();
   const clock = new SimulatedClock();
   const actor = createActor(rootsMachine, {

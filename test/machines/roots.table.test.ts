@@ -154,7 +154,7 @@ const onBehalf: Cells = { paths: pathsOnBehalf, table: tableOnBehalf };
 describe.each([
   ['by itself', byItself],
   ['on the stream of a call', onBehalf],
-])('the roots of a client that is asked %s', (_, machine) => {
+])('the roots machine of a client asked %s', (_, machine) => {
   const cells = cellsOf(machine);
   test.each(cells.filter(({ row }) => row))(
     'in $state, on $event: $row',
@@ -164,21 +164,21 @@ describe.each([
     },
   );
 
-  test.each(cells.filter(({ row }) => !row))('in $state, are not changed by $event', (cell) => {
+  test.each(cells.filter(({ row }) => !row))('in $state, ignores $event', (cell) => {
     const before = cell.before();
     const [next, actions] = transition(rootsMachine, before, eventOf(cell.event));
     expect([nameOf(next), ...words(actions)]).toEqual([cell.state]);
     expect(next.context).toEqual(before.context);
   });
 
-  test('get to each state by the path that the table takes', () => {
+  test('reaches each state by the path in the table', () => {
     for (const [state, path] of Object.entries(machine.paths)) {
       expect(nameOf(follow(start(), ...path))).toBe(state);
     }
   });
 });
 
-describe('a report', () => {
+describe('a roots report', () => {
   const reportAfter = (...names: readonly EventName[]) => follow(start(), ...names).context.report;
 
   test.each([
@@ -186,7 +186,7 @@ describe('a report', () => {
     ['unsupported', ['ask', 'unsupported'], []],
     ['failed', ['ask', 'failed'], []],
     ['unsupported', ['ask', 'invalidate', 'unsupported'], []],
-  ] as const)('says how it came about: %s after %j', (status, path, list) => {
+  ] as const)('describes its origin: %s after %j', (status, path, list) => {
     expect(reportAfter(...path)).toMatchObject({
       status,
       generation: 1,
@@ -195,7 +195,7 @@ describe('a report', () => {
     });
   });
 
-  test('of a failure keeps the roots that were known, and says why', () => {
+  test('of a failure keeps the known roots, with the reason', () => {
     expect(reportAfter('ask', 'answered', 'invalidate', 'failed')).toEqual({
       status: 'failed',
       generation: 2,
@@ -206,7 +206,7 @@ describe('a report', () => {
     });
   });
 
-  test('of a failure that was overtaken is not settled, and keeps what was known too', () => {
+  test('of an outdated failure is unsettled, and keeps the known roots too', () => {
     const path = ['ask', 'answered', 'invalidate', 'invalidate', 'failed'] as const;
     expect(reportAfter(...path)).toEqual({
       status: 'failed',
@@ -218,13 +218,13 @@ describe('a report', () => {
     });
   });
 
-  test('of a failure says why in words that are bounded', () => {
+  test('of a failure has a reason of bounded length', () => {
     const long = { ...events.failed, error: new Error('x'.repeat(1_000_000)) } as never;
     const [state] = transition(rootsMachine, follow(start(), 'ask'), long);
     expect(state.context.report?.problem?.length).toBeLessThan(5000);
   });
 
-  test('of an empty list clears what was known', () => {
+  test('of an empty list clears the known roots', () => {
     const state = follow(start(), 'ask', 'answered', 'invalidate', 'ask');
     const cleared = outcome({ kind: 'answered', roots: [] }) as never;
     expect(transition(rootsMachine, state, cleared)[0].context.report).toMatchObject({
@@ -233,13 +233,13 @@ describe('a report', () => {
     });
   });
 
-  test('that they are unsupported clears what was known', () => {
+  test('of unsupported roots clears the known roots', () => {
     expect(reportAfter('ask', 'answered', 'invalidate', 'unsupported')?.roots).toEqual([]);
   });
 });
 
-describe('overtaken answers', () => {
-  test.each([0, 1, 2, 5])('are published as not settled after %i discards', (maxOvertaken) => {
+describe('outdated answers', () => {
+  test.each([0, 1, 2, 5])('are published as unsettled after %i discards', (maxOvertaken) => {
     let state = follow(start(maxOvertaken), 'ask');
     for (let generation = 1; generation <= 3; generation++) {
       for (let i = 0; i < maxOvertaken; i++) {
@@ -257,9 +257,9 @@ describe('overtaken answers', () => {
   });
 });
 
-describe('overtaken failures', () => {
+describe('outdated failures', () => {
   test.each([0, 1, 2, 5])(
-    'are published each: %i may be discarded, but those are answers',
+    'are each published: %i may be discarded, but only answers are',
     (max) => {
       let state = follow(start(max), 'ask');
       for (let generation = 1; generation <= 8; generation++) {
@@ -274,7 +274,7 @@ describe('overtaken failures', () => {
     },
   );
 
-  test('let as many answers be discarded after them as before', () => {
+  test('do not change how many answers are discarded', () => {
     const path = ['ask', 'invalidate', 'answered', 'invalidate', 'failed'] as const;
     let state = follow(start(), ...path);
     expect(state.context.report?.generation).toBe(1);
@@ -285,7 +285,7 @@ describe('overtaken failures', () => {
   });
 });
 
-describe('retries', () => {
+describe('retries of the roots machine', () => {
   /** The delay after so many failures in a row. */
   const delayAfter = (failures: number, from = follow(start(), 'ask')): string | undefined => {
     let state = from;
@@ -301,16 +301,16 @@ describe('retries', () => {
     [5, 300_000],
     [6, 300_000],
     [2000, 300_000],
-  ])('wait twice as long with each failure, up to ten times: %i', (failures, delayMs) => {
+  ])('double their delay with each failure, up to ten times: %i', (failures, delayMs) => {
     expect(delayAfter(failures)).toBe(`after ${delayMs}`);
   });
 
-  test('wait longer for failures that were overtaken, too', () => {
+  test('increase their delay for outdated failures too', () => {
     const state = follow(start(), 'ask', 'invalidate', 'failed', 'invalidate', 'failed', 'ask');
     expect(delayAfter(1, state)).toBe('after 120000');
   });
 
-  test('begin anew after an answer', () => {
+  test('start over after an answer', () => {
     const state = follow(start(), 'ask', 'failed', 'retry timeout', 'failed', 'retry timeout');
     expect(delayAfter(1, follow(state, 'answered', 'invalidate', 'ask'))).toBe('after 30000');
   });

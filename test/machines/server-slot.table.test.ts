@@ -18,7 +18,7 @@ const after = (begins: ServerSlotInput['begins'], ...events: readonly ServerSlot
   return actor.getSnapshot();
 };
 
-describe('the place of one server among many', () => {
+describe('the server-slot machine', () => {
   test.each<[ServerSlotInput['begins'], readonly ServerSlotEvent[], string]>([
     ['waiting', [], 'waiting'],
     ['waiting', [use], 'opening'],
@@ -33,11 +33,11 @@ describe('the place of one server among many', () => {
     ['disabled', [use], 'disabled'],
     ['faulty', [use], 'faulty'],
     ['faulty', [close], 'closed'],
-  ])('that begins %s is after %j in the state %s', (begins, events, state) => {
+  ])('starting %s is after %j in the state %s', (begins, events, state) => {
     expect(after(begins, ...events).value).toBe(state);
   });
 
-  test('says why it was refused', () => {
+  test('says why it was rejected', () => {
     expect(after('idle', use, refused).context.error?.message).toBe('no command');
   });
 });

@@ -96,7 +96,7 @@ const initialized: SessionEvent = { type: 'initialized.received' };
 const types = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type);
 
 describe('a running session', () => {
-  test('asks nothing of the client before it is initialized, whatever changes', () => {
+  test('sends no requests before initialized, whatever changes', () => {
     const { asked, heard, send } = startSession();
     send({ type: 'roots.changed' }, initialize(), { type: 'roots.changed' });
     expect(asked).toEqual([]);
@@ -106,13 +106,13 @@ describe('a running session', () => {
     expect(asked[0]?.timeoutMs).toBe(5000);
   });
 
-  test('answers before it opens the gate, so that the answer is the first that the client gets', () => {
+  test('sends the answer before opening the gate, so that the client gets it first', () => {
     const { heard, send } = startSession();
     send(initialize());
     expect(types(heard.router)).toEqual(['lifecycle.answered', 'gate.opened']);
   });
 
-  test('knows the roots once they are answered, and tells each update', async () => {
+  test('publishes the roots once answered, and each update', async () => {
     const { actor, send, answer, emitted } = startSession();
     send(initialize(), initialized);
     await answer({ kind: 'answered', roots: [{ uri: 'file:///a' }] });
@@ -132,7 +132,7 @@ describe('a running session', () => {
   });
 
   test.each([{}, { roots: null }, { roots: false }, { sampling: {} }])(
-    'never asks a client that declares no roots: %j',
+    'never requests roots from a client that declares none: %j',
     (capabilities) => {
       const { actor, asked, send, clock } = startSession();
       send(initialize(capabilities), initialized, { type: 'roots.changed' });
@@ -143,7 +143,7 @@ describe('a running session', () => {
     },
   );
 
-  test('tells its router and its reader when the output backs up, in every state', () => {
+  test('reports backpressure to its router and reader, in every state', () => {
     const { heard, send } = startSession();
     send({ type: 'output.blocked' }, initialize(), initialized, { type: 'output.flowing' });
     send({ type: 'input.ended' }, { type: 'output.blocked' });
@@ -169,21 +169,18 @@ describe('the end of a session', () => {
     });
   });
 
-  test.each(['aborting', 'flushing'])(
-    'comes at the deadline, neither before nor later: %s',
-    (state) => {
-      const { actor, send, clock } = startSession();
-      send(initialize(), { type: 'session.shutdown', reason: 'SIGTERM' });
-      clock.increment(1750);
-      if (state === 'flushing') send({ type: 'calls.drained' });
-      clock.increment(249);
-      expect(actor.getSnapshot().value).toEqual({ draining: { lasting: state } });
-      clock.increment(1);
-      expect(actor.getSnapshot().status).toBe('done');
-    },
-  );
+  test.each(['aborting', 'flushing'])('comes exactly at the drain deadline: %s', (state) => {
+    const { actor, send, clock } = startSession();
+    send(initialize(), { type: 'session.shutdown', reason: 'SIGTERM' });
+    clock.increment(1750);
+    if (state === 'flushing') send({ type: 'calls.drained' });
+    clock.increment(249);
+    expect(actor.getSnapshot().value).toEqual({ draining: { lasting: state } });
+    clock.increment(1);
+    expect(actor.getSnapshot().status).toBe('done');
+  });
 
-  test('that is asked for again, sooner, gives the client the stall time again', () => {
+  test('gives the client the stall time again on an earlier second shutdown', () => {
     const { actor, heard, send, clock } = startSession();
     send(initialize(), { type: 'input.ended' }, { type: 'calls.drained' });
     clock.increment(299);
@@ -197,7 +194,7 @@ describe('the end of a session', () => {
     expect(actor.getSnapshot().status).toBe('done');
   });
 
-  test('cancels what still runs, and leaves it an eighth of the time to clean up', () => {
+  test('cancels running calls, and leaves them an eighth of the time to clean up', () => {
     const { actor, heard, send, clock } = startSession();
     send(initialize(), { type: 'session.shutdown', reason: 'SIGTERM' });
     clock.increment(1749);
@@ -208,7 +205,7 @@ describe('the end of a session', () => {
     expect(actor.getSnapshot().value).toEqual({ draining: { lasting: 'flushing' } });
   });
 
-  test('without any time to drain still cancels what runs', () => {
+  test('cancels running calls even without drain time', () => {
     const { actor, heard, send, clock } = startSession({ drainTimeoutMs: 0 });
     send(initialize(), { type: 'session.shutdown', reason: 'SIGTERM' });
     clock.increment(1);
@@ -216,7 +213,7 @@ describe('the end of a session', () => {
     expect(types(heard.router)).toContain('calls.abandon');
   });
 
-  test('cancels what runs at once where nobody reads any more', () => {
+  test('cancels running calls at once if nobody reads the output', () => {
     const { actor, heard, send } = startSession();
     send(initialize(), { type: 'output.broken', error: new Error('EPIPE') });
     expect(types(heard.router).slice(-2)).toEqual(['gate.closed', 'calls.abandon']);
@@ -224,7 +221,7 @@ describe('the end of a session', () => {
     expect(actor.getSnapshot().value).toEqual({ draining: { lasting: 'aborting' } });
   });
 
-  test('is not put off by what ends it again', () => {
+  test('is not delayed by a repeated end', () => {
     const { actor, send, clock } = startSession();
     send({ type: 'input.ended' });
     clock.increment(1500);
@@ -237,7 +234,7 @@ describe('the end of a session', () => {
   });
 
   test.each(['reader', 'router', 'correlation', 'writer'] as const)(
-    'follows the failure of its %s, and the process lives',
+    'follows the failure of its %s, and the process survives',
     (name) => {
       const failing = plainActor<EventObject, unknown>(() => {
         throw new Error(`${name} is broken`);
@@ -268,7 +265,7 @@ describe('the end of a session', () => {
     },
   );
 
-  test('asks for what is not provided, by name', () => {
+  test('reports missing implementations by name', () => {
     const clock = new SimulatedClock();
     const actor = createActor(sessionMachine, { input, clock, logger: () => {} });
     actor.subscribe({ error: () => {} });

@@ -62,7 +62,7 @@ describe('the roots machine of a client without a stream of its own', () => {
     ['own stream opened', alone, 'negotiated', false],
     ['own stream opened', [...alone, 'initialized'], 'initialized', true, 'roots<roots.ask'],
     ['roots needed', [...alone, 'input ended'], 'draining.settling', true, 'roots<roots.defer'],
-  ])('is made when they are needed: %s after %j', (event, path, state, isMade, ...sent) => {
+  ])('is created when needed: %s after %j', (event, path, state, isMade, ...sent) => {
     const before = after(...path.map((name) => events[name]));
     const [next, actions] = transition(sessionMachine, before, events[event]);
     const toRoots = inWords(actions).filter((action) => action.startsWith('roots<'));
@@ -82,14 +82,14 @@ describe('the roots machine of a client without a stream of its own', () => {
     ['roots due', [...kept, 'own stream opened'], 'roots<roots.ask'],
     ['own stream opened', [...kept, 'own stream opened']],
     ['own stream closed', [...kept, 'own stream opened'], 'roots<roots.defer'],
-  ])('is told when the client can be asked by itself: %s after %j', (event, path, ...sent) => {
+  ])('is notified when the client accepts requests: %s after %j', (event, path, ...sent) => {
     const before = after(...path.map((name) => events[name]));
     const [, actions] = transition(sessionMachine, before, events[event]);
     expect(inWords(actions)).toEqual(sent);
   });
 
   test.each(['roots needed', 'own stream opened'] as const)(
-    'is not made for one that declares none: %s',
+    'is not created for a client that declares no roots: %s',
     (event) => {
       const alive = after(events['own stream closed'], initialize({}), events[event]);
       expect(alive.context.roots).toBeUndefined();

@@ -284,7 +284,7 @@ const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
   eventNames.map((event) => ({ state, event, row: table[state][event] })),
 );
 
-describe('a session', () => {
+describe('the session machine', () => {
   test.each(cells.filter(({ row }) => row))(
     'in $state, on $event: $row',
     ({ state, event, row }) => {
@@ -293,7 +293,7 @@ describe('a session', () => {
     },
   );
 
-  test.each(cells.filter(({ row }) => !row))('in $state, is not changed by $event', (cell) => {
+  test.each(cells.filter(({ row }) => !row))('in $state, ignores $event', (cell) => {
     const before = after(...paths[cell.state]);
     const [next, actions] = transition(sessionMachine, before, eventOf(cell.event));
     expect(stateName(next)).toBe(called(cell.state));
@@ -302,7 +302,7 @@ describe('a session', () => {
   });
 
   test.each(Object.keys(paths) as StateName[])(
-    'in %s, is not changed by what nobody sends',
+    'in %s, ignores events that nobody sends',
     (state) => {
       const before = after(...paths[state]);
       for (const type of ['', 'tools/call', 'xstate.stop.x', '__proto__', 'toString']) {
@@ -312,7 +312,7 @@ describe('a session', () => {
     },
   );
 
-  test('gets to each of its states by the path that the table takes', () => {
+  test('reaches each of its states by the path in the table', () => {
     for (const state of Object.keys(paths) as StateName[])
       expect(stateName(after(...paths[state]))).toBe(called(state));
   });
@@ -330,15 +330,15 @@ const responsesOf = (actions: readonly Action[]): unknown[] =>
     return event?.response === undefined ? [] : [event.response];
   });
 
-describe('initialize', () => {
-  test('is answered with the negotiated version, with its own id', () => {
+describe('initialize in the session machine', () => {
+  test('is answered with the negotiated version and its own id', () => {
     expect(answerTo('initialize')).toMatchObject({
       id: 1,
       result: { protocolVersion: '2025-06-18', capabilities: { tools: {} } },
     });
   });
 
-  test('that is malformed is -32602 with the path of the fault, and a right one may follow [LIFE-03]', () => {
+  test('that is malformed is -32602 with the path of the fault, and a valid one may follow [LIFE-03]', () => {
     expect(answerTo('a malformed initialize')).toMatchObject({
       id: 3,
       error: { code: -32602, message: expect.stringContaining('params.protocolVersion') as string },
@@ -346,7 +346,7 @@ describe('initialize', () => {
     expect(answerTo('initialize', 'a malformed initialize')).toHaveProperty('result');
   });
 
-  test('that is repeated to the letter before operation gets the same answer [LIFE-07]', () => {
+  test('that is identical before operation gets the same answer [LIFE-07]', () => {
     expect(answerTo('initialize', 'initialize')).toEqual(answerTo('initialize'));
   });
 
@@ -359,7 +359,7 @@ describe('initialize', () => {
     ['a malformed initialize', 'rootsKnown'],
   ] as const;
   test.each(later)(
-    'later is -32600, or -32022 in the modern era, and what the first said stands: %s in %s [LIFE-08]',
+    'later is -32600, or -32022 in the modern era, and the first one stands: %s in %s [LIFE-08]',
     (event, state) => {
       expect(answerTo(event, ...paths[state])).toMatchObject({ error: { code: -32600 } });
       expect(answerTo(event, ...paths.modern)).toMatchObject({ error: { code: -32022 } });
@@ -369,7 +369,7 @@ describe('initialize', () => {
   );
 
   test.each(['initialize', 'a malformed initialize'] as const)(
-    'to a session that ends before it had one is told so, and not that it was initialized: %s',
+    'in a closing session that had none is rejected as shutting down: %s',
     (event) => {
       expect(answerTo(event, 'shutdown')).toMatchObject({
         error: { code: -32000, data: { retryable: false } },
@@ -383,7 +383,7 @@ describe('initialize', () => {
     'draining.settling',
     'draining.aborting',
     'draining.flushing',
-  ] as const)('to a session that ends is told so, though it was initialized: in %s', (state) => {
+  ] as const)('in a closing session that had one is rejected as shutting down: in %s', (state) => {
     for (const event of ['initialize', 'another initialize', 'a malformed initialize'] as const) {
       expect(answerTo(event, ...paths[state])).toMatchObject({
         id: events[event].request.id,
@@ -396,7 +396,7 @@ describe('initialize', () => {
     ['host', '"host"'],
     ['a "name"\n', '"a \\"name\\"\\n"'],
     ['n'.repeat(5000), 'a string of 257 characters'],
-  ])('that is refused names who was first, in few words (%#)', (name, words) => {
+  ])('that is rejected names the first client briefly (%#)', (name, words) => {
     const named = { ...params, clientInfo: { name, version: '1' } };
     const [state] = transition(sessionMachine, start(), initialize(1, named));
     const [, actions] = transition(sessionMachine, state, events['another initialize']);
@@ -407,7 +407,7 @@ describe('initialize', () => {
   });
 });
 
-describe('what a state means outside of the machine', () => {
+describe('states of the session machine for others', () => {
   const meanings = {
     uninitialized: ['uninitialized', 'awaitsInitialize'],
     negotiated: ['negotiated', 'awaitsInitialized'],
@@ -421,17 +421,17 @@ describe('what a state means outside of the machine', () => {
     'draining.flushing': ['draining', 'flushing'],
   } as const satisfies { readonly [state in StateName]: readonly [SessionState, SessionTag] };
 
-  test.each(Object.keys(paths) as StateName[])('is told by its tags: %s', (state) => {
+  test.each(Object.keys(paths) as StateName[])('are described by tags: %s', (state) => {
     const snapshot = after(...paths[state]);
     expect([stateOf(snapshot), ...snapshot.tags]).toEqual(meanings[state]);
   });
 
-  test('is told of the end', () => {
+  test('are described at the end', () => {
     const snapshot = after(...paths['draining.flushing'], 'output flushed');
     expect([stateOf(snapshot), ...snapshot.tags]).toEqual(['closed', 'closed']);
   });
 
-  test('is not told of what only holds states together', () => {
+  test('omit grouping states', () => {
     expect(after(...paths.rootsKnown).value).toEqual({
       open: {
         lifecycle: 'rootsKnown',
@@ -442,13 +442,13 @@ describe('what a state means outside of the machine', () => {
   });
 });
 
-describe('the end', () => {
+describe('the end of the session machine', () => {
   test.each([
     ['input ended', { kind: 'input-ended' }],
     ['shutdown', { kind: 'shutdown', reason: 'SIGTERM' }],
     ['output broken', { kind: 'output-broken', error: 'EPIPE' }],
     ['an actor failed', { kind: 'failure', error: 'bug' }],
-  ] as const)('keeps its first cause, whatever comes while it drains: %s', (event, cause) => {
+  ] as const)('keeps its first cause, whatever happens while draining: %s', (event, cause) => {
     const closed = after(
       'initialize',
       event,

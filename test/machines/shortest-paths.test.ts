@@ -310,14 +310,14 @@ describe.each(walks.map((walk) => ({ walk, id: walk.machine.id })))('the chart $
   const { machine, events, ways } = walk;
   const states = walked(walk);
 
-  test('gets to each of its states', () => {
+  test('reaches each of its states', () => {
     const missed = restingIn(machine).filter(
       ({ path }) => !states.some((state) => state.matches(nested(path) as never)),
     );
     expect(missed.map(({ path }) => path.join('.'))).toEqual([]);
   });
 
-  test.each(ways)('gets by $by to $to, from wherever it is', ({ by, to }) => {
+  test.each(ways)('goes by $by to $to, from anywhere', ({ by, to }) => {
     const living = states.filter(({ status }) => status === 'active');
     expect(living.length).toBeGreaterThan(0);
     for (const state of living) {
@@ -332,7 +332,7 @@ describe.each(walks.map((walk) => ({ walk, id: walk.machine.id })))('the chart $
 const nested = ([first = '', ...rest]: readonly string[]): unknown =>
   rest.length === 0 ? first : { [first]: nested(rest) };
 
-test('a connection that is closed, waits or has failed holds no channel', () => {
+test('holds no channel in a connection that is closed, waiting or failed', () => {
   const away = walked(connection).filter((state) =>
     ['closed', 'backoff', 'failed', 'ended'].includes(stateName(state)),
   );
@@ -342,7 +342,7 @@ test('a connection that is closed, waits or has failed holds no channel', () => 
   }
 });
 
-test('everywhere else it waits for the end of a channel, or works with one', () => {
+test('holds or awaits the end of a channel in all other states', () => {
   const there = walked(connection).filter((state) =>
     (['connecting', 'ready', 'lost', 'stopping'] as const).some((name) => state.matches(name)),
   );

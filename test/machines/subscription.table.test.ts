@@ -40,8 +40,8 @@ function after(events: readonly SubscriptionEvent[], isWritable: boolean) {
   return { state: snapshot.value, held, actions: actions.map(({ type }) => type) };
 }
 
-describe('a subscription', () => {
-  test('is acknowledged when it begins', () => {
+describe('the subscription machine', () => {
+  test('acknowledges the subscription at its start', () => {
     expect(after([], true)).toEqual({ state: 'listening', held: [], actions: ['acknowledge'] });
   });
 

@@ -80,12 +80,12 @@ const cells = states.flatMap((state) =>
   events.map((event) => ({ state, event, next: table[state][event] ?? state })),
 );
 
-describe('the machine of a suspendable call', () => {
+describe('the suspendable-call machine', () => {
   test.each(cells)('in $state, on $event, goes to $next', ({ state, event, next }) => {
     expect(follow(...paths[state], event)).toBe(follow(...paths[next]));
   });
 
-  test('says whether a request is open, whether the handler may ask, and what a retry does', () => {
+  test('tells whether a request is open, whether the handler may send requests, and what a retry does', () => {
     const withTag = (tag: SuspendableCallTag) =>
       states.filter((state) => follow(...paths[state]).hasTag(tag));
     expect(withTag('open')).toEqual(['serving', 'gathering', 'demanding']);

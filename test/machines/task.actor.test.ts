@@ -31,7 +31,7 @@ test.each([
   ['input_required', [{ type: 'input.requested', method: 'm' }]],
   ['completed', [success]],
   ['cancelled', [{ type: 'task.cancel', reason: 'r' }]],
-] as const)('a task that is %s expires its time to live after its creation', (status, events) => {
+] as const)('expires a task that is %s its ttl after its creation', (status, events) => {
   const { actor, clock, told } = startTask();
   clock.increment(400);
   for (const event of events) actor.send(event);
@@ -44,7 +44,7 @@ test.each([
   expect(clock.liveTimers).toBe(0);
 });
 
-test('each change is told once, in order, and its snapshot agrees', () => {
+test('reports each change once, in order, in agreement with its snapshot', () => {
   const { actor, told } = startTask();
   actor.on('task.changed', ({ task }) => expect(taskIn(actor.getSnapshot())).toEqual(task));
   actor.send({ type: 'input.requested', method: 'm' });
@@ -57,7 +57,7 @@ test('each change is told once, in order, and its snapshot agrees', () => {
   expect(told).toEqual(['working', 'input_required', 'working', 'completed']);
 });
 
-test('a task that is stopped leaves no timer', () => {
+test('leaves no timer when a task is stopped', () => {
   const { actor, clock } = startTask();
   actor.stop();
   expect(clock.liveTimers).toBe(0);

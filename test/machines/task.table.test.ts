@@ -83,8 +83,8 @@ const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
   (Object.keys(events) as EventName[]).map((event) => ({ state, event, row: table[state][event] })),
 );
 
-describe('a task', () => {
-  test('begins as working, with its times [TASKS-05]', () => {
+describe('the task machine', () => {
+  test('starts as working, with its times [TASKS-05]', () => {
     expect(taskIn(start())).toEqual({
       taskId: 't',
       status: 'working',
@@ -95,7 +95,7 @@ describe('a task', () => {
     });
   });
 
-  test('sets the timer of its time to live, and no other', () => {
+  test('sets the timer of its ttl, and no other', () => {
     const [, actions] = initialTransition(taskMachine, {
       taskId: 't',
       ttlMs: 60_000,
@@ -115,7 +115,7 @@ describe('a task', () => {
   );
 
   test.each(cells.filter(({ row }) => !row))(
-    'that is $state is not changed when it $event [TASKS-06]',
+    'that is $state ignores that it $event [TASKS-06]',
     ({ state, event }) => {
       const before = follow(start(), ...paths[state]);
       const [next, actions] = transition(taskMachine, before, eventOf(event));
@@ -124,13 +124,13 @@ describe('a task', () => {
     },
   );
 
-  test('gets to each state by the path that the table takes', () => {
+  test('reaches each state by the path in the table', () => {
     for (const [state, path] of Object.entries(paths)) {
       expect(nameOf(follow(start(), ...path))).toBe(state);
     }
   });
 
-  test('works again once the last of the answers is there, not the first', () => {
+  test('is working again after the last answer, not the first', () => {
     const asked = follow(start(), 'asks', 'asks', 'asks', 'is answered', 'is answered');
     expect(nameOf(asked)).toBe('input_required');
     expect(nameOf(follow(asked, 'is answered'))).toBe('working');

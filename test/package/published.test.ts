@@ -162,7 +162,7 @@ describe('the published package', { timeout: 600_000 }, () => {
   const needsInstall = (context: TestContext) =>
     context.skip(unreachable !== undefined, 'The registry is out of reach');
 
-  it('contains what is built and its papers, and nothing else', () => {
+  it('contains the build and its documents, and nothing else', () => {
     const others = packed.files
       .map(({ path }) => path)
       .filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path))
@@ -176,7 +176,7 @@ describe('the published package', { timeout: 600_000 }, () => {
     ]);
   });
 
-  it('has a command in a package of its own, with what that writes', () => {
+  it('has a command in a package of its own, with the files it writes', () => {
     const others = command.files
       .map(({ path }) => path)
       .filter((path) => !/^dist\/(chunks\/)?[\w.-]+\.js$/.test(path))
@@ -196,12 +196,12 @@ describe('the published package', { timeout: 600_000 }, () => {
     ]);
   });
 
-  it('weighs at most 0.8 MB, and 3 MiB when it is unpacked', () => {
+  it('has at most 0.8 MB, and 3 MiB unpacked', () => {
     expect(packed.size).toBeLessThanOrEqual(800_000);
     expect(packed.unpackedSize).toBeLessThanOrEqual(3 * 1024 * 1024);
   });
 
-  it('is followed by a command that weighs at most 2 MB with everything in it', () => {
+  it('is followed by a command of at most 2 MB with everything in it', () => {
     expect(command.size).toBeLessThanOrEqual(2_000_000);
   });
 
@@ -216,12 +216,12 @@ describe('the published package', { timeout: 600_000 }, () => {
     expect(size).toBeLessThanOrEqual(beside.most);
   });
 
-  it('runs nothing where it is installed, not even npm’s `prepare`', () => {
+  it('runs nothing on installation, not even npm’s `prepare`', () => {
     const events = ['preinstall', 'install', 'postinstall', 'prepare'];
     expect(events.filter((event) => event in manifest.scripts)).toEqual([]);
   });
 
-  it('compiles without a fault, every name of it and the declarations of what it needs, and runs', async (context) => {
+  it('compiles and runs with all its names and the declarations of its dependencies', async (context) => {
     needsInstall(context);
     const names = entries.flatMap(({ specifier, values, types }, at) => [
       ...values.map((name) => `export { ${name} as v${at}_${name} } from '${specifier}';`),
@@ -281,14 +281,14 @@ describe('the published package', { timeout: 600_000 }, () => {
     });
   });
 
-  describe('a mistake that nobody catches', () => {
+  describe('an uncaught mistake', () => {
     /** As the shell of whoever made it shows it. */
     const made = (name?: string) =>
       run(process.execPath, ['mistakes.mjs', ...(name === undefined ? [] : [name])], {
         cwd: app,
       }).catch((failure: { readonly stdout: string; readonly stderr: string }) => failure);
 
-    it('is told in 2,000 bytes, with the line of who made it', async (context) => {
+    it("is reported in 2,000 bytes, with the author's line", async (context) => {
       needsInstall(context);
       const source = new URL('mistakes.mjs', import.meta.url);
       await cp(source, join(app, 'mistakes.mjs'));
@@ -306,7 +306,7 @@ describe('the published package', { timeout: 600_000 }, () => {
       expect(told).toEqual(names.map((name) => ({ name, isNamed: true, isShort: 'yes' })));
     });
 
-    it('is a line of readable code: none of a module that is imported is long', async () => {
+    it('shows a line of readable code, because no imported module has long ones', async () => {
       const modules = packed.files
         .map(({ path }) => path)
         .filter((path) => /^dist\/.+\.js$/.test(path) && !/^dist\/(bin|inspect)\//.test(path));
@@ -323,14 +323,14 @@ describe('the published package', { timeout: 600_000 }, () => {
     });
   });
 
-  it('has a command that runs', async (context) => {
+  it('runs its command', async (context) => {
     needsInstall(context);
     const script = join(app, 'node_modules', '.bin', 'mcp-actors');
     const { stdout } = await run(process.execPath, [script, '--version'], { cwd: app });
     expect(stdout).toMatch(/^(mcp-actors )?\d+\.\d+\.\d+/);
   });
 
-  it('writes a server of one’s own that installs, passes its tests, and answers a client', async (context) => {
+  it('creates a server that installs, passes its tests, and answers a client', async (context) => {
     needsInstall(context);
     const script = join(app, 'node_modules', '.bin', 'mcp-actors');
     const args = [script, 'init', 'my-server', '--package', packed.filename];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BoundedMap } from '../../src/protocol/bounded-map.ts';
 
-test('a new entry past the bound takes the place of the oldest', () => {
+test('evicts the oldest entry beyond the limit', () => {
   const map = new BoundedMap<string, number>(2);
   map.set('a', 1).set('b', 2).set('c', 3);
   expect([...map]).toEqual([
@@ -10,7 +10,7 @@ test('a new entry past the bound takes the place of the oldest', () => {
   ]);
 });
 
-test('an entry that is set again keeps its age, and no other one goes', () => {
+test('keeps the age of an updated entry, and evicts no other', () => {
   const map = new BoundedMap<string, number>(2);
   map.set('a', 1).set('b', 2).set('a', 3);
   expect([...map]).toEqual([

@@ -12,7 +12,7 @@ import type { SingleFrame } from '../../src/protocol/frames.ts';
 const { invalidRequest, invalidParams } = ErrorCode;
 const parse = (text: string): unknown => JSON.parse(text);
 
-describe('a well-formed message', () => {
+describe('classify', () => {
   const cases: readonly (readonly [what: string, text: string, frame: unknown])[] = [
     [
       'a request with params',
@@ -64,12 +64,12 @@ describe('a well-formed message', () => {
       },
     ],
   ];
-  test.each(cases)('is read: %s', (_what, text, frame) => {
+  test.each(cases)('reads a well-formed message: %s', (_what, text, frame) => {
     expect(classify(parse(text))).toEqual(frame);
   });
 });
 
-describe('a malformed message', () => {
+describe('classify with a malformed message', () => {
   const cases: readonly (readonly [text: string, code: number, id: unknown, says: string])[] = [
     ['null', invalidRequest, undefined, 'null'],
     ['1', invalidRequest, undefined, '1'],
@@ -98,7 +98,7 @@ describe('a malformed message', () => {
     ['{"jsonrpc":"2.0","result":{}}', invalidRequest, undefined, 'id'],
     ['[]', invalidRequest, undefined, 'batch'],
   ];
-  test.each(cases)('%s is refused, saying why', (text, code, id, says) => {
+  test.each(cases)('rejects it with a reason: %s', (text, code, id, says) => {
     const frame = classify(parse(text));
     expect(frame).toMatchObject({ kind: 'invalid', error: { code } });
     if (frame.kind !== 'invalid') return;
@@ -109,7 +109,7 @@ describe('a malformed message', () => {
   });
 
   test.each(['"result":{}', '"error":{"code":1,"message":"m"}'])(
-    'that is an answer but for its version or its method is one, malformed: its id is one of ours: %s',
+    'treats a response without version or with an invalid method as malformed, keeping its id: %s',
     (member) => {
       for (const start of ['"jsonrpc":"1.0",', '', '"jsonrpc":"2.0","method":null,']) {
         expect(classify(parse(`{${start}"id":1,${member}}`))).toMatchObject({
@@ -132,7 +132,7 @@ describe('a malformed message', () => {
     ['"error":{"code":1}', '"error"'],
     ['"result":{},"error":{"code":1,"message":"m"}', 'both'],
     ['"result":{},"error":null', 'both'],
-  ])('that answers a request of ours ends that request: %s', (member, says) => {
+  ])('ends the request that a malformed response answers: %s', (member, says) => {
     const frame = classify(parse(`{"jsonrpc":"2.0","id":"s-1",${member}}`));
     expect(frame).toEqual({
       kind: 'response',
@@ -148,16 +148,13 @@ describe('a malformed message', () => {
 
 describe('an error without an id', () => {
   // JSON-RPC 2.0 has such an error carry `"id": null`, MCP has it carry none.
-  test.each(['', '"id":null,'])(
-    'is a stray one, not a message to refuse: that would be answered (%s)',
-    (id) => {
-      const text = `{"jsonrpc":"2.0",${id}"error":{"code":-32700,"message":"m"}}`;
-      expect(classify(parse(text))).toEqual({
-        kind: 'stray-error',
-        error: { code: -32700, message: 'm' },
-      });
-    },
-  );
+  test.each(['', '"id":null,'])('is a stray error, so it is not answered (%s)', (id) => {
+    const text = `{"jsonrpc":"2.0",${id}"error":{"code":-32700,"message":"m"}}`;
+    expect(classify(parse(text))).toEqual({
+      kind: 'stray-error',
+      error: { code: -32700, message: 'm' },
+    });
+  });
 });
 
 describe('a batch', () => {
@@ -165,7 +162,7 @@ describe('a batch', () => {
     '[{"jsonrpc":"2.0","id":1,"method":"m"},1,[],{"jsonrpc":"2.0","method":"n"}]',
   ) as readonly unknown[];
 
-  test('is handed on with its members as they came: only who knows the revision looks at them', () => {
+  test('keeps its members unparsed, since the revision decides about them', () => {
     const unseen = new Proxy(
       {},
       {
@@ -180,7 +177,7 @@ describe('a batch', () => {
     for (const [at, each] of frame.messages.entries()) expect(each === batch[at]).toBe(true);
   });
 
-  test('has members of which one that is malformed does not harm the others', () => {
+  test('isolates a malformed member from the others', () => {
     expect(members.map((each) => classifyMessage(each).kind)).toEqual([
       'request',
       'invalid',
@@ -191,7 +188,7 @@ describe('a batch', () => {
 });
 
 describe('a hostile value', () => {
-  test('with a "__proto__" key changes no prototype and lends no members', () => {
+  test('with a "__proto__" key changes no prototype', () => {
     const text =
       '{"__proto__":{"jsonrpc":"2.0","id":1,"method":"m","polluted":true},"constructor":{"prototype":{"polluted":true}}}';
     expect(classify(parse(text))).toMatchObject({ kind: 'invalid' });
@@ -199,7 +196,7 @@ describe('a hostile value', () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
-  test('with a "__proto__" key in its params hands the key on as an ordinary property', () => {
+  test('with a "__proto__" key in its params keeps it as an ordinary property', () => {
     const frame = classify(
       parse('{"jsonrpc":"2.0","id":1,"method":"m","params":{"__proto__":{"admin":true}}}'),
     );
@@ -208,7 +205,7 @@ describe('a hostile value', () => {
     expect((frame.params as { admin?: unknown }).admin).toBeUndefined();
   });
 
-  test('of any shape is classified without throwing, and its class is true to it', () => {
+  test('of any shape is classified correctly without throwing', () => {
     const word = fc.constantFrom('2.0', '1.0', 'm', '', 1, 1.5, null, true, -32601);
     const value = fc.oneof(
       word,
@@ -248,7 +245,7 @@ describe('a hostile value', () => {
   });
 });
 
-describe('a value described for a person', () => {
+describe('inspectValue', () => {
   test.each([
     [undefined, 'missing'],
     [null, 'null'],
@@ -261,17 +258,17 @@ describe('a value described for a person', () => {
     [1n, 'a bigint'],
     [() => 1, 'a function'],
     [Symbol('s'), 'a symbol'],
-  ])('is short: %s', (value, text) => {
+  ])('returns a short description: %s', (value, text) => {
     expect(describeValue(value)).toBe(text);
   });
 });
 
-describe('an id', () => {
+describe('a request id', () => {
   test.each(['', 'a', '1', 0, -1, 2 ** 53 - 1])('may be %j', (id) => {
     expect(isRequestId(id)).toBe(true);
   });
   test.each([null, undefined, 1.5, 2 ** 53, NaN, Infinity, true, [], {}, 1n])(
-    'may not be %s',
+    'must not be %s',
     (id) => {
       expect(isRequestId(id)).toBe(false);
     },

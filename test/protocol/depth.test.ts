@@ -16,8 +16,8 @@ const tooDeep = (line: string, maxDepth: number): boolean => {
 const nested = (depth: number, inside = ''): string =>
   '['.repeat(depth) + inside + ']'.repeat(depth);
 
-describe('the nesting limit', () => {
-  test.each([1, 2, 3, 16, 256])('lets pass exactly as many levels as it says: %i', (max) => {
+describe('exceedsDepth', () => {
+  test.each([1, 2, 3, 16, 256])('allows exactly the given number of levels: %i', (max) => {
     expect(tooDeep(nested(max), max)).toBe(false);
     expect(tooDeep(nested(max + 1), max)).toBe(true);
     expect(tooDeep('{"a":'.repeat(max + 1) + '1' + '}'.repeat(max + 1), max)).toBe(true);
@@ -54,7 +54,7 @@ describe('the nesting limit', () => {
     ['a backslash at the end', '[[\\\\'],
     ['backslashes and quotes', '\\\\\\"[[\\\\'],
     ['an escaped bracket', '\\u005b['],
-  ])('does not count what stands in a string: %s', (_, unit) => {
+  ])('ignores brackets in strings: %s', (_, unit) => {
     const line = `{"a":"${unit.repeat(600)}","b":[]}`;
     expect(tooDeep(line, 2)).toBe(false);
     expect(tooDeep(line, 1)).toBe(true);
@@ -65,16 +65,16 @@ describe('the nesting limit', () => {
     expect(tooDeep(`["${'x'.repeat(600)}",${nested(255)}]`, 256)).toBe(false);
   });
 
-  test('does not count levels that were left again', () => {
+  test('does not count levels that have been closed', () => {
     expect(tooDeep(`[${Array.from({ length: 1000 }, () => nested(200)).join()}]`, 201)).toBe(false);
   });
 
-  test('holds before anything is parsed, for a line that never closes', () => {
+  test('stops before parsing a line that never closes', () => {
     expect(tooDeep('['.repeat(1_000_000), 256)).toBe(true);
     expect(tooDeep('{"a":'.repeat(1_000_000), 256)).toBe(true);
   });
 
-  test('is not confused by an unfinished string or by brackets that close nothing', () => {
+  test('handles unfinished strings and unbalanced brackets', () => {
     expect(decodeLine(`["${'['.repeat(1000)}`, 256)).toMatchObject({ kind: 'invalid' });
     expect(decodeLine(']'.repeat(1000), 256)).toMatchObject({ kind: 'invalid' });
     expect(decodeLine('"\\'.repeat(1000) + '['.repeat(300), 256)).toMatchObject({

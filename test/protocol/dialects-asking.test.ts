@@ -4,7 +4,7 @@ import type { FormDescription } from '../../src/protocol/form.ts';
 import { inEach, outcome, since } from './dialect-tables.ts';
 import type { Row } from './dialect-tables.ts';
 
-describe('a task', () => {
+describe('the task request of a tool call', () => {
   const unasked = undefined;
   test.each([
     ['optional', { task: { ttl: 5 } }, { requestedTtlMs: 5 }],
@@ -17,7 +17,7 @@ describe('a task', () => {
     ['forbidden', { task: {} }, ErrorCode.methodNotFound],
     [undefined, { task: {} }, ErrorCode.methodNotFound],
     [undefined, undefined, unasked],
-  ] as const)('is read as the tool allows: %s, %j', (taskSupport, params, expected) => {
+  ] as const)('depends on the tool: %s, %j', (taskSupport, params, expected) => {
     const tool = { name: 'n', ...(taskSupport ? { taskSupport } : {}) };
     for (const [, dialect, wanted] of inEach(since('2025-11-25', expected, unasked))) {
       expect(outcome(() => dialect.taskRequest(tool, params, {}))).toEqual(wanted);
@@ -28,14 +28,14 @@ describe('a task', () => {
 describe('completion', () => {
   const context = { arguments: { a: 'b' } };
   test.each(inEach(since('2025-06-18', context, undefined)))(
-    'in %s has a context if the revision knows it',
+    'in %s has a context if the revision supports it',
     (_, dialect, expected) => {
       expect(dialect.completionContext({ context })).toEqual(expected);
     },
   );
 });
 
-describe('what a client lacks', () => {
+describe('missingCapability', () => {
   const tools = { messages: [], tools: [] };
   const used = { messages: [{ content: { type: 'tool_result' } }] };
   const has = (what: string) => new RegExp(`^did not declare the capability "${what}"$`);
@@ -108,7 +108,7 @@ describe('a conversation', () => {
     ],
   };
   test.each(inEach(since('2025-11-25', { maxTokens: 9, messages: [message] }, split)))(
-    'in %s has as many blocks to a message as the revision knows',
+    'in %s splits messages into as many as the revision needs',
     (_, dialect, expected) => {
       expect(dialect.sampling({ maxTokens: 9, messages: [message] })).toEqual(expected);
     },
@@ -116,7 +116,7 @@ describe('a conversation', () => {
 
   const one = { messages: [{ role: 'user', content: audio }] };
   test.each(inEach(since('2025-03-26', one, 'CAPABILITY_MISSING')))(
-    'in %s has audio if the revision knows it',
+    'in %s has audio if the revision supports it',
     (_, dialect, expected) => {
       const spoken = { messages: [{ role: 'user', content: [audio] }] };
       expect(outcome(() => dialect.sampling(spoken))).toEqual(expected);
@@ -177,7 +177,7 @@ describe('a form', () => {
         '2025-11-25': asked({ type: 'array', items: { type: 'string', enum: ['m'] } }),
       },
     ],
-  ])('asks for what each revision knows: %j', (field, expected) => {
+  ])('has the fields that each revision supports: %j', (field, expected) => {
     for (const [, dialect, params] of inEach(expected)) {
       const form = { fields: [field], required: ['p'] };
       expect(outcome(() => dialect.form('m', form))).toEqual(params);

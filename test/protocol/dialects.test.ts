@@ -11,17 +11,17 @@ import { ErrorCode, RuntimeError, ToolError } from '../../src/protocol/errors.ts
 import { inEach, outcome, since, versions } from './dialect-tables.ts';
 import type { Row } from './dialect-tables.ts';
 
-describe('negotiation', () => {
+describe('version negotiation', () => {
   test('knows the four revisions with a handshake, newest first', () => {
     expect(handshakeVersions).toEqual(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']);
   });
 
-  test.each(versions)('answers %s with itself', (version) => {
+  test.each(versions)('accepts %s', (version) => {
     expect(negotiateDialect(version).version).toBe(version);
   });
 
   test.each(['', '2026-07-28', '2025-11-25 ', '2025-11', 'draft', '__proto__', 'constructor'])(
-    'answers what it does not speak with the latest: %j',
+    'answers an unsupported version with the latest: %j',
     (version) => {
       expect(negotiateDialect(version)).toBe(latestHandshake);
     },
@@ -49,7 +49,7 @@ describe('the result of initialize', () => {
       '2025-06-18': titled,
       '2025-11-25': serverInfo,
     }),
-  )('in %s says of the server what the revision knows', (version, dialect, expected) => {
+  )('in %s has the identity members of the revision', (version, dialect, expected) => {
     expect(dialect.initializeResult({ serverInfo, capabilities: {} })).toEqual({
       protocolVersion: version,
       capabilities: {},
@@ -67,12 +67,12 @@ describe('the result of initialize', () => {
       '2025-06-18': completing,
       '2025-11-25': { ...completing, tasks: { list: {} } },
     }),
-  )('in %s declares what the revision knows', (_, dialect, expected) => {
+  )('in %s declares the capabilities of the revision', (_, dialect, expected) => {
     const result = dialect.initializeResult({ serverInfo, capabilities });
     expect(result['capabilities']).toEqual(expected);
   });
 
-  test.each(versions)('in %s has instructions if there are some', (version) => {
+  test.each(versions)('in %s has instructions if given', (version) => {
     const dialect = negotiateDialect(version);
     const server = { serverInfo: info, capabilities: {} };
     expect(dialect.initializeResult(server)).not.toHaveProperty('instructions');
@@ -85,7 +85,7 @@ describe('a batch', () => {
   const none = /has no batches/;
   test.each(
     inEach({ '2024-11-05': none, '2025-03-26': undefined, '2025-06-18': none, '2025-11-25': none }),
-  )('in %s is taken if the revision has it', (_, dialect, expected) => {
+  )('in %s is allowed if the revision has batches', (_, dialect, expected) => {
     const refusal = dialect.batchRefusal(4, 4);
     if (expected === undefined) expect(refusal).toBeUndefined();
     else
@@ -95,7 +95,7 @@ describe('a batch', () => {
       });
   });
 
-  test('may be too long', () => {
+  test('is rejected above the limit', () => {
     expect(negotiateDialect('2025-03-26').batchRefusal(5, 4)).toMatchObject({
       code: ErrorCode.invalidRequest,
       message: expect.stringContaining('at most 4') as string,
@@ -120,7 +120,7 @@ describe('a method', () => {
   });
 });
 
-describe('what is listed', () => {
+describe('a listed item', () => {
   const about = {
     title: 'Title',
     description: 'words',
@@ -217,23 +217,20 @@ describe('what is listed', () => {
     };
   }
 
-  test.each(tables)('%s says what each revision knows', (_, project, expected) => {
+  test.each(tables)('%s has the members of each revision', (_, project, expected) => {
     for (const [, dialect, item] of inEach(expected)) expect(project(dialect)).toEqual(item);
   });
 
-  test.each(versions)(
-    'in %s shows nothing that is not there, nor what is no matter of a client',
-    (version) => {
-      const dialect = negotiateDialect(version);
-      const tool = { name: 'n', inputSchema: {}, handler: () => '' };
-      expect(dialect.tool(tool)).toEqual({ name: 'n', inputSchema: {} });
-      expect(dialect.resource({ uri: 'a:b', name: 'n' })).toEqual({ uri: 'a:b', name: 'n' });
-      expect(dialect.prompt({ name: 'n', arguments: {} })).toEqual({ name: 'n' });
-    },
-  );
+  test.each(versions)('in %s omits undefined and internal members', (version) => {
+    const dialect = negotiateDialect(version);
+    const tool = { name: 'n', inputSchema: {}, handler: () => '' };
+    expect(dialect.tool(tool)).toEqual({ name: 'n', inputSchema: {} });
+    expect(dialect.resource({ uri: 'a:b', name: 'n' })).toEqual({ uri: 'a:b', name: 'n' });
+    expect(dialect.prompt({ name: 'n', arguments: {} })).toEqual({ name: 'n' });
+  });
 });
 
-describe('a block of content', () => {
+describe('a content block', () => {
   const hints = { priority: 1, lastModified: '2025-01-12T15:00:58Z' };
   const extra = { annotations: hints, _meta: { a: 1 } };
   const older = { annotations: { priority: 1 } };
@@ -293,19 +290,19 @@ describe('a block of content', () => {
     ],
   ];
 
-  test.each(tables)('looks as each revision knows it: %j', (block, expected) => {
+  test.each(tables)('is projected for each revision: %j', (block, expected) => {
     for (const [, dialect, seen] of inEach(expected)) {
       expect(dialect.content([block])).toEqual([seen]);
     }
   });
 
-  test('costs the latest revision no copy', () => {
+  test('is not copied for the latest revision', () => {
     const blocks: readonly ContentBlock[] = [{ type: 'text', text: 'a' }];
     expect(latestHandshake.content(blocks)).toBe(blocks);
   });
 
   test.each(inEach(since('2025-06-18', contents, { uri: 'a:b', text: 'c' })))(
-    'that is read as a resource has no _meta before 2025-06-18: %s',
+    'of a read resource has no _meta before 2025-06-18: %s',
     (_, dialect, expected) => {
       expect(dialect.contents(contents)).toEqual(expected);
     },
@@ -323,7 +320,7 @@ describe('the result of a tool', () => {
         { content, _meta: { b: 2 } },
       ),
     ),
-  )('in %s is structured if the revision knows it', (_, dialect, expected) => {
+  )('in %s is structured if the revision supports it', (_, dialect, expected) => {
     const result = { content, structured: { a: 1 }, isError: false, _meta: { b: 2 } };
     expect(dialect.toolResult(result)).toEqual(expected);
   });
@@ -342,24 +339,21 @@ describe('the result of a tool', () => {
       ),
     ),
   )(
-    'in %s is an error of the tool or of the request if arguments are invalid',
+    'in %s reports invalid arguments as a tool or request error, as the revision requires',
     (_, dialect, expected) => {
       expect(outcome(() => dialect.invalidArguments('bad'))).toEqual(expected);
     },
   );
 
-  test.each(versions)(
-    'in %s is what a model may recover from, with its code if it has one',
-    (version) => {
-      const dialect = negotiateDialect(version);
-      const failed = (text: string) => ({ content: [{ type: 'text', text }], isError: true });
-      const missing = new RuntimeError('CAPABILITY_MISSING', 'no forms');
-      expect(dialect.toolFailure(new ToolError('gone'))).toEqual(failed('gone'));
-      expect(dialect.toolFailure(missing)).toEqual(failed('CAPABILITY_MISSING: no forms'));
-    },
-  );
+  test.each(versions)('in %s reports a recoverable failure with its code, if any', (version) => {
+    const dialect = negotiateDialect(version);
+    const failed = (text: string) => ({ content: [{ type: 'text', text }], isError: true });
+    const missing = new RuntimeError('CAPABILITY_MISSING', 'no forms');
+    expect(dialect.toolFailure(new ToolError('gone'))).toEqual(failed('gone'));
+    expect(dialect.toolFailure(missing)).toEqual(failed('CAPABILITY_MISSING: no forms'));
+  });
 
-  test.each(versions)('in %s a missing resource has its code and its URI', (version) => {
+  test.each(versions)('in %s reports a missing resource with its code and URI', (version) => {
     expect(negotiateDialect(version).resourceNotFound('a:b')).toMatchObject({
       code: ErrorCode.resourceNotFound,
       data: { uri: 'a:b' },
@@ -367,16 +361,16 @@ describe('the result of a tool', () => {
   });
 });
 
-describe('progress', () => {
+describe('a progress notification', () => {
   const step = { progressToken: 't', progress: 1, total: 2 };
   test.each(inEach(since('2025-03-26', { ...step, message: 'half' }, step)))(
-    'in %s has a message if the revision knows it',
+    'in %s has a message if the revision supports it',
     (_, dialect, expected) => {
       expect(dialect.progress('t', { progress: 1, total: 2, message: 'half' })).toEqual(expected);
     },
   );
 
-  test.each(versions)('in %s has a total if there is one', (version) => {
+  test.each(versions)('in %s has a total if given', (version) => {
     const dialect = negotiateDialect(version);
     const [least, endless] = [{ progress: 1 }, { progress: 1, total: Infinity }];
     expect(dialect.progress(0, least)).toEqual({ progressToken: 0, progress: 1 });

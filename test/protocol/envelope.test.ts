@@ -16,7 +16,7 @@ const errorOf = (meta: unknown) => {
   return reading.ok ? undefined : reading.error;
 };
 
-describe('a request is enveloped', () => {
+describe('isEnveloped', () => {
   test.each([
     [good, true],
     [without(MetaKey.protocolVersion), true],
@@ -28,15 +28,15 @@ describe('a request is enveloped', () => {
     [[], false],
     ['2026-07-28', false],
     [undefined, false],
-  ])('by one of the keys that it must have: %j is %s', (meta, expected) => {
+  ])('detects either of the required keys: %j is %s', (meta, expected) => {
     expect(isEnveloped({ _meta: meta })).toBe(expected);
   });
 
-  test('never without params', () => expect(isEnveloped(undefined)).toBe(false));
+  test('is false without params', () => expect(isEnveloped(undefined)).toBe(false));
 });
 
-describe('an envelope', () => {
-  test('says who the client is, and what it wants to hear', () => {
+describe('readEnvelope', () => {
+  test("returns the client's identity and log level", () => {
     expect(readEnvelope({ _meta: good })).toMatchObject({
       ok: true,
       peer: {
@@ -49,7 +49,7 @@ describe('an envelope', () => {
     });
   });
 
-  test('may leave out the identity and the level of log messages: then none are wanted', () => {
+  test('allows identity and log level to be absent, which disables log messages', () => {
     const meta = { [MetaKey.protocolVersion]: '2026-07-28', [MetaKey.clientCapabilities]: {} };
     expect(readEnvelope({ _meta: meta })).toMatchObject({
       peer: { info: { name: 'anonymous' }, capabilities: {} },
@@ -78,7 +78,7 @@ describe('an envelope', () => {
       `"${MetaKey.logLevel}" in "_meta" must be one of debug,`,
     ],
     [{ ...good, [MetaKey.logLevel]: null }, 'got null'],
-  ])('with a fault is -32602 that names it: %j', (meta, message) => {
+  ])('rejects an invalid member with -32602 naming it: %j', (meta, message) => {
     expect(errorOf(meta)).toMatchObject({
       code: -32602,
       message: expect.stringContaining(message) as string,
@@ -86,7 +86,7 @@ describe('an envelope', () => {
   });
 
   test.each(['2025-11-25', '2099-01-01', '', '__proto__', 'constructor'])(
-    'of a version that no request may name is -32022 with those that it may: %j',
+    'rejects an unsupported version with -32022 and the supported ones: %j',
     (requested) => {
       expect(errorOf({ ...good, [MetaKey.protocolVersion]: requested })).toMatchObject({
         code: -32022,
@@ -96,12 +96,12 @@ describe('an envelope', () => {
     },
   );
 
-  test('of a version of a million characters is refused in few words', () => {
+  test('truncates a rejected version of a million characters', () => {
     const error = errorOf({ ...good, [MetaKey.protocolVersion]: 'v'.repeat(1_000_000) });
     expect(JSON.stringify(error).length).toBeLessThan(400);
   });
 
-  test('has ordinary keys alone: "__proto__" is one of them', () => {
+  test('treats "__proto__" as an ordinary key', () => {
     const text = `{"_meta":{"__proto__":${JSON.stringify(good)}}}`;
     expect(isEnveloped(JSON.parse(text) as JsonObject)).toBe(false);
     const polluted = `{"_meta":{"__proto__":{"x":1},${JSON.stringify(good).slice(1)}}`;

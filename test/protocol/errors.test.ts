@@ -11,8 +11,8 @@ import {
 } from '../../src/protocol/errors.ts';
 import { clientId } from '../actors/ids.ts';
 
-describe('what was thrown', () => {
-  test('goes to the wire as it is, if it was meant for the wire', () => {
+describe('toWireError', () => {
+  test('sends a ProtocolError unchanged', () => {
     expect(
       toWireError(new ProtocolError(ErrorCode.resourceNotFound, 'gone', { uri: 'x' })),
     ).toEqual({
@@ -33,13 +33,13 @@ describe('what was thrown', () => {
     null,
     { code: 1, message: 'secret' },
     Object.create(null),
-  ])('has no wire form otherwise: it is a bug (%#)', (thrown: unknown) => {
+  ])('returns undefined for any other error (%#)', (thrown: unknown) => {
     expect(toWireError(thrown)).toBeUndefined();
   });
 });
 
 describe('an error response', () => {
-  test('has the id of its request, also where that is 0 or empty', () => {
+  test('has the id of its request, even if it is 0 or empty', () => {
     expect(errorResponse(clientId(0), internalError)).toEqual({
       jsonrpc: '2.0',
       id: 0,
@@ -48,17 +48,17 @@ describe('an error response', () => {
     expect(errorResponse(clientId(''), internalError)).toHaveProperty('id', '');
   });
 
-  test('has no id at all where the id could not be read', () => {
+  test('omits the id if it could not be read', () => {
     expect(Object.keys(errorResponse(undefined, internalError))).toEqual(['jsonrpc', 'error']);
   });
 });
 
-test('the internal error tells nothing, and nobody can make it tell', () => {
+test('has an internal error without details that cannot be modified', () => {
   expect(internalError).toEqual({ code: -32603, message: 'Internal error' });
   expect(Object.isFrozen(internalError)).toBe(true);
 });
 
-test('what comes too late is told so, and that trying again is of no use', () => {
+test('says that a retry is useless while shutting down', () => {
   expect(shuttingDown).toMatchObject({
     code: -32000,
     data: { reason: 'shutting-down', retryable: false },
@@ -66,7 +66,7 @@ test('what comes too late is told so, and that trying again is of no use', () =>
   expect(Object.isFrozen(shuttingDown)).toBe(true);
 });
 
-test('errors keep their codes, causes and what the client said', () => {
+test("keeps codes, causes and the client's error", () => {
   const cause = new Error('why');
   expect(new ToolError('m', { code: 'OUTSIDE_ROOTS', cause })).toMatchObject({
     name: 'ToolError',

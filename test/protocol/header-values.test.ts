@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeHeaderValue, encodeHeaderValue } from '../../src/protocol/header-values.ts';
 
-describe('the value of a header', () => {
+describe('a header value', () => {
   test.each([
     ['us-west1', 'us-west1'],
     ['file:///a b.txt', 'file:///a b.txt'],
@@ -12,11 +12,11 @@ describe('the value of a header', () => {
     ['line1\nline2', '=?base64?bGluZTEKbGluZTI=?='],
     ['=?base64?literal?=', '=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?='],
     ['\ttab', '=?base64?CXRhYg==?='],
-  ])('of %j is %j', (text, value) => {
+  ])('encodes %j as %j', (text, value) => {
     expect(encodeHeaderValue(text)).toBe(value);
   });
 
-  test('gives back any text, and is always one that a header can hold', () => {
+  test('decodes to the original of any text, and fits into a header', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
         const value = encodeHeaderValue(text);
@@ -28,7 +28,7 @@ describe('the value of a header', () => {
   });
 
   test.each(['=?base64?ZWNobw?=', '=?base64?/w==?=', '=?base64?a b=?='])(
-    'that says base64 and is none is no text: %j',
+    'is rejected if it is marked as base64 but is not: %j',
     (value) => {
       expect(decodeHeaderValue(value)).toBeUndefined();
     },

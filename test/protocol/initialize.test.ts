@@ -15,8 +15,8 @@ const read = (params: JsonObject | undefined): InitializedClient => {
   return reading.client;
 };
 
-describe('reading initialize', () => {
-  test('keeps what the client says of itself', () => {
+describe('readInitialize', () => {
+  test("returns the client's description", () => {
     expect(read(good)).toMatchObject({
       requestedVersion: '2025-11-25',
       dialect: { version: '2025-11-25' },
@@ -25,7 +25,7 @@ describe('reading initialize', () => {
     });
   });
 
-  test('keeps what the protocol names and authors read, and nothing else', () => {
+  test('keeps only members that the protocol defines or authors read', () => {
     const clientInfo = {
       ...{ name: 'host', version: '1', title: 'A host', websiteUrl: 'https://host.example' },
       ...{ icons: [{ src: 'data:image/png;base64,AAAA' }], unknown: 'x'.repeat(1000), title2: 2 },
@@ -47,26 +47,26 @@ describe('reading initialize', () => {
       { ...good, capabilities: { experimental: { pad: pad(8192) } } },
     ],
     ['params.protocolVersion must', { ...good, protocolVersion: pad(101) }],
-  ])('refuses what is too long: %s', (fault, params) => {
+  ])('rejects what is too long: %s', (fault, params) => {
     expect(readInitialize(params)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
   });
 
-  test('cuts a long name and a long version', () => {
+  test('truncates a long name and a long version', () => {
     const { info } = read({ ...good, clientInfo: { name: pad(1000), version: pad(1000) } });
     expect([info.name, info.version]).toEqual([`${pad(256)}…`, `${pad(256)}…`]);
   });
 
-  test('keeps no more than a digest of a long one', () => {
+  test('keeps only a digest of long params', () => {
     expect(read({ ...good, unknown: pad(60_000) }).fingerprint.length).toBeLessThan(40);
   });
 
-  test('never takes an unknown version for the negotiated one', () => {
+  test('never accepts an unknown version as negotiated', () => {
     const client = read({ ...good, protocolVersion: '1999-01-01' });
     expect(client.dialect.version).toBe('2025-11-25');
     expect(client.requestedVersion).toBe('1999-01-01');
   });
 
-  test('tolerates members that it does not know', () => {
+  test('ignores unknown members', () => {
     expect(readInitialize({ ...good, _meta: { progressToken: 1 }, later: true }).ok).toBe(true);
   });
 
@@ -90,7 +90,7 @@ describe('reading initialize', () => {
     if (!reading.ok) expect(reading.fault.length).toBeLessThan(200);
   });
 
-  test('takes a "__proto__" key for an ordinary one', () => {
+  test('treats a "__proto__" key as an ordinary one', () => {
     const text =
       '{"protocolVersion":"x","capabilities":{"__proto__":{"roots":{}}},"clientInfo":{"name":"n","version":"1","__proto__":{"admin":true}}}';
     const client = read(JSON.parse(text) as JsonObject);
@@ -99,15 +99,15 @@ describe('reading initialize', () => {
   });
 });
 
-describe('a repeated initialize', () => {
-  test('is the same one if its params are equal to the letter', () => {
+describe('the fingerprint of initialize', () => {
+  test('is equal for identical params', () => {
     expect(read(structuredClone(good)).fingerprint).toBe(read(good).fingerprint);
   });
 
   test.each([
     ['other params', { ...good, capabilities: {} }],
     ['more params', { ...good, extra: 1 }],
-  ])('is another one with %s', (_, params) => {
+  ])('differs with %s', (_, params) => {
     expect(read(params).fingerprint).not.toBe(read(good).fingerprint);
   });
 });

@@ -9,9 +9,9 @@ const read = (...roots: readonly unknown[]) => {
   return reading.roots;
 };
 
-describe('a roots result', () => {
+describe('readRootsResult', () => {
   test.each([undefined, null, {}, 'file:///a', 3])(
-    'without a list of roots is a fault: %j',
+    'rejects a result without a list of roots: %j',
     (roots) => {
       expect(readRootsResult({ roots })).toEqual({
         ok: false,
@@ -20,7 +20,7 @@ describe('a roots result', () => {
     },
   );
 
-  test('may be empty, and may say more than its roots', () => {
+  test('accepts an empty list and unknown members', () => {
     expect(readRootsResult({ roots: [], nextCursor: 'x', _meta: {} })).toEqual({
       ok: true,
       roots: [],
@@ -28,18 +28,18 @@ describe('a roots result', () => {
   });
 });
 
-describe('an entry', () => {
-  test('is usable with a file: URI, in any case, with or without a name', () => {
+describe('an entry of the roots list', () => {
+  test('is usable with a file: URI in any case, with or without a name', () => {
     const roots = [{ uri: 'file:///a' }, { uri: 'FILE:///b', name: 'b' }, { uri: 'file://host/c' }];
     expect(read(...roots)).toEqual(roots);
   });
 
-  test('with a name that is no string is usable, without the name', () => {
+  test('is usable without its name if the name is not a string', () => {
     expect(read({ uri: 'file:///a', name: 7, _meta: {} })).toEqual([{ uri: 'file:///a' }]);
   });
 
   test.each([null, 1, 'file:///a', [], {}, { uri: 1 }, { uri: null }, { name: 'n' }])(
-    'of the wrong shape is malformed, and says so: %j',
+    'of the wrong shape is malformed, with a reason: %j',
     (entry) => {
       const [root] = read(entry);
       expect(root).toMatchObject({ uri: '', problem: { code: 'MALFORMED' } });
@@ -48,7 +48,7 @@ describe('an entry', () => {
   );
 
   test.each(['', '/a', 'a', 'http://a/', 'files:///a', ' file:///a', 'https://x/?file:///a'])(
-    'with another URI is refused, keeping it and its name: %j',
+    'with another URI is unusable, and keeps its URI and name: %j',
     (uri) => {
       expect(read({ uri, name: 'n' })).toMatchObject([
         { uri, name: 'n', problem: { code: 'NOT_A_FILE_URI' } },
@@ -65,11 +65,14 @@ describe('an entry', () => {
     ['file:/a', 'file:///a'],
     ['file://localhost/a', 'file:///%61'],
     ['file:///a/./b/../c', 'file:///a/c'],
-  ])('that is already in the list is a duplicate, the first stays: %s %s', (first, second) => {
-    const [one, two] = read({ uri: first }, { uri: second, name: 'again' });
-    expect(one?.problem).toBeUndefined();
-    expect(two).toMatchObject({ uri: second, name: 'again', problem: { code: 'DUPLICATE' } });
-  });
+  ])(
+    'that repeats an earlier one is a duplicate, and the first stays usable: %s %s',
+    (first, second) => {
+      const [one, two] = read({ uri: first }, { uri: second, name: 'again' });
+      expect(one?.problem).toBeUndefined();
+      expect(two).toMatchObject({ uri: second, name: 'again', problem: { code: 'DUPLICATE' } });
+    },
+  );
 
   test.each([
     ['file:///a%2Fb', 'file:///a/b'],
@@ -80,14 +83,14 @@ describe('an entry', () => {
     ['file://host/a', 'file:///a'],
     ['file:///%FF', 'file:///%FE'],
     ['file:///A', 'file:///a'],
-  ])('that names another file is none: %j %j', (first, second) => {
+  ])('that names another file is not a duplicate: %j %j', (first, second) => {
     expect(read({ uri: first }, { uri: second }).map(({ problem }) => problem)).toEqual([
       undefined,
       undefined,
     ]);
   });
 
-  test('says as what it is already in the list', () => {
+  test('names the earlier spelling if it is a duplicate', () => {
     const [, again] = read({ uri: 'file:///a b' }, { uri: 'file:///a%20b' });
     expect(again?.problem?.message).toBe('"file:///a%20b" is already in the list as "file:///a b"');
   });
@@ -97,7 +100,7 @@ describe('an entry', () => {
     expect(read({ uri })[0]?.problem?.message.length).toBeLessThan(200);
   });
 
-  test('that is unusable never voids or moves the others', () => {
+  test('that is unusable does not affect or move the others', () => {
     const entry = fc.oneof(
       fc.record({ uri: fc.constantFrom('file:///a', 'file:///b', 'x:', 'file:///c/') }),
       fc.constantFrom<unknown>(null, 1, {}, []),
