@@ -52,9 +52,7 @@ export type ActorFactName =
   | 'response.unserializable'
   /** A request was refused because the queue is full. */
   | 'request.refused'
-  /**
-   * A retry's request state was forged, expired or belongs to another request; the request fails.
-   */
+  /** A retry's request state was forged, expired or of another request; the request fails. */
   | 'state.refused'
   /** A suspended call was ended because the client did not retry. */
   | 'call.expired'
@@ -70,9 +68,7 @@ export type ActorFactName =
   | 'progress.unknown'
   /** A request was sent to the client; `details` has its id and method. */
   | 'request.sent'
-  /**
-   * The client answered a request with a result or an error; `details` also has the elapsed time.
-   */
+  /** The client answered a request with a result or an error; `details` has the elapsed time. */
   | 'request.answered'
   /** The client did not answer a request in time. */
   | 'request.timedOut'
@@ -80,10 +76,7 @@ export type ActorFactName =
   | 'output.blocked'
   | 'output.flowing'
   | 'output.broken'
-  /**
-   * The client does not read but keeps sending, over a transport that cannot be paused; the session
-   * ends.
-   */
+  /** The client sends without reading, over a transport that cannot be paused; the session ends. */
   | 'output.overrun'
   /** The client does not read while the session is closing; unsent output is discarded. */
   | 'output.stalled'

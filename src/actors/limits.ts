@@ -9,9 +9,7 @@ const minute = 60 * second;
 
 /** Limits of a transport. */
 export interface TransportLimits {
-  /**
-   * Maximum length of an inbound line, bytes. Longer lines are answered with an error and skipped.
-   */
+  /** Maximum length of an inbound line, bytes. Longer lines are answered with an error. */
   readonly maxLineBytes: number;
   /** Maximum nesting depth of an inbound message. */
   readonly maxDepth: number;
@@ -26,17 +24,11 @@ export interface TransportLimits {
 
 /** Limits of the router. */
 export interface RouterLimits {
-  /**
-   * Maximum number of running client requests. Requests that await an answer from the client do not
-   * count.
-   */
+  /** Maximum number of running client requests, without those awaiting a client's answer. */
   readonly maxRunning: number;
   /** Maximum number of queued client requests; further ones get a retryable error. */
   readonly maxWaiting: number;
-  /**
-   * Maximum size of all queued requests, bytes; a request that would exceed it gets a retryable
-   * error.
-   */
+  /** Maximum size of all queued requests, bytes; further ones get a retryable error. */
   readonly maxWaitingBytes: number;
   /**
    * Maximum size of all running requests, bytes, including those that await an answer from the
@@ -91,10 +83,7 @@ export interface TaskLimits {
    * all nodes.
    */
   readonly maxKeptTasks: number;
-  /**
-   * Default retention time of a task from its creation, milliseconds. Then a running handler is
-   * cancelled.
-   */
+  /** Default retention time of a task, milliseconds. Then a running handler is cancelled. */
   readonly taskTtlMs: number;
   /** Maximum retention time of a task, milliseconds. */
   readonly maxTaskTtlMs: number;
@@ -107,10 +96,7 @@ export interface TaskLimits {
    * requests, answers, timers.
    */
   readonly maxTaskSteps: number;
-  /**
-   * Maximum size of a durable task's steps, bytes. A later step replaces an earlier one with the
-   * same key.
-   */
+  /** Maximum size of a durable task's steps, bytes. Only the latest step of a key counts. */
   readonly maxTaskBytes: number;
   /** Minimum remaining wait for which a durable task is unloaded from memory, milliseconds. */
   readonly taskParkMs: number;
@@ -166,9 +152,7 @@ export interface Limits
     TaskLimits,
     UpstreamLimits {}
 
-/**
- * Description of a limit. The suffix of its name is its unit: `Ms`, `Bytes`, or none for a count.
- */
+/** Description of a limit. The suffix of its name is its unit: `Ms`, `Bytes` or a count. */
 export interface LimitRow {
   readonly default: number;
   /** Minimum value. Default: 1. */

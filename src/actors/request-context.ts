@@ -35,10 +35,7 @@ export interface Caller {
 export interface OutboundRequest {
   readonly method: string;
   readonly params?: JsonObject | undefined;
-  /**
-   * Time limit in milliseconds, restarted by progress; then the request fails with
-   * `REQUEST_TIMEOUT`.
-   */
+  /** Time limit in milliseconds, restarted by progress. Error: `REQUEST_TIMEOUT`. */
   readonly timeoutMs: number;
   /** Hard limit in milliseconds, regardless of progress. */
   readonly maxTotalMs: number;
@@ -71,10 +68,7 @@ export interface IdleProbe {
 
 /** Status of a durable run, for people. */
 export interface DurableRunStatus {
-  /**
-   * The last recorded step, such as `once:charge`, or `state asking` of a machine. Absent before
-   * the first.
-   */
+  /** The last recorded step, such as `once:charge`. Absent before the first. */
   readonly lastStep?: string | undefined;
   /** Labels of the unanswered requests to the client. */
   readonly questions: readonly string[];
@@ -118,10 +112,7 @@ export interface BackgroundRun {
   readonly taskId: string;
   /** Takes the response of the handler. */
   onResponse(response: OutboundResponse): void;
-  /**
-   * The request waiting for the result, if any. Requests of this run to the client travel on its
-   * stream.
-   */
+  /** The request waiting for the result, if any. Its stream carries this run's requests. */
   relatedRequest(): RelatedRequest | undefined;
   /** The handler has set a status message. */
   onStatusMessage(message: string): void;
@@ -218,10 +209,7 @@ export interface CalledRequest extends Caller {
 }
 
 export interface RequestContext {
-  /**
-   * The open request, or the last one: a call that ends to request input resumes with another
-   * request.
-   */
+  /** The open request, or the last one: a suspended call resumes with another request. */
   readonly request: CalledRequest;
   /** The task of this run; undefined for an ordinary call. */
   readonly task: TaskHandle | undefined;
@@ -281,10 +269,7 @@ export interface RequestContext {
    * session ends.
    */
   isResendable?: boolean | undefined;
-  /**
-   * Ends the request without an answer. Absent for suspendable calls, which end by requesting
-   * input.
-   */
+  /** Ends the request without an answer. Absent for suspendable calls. */
   drop?(): void;
   /**
    * Runs a handler that outlives this request. It counts towards no concurrency limit, and starts

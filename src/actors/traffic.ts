@@ -22,10 +22,7 @@ import { Listeners } from './listeners.ts';
 export interface TrafficListener {
   /** All frames of one chunk of input, in order, before they are processed. */
   received?(frames: readonly InboundFrame[]): void;
-  /**
-   * Frames sent together, in order, before they are encoded. A result that is not JSON is replaced
-   * later.
-   */
+  /** Frames sent together, in order, before they are encoded. */
   sent?(frames: readonly OutboundFrame[]): void;
 }
 
@@ -73,9 +70,7 @@ export class Traffic {
     return 'kind' in frame ? { direction: 'in', frame, at } : { direction: 'out', frame, at };
   }
 
-  /**
-   * Adds a listener. Returns the function that removes it. Errors thrown by listeners are reported.
-   */
+  /** Adds a listener. Returns the function that removes it. Errors of listeners are reported. */
   listen(listener: TrafficListener): () => void {
     this.#listeners ??= new Listeners("A listener to the session's traffic", this.#options.report);
     return this.#listeners.add(listener);

@@ -31,10 +31,7 @@ type ConnectionMachineName =
 /** Names of the observed machines, which are those of their charts. */
 export type MachineName = SessionMachineName | ConnectionMachineName;
 
-/**
- * An event processed by a machine. Everything in it belongs to the machine: do not keep or modify
- * it.
- */
+/** An event processed by a machine. Everything in it is the machine's: do not keep or modify it. */
 export interface MachineTransition {
   /** The machine's name. */
   readonly machine: MachineName;
@@ -116,9 +113,7 @@ export class Transitions {
     this.#listeners = new Listeners('A listener to the machines', report);
   }
 
-  /**
-   * Adds a listener. Returns the function that removes it. Errors thrown by listeners are reported.
-   */
+  /** Adds a listener. Returns the function that removes it. Errors of listeners are reported. */
   listen(listener: TransitionListener): () => void {
     const waiting = this.#waiting;
     this.#waiting = undefined;

@@ -29,10 +29,7 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
   return { kind: 'invalid', error, ...requestOf(value) };
 }
 
-/**
- * The frame of an unreadable line, with the ids of the requests it answers, so that they stop
- * waiting.
- */
+/** The frame of an unreadable line, with the ids of the requests it answers. */
 export function unreadableLine(error: WireError, line: string): InvalidFrame {
   const answers = requestsAnsweredBy(line);
   return answers.length === 0 ? { kind: 'invalid', error } : { kind: 'invalid', error, answers };
@@ -90,9 +87,7 @@ function tooDeep(maxDepth: number): WireError {
   return { code: ErrorCode.invalidRequest, message };
 }
 
-/**
- * The error for a line that is not JSON. The reason is truncated, so a hostile line is not echoed.
- */
+/** The error for a line that is not JSON. The reason is truncated, as it may echo hostile text. */
 export function parseError(reason: string): WireError {
   return { code: ErrorCode.parseError, message: `Parse error: ${reason.slice(0, 200)}` };
 }

@@ -14,9 +14,7 @@ export const resentKey = 'mcp-actors/resent';
 /** Identifies a request of a durable call, whichever process sends it. */
 export const questionKey = 'mcp-actors/question';
 
-/**
- * Set in an intermediate result: the next request of the call may be resent, and is processed once.
- */
+/** Set in an intermediate result: the next request may be resent, and is processed once. */
 export const resendableKey = 'mcp-actors/resendable';
 
 /** The supervisor's mark of a call. */

@@ -37,10 +37,7 @@ export const ErrorCode = {
   unsupportedProtocolVersion: -32022,
 } as const;
 
-/**
- * Adds a non-enumerable property, so that Node does not print it with an uncaught error: it may be
- * long.
- */
+/** Adds a non-enumerable property, which Node omits when it prints an uncaught error. */
 function addDetail(error: Error, name: string, value: unknown): void {
   if (value === undefined) return;
   Object.defineProperty(error, name, { value, configurable: true, writable: true });
@@ -67,9 +64,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/**
- * The forwarded error of another server, sent unchanged whatever the revision says about its code.
- */
+/** The forwarded error of another server, sent unchanged even if the revision forbids its code. */
 export class ForwardedError extends ProtocolError {
   constructor({ code, message, data, members }: ProtocolError) {
     super(code, message, data);
@@ -137,10 +132,7 @@ export class RuntimeError extends Error {
   readonly code: RuntimeErrorCode;
   /** The client's error, if it answered with one (`REQUEST_FAILED`). */
   declare readonly remote: WireError | undefined;
-  /**
-   * The failed request to the client. Undefined if no request failed, for example if a result is
-   * invalid.
-   */
+  /** The failed request to the client; undefined if no request failed. */
   declare readonly request: FailedRequest | undefined;
   /** The capabilities that the client must declare (`CAPABILITY_MISSING`). */
   declare readonly requiredCapabilities: JsonObject | undefined;

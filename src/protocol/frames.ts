@@ -58,9 +58,7 @@ export interface OutboundResult {
 
 export interface OutboundError {
   readonly jsonrpc: '2.0';
-  /**
-   * Absent if the request's id could not be read: clients with the official schema reject `null`.
-   */
+  /** Absent if the request's id was unreadable: the official schema rejects `null`. */
   readonly id?: InboundRequestId;
   readonly error: WireError;
 }

@@ -49,10 +49,7 @@ export interface BodyValue {
   readonly what: string;
 }
 
-/**
- * Compares a header, possibly in base64, with the body. Returns the problem, or undefined if they
- * match.
- */
+/** Compares a header, possibly in base64, with the body. Returns the problem, if any. */
 export function validateHeader(
   header: string,
   text: string | undefined,
@@ -67,10 +64,7 @@ export function validateHeader(
   return `The header ${header} must be base64 of UTF-8 text, got ${inspectValue(text)}`;
 }
 
-/**
- * Compares a header that is never in base64 with the body. Returns the problem, or undefined if
- * they match.
- */
+/** Compares a header that is never in base64 with the body. Returns the problem, if any. */
 export function validatePlainHeader(
   header: string,
   text: string | undefined,

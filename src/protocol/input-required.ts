@@ -91,10 +91,7 @@ export function roundParams(call: {
 
 const actions: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 
-/**
- * Validates the shape of an answer to a request of this method. Returns the problem, or undefined
- * if valid.
- */
+/** Validates the shape of an answer to this method. Returns the problem, if any. */
 export function validateAnswer(method: string, answer: unknown): string | undefined {
   if (!isJsonObject(answer)) return `must be an object, got ${inspectValue(answer)}`;
   switch (method) {

@@ -27,9 +27,7 @@ export function printableLines(lines: readonly string[]): string {
   return lines.map((line) => printable(line)).join('\n');
 }
 
-/**
- * Escapes multi-line text for a terminal. Keeps line feeds and tabs, and converts `\r\n` to `\n`.
- */
+/** Escapes multi-line text for a terminal. Keeps line feeds and tabs; `\r\n` becomes `\n`. */
 export function printableText(text: string): string {
   return text
     .replaceAll('\r\n', '\n')

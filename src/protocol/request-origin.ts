@@ -81,24 +81,16 @@ export interface ServedHttpCall extends ServedHttpRequest {
 }
 
 export interface RequestOrigin {
-  /**
-   * Scope in which the request's id is unique. `request`: other requests in flight may have the
-   * same id.
-   */
+  /** Scope in which the request's id is unique. `request`: others in flight may have the same. */
   readonly idScope: 'session' | 'request';
   /** Undefined without authentication. */
   readonly principal?: Principal | undefined;
   /** Undefined without authentication or token exchange. */
   readonly tokens?: TokenExchange | undefined;
   readonly http?: ServedHttpCall | undefined;
-  /**
-   * Reason why no requests can be sent to the client on behalf of this one; undefined if they can.
-   */
+  /** Reason why no requests can be sent on behalf of this one; undefined if they can. */
   readonly noRequestsReason?: string | undefined;
-  /**
-   * Revision of a sessionless legacy client. Undefined in a session, and for requests with an
-   * envelope.
-   */
+  /** Revision of a sessionless legacy client; undefined for all others. */
   readonly revision?: string | undefined;
   /**
    * Quota key of the client, if many clients share one session: principal id or network address.
@@ -109,9 +101,6 @@ export interface RequestOrigin {
   readonly batch?: RequestOrigin | undefined;
   /** The serving node, in a cluster: calls that cannot resume elsewhere are routed to it. */
   readonly node?: string | undefined;
-  /**
-   * The `ResumedRun` that this internal request resumes. No client sent it, and its answer is
-   * discarded.
-   */
+  /** The `ResumedRun` that this internal request resumes. Its answer is discarded. */
   readonly resumes?: object | undefined;
 }

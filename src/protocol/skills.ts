@@ -63,10 +63,7 @@ export const skillRoot = (uri: string): string => uri.slice(0, -skillFileName.le
 export const encodedPath = (path: string): string =>
   path.split('/').map(encodeURIComponent).join('/');
 
-/**
- * The decoded path of a URI below a directory; undefined if the URI is elsewhere, however it is
- * spelled.
- */
+/** The decoded path of a URI below a directory; undefined if the URI is elsewhere. */
 export function pathBelow(root: string, uri: string): string | undefined {
   if (!uri.startsWith(`${root}/`) || /[?#]/.test(uri)) return undefined;
   try {
@@ -203,15 +200,10 @@ export async function readFrontmatter(text: string): Promise<JsonObject> {
 /** Maximum number of aliases, which bounds the expanded text before it is measured. */
 const maxAliasCount = 16;
 
-/**
- * Maximum length of the frontmatter as JSON, whose quotes and escapes are longer than those of
- * YAML.
- */
+/** Maximum length of the frontmatter as JSON, which is longer than YAML. */
 const maxExpanded = 2 * skillBounds.frontmatterBytes;
 
-/**
- * Maximum depth of the parser's tokens: three per level for 32 levels and the document around them.
- */
+/** Maximum depth of the parser's tokens: three per level, for 32 levels and the document. */
 const maxDepth = 3 * (1 + 32);
 
 /** Nesting depth of tokens. Iterative, because recursion is what it guards against. */

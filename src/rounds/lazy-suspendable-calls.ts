@@ -1,7 +1,4 @@
-/**
- * The suspendable calls of a session. Their code is loaded for the first call that may request
- * input.
- */
+/** The suspendable calls of a session, whose code is loaded on first use. */
 import type {
   SuspendableCallService,
   RequestContext,

@@ -1,13 +1,13 @@
-/** Work that holds the event loop, and how often the loop turns meanwhile. */
+/** Blocks the event loop, and counts its turns. */
 import { onTestFinished } from 'vitest';
 
-/** Holds the event loop for at least so many milliseconds. */
+/** Blocks the event loop for at least this many milliseconds. */
 export function workFor(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);
 }
 
-/** Counts the turns of the event loop until the test is over. */
+/** Counts turns of the event loop until the test ends. */
 export function countTurns(): { now(): number } {
   let turns = 0;
   let next = setImmediate(turn);

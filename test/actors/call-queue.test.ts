@@ -224,7 +224,7 @@ test('keeps the limits and the order for any sequence of adding, ending and hold
           const waiting = alive.filter(({ state }) => state === 'waiting').length;
           const isTaken = queue.add(each);
           if (isTaken) accepted.push(each);
-          // While it was held, any number came.
+          // The limits do not apply to calls added during a hold.
           else expect([held, waiting >= 5]).toEqual([false, true]);
         } else if (kind === 'end' && one) end(one);
         else if (kind === 'park' && one) queue.park(one);

@@ -40,7 +40,7 @@ function startCall(options = {}) {
 }
 
 test('recognizes any object with a then method as a promise, and no other value', () => {
-  // Of any name: the linter rightly dislikes a "then" that is written down.
+  // A computed member name, because the linter rejects a literal "then".
   const withMember = (name: string, value: unknown): object => ({ [name]: value });
   const withThen = (then: unknown): object => withMember('then', then);
   expect([Promise.resolve(), withThen(() => {})].map(isThenable)).toEqual([true, true]);

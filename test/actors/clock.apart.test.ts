@@ -60,7 +60,7 @@ test('does not keep the process alive with its timers', () => {
 });
 
 describe('systemClock after the event loop was blocked', () => {
-  /** A server that answers each byte, in this process: what it has written has arrived. */
+  /** An echo server in this process, so that written data has arrived. */
   async function connected() {
     const server = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
@@ -100,7 +100,7 @@ describe('systemClock after the event loop was blocked', () => {
     there.write('x');
     workFor(50);
     await later;
-    // Behind the timer's second.
+    // After the replacement of the delayed timer.
     await new Promise((resolve) => setTimeout(resolve, 1));
     expect(callback).not.toHaveBeenCalled();
     vi.useFakeTimers();
@@ -112,7 +112,7 @@ describe('systemClock after the event loop was blocked', () => {
     const timer = systemClock.setTimeout(() => {}, 5);
     const fired = new Promise((resolve) => setTimeout(resolve, 5));
     workFor(50);
-    // Right behind it: the second timer runs, and is not due yet.
+    // Immediately after it: the replacement timer is set, and not due yet.
     await fired;
     const before = held();
     refTimer(timer);

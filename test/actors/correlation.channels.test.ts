@@ -433,7 +433,8 @@ test('settles each request once and reuses no id, whatever happens to its channe
         .filter(({ method }) => method !== 'notifications/cancelled')
         .flatMap(({ id }) => (id === undefined ? [] : [id]));
       expect(new Set(ids).size).toBe(ids.length);
-      // A request of a tool's goes out twice at most, one of the handshake once, and is never cancelled.
+      // A tool's request is sent at most twice. A handshake request is sent once and never
+      // cancelled.
       expect(host.sent.filter(({ method }) => method === 'initialize').length).toBeLessThanOrEqual(
         asked.filter(({ request }) => request.isHandshake).length,
       );

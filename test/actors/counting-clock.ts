@@ -1,9 +1,9 @@
 import { SimulatedClock } from 'xstate';
 
-/** A simulated clock that knows how many timers are set. */
+/** A simulated clock that counts its timers. */
 export class CountingClock extends SimulatedClock {
   readonly #set = new Set<number>();
-  /** How many timers have ever been set. */
+  /** Total number of timers set. */
   made = 0;
 
   get timers(): number {

@@ -2,7 +2,7 @@ import { gate, flush } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { FairSemaphore } from '../../src/actors/fair-semaphore.ts';
 
-/** Work that ends when it is told to, and notes when it begins. */
+/** Work that ends on demand, and records its start. */
 function work(turns: FairSemaphore) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

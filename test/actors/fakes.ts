@@ -1,11 +1,11 @@
-/** Actors under test on their own, with listeners in place of the others. */
+/** Isolated actors under test, with recording fakes for the others. */
 import { createActor } from 'xstate';
 import type { EventObject } from 'xstate';
 import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Ref } from '../../src/machines/port.ts';
 import type { Fact, Report } from '../../src/actors/facts.ts';
 
-/** A started actor that keeps its events in a list. @param heard called with each */
+/** A started actor that records its events. @param heard called with each event */
 export function listener<TEvent extends EventObject>(heard?: (event: TEvent) => void) {
   const events: TEvent[] = [];
   const logic = plainActor<TEvent, undefined>(() => ({
@@ -19,7 +19,7 @@ export function listener<TEvent extends EventObject>(heard?: (event: TEvent) => 
   return { events, ref: actor as unknown as Ref<TEvent> };
 }
 
-/** Starts a plain actor. `errors` hears of what it threw, if it did. */
+/** Starts a plain actor. `errors` receives the errors it throws. */
 export function startPort<TEvent extends EventObject, TInput>(
   logic: Port<TEvent, TInput>,
   input: TInput,
@@ -32,13 +32,13 @@ export function startPort<TEvent extends EventObject, TInput>(
   return { actor, ref: actor as unknown as Ref<TEvent>, errors, view };
 }
 
-/** A report that keeps its facts. */
+/** A report that records its facts. */
 export function facts(): { readonly heard: Fact[]; readonly report: Report } {
   const heard: Fact[] = [];
   return { heard, report: (fact) => void heard.push(fact) };
 }
 
-/** What has been promised so far is settled. */
+/** Waits until all pending promises have settled. */
 export async function settled(): Promise<void> {
   for (let i = 0; i < 10; i++) await Promise.resolve();
 }

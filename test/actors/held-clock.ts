@@ -1,4 +1,7 @@
-/** The real clock, on which timers of one length are due when the test says so: what has to happen before has the time that it needs. */
+/**
+ * The real clock, with timers of one length that fire when the test says so, so that whatever must
+ * happen before has enough time.
+ */
 import { systemClock } from '../../src/actors/clock.ts';
 import type { Clock } from '../../src/actors/clock.ts';
 
@@ -7,7 +10,7 @@ export class HeldClock implements Clock {
   readonly #held = new Set<() => void>();
   readonly now = systemClock.now;
 
-  /** @param heldMs the length of the timers that are held */
+  /** @param heldMs length of the held timers */
   constructor(heldMs: number) {
     this.#heldMs = heldMs;
   }
@@ -23,7 +26,7 @@ export class HeldClock implements Clock {
     if (!this.#held.delete(handle as () => void)) systemClock.clearTimeout(handle);
   }
 
-  /** The time has come: runs those that are held. */
+  /** Fires the held timers. */
   letGo(): void {
     for (const timer of this.#held) {
       this.#held.delete(timer);

@@ -1,4 +1,4 @@
-/** A host's correlation on its own: it begins without a channel, and hears of each. */
+/** An isolated correlation actor of a host, starting without a channel. */
 import { correlationActor } from '../../src/actors/correlation/correlation.actor.ts';
 import type { CorrelationOptions } from '../../src/actors/correlation/correlation.actor.ts';
 import type { PendingRequest } from '../../src/actors/correlation/correlation.actor.ts';
@@ -23,9 +23,9 @@ export function deliver({ reportTo, receipt }: Partial<Sending> = {}): void {
   if (receipt !== undefined) reportTo?.send({ type: 'frames.delivered', receipt });
 }
 
-/** What a writer was given to send. */
+/** A frame passed to a writer. */
 export interface Sending {
-  /** Which channel's writer it was, from 1. */
+  /** Number of the channel, from 1. */
   readonly channel: number;
   readonly method: string;
   readonly id: OutboundRequestId | undefined;
@@ -69,12 +69,12 @@ export function startHostCorrelation(limits: Partial<CorrelationOptions['limits'
     clock,
     heard,
     sent,
-    /** In short: the channel and the method of each. */
+    /** Channel and method of each frame. */
     wire: () => sent.map(({ channel: number, method }) => `${number} ${method}`),
     pending: () => [...(view() as ReadonlyMap<number, PendingRequest>).values()],
     channel,
     open,
-    /** A channel whose handshake is done. */
+    /** Opens a channel and completes its handshake. */
     connect: () => {
       channel();
       open();
@@ -84,13 +84,13 @@ export function startHostCorrelation(limits: Partial<CorrelationOptions['limits'
       actor.send({ type: 'channel.lost', error }),
     close: (error = new RuntimeError('CLOSED', 'The connection is closed')) =>
       actor.send({ type: 'gate.closed', error }),
-    /** The host closes it while the server is there. */
+    /** Closes the connection while the server is connected. */
     leave: () =>
       actor.send({
         ...{ type: 'gate.closed', peer: 'told' },
         error: new RuntimeError('CLOSED', 'The host has closed it'),
       }),
-    /** The server has not served what goes by this id: its session is gone. */
+    /** Reports that the server's session ended without serving the request with this id. */
     giveBack: (id: RequestId | undefined) => {
       const sending = sent.find((each) => id !== undefined && each.id === id);
       const error = new RuntimeError('HTTP_STATUS', 'The session is gone', { status: 404 });

@@ -1,4 +1,4 @@
-/** The ids of requests, of either direction, as tests make them up. */
+/** Request ids of both directions, for tests. */
 import type {
   InboundRequestId,
   OutboundFrame,
@@ -10,7 +10,7 @@ export const clientId = (id: RequestId): InboundRequestId => id as InboundReques
 
 export const serverId = (id: RequestId): OutboundRequestId => id as OutboundRequestId;
 
-/** The answer to a client's request. */
+/** A response to a client's request. */
 export const answerOf = (id: RequestId, result: object): OutboundFrame => ({
   jsonrpc: '2.0',
   id: clientId(id),

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LineSplitter } from '../../src/actors/reader/line-splitter.ts';
 
-/** Counts the bytes that are copied from array to array and those that are decoded. */
+/** Counts copied and decoded bytes. */
 function counted() {
   const copied = vi.spyOn(Uint8Array.prototype, 'set');
   const decoded = vi.spyOn(TextDecoder.prototype, 'decode');
@@ -40,7 +40,7 @@ describe('the cost of LineSplitter', () => {
     (size, copies) => {
       const splitter = new LineSplitter(2 ** 24);
       const chunk = new Uint8Array(size).fill(0x61);
-      // Long enough for the cost of a byte to be the same in any longer line.
+      // Long enough for a constant cost per byte.
       const count = Math.floor(Math.min(2 ** 20, 2 ** 16 * size) / size);
       const cost = counted();
       let ended = 0;

@@ -6,7 +6,7 @@ import type { Line } from '../../src/actors/reader/line-splitter.ts';
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const isBlank = (text: string): boolean => /^[ \t\r]*$/.test(text);
 
-/** What becomes of a line, in short. */
+/** Short form of a line. */
 const inShort = (line: Line): string =>
   typeof line === 'string'
     ? line
@@ -14,7 +14,7 @@ const inShort = (line: Line): string =>
       ? '<not UTF-8>'
       : '<too long>';
 
-/** The reference: everything at once, line by line. */
+/** The reference implementation: splits the whole input. */
 function reference(input: Uint8Array, maxLineBytes: number): string[] {
   const found: string[] = [];
   for (let start = 0; start <= input.length;) {
@@ -37,7 +37,7 @@ function reference(input: Uint8Array, maxLineBytes: number): string[] {
   return found;
 }
 
-/** Cuts at the given places. */
+/** Splits at the given indexes. */
 function cut(input: Uint8Array, places: readonly number[]): Uint8Array[] {
   const at = [...new Set(places.map((place) => place % (input.length + 1)))].sort((a, b) => a - b);
   return [0, ...at].map((start, i) => input.slice(start, at[i] ?? input.length));

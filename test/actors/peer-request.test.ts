@@ -38,7 +38,7 @@ function countedSignal() {
   return { controller, signal, listeners: () => listeners };
 }
 
-/** A request of somebody who keeps those that have no outcome. */
+/** A request of an owner that lists its unsettled requests. */
 function ask(
   correlation: Ref<CorrelationEvent>,
   given: OutboundRequest,

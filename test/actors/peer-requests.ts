@@ -1,4 +1,7 @@
-/** A correlation actor on its own: a writer that listens, a clock that is driven, requests that keep their outcome. */
+/**
+ * An isolated correlation actor: a recording writer, a simulated clock, and requests that record
+ * their outcome.
+ */
 import type { ProgressReport } from '../../src/protocol/dialects/dialect.ts';
 import { correlationActor } from '../../src/actors/correlation/correlation.actor.ts';
 import { RequestIds } from '../../src/actors/correlation/correlation.actor.ts';
@@ -16,7 +19,7 @@ import { RuntimeError } from '../../src/protocol/errors.ts';
 import { CountingClock } from './counting-clock.ts';
 import { facts, listener, startPort } from './fakes.ts';
 
-/** A request that keeps how often and how it was settled, and what progress it heard of. */
+/** A request that records its outcomes and progress. */
 export function clientRequest(changes: Partial<PeerRequest> = {}) {
   const outcomes: RequestOutcome[] = [];
   const progress: ProgressReport[] = [];
@@ -27,7 +30,7 @@ export function clientRequest(changes: Partial<PeerRequest> = {}) {
     settle: (outcome) => void outcomes.push(outcome),
     ...changes,
   };
-  /** The code of the error that it failed with, or `ok`. */
+  /** Error code, or `ok`. */
   const ending = (): string | undefined => {
     const [outcome] = outcomes;
     return outcome && (outcome.ok ? 'ok' : outcome.error.code);
@@ -91,12 +94,15 @@ export function startCorrelation({
     actor.send({ type: 'progress.received', params });
   const remoteCancel = (id: RequestId, reason?: unknown) =>
     actor.send({ type: 'remote.cancelled', id: serverId(id), reason });
-  /** The wire in short: `roots/list` for a request, `cancelled` for a cancellation, `error` for an error. */
+  /**
+   * Short form of a frame: `roots/list` for a request, `cancelled` for a cancellation, `error` for
+   * an error.
+   */
   const wire = () =>
     frames().map((frame) =>
       'method' in frame ? frame.method.replace('notifications/', '') : 'error',
     );
-  /** What is told beyond the ordinary course of each request. */
+  /** Facts other than `request.sent` and `request.answered`. */
   const names = () =>
     heard
       .map(({ name }) => name)

@@ -70,7 +70,7 @@ describe('RequestIds of a server', () => {
       fc.property(fc.nat({ max: id.length - 1 }), fc.string({ maxLength: 3 }), (at, text) => {
         const changed = id.slice(0, at) + text + id.slice(at + 1);
         const number = ids.numberOf(changed);
-        // One digit may become another: then it is the id of another request.
+        // Changing a digit may yield the id of another request.
         expect(number === undefined || changed === ids.idOf(number)).toBe(true);
       }),
     );

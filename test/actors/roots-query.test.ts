@@ -27,7 +27,7 @@ function startAsking(resolve?: RootsResolver) {
     await settled();
     return asking.getSnapshot().output;
   };
-  /** What it rejected with. */
+  /** The rejection. */
   const failure = async () => {
     expect(await outcome()).toBeUndefined();
     expect(errors).toHaveLength(1);

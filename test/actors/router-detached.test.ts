@@ -5,7 +5,7 @@ import type { OutboundResponse } from '../../src/protocol/frames.ts';
 import { request, startRouter } from './start-router.ts';
 import { settled } from './fakes.ts';
 
-/** Work of which nobody hears. */
+/** A background run without observers. */
 const silent: BackgroundRun = {
   taskId: 't',
   onResponse: () => {},
@@ -23,7 +23,7 @@ const silent: BackgroundRun = {
 };
 
 describe('a background run', () => {
-  /** Answers at once and goes on with what `work` does, in a call of its own. */
+  /** Answers at once and continues with `work` in a background run. */
   function outliving(work: RequestHandler) {
     const responses: OutboundResponse[] = [];
     const runs: Call[] = [];

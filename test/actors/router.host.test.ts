@@ -17,7 +17,7 @@ import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { gate } from '../../packages/testing/src/index.ts';
 import { facts, listener, settled, startPort } from './fakes.ts';
 
-/** The router of a host that offers these, and what has happened in order: answers and notifications. */
+/** A host's router with these handlers, and a log of answers and notifications in order. */
 function startHost(
   handlers: { readonly [method: string]: RequestHandler } = {},
   { opened = 'legacy' as 'legacy' | 'modern' | 'not yet', revision = '2025-11-25' } = {},

@@ -14,7 +14,7 @@ const thrown = (value: unknown): never => {
   throw value;
 };
 
-/** Objects with a member of any name: the linter rightly dislikes a "then" that is written down. */
+/** Computed member names, because the linter rejects a literal "then". */
 const withMember = (name: string, value: unknown): object => ({ [name]: value });
 const withGetter = (name: string, get: () => unknown): object =>
   Object.defineProperty({}, name, { get, enumerable: true });
@@ -77,7 +77,7 @@ describe('a handler', () => {
 describe('a batch', () => {
   const revision = '2025-03-26';
   const handlers = { m: () => ({}), slow: () => Promise.resolve({ late: true }) };
-  /** It says so when anybody looks at it. */
+  /** Throws when read. */
   const unseen = (): object =>
     new Proxy(
       {},

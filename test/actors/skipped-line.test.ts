@@ -6,7 +6,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 const long = 'x'.repeat(2000);
 
-/** What is told of a line that is longer than 1,000 bytes, if it comes in these pieces. */
+/** The error for a line longer than 1,000 bytes, received in these pieces. */
 function told(line: string, cuts: readonly number[] = []) {
   const splitter = new LineSplitter(1000);
   const all = bytes(`${line}\n{"next":1}\n`);

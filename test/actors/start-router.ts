@@ -1,4 +1,4 @@
-/** A router alone: what it is told, what it sends. */
+/** An isolated router, with its input and output. */
 import { Quotas } from '../../src/actors/memory-budget.ts';
 import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
@@ -12,7 +12,7 @@ import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { readInitialize } from '../../src/protocol/initialize.ts';
 import { facts, listener, startPort } from './fakes.ts';
 
-/** A router with these handlers, whose gate is open for a client of that revision, if any. */
+/** Starts a router with these handlers. Its gate is open if a revision is given. */
 export function startRouter(
   handlers: { readonly [method: string]: RequestHandler } = {},
   revision = '2025-11-25',

@@ -4,13 +4,13 @@ import type { TransportFact } from '../../src/machines/peer-ports.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { facts, listener, startPort } from './fakes.ts';
 
-/** A writer over a sink that takes `room` writes before it is full. */
+/** A writer with a sink that is full after `room` writes. */
 export function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
   const sink = {
     room,
     untaken: 0,
     writes: [] as string[],
-    /** What happens while it is written to. */
+    /** Called during a write. */
     onWrite: () => {},
     flushes: [] as (() => void)[],
     events: undefined as Parameters<Sink['listen']>[0] | undefined,
@@ -35,7 +35,7 @@ export function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = 
   );
   const { actor, errors, view } = startPort(logic, { owner: owner.ref });
   const send = (...frames: OutboundFrame[]) => actor.send({ type: 'frames.send', frames });
-  /** Notes the method of a notification once it is taken. */
+  /** Records the method of a notification once delivered. */
   const awaited: string[] = [];
   const awaitTaken = (method: string, params?: object) =>
     actor.send({

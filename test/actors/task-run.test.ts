@@ -12,7 +12,7 @@ import { clientId } from './ids.ts';
 const spec = { method: 'elicitation/create', timeoutMs: 1000, maxTotalMs: 1000 };
 const meta = { 'io.modelcontextprotocol/related-task': { taskId: 't' } };
 
-/** The run of a task, begun by the request 1. */
+/** A task's run, started by request 1. */
 function startRun(relatedRequest: () => RelatedRequest | undefined = () => undefined) {
   const all = startCorrelation();
   all.open();

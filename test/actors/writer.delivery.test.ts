@@ -21,7 +21,7 @@ describe('a delivery report of the writer', () => {
     await settled();
     awaitTaken('a');
     await settled();
-    // Long enough not to be put together with what waits before it.
+    // Too long to be merged with the queued text.
     send(answer(1, 'x'.repeat(100_000)));
     await settled();
     awaitTaken('b');

@@ -119,7 +119,7 @@ describe('a full sink', () => {
     expect(told()).toEqual(['output.blocked']);
     drain(2);
     expect(told()).toEqual(['output.blocked', 'output.flowing']);
-    // The last write has filled the sink once more.
+    // The last write has filled the sink again.
     expect(view()).toEqual({ state: 'waiting', queuedBytes: 0 });
     expect(ids()).toEqual(upTo(4));
   });
@@ -326,7 +326,7 @@ describe('a repeated flush of the writer', () => {
     sink.untaken = 40;
     actor.send(flushOverdue);
     expect(told()).toEqual([]);
-    // More that is said is not more that is taken.
+    // Queueing more output does not count as progress.
     send(answer(1));
     actor.send(flushOverdue);
     expect(told()).toEqual(['output.stalled']);

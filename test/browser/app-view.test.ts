@@ -1,5 +1,5 @@
 /**
- * The view of examples/app in a real browser: sandboxed in a page that is a host by the official
+ * The view of examples/app in a real browser: sandboxed in a host page that uses the official
  * bridge, which calls the tool of the real server.
  */
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { program } from '../tooling/programs.ts';
 import { closeClients, connect } from '../e2e/sdk-client.ts';
 import { needsChromium, newPage } from './chromium.ts';
 
-/** What the host page does: it shows a view, and hands on the view's calls. */
+/** The host page: shows a view and forwards its calls. */
 const host = join(import.meta.dirname, 'app-host.mjs');
 
 const capabilities = {
@@ -18,7 +18,7 @@ const capabilities = {
 };
 const input = { dice: 3 };
 
-/** The numbers that the dice show. */
+/** The numbers shown by the dice. */
 const spots = (shown: string | null) =>
   (shown ?? '').split(' ').map((die) => (die.codePointAt(0) ?? 0) - 0x267f);
 
@@ -47,7 +47,7 @@ describe('the dice app', () => {
     return { page, html, call, faults };
   }
 
-  /** Shows the view, whose calls go there, and gives how it introduces itself. */
+  /** Shows the view, forwards its calls to the server, and returns its introduction. */
   async function show(
     page: Page,
     html: string,
@@ -85,7 +85,7 @@ describe('the dice app', () => {
       .toEqual(rolled[0]);
     expect(called).toEqual([{ name: 'roll_dice', arguments: input }]);
     expect(await page.evaluate('window.tearDown()')).toEqual({});
-    // The view has said how high it is.
+    // The view has reported its height.
     expect(Number(await page.locator('iframe').getAttribute('height'))).toBeGreaterThan(50);
     expect(faults).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * A real Chromium for tests: the one that `CHROMIUM` names, or else the first that is on the PATH. Where there is none, the tests that
- * need it are skipped and counted; a Chromium that is there and does not start is a failure.
+ * A real Chromium for tests: the one named by `CHROMIUM`, or else the first on the PATH. Without
+ * one, tests that need it are skipped and counted; a Chromium that fails to start is an error.
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { onTestFinished } from 'vitest';
 import type { TestContext } from 'vitest';
 
-/** The shell without windows of its own comes first: a page costs less than half of the processor time in it. */
+/** The headless shell comes first: its pages need less than half the processor time. */
 const usualNames = [
   'chromium-headless-shell',
   'chromium',
@@ -18,7 +18,10 @@ const usualNames = [
   'google-chrome',
 ];
 
-/** No sandbox: tests run as root in containers, and load nothing but their own pages. Pages share a process, which spares half of them. */
+/**
+ * No sandbox, because tests run as root in containers and load only their own pages. Pages share a
+ * process, which saves half of the processes.
+ */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -40,7 +43,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** The executable, if there is one. What `CHROMIUM` names is taken as it is. */
+/** The executable, if found. `CHROMIUM` is used unchecked. */
 export function findChromium(environment = process.env): string | undefined {
   const { CHROMIUM: named, PATH: path = '' } = environment;
   if (named !== undefined && named !== '') return named;
@@ -52,7 +55,7 @@ export function findChromium(environment = process.env): string | undefined {
 
 const executable = findChromium();
 
-/** First in each test that needs Chromium: skips it, with the reason, where there is none. */
+/** Call first in each test that needs Chromium: skips it, with the reason, if there is none. */
 export function needsChromium(context: TestContext): void {
   context.skip(
     executable === undefined,
@@ -60,12 +63,15 @@ export function needsChromium(context: TestContext): void {
   );
 }
 
-/** One for all files of a worker: a launch costs more than most pages. It ends with the worker. */
+/**
+ * Shared by all files of a worker, since a launch costs more than most pages. Closed with the
+ * worker.
+ */
 let launched: Promise<Browser> | undefined;
 
 /**
- * A context of its own in a headless Chromium, until the test has ended.
- * @throws {Error} there is no Chromium, or it does not start
+ * A separate context in a headless Chromium, closed with the test. @throws {Error} Chromium is
+ * missing or does not start
  */
 export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   if (executable === undefined) throw new Error('No Chromium: ask needsChromium() first');
@@ -76,7 +82,7 @@ export async function newContext(options: BrowserContextOptions = {}): Promise<B
   return context;
 }
 
-/** A page in a context of its own, until the test has ended. */
+/** A page in a separate context, closed with the test. */
 export async function newPage(): Promise<Page> {
   const context = await newContext();
   return await context.newPage();

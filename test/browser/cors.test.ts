@@ -1,4 +1,7 @@
-/** Pages of another origin as clients, in a real browser: it asks first, and shows the page what it may read. */
+/**
+ * Clients in pages of another origin, in a real browser, which sends preflight requests and filters
+ * headers.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -45,7 +48,7 @@ describe('a page of another origin', () => {
     script = outputFiles[0]?.text ?? '';
   });
 
-  /** An empty page with the script, of an origin of its own. */
+  /** An empty page with the script, on its own origin. */
   async function open(): Promise<{ page: Page; origin: string }> {
     const http = createServer((_, response) => {
       response.setHeader('content-type', 'text/html').end('<!doctype html><title>page</title>');

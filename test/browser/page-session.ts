@@ -1,4 +1,4 @@
-/** Runs in a page: a server, its session over memory, and a client, all of it there. */
+/** Runs in a page: a server, its session over memory, and a client. */
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 
@@ -8,7 +8,7 @@ interface Message {
   readonly result?: JsonObject;
 }
 
-/** Of a page; the compiler knows Node alone. */
+/** A page's API; the compiler knows only Node. */
 declare const location: { readonly pathname: string };
 
 async function run(): Promise<object> {

@@ -1,4 +1,4 @@
-/** The session core runs without Node: bundled as an application's bundler does it, in a real browser. */
+/** The session core runs without Node: bundled like an application, in a real browser. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ const entries = [
   ['the package as it is published', here('../../dist/index.js')],
 ] as const;
 
-/** A bundle for browsers. That it resolves means that nothing of it asks for a module of Node's. */
+/** A bundle for browsers. It resolves only if nothing imports a Node module. */
 async function bundle(library: string): Promise<string> {
   const thisLibrary: Plugin = {
     name: 'this-library',

@@ -1,14 +1,14 @@
-/** A tool that asks the client for what its arguments say, for tests of the requests that go from the server to the client. */
+/** A tool that sends the requests described by its arguments to the client. */
 import { RuntimeError } from 'mcp-actors';
 import type { JsonObject, ProgressReport, RequestOptions, Tool } from 'mcp-actors';
 import { tool } from './serving.ts';
 
 export interface Asking {
-  /** `ask {method, params, options}`; the text is the client's result as JSON. */
+  /** `ask {method, params, options}`; its text is the client's result as JSON. */
   readonly ask: Tool;
-  /** What its requests were refused with, in order. */
+  /** Errors of its requests, in order. */
   readonly errors: RuntimeError[];
-  /** The progress that it heard of; asked for where `options.progress` is true. */
+  /** Received progress; requested if `options.progress` is true. */
   readonly progress: ProgressReport[];
 }
 

@@ -162,7 +162,7 @@ everywhere('batches in other revisions', except('2025-03-26', batchCombinations)
   });
 });
 
-// Over HTTP nothing is taken before a session, and nothing ends its input.
+// Over HTTP no message is accepted before a session, and input has no end.
 everywhere('batches', only('2025-03-26', byteCombinations), () => {
   test('answers batches in flight at the drain deadline [LIFE-16] [BATCH-01]', async () => {
     const door = gate();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { eachTransport, eachTransportAndStreams, everywhere } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
-/** A tool that is held until its gate opens or its signal fires, and the gate. */
+/** A tool that waits until its gate opens or its signal fires, and the gate. */
 function holding() {
   const door = gate();
   const reasons: unknown[] = [];
@@ -145,7 +145,7 @@ everywhere('cancellation', eachTransportAndStreams, () => {
   });
 });
 
-// Over HTTP nothing is taken before a session, and no two messages come in one chunk.
+// Over HTTP no message is accepted before a session, and no two messages share a chunk.
 everywhere('cancellation', eachTransport, () => {
   test('ignores a cancellation before initialize [CANCEL-03]', async () => {
     const { peer, facts } = serve({ tools: [echo] });

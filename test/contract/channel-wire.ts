@@ -1,6 +1,7 @@
 /**
- * A connection whose client has no channel of its own, as over HTTP without a GET stream, and that one itself: it is noted to which
- * request's stream belongs what the session asks. A test opens and closes the channel.
+ * A connection whose client has no channel of its own, as over HTTP without a GET stream, or one
+ * that the test opens and closes. Records on which request's stream each of the session's requests
+ * travels.
  */
 import { memory } from 'mcp-actors';
 import type { MemoryPeer, Transport } from 'mcp-actors';
@@ -14,22 +15,24 @@ import type {
 } from '../../src/machines/peer-ports.ts';
 import type { InboundFrame, RequestId } from '../../src/protocol/frames.ts';
 
-/** A client's channel of its own: over HTTP its GET stream. */
+/** A client's own channel: over HTTP its GET stream. */
 export interface Channel {
   openChannel(): void;
   closeChannel(): void;
-  /** The ids of the requests to whose streams belong the messages that were sent with this method; undefined for those of the channel. */
+  /**
+   * Ids of the requests whose streams carried messages of this method; undefined for the channel.
+   */
   relatedTo(method: string): readonly (RequestId | undefined)[];
 }
 
 export interface ChannelWire extends Channel {
   readonly transport: Transport;
   readonly peer: MemoryPeer;
-  /** Tells the session whether its client reads. */
+  /** Reports to the session whether its client is reading. */
   flow(is: 'blocked' | 'flowing'): void;
 }
 
-/** @param unaskable the ids of requests whose clients cannot be asked on their streams */
+/** @param unaskable ids of requests whose streams cannot carry requests */
 export function withoutChannel(unaskable: readonly unknown[] = []): ChannelWire {
   const { transport, peer } = memory();
   const sent: { readonly method: string; readonly relatedTo: RequestId | undefined }[] = [];

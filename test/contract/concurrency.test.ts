@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, operate, operateWarm, textOf, tool } from './serving.ts';
 
-/** A tool that is held at its gate, and notes the order of starts. */
+/** A tool that waits at its gate, and records the order of starts. */
 function holding() {
   const door = gate();
   const started: unknown[] = [];

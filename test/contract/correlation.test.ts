@@ -245,7 +245,7 @@ everywhere('invalid input from the client', eachByteTransport, () => {
 });
 
 everywhere('an unreadable response', eachByteTransport, () => {
-  /** Every shape: what stands in the message beside the id. */
+  /** All shapes: the members of the message besides the id. */
   const shapes: readonly object[] = [
     {},
     { result: {} },
@@ -275,7 +275,7 @@ everywhere('an unreadable response', eachByteTransport, () => {
       await peer.response(1);
       expect(errors).toMatchObject([{ code: 'INVALID_RESPONSE' }]);
       expect(facts.of('response.malformed')).toHaveLength(1);
-      // Once it has ended nobody waits for it, and it is ours still.
+      // After its end it is no longer pending, but still one of our ids.
       peer.send({ id, ...shape });
       await peer.quiet();
       const carrying = peer.received.filter((frame) => (frame as { id?: unknown }).id === id);

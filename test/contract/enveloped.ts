@@ -1,4 +1,4 @@
-/** Requests of the modern era, asked by a scripted peer. */
+/** Modern requests of a scripted peer. */
 import type { JsonObject } from 'mcp-actors';
 import { enveloped } from 'mcp-actors/testing';
 import type { EnvelopeOptions, ScriptedPeer } from 'mcp-actors/testing';
@@ -9,7 +9,7 @@ interface ModernPeer {
 
 let count = 0;
 
-/** Asks with an envelope, and gives the result; an error is thrown. */
+/** Sends a request with an envelope and returns the result. Throws on an error. */
 export async function askModern(
   { peer }: ModernPeer,
   method: string,
@@ -23,7 +23,7 @@ export async function askModern(
   return result as JsonObject;
 }
 
-/** Calls a tool with an envelope, and gives the result. */
+/** Calls a tool with an envelope and returns the result. */
 export const callModern = (
   serving: ModernPeer,
   name: string,

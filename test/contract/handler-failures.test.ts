@@ -7,7 +7,7 @@ import { echo, operate, textOf, tool } from './serving.ts';
 const cycle: { self?: unknown } = {};
 cycle.self = cycle;
 
-/** A handler in JavaScript may throw anything; the types know of errors alone. */
+/** A handler in JavaScript may throw anything; the types allow only errors. */
 function throwing(thrown: unknown): () => never {
   return () => {
     throw thrown as Error;
@@ -16,7 +16,7 @@ function throwing(thrown: unknown): () => never {
 
 const silence = "The tool failed without a message. The server's log may say more.";
 
-/** What a handler may do that its author did not mean, and what the model reads of it. */
+/** Unintended failures of a handler, and the text for the model. */
 const bugs: { readonly [what: string]: readonly [handler: () => unknown, told: string] } = {
   'throws an error': [
     () => {
@@ -71,10 +71,10 @@ const bugs: { readonly [what: string]: readonly [handler: () => unknown, told: s
   ],
 };
 
-/** Codes that JSON-RPC does not have. */
+/** Codes that are invalid in JSON-RPC. */
 const noCodes = [1.5, Number.NaN, '-32000', undefined];
 
-/** What JSON cannot hold. */
+/** Values that are not JSON. */
 const unserializable: { readonly [what: string]: () => unknown } = {
   'a cycle': () => ({ content: [], _meta: cycle }),
   'a BigInt': () => ({ content: [], _meta: { big: 1n } }),

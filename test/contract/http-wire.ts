@@ -1,6 +1,7 @@
 /**
- * Streamable HTTP under the contract, without a socket: each message of the client is a POST, answers come with it in JSON or on its stream, pushes on
- * one GET stream that is open before the client hears that its session has begun. Nothing here waits for the event loop, only for promises.
+ * Streamable HTTP for contract tests, without a socket: each message of the client is a POST,
+ * answers come in JSON or on its stream, pushes on one GET stream that is open before the client
+ * learns of its session. Nothing here waits for the event loop, only for promises.
  */
 import type { McpServer, McpSession } from 'mcp-actors';
 import { httpHandler } from 'mcp-actors/http';
@@ -33,19 +34,19 @@ interface Said {
 }
 
 export interface HttpClientOptions {
-  /** Whether the client opens a stream for what belongs to no request, as soon as it can; by default it does. */
+  /** Whether the client opens a GET stream as soon as possible. Default: true. */
   readonly opensStream?: boolean;
 }
 
 export interface HttpConversation extends Conversation<TestWire> {
   readonly channel: Channel;
-  /** The session; undefined as long as no message has begun one. */
+  /** The session; undefined until a message starts one. */
   readonly begun: McpSession | undefined;
-  /** Ends the session as its client does, then the endpoint. */
+  /** Ends the session like its client, then the endpoint. */
   close(): Promise<void>;
 }
 
-/** Runs a scripted conversation at an endpoint. The first message begins the session. */
+/** Starts a scripted conversation with an endpoint. The first message starts the session. */
 export function converseOverHttp(
   server: McpServer,
   { clock, environment, opensStream = true, ...options }: ConversationOptions & HttpClientOptions,
@@ -69,7 +70,7 @@ export function converseOverHttp(
   const begin = (session: McpSession) => {
     begun = session;
     void session.closed.then(async ({ kind }) => {
-      // What was sent at the end is still on its way.
+      // Output sent at the end is still in transit.
       await flush();
       const reason = `the session has ended (${kind})`;
       peer.close(reason);
@@ -99,23 +100,23 @@ export function converseOverHttp(
 
 /** The client's end. */
 class HttpWire implements TestWire, Channel {
-  /** It cannot be paused: each message comes by itself. */
+  /** Cannot be paused: each message is delivered separately. */
   readonly paused = false;
   readonly #handler: HttpHandler;
   readonly #answered: () => void;
   readonly #revision: string | undefined;
   readonly #opensStream: boolean;
   readonly #listeners: ((frame: unknown) => void)[] = [];
-  /** What is not read to its end yet, and the id of the request that it answers. */
+  /** Responses being read, with the ids of the requests they answer. */
   readonly #reading = new Map<AbortController, unknown>();
-  /** What each of its requests says, once it has a session. */
+  /** Headers of each request, once there is a session. */
   #session: Headers | undefined;
   #held: Gate | undefined;
-  /** Its streams for what belongs to no request. */
+  /** Its GET streams. */
   readonly #own = new Set<AbortController>();
   readonly #heard: { readonly method: unknown; readonly on: RequestId | undefined }[] = [];
 
-  /** @param answered called when a response has come, before anything of it is read */
+  /** @param answered called when a response arrives, before its body is read */
   constructor(
     handler: HttpHandler,
     answered: () => void,
@@ -151,7 +152,7 @@ class HttpWire implements TestWire, Channel {
     this.#held = undefined;
   }
 
-  /** It leaves every answer. */
+  /** Disconnects from every answer. */
   breakOutput(): void {
     for (const controller of this.#reading.keys()) controller.abort();
   }
@@ -173,7 +174,7 @@ class HttpWire implements TestWire, Channel {
     const message = JSON.parse(body) as JsonObject;
     const { id, method } = message;
     if (this.#isStateless && method === 'notifications/cancelled') {
-      // Without a session, whoever does not want an answer any more leaves it.
+      // Without a session, clients cancel by disconnecting.
       return this.#leave((message['params'] as JsonObject | undefined)?.['requestId']);
     }
     const headers = { ...postHeaders, ...this.#mirrored(message) };
@@ -184,7 +185,7 @@ class HttpWire implements TestWire, Channel {
     return this.#revision === modern;
   }
 
-  /** What the headers of a message repeat of it. */
+  /** Headers that repeat members of the message. */
   #mirrored({ method, params }: JsonObject): Headers {
     if (!this.#isStateless) return {};
     if (typeof method !== 'string') return { 'mcp-protocol-version': modern };
@@ -227,7 +228,7 @@ class HttpWire implements TestWire, Channel {
     this.#own.delete(controller);
   }
 
-  /** It has a session: its stream for what belongs to no request is opened before anybody hears of it. */
+  /** Starts using the session: opens the GET stream before anyone learns of the session. */
   #begin(id: string, { result }: JsonObject): void {
     const { protocolVersion } = result as { readonly protocolVersion: string };
     this.#session = { 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
@@ -235,7 +236,10 @@ class HttpWire implements TestWire, Channel {
   }
 }
 
-/** A stream that the endpoint cuts ends here: it has reported that, and the test misses what is missing. */
+/**
+ * A stream cut by the endpoint ends here: the endpoint has reported it, and the test notices
+ * missing messages.
+ */
 function endOfCut(error: unknown): undefined {
   if (error instanceof Error && error.message === 'The stream was cut') return;
   throw error;

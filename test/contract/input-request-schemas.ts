@@ -1,4 +1,4 @@
-/** What clients of 2026-07-28 are asked in results: of calls, and of tasks. */
+/** Schemas of input requests in results of 2026-07-28: of calls and of tasks. */
 import {
   CreateMessageRequestSchema,
   ElicitRequestFormParamsSchema,
@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/core';
 import { z } from 'zod';
 
-/** The package demands the id that URLs have had until 2025-11-25. */
+/** The package requires the id that URL elicitation had until 2025-11-25. */
 const openUrl = z.looseObject({
   mode: z.literal('url'),
   message: z.string(),
@@ -19,7 +19,7 @@ const elicit = z.looseObject({
   params: z.union([ElicitRequestFormParamsSchema, openUrl]),
 });
 
-/** By their keys. */
+/** Input requests by key. */
 export const inputRequests = z.record(
   z.string(),
   z.union([elicit, CreateMessageRequestSchema, ListRootsRequestSchema]),

@@ -1,4 +1,4 @@
-/** Legal values of authors and clients that a strict reading would refuse. */
+/** Legal values that a strict reading would reject. */
 import { createMcpServer, defineResourceTemplate, defineTool } from 'mcp-actors';
 import { testClient } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -10,7 +10,7 @@ async function clientOf(parts: object) {
   return client;
 }
 
-/** A client of a tool with one value. */
+/** A client of a tool with one argument. */
 const checking = (value: object) =>
   clientOf({
     tools: [

@@ -14,7 +14,7 @@ const features = { tools: [echo], prompts: [], resources: [], resourceTemplates:
 interface Kind {
   readonly kind: string;
   readonly method: string;
-  /** Each changes the list. */
+  /** Actions that change the list. */
   readonly changes: readonly ((server: McpServer) => void)[];
 }
 
@@ -60,7 +60,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/** Longer than a list must be quiet. */
+/** Longer than the debounce time. */
 const quietMs = 60;
 
 everywhere('a change of a list', memoryAndHttp, () => {
@@ -154,7 +154,7 @@ everywhere('a list', memoryAndHttp, () => {
   });
 });
 
-// Over HTTP the endpoint has a timer of its own, which ends with the endpoint.
+// Over HTTP the endpoint has a timer, which ends with it.
 describe('a list change', () => {
   test('is announced in each session until that session ends [LIST-04]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', ...features });
@@ -167,7 +167,7 @@ describe('a list change', () => {
     await one.peer.notification(tools.method);
     await other.peer.notification(tools.method);
 
-    // A change that has not been told of when a session ends holds no timer.
+    // A pending announcement leaves no timer behind at the end of the session.
     tools.changes[1]?.(server);
     await one.session[Symbol.asyncDispose]();
     pass();

@@ -4,7 +4,10 @@ import { asking } from './asking.ts';
 import { eachByteTransport, eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, operate, operateWarm, textOf } from './serving.ts';
 
-/** Keys of every form that the specification has, reserved ones and some that are none, with every kind of value. */
+/**
+ * Keys of every form in the specification, including reserved and invalid ones, with every kind of
+ * value.
+ */
 const odd = {
   '': '',
   colour: null,

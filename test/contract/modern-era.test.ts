@@ -1,4 +1,4 @@
-/** The era without a handshake, over every transport: nothing of it knows its transport. */
+/** The era without a handshake, over every transport, independent of it. */
 import { ToolError } from 'mcp-actors';
 import type { HandlerContext, JsonObject } from 'mcp-actors';
 import { gate, isRequestFrame } from 'mcp-actors/testing';
@@ -147,7 +147,7 @@ everywhere('an initialize in an envelope', modernEverywhere, () => {
   });
 });
 
-// Over HTTP nothing of ours runs before the first message.
+// Over HTTP no session code runs before the first message.
 everywhere('discovery', modernEverywhere, () => {
   test('answers ping at any time, without deciding the era', async () => {
     const { peer, session } = serve({ tools: [echo] });

@@ -1,6 +1,6 @@
 /**
- * What the official schemas say of an answer of the modern era. The packages leave loose what older revisions lack; what 2026-07-28
- * demands of it is added here.
+ * Schemas for answers of the modern era. The official packages are lenient about members that older
+ * revisions lack; the requirements of 2026-07-28 are added here.
  */
 import {
   CallToolResultSchema,
@@ -39,20 +39,20 @@ const cacheable = z.looseObject({
 
 const uncached = z.looseObject({ ttlMs: z.never().optional(), cacheScope: z.never().optional() });
 
-/** A tool of this revision has no way to be called as a task. */
+/** Tools of this revision do not declare task support. */
 const tools = z.looseObject({ tools: z.array(z.looseObject({ execution: z.never().optional() })) });
 
-/** What belongs to a subscription says to which. */
+/** Messages of a subscription have its id. */
 const ofSubscription = z.looseObject({
   _meta: z.looseObject({ [subscriptionIdKey]: z.union([z.string(), z.number()]) }),
 });
 
-/** What a subscription is told first. */
+/** The first message of a subscription. */
 export const acknowledgement = z
   .looseObject({ params: ofSubscription })
   .and(SubscriptionsAcknowledgedNotificationSchema);
 
-/** Each result passes all of its schemas. */
+/** Each result must pass all of its schemas. */
 const results: { readonly [method: string]: readonly z.ZodType[] } = {
   'server/discover': [DiscoverResultSchema, cacheable],
   'tools/list': [ListToolsResultSchema, cacheable, tools],
@@ -72,7 +72,7 @@ const dataOfErrors: { readonly [code: number]: z.ZodType } = {
   [-32022]: z.looseObject({ supported: z.array(z.string()).min(1), requested: z.string() }),
 };
 
-/** What a call is asked for before it has a result. It is not cached. */
+/** An `input_required` result. Not cached. */
 const inputRequired = z
   .looseObject({
     resultType: z.literal('input_required'),
@@ -85,7 +85,7 @@ const inputRequired = z
 
 const mayRequireInput: readonly string[] = ['tools/call', 'prompts/get', 'resources/read'];
 
-/** What a call may be answered with before it has a result. */
+/** Intermediate results of a call. */
 const others: { readonly [resultType: string]: z.ZodType } = {
   input_required: inputRequired,
   task: createdTask,
@@ -98,7 +98,7 @@ export function isEnveloped(params: object | undefined): boolean {
   return typeof meta === 'object' && meta !== null && versionKey in meta;
 }
 
-/** What is wrong with the answer to a request that names its revision itself. */
+/** Validates the answer to a request with an envelope. */
 export function validateModernAnswer(frame: unknown, method = ''): string | undefined {
   if (!isResponseFrame(frame)) return 'This answers nothing';
   if (frame.error) return validateError(frame.error);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { eachTransport, everywhere } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf } from './serving.ts';
 
-// What comes of an unknown version is a session of the latest revision.
+// An unknown version leads to a session of the latest revision.
 everywhere('version negotiation', eachTransport, () => {
   test.each(['2026-07-28', '1999-01-01', '', 'latest', '2025-11-25 '])(
     'answers the unknown version %j with the latest [LIFE-02]',

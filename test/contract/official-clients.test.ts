@@ -13,7 +13,7 @@ import { gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { echo, tool } from './serving.ts';
 
-/** A server's end and a client's. */
+/** The server's and the client's end. */
 interface Ends {
   readonly server: Transport;
   readonly client: SdkTransport;
@@ -43,7 +43,7 @@ const connections: { readonly [name: string]: () => Ends } = {
   },
 };
 
-/** What both clients are asked to do here. */
+/** The operations tested with both clients. */
 interface OfficialClient {
   connect(transport: SdkTransport): Promise<void>;
   close(): Promise<void>;
@@ -203,11 +203,12 @@ describe.each(combinations)('$client over $connection', ({ client: version, conn
     const { client, session } = await connected();
     const closed = gate();
     client.onclose = () => closed.release();
-    // So that nothing of the handshake is under way any more.
+    // Waits until the handshake is complete.
     await client.callTool({ name: 'roots' });
     session.shutdown('enough');
     await session.closed;
-    // A process that serves stdio ends with its session, and its streams with it; these streams have no process.
+    // A stdio process ends with its session, and its streams with it; these streams have no
+    // process.
     if (connection.includes('stdio')) await client.close();
     await closed.pass();
   });

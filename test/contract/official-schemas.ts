@@ -1,4 +1,7 @@
-/** What the official SDKs' schemas say of a frame, those of its era. They know the latest revision of each; what an older one lacks is tested where it is left out. */
+/**
+ * Checks frames against the official SDKs' schemas of their era. The schemas know the latest
+ * revision of each era; members missing from older ones are tested separately.
+ */
 import {
   CallToolResultSchema,
   CancelTaskResultSchema,
@@ -46,7 +49,8 @@ const results: Schemas = {
   ping: EmptyResultSchema,
   'logging/setLevel': EmptyResultSchema,
   'tools/list': ListToolsResultSchema,
-  // The schema of a tool's result lets any object pass: which of the two it is meant to be is told by its members.
+  // The schema of a tool's result accepts any object, so the members decide which of the two is
+  // meant.
   'tools/call': {
     safeParse: (result) => {
       const isTask = typeof result === 'object' && result !== null && 'task' in result;
@@ -72,7 +76,7 @@ const requests: Schemas = {
   'roots/list': ListRootsRequestSchema,
   'sampling/createMessage': CreateMessageRequestSchema,
   'elicitation/create': ElicitRequestSchema,
-  // A method of the tests’ own: a handler may ask for what no revision knows.
+  // A method of the tests: handlers may send methods that no revision has.
   'custom/question': RequestSchema,
 };
 
@@ -90,7 +94,7 @@ const notifications: Schemas = {
   'notifications/resources/list_changed': ResourceListChangedNotificationSchema,
 };
 
-/** Says how a frame of a session's differs from the official schemas. */
+/** Describes how a frame violates the official schemas. */
 export const officialSchemas: FrameCheck = (frame, answered, params) => {
   const isModern = answered === 'server/discover' || isEnveloped(params);
   return (

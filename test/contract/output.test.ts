@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { eachByteTransport, everywhere } from './everywhere.ts';
 import { operateWarm, textOf, tool } from './serving.ts';
 
-/** A tool whose answer is long, and how often it has started. */
+/** A tool with a long answer, and the number of its calls. */
 function writing(length: number) {
   const started: unknown[] = [];
   const write = tool('write', ({ n }) => {

@@ -9,14 +9,14 @@ const read = () => '';
 
 interface PagedList {
   readonly method: string;
-  /** The member of the result that holds the items, and what tells one from another. */
+  /** The member of the result with the items, and the key of an item. */
   readonly member: string;
   readonly key: string;
   add(server: McpServer, n: number): void;
   remove(server: McpServer, n: number): void;
 }
 
-/** What the template of the last list lists now. */
+/** The current items of the last list's template. */
 const listed = new Set<number>();
 
 const listing = defineResourceTemplate({
@@ -55,7 +55,7 @@ const lists: readonly PagedList[] = [
     method: 'resources/list',
     member: 'resources',
     key: 'uri',
-    // Every third one is fixed, the others are listed by a template.
+    // Every third item is fixed, the others come from a template.
     add: ({ resources }, n) =>
       n % 3 === 0
         ? resources.add(defineResource({ uri: `item://${n}`, name: 'item', read }))
@@ -131,7 +131,7 @@ describe('a list', () => {
       const other = lists.find(({ method }) => method !== list.method) ?? list;
       for (let n = 0; n < 9; n++) other.add(serving.server, n);
       const foreign = (await page(serving, other)).nextCursor;
-      // Blanks are no part of what base64 stands for.
+      // Base64 decoding ignores blanks.
       const long = btoa(`${list.method}:1`) + ' '.repeat(256 * 1024);
       for (const cursor of [foreign, 'next', '', 7, {}, btoa(`${list.method}:x`), long]) {
         await expect(serving.peer.ask(list.method, { cursor })).rejects.toMatchObject({

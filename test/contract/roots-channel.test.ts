@@ -1,4 +1,4 @@
-/** Clients that hear nothing of the session but on the streams of their own requests. */
+/** Clients that get the session's messages only on the streams of their own requests. */
 import type { RootsReport } from 'mcp-actors';
 import { cancelled, gate, initialized, rootsChanged, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { initialize, operate, serve, textOf, tool } from './serving.ts';
 import type { ServingOptions } from './serving.ts';
 import { begin, taskTool } from './task-serving.ts';
 
-/** A session in operation with a client that has roots and no channel of its own. */
+/** An initialized session with a client that has roots and no channel of its own. */
 async function start({
   unaskable,
   ...options
@@ -25,7 +25,7 @@ async function start({
     reportOf: async (id: string) =>
       JSON.parse(textOf((await peer.response(id)).result)) as RootsReport,
     query: () => peer.request('roots/list'),
-    /** The calls on whose streams the client was asked; undefined for its channel. */
+    /** Calls whose streams carried the roots request; undefined for the channel. */
     askedFor: () => channel.relatedTo('roots/list'),
   };
 }
@@ -91,7 +91,7 @@ everywhere('roots of a client without a channel', memoryAndHttp, () => {
   });
 });
 
-// Over HTTP no call comes before `initialize` is answered.
+// Over HTTP no call is possible before `initialize` is answered.
 test('requests the roots with a call that came before initialized, once the client is ready', async () => {
   const connection = withoutChannel();
   const { peer } = serve({ tools: [wait] }, { connection });
@@ -186,7 +186,7 @@ test('sends no request for an answered call, even if its handler was still waiti
   expect(connection.relatedTo('roots/list')).toHaveLength(1);
 });
 
-// Over HTTP an endpoint that asks nobody answers every call in JSON: `packages/http/test/roots.test.ts`.
+// Over HTTP such an endpoint answers every call in JSON: see `packages/http/test/roots.test.ts`.
 describe('a call that cannot carry a roots request', () => {
   test('is refused immediately if the client has no channel either', async () => {
     const { peer, call, reportOf, askedFor } = await start({ unaskable: ['a'] });
@@ -397,7 +397,7 @@ test('shows in a dump how a client without a channel is asked for its roots', as
   expect(rootsIn()).toBe(`Roots: deferred, known, 1 in the list; ${why}`);
 });
 
-// Over HTTP nobody stops reading: each stream is read by itself.
+// Over HTTP each stream is read separately.
 describe('a client that resumes reading', () => {
   test('is asked for its roots with a call that the session starts itself, if it has no channel', async () => {
     const connection = withoutChannel();

@@ -1,4 +1,4 @@
-/** A session with a client that has roots, with a channel of its own or without, and what it knows of them. */
+/** A session with a client that has roots, with or without its own channel. */
 import type { Root, RootsReport } from 'mcp-actors';
 import type { RequestFrame } from '../../packages/testing/src/messages.ts';
 import { withoutChannel } from './channel-wire.ts';
@@ -7,7 +7,7 @@ import { combinationUnderTest } from './everywhere.ts';
 import { operateWarm, textOf, tool } from './serving.ts';
 import type { ServingOptions, Serving } from './serving.ts';
 
-/** `wait`: gives the report that `context.roots()` gives, as JSON. */
+/** The tool `wait` returns the report of `context.roots()` as JSON. */
 export const wait = tool('wait', async ({ timeoutMs }, context) =>
   JSON.stringify(
     await context.roots(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),
@@ -15,15 +15,15 @@ export const wait = tool('wait', async ({ timeoutMs }, context) =>
 );
 
 export interface RootsServing extends Serving {
-  /** The next query that the session sends. */
+  /** The session's next roots query. */
   query(): Promise<RequestFrame>;
-  /** Queries sent so far. */
+  /** Number of queries sent. */
   readonly queries: number;
-  /** Every report that was published, in order. */
+  /** All published reports, in order. */
   readonly reports: readonly RootsReport[];
-  /** The report that stands. */
+  /** The current report. */
   readonly report: RootsReport | undefined;
-  /** What a tool that waits for roots is given. */
+  /** The report for a tool that waits for roots. */
   waited(args?: { readonly timeoutMs?: number }): Promise<RootsReport>;
 }
 
@@ -34,7 +34,7 @@ export const list = (...names: readonly string[]) => ({
 export const urisOf = (report: RootsReport | undefined): readonly string[] | undefined =>
   report?.roots.map(({ uri }: Root) => uri.slice('file:///'.length));
 
-/** Brings a session with roots into operation; nothing has answered the first query. */
+/** Initializes a session with roots, leaving the first query unanswered. */
 export async function operateRoots(
   options: ServingOptions & {
     readonly resolveRoots?: Parameters<typeof operateWarm>[0]['resolveRoots'];
@@ -66,7 +66,7 @@ export async function operateRoots(
 /** A client without a channel, over the transport under test. @param unaskable as for {@link withoutChannel} */
 export function clientWithoutChannel(unaskable?: readonly unknown[]): {
   readonly options: Pick<ServingOptions, 'connection' | 'opensStream'>;
-  /** The client's channel, once it is served. */
+  /** The client's channel; undefined before it is served. */
   readonly channelOf: (serving: Serving) => Channel;
 } {
   if (combinationUnderTest()?.transport === 'HTTP') {

@@ -215,7 +215,7 @@ everywhere('changes of the roots', eachTransportAndStreams, (combination) => {
     );
     roots.peer.answer(await roots.query(), list('new'));
     await roots.peer.quiet();
-    // What came after the first answer made the second one old before it was given.
+    // A change after the first answer outdates the second query.
     if (roots.queries === 3) roots.peer.answer(await roots.query(), list('new'));
     expect(urisOf(await roots.waited())).toEqual(['new']);
     expect(roots.queries).toBeLessThanOrEqual(3);
@@ -251,7 +251,7 @@ everywhere('changes of the roots', eachTransportAndStreams, (combination) => {
       const { id } = await roots.query();
       given.push({ id, name: `version-${n}` });
       roots.peer.send(rootsChanged);
-      // Each query ends by its timeout, so that twenty answers are still to come.
+      // Each query times out, so twenty answers are still to come.
       roots.clock.increment(5000);
       await roots.peer.quiet();
     }
@@ -338,7 +338,7 @@ everywhere('changes of the roots', eachTransportAndStreams, (combination) => {
   });
 });
 
-/** Every way a query can fail, and what a person is told. */
+/** All failures of a query, and their descriptions. */
 const failures: readonly [what: string, answer: object, told: string][] = [
   ['an internal error', { error: { code: -32603, message: 'disk on fire' } }, 'disk on fire'],
   ['an error with data', { error: { code: 7, message: 'no', data: { reason: 'x' } } }, 'error 7'],
@@ -346,7 +346,7 @@ const failures: readonly [what: string, answer: object, told: string][] = [
   ['invalid params', { error: { code: -32602, message: 'params?' } }, 'params?'],
 ];
 
-/** What cannot be read: the client is asked once more, right away. */
+/** Unreadable answers: the query is repeated immediately. */
 const unreadable: typeof failures = [
   ['a result without roots', { result: {} }, 'roots must be an array'],
   ['roots that are null', { result: { roots: null } }, 'roots must be an array'],
@@ -354,7 +354,7 @@ const unreadable: typeof failures = [
   ['roots that are a text', { result: { roots: 'file:///a' } }, 'roots must be an array'],
 ];
 
-/** Those that the SDK's own transports over streams drop. */
+/** Answers that the SDK's stream transports drop. */
 const malformed: typeof failures = [
   ['neither a result nor an error', {}, 'malformed'],
   ['a result in another version of JSON-RPC', { jsonrpc: '1.0', result: {} }, 'malformed'],
@@ -568,7 +568,7 @@ everywhere('a wait for roots', eachTransportAndHttp, () => {
   });
 });
 
-// Over HTTP no call is taken with `initialize`: the session has not begun.
+// Over HTTP no call is accepted together with `initialize`, because the session has not started.
 everywhere('a wait for roots', eachTransport, () => {
   test('gives a handler the reason for missing roots before initialized [ROOTS-16] [ROOTS-12]', async () => {
     const { peer, clock } = serve({ tools: [echo, wait] });

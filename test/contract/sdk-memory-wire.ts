@@ -1,4 +1,4 @@
-/** The official SDK's in-memory pair under our session, and the client's end of it. */
+/** The official SDK's in-memory transport pair for our session, and the client's end of it. */
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { fromSdkTransport } from 'mcp-actors';
@@ -41,7 +41,7 @@ export function sdkMemory(): TransportPair<TestWire> {
       breakOutput: (error) => {
         server.send = () => Promise.reject(error as Error);
       },
-      // It cannot be paused.
+      // Cannot be paused.
       paused: false,
     },
   };

@@ -1,4 +1,6 @@
-/** Sessions under test: every frame of theirs is checked, their time is simulated, and nothing of them outlives the test. */
+/**
+ * Sessions under test: all frames are checked, time is simulated, and nothing outlives the test.
+ */
 import { createMcpServer, defaultLimits, defineTool, memory } from 'mcp-actors';
 import type {
   HandlerContext,
@@ -37,23 +39,23 @@ const transports: {
 export interface Serving extends Conversation<TestWire> {
   readonly server: McpServer;
   readonly clock: TestClock;
-  /** Over HTTP: the client's stream for what belongs to no request. */
+  /** Over HTTP: the client's GET stream. */
   readonly channel?: Channel;
 }
 
 export interface ServingOptions
   extends Omit<ConversationOptions, 'check' | 'clock'>, HttpClientOptions {
   readonly transport?: TransportName;
-  /** A connection of the test's own, instead of that transport's. */
+  /** A custom connection instead of the transport's. */
   readonly connection?: TransportPair<TestWire>;
 }
 
-/** Starts a session of a server that has these features; it is checked and ended when the test is. */
+/** Starts a session of a server with these features. It is checked and ended with the test. */
 export function serve(features: Partial<ServerDefinition>, options?: ServingOptions): Serving {
   return connect(createMcpServer({ name: 'under-test', version: '1.0.0', ...features }), options);
 }
 
-/** Does the same for a server that there is already. */
+/** Starts a session of an existing server. */
 export function connect(
   server: McpServer,
   {
@@ -79,7 +81,7 @@ export function connect(
     const closed = conversation.close();
     await flush();
     const { begun } = conversation;
-    // A handler that the test has left hanging holds the session until its deadline.
+    // A hanging handler keeps the session until its deadline.
     if (begun?.actor.getSnapshot().status === 'active') {
       clock.increment(options.limits?.drainTimeoutMs ?? defaultLimits.drainTimeoutMs);
     }
@@ -89,7 +91,7 @@ export function connect(
     const negotiated = begun?.actor.getSnapshot().context.client?.dialect.version;
     noteServed(transport, peer.isStateless ? peer.revision : negotiated);
   });
-  // Not spread: over HTTP the session begins later.
+  // Not spread, because over HTTP the session starts later.
   return Object.assign(conversation, { server, clock });
 }
 
@@ -110,26 +112,27 @@ function converseOver(
   };
 }
 
-/** `initialize`, of a client of the revision under test where the test does not say another. */
+/** Params of `initialize`. Default: the revision under test. */
 export function initialize(id: unknown, introduction: Introduction = {}): Message {
   const protocolVersion = combinationUnderTest()?.revision;
   return initializeAs(id, protocolVersion ? { protocolVersion, ...introduction } : introduction);
 }
 
-/** The revision that a client speaks where the test does not say another. */
+/** The client's revision. Default: the one under test. */
 function revisionUnderTest(): { readonly revision?: string } {
   const revision = combinationUnderTest()?.revision;
   return revision ? { revision } : {};
 }
 
-/** Starts a session and brings it into operation. */
+/** Starts and initializes a session. */
 export async function operate(
   features: Partial<ServerDefinition>,
   options?: ServingOptions,
 ): Promise<Serving> {
   const serving = serve(features, options);
   await serving.peer.handshake();
-  // A POST takes some promises: without this the session could be told of time before it is in operation.
+  // A POST takes several promises; without waiting, the clock could advance before the session is
+  // initialized.
   if (combinationUnderTest()?.transport === 'HTTP') await flush();
   return serving;
 }
@@ -143,15 +146,15 @@ export function tool(
     name,
     description: `The ${name} tool`,
     inputSchema: { type: 'object' },
-    // What the types forbid is tested as well: a handler may be written in JavaScript.
+    // Also tests values that the types forbid, because handlers may be JavaScript.
     handler: handler as (args: unknown, context: HandlerContext) => ToolOutput,
   });
 }
 
-/** Answers with its own arguments as text. */
+/** Returns its arguments as text. */
 export const echo: Tool = tool('echo', (args) => JSON.stringify(args));
 
-/** A session that has been called once: tests of what runs when begin after that. */
+/** A session with one completed call, for tests about running calls. */
 export async function operateWarm(
   features: Partial<ServerDefinition>,
   options?: ServingOptions,

@@ -108,7 +108,7 @@ test('gives a handler time to clean up before the drain deadline [LIFE-16]', asy
 });
 
 everywhere('a draining session', eachByteTransport, () => {
-  /** A session that drains, held by a handler. */
+  /** A draining session, kept open by a handler. */
   const draining = async () => {
     const door = gate();
     const { ask, errors } = asking();

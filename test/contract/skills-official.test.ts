@@ -1,4 +1,4 @@
-/** Skills between us and the official SDK, in both directions and both eras. */
+/** Skills between our implementation and the official SDK, in both directions and eras. */
 import { Client } from '@modelcontextprotocol/client';
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
 import { InMemoryTransport, McpServer } from '@modelcontextprotocol/server';

@@ -1,6 +1,6 @@
 /**
- * Skills as a server serves them. The names in square brackets are the checks of the public conformance suite,
- * 0.2.0-alpha.12, that a test stands for.
+ * Skills of a server. The names in square brackets are the checks of the public conformance suite
+ * 0.2.0-alpha.12 that a test covers.
  */
 import { createHash } from 'node:crypto';
 import { createMcpServer, defineResource, defineSkill, defineTool } from 'mcp-actors';
@@ -360,7 +360,7 @@ test('calls the skill finder for each request, and reports an invalid result as 
   const uri = 'skill://acme/billing/refunds/forms/regional/ch.md';
   expect(await request('resources/read', { uri })).toMatchObject({ contents: [{ text: 'Fr.' }] });
   expect(new Set(asked).size).toBe(1);
-  // Another scheme is no skill's: nobody is asked for it.
+  // Skills have one scheme, so the finder is not called for others.
   const before = asked.length;
   await refused(request('resources/read', { uri: 'notes://x' }), -32602);
   expect(asked).toHaveLength(before);

@@ -1,4 +1,4 @@
-/** Requests of 2026-07-28, each of which says itself who its client is: over every transport. */
+/** Requests of 2026-07-28 with envelopes, over every transport. */
 import {
   cancelled,
   enveloped,
@@ -27,13 +27,13 @@ const said = ({ peer }: Pick<Serving, 'peer'>, method: string) =>
     .filter((frame) => frame['method'] === method)
     .map(({ params }) => params as JsonObject);
 
-/** What was sent from there on, but for what the peer itself asks in order to wait. */
+/** Frames sent from then on, except those for requests that the peer makes in order to wait. */
 const from = ({ peer }: Pick<Serving, 'peer'>, start: number) =>
   (peer.received.slice(start) as readonly JsonObject[]).filter(
     ({ id }) => !String(id).startsWith('peer-'),
   );
 
-/** A tool that reports and logs before and after its gate opens. */
+/** A tool that sends progress and logs before and after its gate opens. */
 function holding() {
   const door = gate();
   const reasons: unknown[] = [];
@@ -188,7 +188,8 @@ everywhere('a modern request', modernEverywhereAndHttp, ({ transport }) => {
   });
 });
 
-// Over HTTP an id is its own POST's, a client cancels by leaving, and what is no request has a status. No connection has an era.
+// Over HTTP ids are per POST, clients cancel by disconnecting, and invalid requests have a status.
+// Connections have no era.
 everywhere('a modern request', modernEverywhere, () => {
   test('allows the id of an answered request, but not of one in flight [ENV-01]', async () => {
     const { door, hold } = holding();

@@ -1,4 +1,4 @@
-/** Calls of 2026-07-28 that ask their client, and subscriptions: over every transport. */
+/** Calls of 2026-07-28 that request input, and subscriptions, over every transport. */
 import { defineResource, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { cancelled, enveloped } from 'mcp-actors/testing';
@@ -76,7 +76,7 @@ const idKey = 'io.modelcontextprotocol/subscriptionId';
 everywhere('a subscription', modernEverywhereAndHttp, () => {
   const resource = (uri: string) => defineResource({ uri, name: uri, read: () => uri });
 
-  /** A client that listens for what the filter says, on a connection where a request was answered before. */
+  /** A client with a subscription, on a connection that has already answered a request. */
   const listening = async (notifications: JsonObject) => {
     const resources = [resource('test://a'), resource('test://b')];
     const serving = serve({ tools: [echo], resources });

@@ -6,16 +6,16 @@ import type { MemoryPeer, Transport } from 'mcp-actors';
 import type { TransportPair } from '../../packages/testing/src/conversation.ts';
 import type { Wire } from '../../packages/testing/src/peer.ts';
 
-/** What every transport's end can do: the peer of `memory()` has it too. */
+/** The interface of every transport's client end; the peer of `memory()` has it too. */
 export type TestWire = Wire &
   Pick<MemoryPeer, 'stopReading' | 'resumeReading' | 'breakOutput' | 'paused'>;
 
-/** Ours. */
+/** Our own transport. */
 export function streams(): TransportPair<TestWire> {
   return wireOf((input, output) => stdio({ input, output }));
 }
 
-/** The official SDK's, under our session. It does not notice the end of its input. */
+/** The official SDK's transport for our session. It does not notice the end of its input. */
 export function sdkStreams(): TransportPair<TestWire> {
   return wireOf((input, output) => fromSdkTransport(new StdioServerTransport(input, output)));
 }

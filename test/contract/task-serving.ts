@@ -1,4 +1,4 @@
-/** Tools that run as tasks, and clients that ask for them. */
+/** Tools that run as tasks, and clients that call them. */
 import type { HandlerContext, JsonObject, Task, Tool } from 'mcp-actors';
 import type { TaskSupport } from '../../src/protocol/tasks.ts';
 import { gate } from 'mcp-actors/testing';
@@ -7,10 +7,10 @@ import { tool } from './serving.ts';
 
 export const relatedKey = 'io.modelcontextprotocol/related-task';
 
-/** The `_meta` that says whose a message is. */
+/** The `_meta` that names the related task. */
 export const related = (taskId: string) => ({ [relatedKey]: { taskId } });
 
-/** A tool that may run as a task, and takes any arguments. */
+/** A tool with optional task support that accepts any arguments. */
 export function taskTool(
   name: string,
   handler: (args: JsonObject, context: HandlerContext) => unknown,
@@ -19,7 +19,10 @@ export function taskTool(
   return { ...tool(name, handler), taskSupport };
 }
 
-/** A tool whose tasks are held until a gate opens or they are cancelled, and give their arguments as text. */
+/**
+ * A tool whose tasks wait until a gate opens or they are cancelled, and return their arguments as
+ * text.
+ */
 export function held() {
   const door = gate();
   const reasons: unknown[] = [];
@@ -31,7 +34,7 @@ export function held() {
   return { door, hold, reasons };
 }
 
-/** Calls a tool as a task and gives the task as it began. */
+/** Calls a tool as a task and returns the created task. */
 export async function begin(
   peer: ScriptedPeer,
   name: string,
@@ -43,12 +46,12 @@ export async function begin(
   return result['task'] as Task;
 }
 
-/** What the client sees of a task now. */
+/** The task as the client currently sees it. */
 export async function look(peer: ScriptedPeer, { taskId }: Task): Promise<Task> {
   return (await peer.ask('tasks/get', { taskId })) as unknown as Task;
 }
 
-/** The next change that the client is told of. */
+/** The next task notification. */
 export async function change(peer: ScriptedPeer): Promise<Task> {
   const { params } = await peer.notification('notifications/tasks/status');
   return params as unknown as Task;

@@ -1,4 +1,7 @@
-/** The schemas of the extension for tasks, which no package publishes: after `schema/draft/schema.ts` of modelcontextprotocol/ext-tasks. */
+/**
+ * Schemas of the tasks extension, which no package publishes: from `schema/draft/schema.ts` of
+ * modelcontextprotocol/ext-tasks.
+ */
 import { z } from 'zod';
 import { inputRequests } from './input-request-schemas.ts';
 
@@ -27,7 +30,7 @@ const detailedTask = z.discriminatedUnion('status', [
   z.looseObject({ ...task, status: z.literal('cancelled') }),
 ]);
 
-/** What a call is answered with that has become a task. */
+/** The result of a call that became a task. */
 export const createdTask = z.looseObject({
   ...task,
   resultType: z.literal('task'),

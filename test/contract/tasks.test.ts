@@ -153,7 +153,7 @@ everywhere('the lifecycle of a task', memoryAndHttp, () => {
   });
 });
 
-// Over HTTP the answer and the change come on streams of their own, which have no order.
+// Over HTTP the answer and the change use different streams, which have no common order.
 describe('a task on one stream', () => {
   test('that ends in the same turn is reported after the answer to its request [TASKS-05] [TASKS-12]', async () => {
     const { peer } = await operate({ tools: [instant] });
@@ -269,14 +269,14 @@ const capabilities = { sampling: {}, elicitation: {} };
 const elicit = { message: 'Name?', requestedSchema: { type: 'object', properties: {} } };
 const sample = { messages: [], maxTokens: 1 };
 
-/** Asks one question after the other, and gives what came of each. */
+/** Sends one request after the other and returns their outcomes. */
 const curious = taskTool('curious', async (_, context) => {
   const first = await context.request('elicitation/create', elicit);
   const second = await context.request('sampling/createMessage', sample).catch(String);
   return JSON.stringify([first, second]);
 });
 
-/** Asks two questions at once. */
+/** Sends two requests at once. */
 const double = taskTool('double', async (_, context) => {
   const answers = await Promise.all([
     context.request('elicitation/create', elicit),

@@ -13,7 +13,7 @@ import type { FrameCheck } from '../../packages/testing/src/peer.ts';
 import type { Wire } from '../../packages/testing/src/peer.ts';
 import { describe, expect, test } from 'vitest';
 
-/** A wire without a session: the test says what comes. */
+/** A wire without a session; the test provides its input. */
 function wire() {
   const sent: string[] = [];
   let listen: (frame: unknown) => void = () => {};

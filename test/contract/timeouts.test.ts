@@ -188,7 +188,7 @@ everywhere('progress of our requests', eachTransportAndHttp, () => {
   });
 });
 
-// Over HTTP no call is taken with `initialize`: the session has not begun.
+// Over HTTP no call is accepted together with `initialize`, because the session has not started.
 everywhere('timeouts', eachTransport, () => {
   test('sends neither request nor cancellation before initialized [LIFE-13] [LIFE-06]', async () => {
     const { ask, errors } = asking();

@@ -1,4 +1,4 @@
-/** Nothing that a page shows as code goes unchecked, and no link leads nowhere. */
+/** Every code block of the docs is checked, and every link has a target. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path/posix';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const reasonOf = ({ marker }: Block): string | undefined => /^not run: (.*)$/.ex
 const sourceOf = ({ marker }: Block): string | undefined =>
   /^generated: ([\w./-]+\.\w+)(#.*)?$/.exec(marker)?.[1];
 
-/** What is wrong with a block; undefined if it is checked, or says why it is not. */
+/** The problem of a block; undefined if it is checked, or says why not. */
 function faultOf(block: Block): string | undefined {
   const { at, language, marker } = block;
   if (/^(generated: .|printed by: .|not run: \S+ \S+ \S+)/.test(marker)) return undefined;
@@ -63,7 +63,7 @@ describe('code that a page takes from a file', () => {
     .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(join(repository, name), 'utf8'));
 
-  /** The files that a test imports or launches, and what those import. */
+  /** Files that a test imports or launches, and their imports. */
   const run = new Set<string>();
   const visit = (path: string): void => {
     if (run.has(path) || !existsSync(join(repository, path))) return;
@@ -196,11 +196,11 @@ test("lists the server's tools in packages/workspace-server/README.md", () => {
   expect(new Set([...rows].map(([, name]) => name))).toEqual(new Set(names));
 });
 
-/** Pages that speak of the options of other programs too. */
+/** Pages that also mention options of other programs. */
 const ofOthers =
   /^(docs\/(performance|maintaining\/(rough-edges|benchmarks|decisions\/26-bounded-matching))\.md|packages\/workspace-server\/README\.md)$/;
 
-/** A page whose tables have the options of other programs on the left, and ours on the right. */
+/** A page whose tables show other programs' options on the left and ours on the right. */
 const compared = 'docs/coming-from.md';
 const ownColumn = () =>
   readFileSync(join(repository, compared), 'utf8')

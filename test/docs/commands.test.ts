@@ -1,4 +1,4 @@
-/** The commands that pages show are run, and print what the pages show of them. */
+/** Runs the commands shown on pages and compares their output. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,17 +10,17 @@ import { blocksOf, inlineCode, pages, repository } from './pages.ts';
 import { scenes } from './scenes.ts';
 import { Stage } from './stage.ts';
 
-/** The lines of a block that are commands. */
+/** Command lines of a block. */
 const linesOf = (text: string): readonly string[] =>
   text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
 
-/** Commands within a sentence that only print, with nothing to fill in. */
+/** Commands in prose that only print and have no placeholders. */
 const prints = /^mcp-actors (config|diagram|help|version|--help|--version)\b[^…[|A-Z]*$/;
 
 interface Shown {
   readonly page: string;
   readonly lines: readonly string[];
-  /** What a command prints, by the command. */
+  /** Expected output by command. */
   readonly printed: readonly (readonly [command: string, text: string])[];
 }
 
@@ -61,7 +61,10 @@ describe('the commands of', () => {
   });
 });
 
-/** Without what differs from run to run: times of day, ports, tokens, the folder, the columns of a stack. */
+/**
+ * Removes what differs from run to run: times of day, ports, tokens, the folder, the columns of a
+ * stack.
+ */
 function comparable(text: string, folder: string): string {
   return text
     .replaceAll(/\d\d:\d\d:\d\d\.\d{3}/g, '00:00:00.000')
@@ -70,7 +73,7 @@ function comparable(text: string, folder: string): string {
     .replaceAll(/:\d+:\d+\)/g, ':0:0)');
 }
 
-/** The names that a command lists when it is given none. */
+/** The names that a command lists without arguments. */
 function namesListedBy(path: string): readonly string[] {
   const args = ['--import', 'tsx', path];
   const text = execFileSync(process.execPath, args, { cwd: repository, encoding: 'utf8' });

@@ -1,4 +1,4 @@
-/** docs/errors.md has every code that the sources have, and no other. */
+/** docs/errors.md lists exactly the codes of the sources. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrorCode } from 'mcp-actors';
@@ -21,7 +21,7 @@ function listed(heading: string): readonly string[] {
   return [...section.matchAll(/^\| `([^`]+)` /gm)].map(([, code = '']) => code).sort();
 }
 
-/** Every text in capitals that a match of the pattern holds in its first group, but for what is only compared. */
+/** Texts in capitals in the first group of the pattern's matches, except those only compared. */
 function codesIn(source: string, pattern: RegExp): readonly string[] {
   const found = [...source.matchAll(pattern)].flatMap(([, part = '']) =>
     [...part.matchAll(/(?<!=== )'([A-Z][A-Z_]+)'/g)].map(([, code = '']) => code),
@@ -58,9 +58,9 @@ describe('the page on errors lists', () => {
       workspaceSources(),
       /new ToolError\((?:(?!new ToolError)[^])*?\bcode:([^,}]*)/g,
     );
-    // Of the reading of `.git`, which says in words what is wrong.
+    // Codes of reading `.git`, whose messages describe the problem.
     const internal = ['NOT_A_REPOSITORY'];
-    // What `mcp-actors/roots` adds for one's own server.
+    // Codes that `mcp-actors/roots` adds for custom servers.
     const ofOtherServers = ['NO_PRIMARY_ROOT', 'NO_ROOTS', 'TOO_LARGE'];
     expect(listed('Tool errors of the workspace server')).toEqual(
       codes.filter((code) => ![...internal, ...ofOtherServers].includes(code)),

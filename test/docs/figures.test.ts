@@ -1,4 +1,4 @@
-/** What a page says with a number and a unit is what the code has. */
+/** Figures with units on pages match the code. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { citations } from './figures.ts';
 import { figurePages, figuresOf } from './page-figures.ts';
 import { repository } from './pages.ts';
 
-/** A row of a table of limits reads as `name: default`. */
+/** A row of a limits table, as `name: default`. */
 const file = (path: string) =>
   readFileSync(join(repository, path), 'utf8').replaceAll(/: \{\n\s+default: /g, ': ');
 
@@ -35,7 +35,7 @@ test.each(
 )('%s: %s is in %s: %s', (_page, _figure, path, text) => {
   const at = file(path).indexOf(text);
   expect(at).toBeGreaterThanOrEqual(0);
-  // A figure that has grown a digit has changed.
+  // A figure followed by another digit is a different one.
   expect(file(path).slice(at + text.length)).not.toMatch(/^(?:\w|\.\d)/);
 });
 

@@ -1,6 +1,6 @@
-/** Where each figure with a unit stands in the code or in a test of it: page, figure, the file and its text. */
+/** Sources of each figure with a unit: page, figure, and a file with a text in it. */
 
-/** A file, and a text that it has. */
+/** A file and a text it contains. */
 export type Citation = readonly [file: string, text: string];
 
 const supervisor = 'packages/serve/src/supervisor/supervisor.machine.ts';
@@ -22,7 +22,7 @@ const bridged = 'packages/bridge/src/managed-server.actor.ts';
 const openApi = 'packages/openapi/src/openapi-tools.ts';
 const apiCall = 'packages/openapi/src/api-call.ts';
 const openApiDocument = 'packages/openapi/src/document.ts';
-/** Of tools from OpenAPI. */
+/** Figures of OpenAPI tools. */
 const openApiFigures = {
   '1,024 characters': [openApi, 'maxDescription = 1024'],
   '16 KiB': [openApi, 'maxAnswerSchema = 16 * 1024'],
@@ -85,7 +85,7 @@ const farthestRetry: Citation = [
   'retryMs * Math.min(2 ** (failures - 1), 10)',
 ];
 
-/** The figures of each page, in the order in which they first stand there. */
+/** Figures by page, in order of first occurrence. */
 export const citations: {
   readonly [page: string]: { readonly [figure: string]: readonly [Citation, ...Citation[]] };
 } = {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pages, repository } from './pages.ts';
 
-/** Records of what was seen or measured on a day, which no code backs. */
+/** Records of observations and measurements, which have no source in code. */
 const records = new Set([
   'docs/maintaining/rough-edges.md',
   'docs/maintaining/package-notes.md',
@@ -11,7 +11,7 @@ const records = new Set([
   'docs/performance.md',
 ]);
 
-/** The pages whose figures are cited. */
+/** Pages whose figures have sources. */
 export const figurePages: readonly string[] = pages.filter(
   (page) =>
     /^(?:docs\/(?:maintaining\/)?[^/]+|packages\/[^/]+\/README|README)\.md$/.test(page) &&
@@ -31,13 +31,13 @@ const figure = new RegExp(
   'giu',
 );
 
-/** An option with its number: in parentheses, or in the next cell of a table if it is the only one of its cell. */
+/** An option with its number: in parentheses, or alone in the next cell of a table. */
 const option =
   /(?:(?<!, )`(?<listed>(?:max|timeout|clock)[A-Z]\w*)`\s*\|\s*|`(?<named>(?:max|timeout|clock)[A-Z]\w*)`\s*\()(?<count>\d[\d,]*)(?=\s*\||[);,])/g;
 
 /**
- * The figures of a page, each once, without what is generated, printed by a test or quoted: code, what a
- * program says (in italics), titles of tests. An option's number stands behind its name.
+ * The distinct figures of a page, without generated, printed and quoted text: code, program output
+ * (in italics), test titles. An option's number follows its name.
  */
 export function figuresOf(page: string, text: string = read(page)): readonly string[] {
   const prose = text

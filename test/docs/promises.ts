@@ -1,16 +1,19 @@
-/** What pages of `docs` promise, and the tests that they name for it. The names are held to those of a run. */
+/**
+ * Promises of pages in `docs`, and the tests cited for them. Citations are checked against a test
+ * run.
+ */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 import type { RunModule } from '../requirements/citations.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** A page whose promises name their tests. */
+/** A page whose promises cite tests. */
 export interface PromisingPage {
   readonly page: string;
-  /** How the titles of its sections begin that have promises. */
+  /** Prefixes of the titles of sections with promises. */
   readonly sections: string;
-  /** Whether all tests of a promise may be skipped, where there is no Redis. */
+  /** True if all tests of a promise may be skipped without a Redis. */
   readonly mayBeSkipped: boolean;
 }
 
@@ -27,9 +30,12 @@ export const nodesPage: PromisingPage = {
 };
 
 export interface NamedTest {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly file: string;
-  /** Of a test or of what it stands in, as a run shows it; `…` stands for any text, as a table fills it in. */
+  /**
+   * Title of a test or a describe block, as shown by a run; `…` matches any text filled in by a
+   * table.
+   */
   readonly title: string;
 }
 
@@ -39,7 +45,7 @@ export interface Promised {
   readonly tests: readonly NamedTest[];
 }
 
-/** The promises of a page: what each item of a list in those sections says, with the tests that are listed below it. */
+/** The promises of a page: list items of those sections, with the tests listed below them. */
 export function readPromises(
   from: PromisingPage = securityPage,
   text: string = readFileSync(join(root, from.page), 'utf8'),
@@ -53,9 +59,9 @@ export function readPromises(
   });
 }
 
-/** `[file](link): `title`, `title``. The link has to lead from the page to the file. */
+/** `[file](link): `title`, `title``. The link must lead from the page to the file. */
 function readTests(page: string, line: string): readonly NamedTest[] {
-  // However its lines are broken.
+  // Independent of line breaks.
   const text = line.replaceAll(/\s+/g, ' ');
   const [, file = '', link, titles = ''] = /^\[(.*?)\]\((.*?)\): (.*)$/.exec(text) ?? [];
   if (link === undefined || join(dirname(page), link) !== file)
@@ -64,8 +70,8 @@ function readTests(page: string, line: string): readonly NamedTest[] {
 }
 
 /**
- * What the promises lack after a run: a title that no test of its file has; after a run of all files also a file that there is not,
- * and a promise whose tests were all skipped. What was not run is not judged.
+ * Problems of the promises after a run: a title that no test of its file has; after a full run also
+ * a missing file, and a promise whose tests were all skipped. Files that were not run are ignored.
  */
 export function faultsOfPromises(
   promises: readonly Promised[],

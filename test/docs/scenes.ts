@@ -1,4 +1,4 @@
-/** What the commands of each page find when the test runs them. */
+/** Preconditions of the commands of each page. */
 import { readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Scene } from './stage.ts';
 
 const recording = 'test/transcripts/recorded-echo.jsonl';
 
-/** The recording with another answer in it than the one that was given. */
+/** The recording with a modified answer. */
 const changedRecording = (): string =>
   readFileSync(join(repository, recording), 'utf8')
     .split('\n')
@@ -32,7 +32,7 @@ peer.end();
 await session.closed;
 `;
 
-/** A server as the page on checking has it in mind: a tool that takes its time, and one that names the roots. */
+/** The server assumed by the page on checking: a slow tool, and one that names the roots. */
 const checkedServer = `import { setTimeout as sleep } from 'node:timers/promises';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
@@ -61,7 +61,7 @@ await serve(
 );
 `;
 
-/** A whole check takes a minute; these moves try the same command line. */
+/** A full check takes a minute; these moves test the same command line. */
 const shortCheck = `case $1 in check) shift; set -- check --play 'initialize wait initialized wait' "$@" ;; esac
 exec "$NODE" "$REPOSITORY/packages/cli/dist/cli.js" "$@"`;
 
@@ -85,7 +85,7 @@ export const scenes: { readonly [page: string]: () => Promise<Scene> } = {
     await server.initialize();
     return {
       words: { '8607': String(server.child.pid) },
-      // It asks every server of this user's on the machine, and one that is stopped does not answer.
+      // It contacts every server of this user on the machine, and a stopped one does not answer.
       exits: { 'mcp-actors doctor': [0, 1], 'mcp-actors doctor --json': [0, 1] },
       close: async () => {
         server.end();
@@ -100,7 +100,7 @@ export const scenes: { readonly [page: string]: () => Promise<Scene> } = {
   'docs/recording.md': async () => ({
     files: { 'changed/bug.jsonl': changedRecording() },
     after: {
-      // The page goes on with a recording in which something has happened.
+      // The page continues with a recording that has some content.
       'mcp-actors --record bug.jsonl': (folder) =>
         copyFile(join(repository, recording), join(folder, 'bug.jsonl')),
     },

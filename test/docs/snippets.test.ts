@@ -1,4 +1,7 @@
-/** Code that no test runs, within sentences or in a block that says so, compiles: its functions exist and take these options. */
+/**
+ * Compiles code that no test runs, inline or in marked blocks: its functions and options must
+ * exist.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,20 +14,20 @@ import { entries } from '../tooling/entries.ts';
 import { blocksOf, inlineCode, pages, repository } from './pages.ts';
 
 interface Snippet {
-  /** `docs/errors.md:33`, or the page and the code. */
+  /** Location: `docs/errors.md:33`, or the page and the code. */
   readonly at: string;
   readonly code: string;
 }
 
-/** The public functions by name: what they are imported from. */
+/** Modules of the public functions, by name. */
 const specifiers = new Map(
   entries.flatMap(({ specifier, values }) => values.map((name) => [name, specifier] as const)),
 );
 
-/** Pages about the present version. */
+/** Pages about the current version. */
 const isOfNow = (page: string) => !/CHANGELOG/.test(page);
 
-/** A call of a public function. Without arguments it only names the function. */
+/** A call of a public function. Without arguments it is only a mention. */
 const calls = (code: string): boolean =>
   [...code.matchAll(/(?<![.\w#])([A-Za-z]\w*)\((?!\))/g)].some(([, name = '']) =>
     specifiers.has(name),
@@ -37,7 +40,10 @@ const snippets: readonly Snippet[] = pages.filter(isOfNow).flatMap((page) => [
     .map(({ at, text }) => ({ at, code: text })),
 ]);
 
-/** Ellipses as code, and optional arguments as given ones: `f({ … })`, `f(message, { code? })`. */
+/**
+ * Ellipses converted to code, and optional arguments to given ones: `f({ … })`, `f(message, { code?
+ * })`.
+ */
 const spelledOut = (code: string): string =>
   code
     .replaceAll(/(?<=[{,]\s*)(?:…|\.\.\.)(?=\s*[,}])/g, '...anything')
@@ -45,7 +51,7 @@ const spelledOut = (code: string): string =>
     .replaceAll(/(\w)\?(?=\s*[),}])/g, '$1')
     .replace(/^(\w*Error\()/, 'new $1');
 
-/** What stands alone, or is a member of an object, or one of an array. */
+/** Replacements for standalone values, members of objects and items of arrays. */
 const forms: readonly ((code: string) => string)[] = [
   (code) => code,
   (code) => `({\n${code}\n});`,
@@ -55,7 +61,7 @@ const forms: readonly ((code: string) => string)[] = [
 const keywords =
   /^(?:await|async|const|let|if|new|throw|return|true|false|undefined|null|import|from|export|default|of|for|in|as|type|function|typeof|class|extends)$/;
 
-/** A module of it: public names are imported, others may be anything. */
+/** The snippet as a module: public names are imported, others have type any. */
 function moduleOf({ at, code }: Snippet): string {
   const spelled = spelledOut(code);
   const form = forms.find((each) => parseSync('a.ts', each(spelled)).errors.length === 0);
@@ -83,7 +89,7 @@ function moduleOf({ at, code }: Snippet): string {
   return ['declare const anything: any;', ...imports, ...others, text, 'export {};', ''].join('\n');
 }
 
-/** What the compiler says of each. */
+/** Compiler errors by snippet. */
 async function faultsOf(all: readonly Snippet[]): Promise<readonly string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'snippets-'));
   try {

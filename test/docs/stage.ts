@@ -1,4 +1,4 @@
-/** Where the commands of a page are run: a folder of their own, with what the page speaks of in it. */
+/** The environment for the commands of a page: a folder with the files that the page mentions. */
 import { spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,21 +7,21 @@ import { kill } from '../../packages/processes/test/process-table.ts';
 import { program, programs } from '../tooling/programs.ts';
 import { repository } from './pages.ts';
 
-/** What a page's commands need, beyond the built command. */
+/** Requirements of a page's commands besides the built command. */
 export interface Scene {
-  /** Files in the folder, by their names. */
+  /** Files in the folder, by name. */
   readonly files?: { readonly [name: string]: string };
-  /** What stands on this machine for a word of the page, such as a process's id. */
+  /** Local replacements for words of the page, such as a process id. */
   readonly words?: { readonly [word: string]: string };
-  /** Further commands, as shell scripts. `"$MCP_ACTORS"` runs the built one. */
+  /** Further commands as shell scripts. `"$MCP_ACTORS"` runs the built one. */
   readonly commands?: { readonly [name: string]: string };
-  /** Run in the repository instead of in a folder. */
+  /** True to run in the repository instead of a folder. */
   readonly inRepository?: true;
-  /** How a line may end, if not with 0. */
+  /** Allowed exit codes of a line other than 0. */
   readonly exits?: { readonly [line: string]: readonly number[] };
   /** Changes the folder after a line. */
   readonly after?: { readonly [line: string]: (folder: string) => Promise<void> };
-  /** Ends what the scene has started. */
+  /** Stops whatever the scene has started. */
   close?(): Promise<void>;
 }
 
@@ -31,10 +31,10 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** How long a line may take; it is there for one that hangs. */
+/** Time limit of a line, for lines that hang. */
 const timeoutMs = 100_000;
 
-/** What no test may do to the machine that it runs on, and what needs other machines. */
+/** Commands that tests must not run on this machine, or that need other machines. */
 const forbidden = /\b(npm (ci|install|i|publish|version)|git (clone|push)|curl|sudo)\b/;
 
 export class Stage {
@@ -54,7 +54,7 @@ export class Stage {
       await stage.#write(`.bin/${name}`, `#!/bin/sh\n${text}\n`);
       await chmod(join(stage.folder, '.bin', name), 0o755);
     }
-    // As in a user's project.
+    // Like in a user's project.
     await mkdir(join(stage.folder, 'node_modules'));
     const packages = {
       'mcp-actors': '.',
@@ -67,7 +67,7 @@ export class Stage {
     return stage;
   }
 
-  /** Runs a line of a page to its end, with nothing on its stdin. */
+  /** Runs a line of a page to its end, with empty stdin. */
   async run(line: string): Promise<Outcome> {
     if (forbidden.test(line)) {
       throw new Error(`No test runs "${line}": put "<!-- not run: why -->" above its block`);
@@ -80,7 +80,7 @@ export class Stage {
     return outcome;
   }
 
-  /** The codes with which the line may end. */
+  /** Allowed exit codes of the line. */
   exitsOf(line: string): readonly number[] {
     return this.#scene.exits?.[line.replace(/\s+#.*$/, '')] ?? [0];
   }
@@ -125,10 +125,10 @@ export class Stage {
   }
 }
 
-/** What a user has installed. */
+/** A user's installed packages. */
 const usualCommands = {
   'mcp-actors': 'exec "$NODE" "$REPOSITORY/packages/cli/dist/cli.js" "$@"',
-  // The package and tsx are there already. What the global setup has bundled needs no tsx.
+  // The package and tsx are already installed. The bundle of the global setup needs no tsx.
   npx: `[ "$1" = -y ] && shift
 case $1 in
   @mcp-actors/cli) shift; exec "$MCP_ACTORS" "$@" ;;

@@ -1,4 +1,4 @@
-/** Every event in every state of an authorization: where it leads, and what is asked for. */
+/** Every event in every state of the authorization machine: target and invoked actors. */
 import { SimulatedClock, createActor, initialTransition, transition, waitFor } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import {
@@ -32,7 +32,7 @@ const asked: AuthorizationEvent = { type: 'login.asked', url: 'https://as.exampl
 const begun: AuthorizationEvent = { type: 'login.begun' };
 const answered: AuthorizationEvent = { type: 'login.answered' };
 
-/** Nothing comes of what it is asked for. */
+/** An actor without effect. */
 const port: AuthorizationPort = {
   read: () => new Promise(() => {}),
   logIn: () => new Promise(() => {}),
@@ -52,7 +52,7 @@ const spent = done('refresh', { kind: 'spent', client: 'unknown' } satisfies Ref
 const no = (kind: 'declined' | 'unreachable') =>
   new RefusedAuthorization({ kind, error: new Error(kind) });
 
-/** A channel is opened, and a request wants a token. Unless the store has one, there is none yet. */
+/** A channel is open and a request needs a token, which the store does not have. */
 function after(...events: readonly AuthorizationEvent[]) {
   return afterAll(opened, wanted, ...(events[0] === found ? [] : [none]), ...events);
 }
@@ -226,7 +226,7 @@ describe('the authorization machine', () => {
   });
 });
 
-/** An authorization whose logins wait, and the inputs they were given. */
+/** An authorization with pending logins, and their inputs. */
 async function start(kept: 'found' | 'none' = 'none') {
   const logins: LoginInput[] = [];
   const ended: string[] = [];

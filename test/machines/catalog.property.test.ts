@@ -1,4 +1,4 @@
-/** A list over random orders of wishes, changes, answers, losses and timers. */
+/** A list under random orders of requests, changes, answers, disconnects and timers. */
 import fc from 'fast-check';
 import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -15,11 +15,14 @@ const steps = [
 ] as const;
 type Step = (typeof steps)[number];
 
-/** A server whose list has a version; a query answers with the one at its beginning, as the worst server does. */
+/**
+ * A server with a versioned list. A query returns the version of its start, as the worst server
+ * would.
+ */
 class World {
   state: Snapshot;
   version = 0;
-  /** Of the query in flight. */
+  /** Version of the query in flight. */
   asked: number | undefined = undefined;
   wasWanted = false;
   isOpen = true;
@@ -89,7 +92,8 @@ test('never shows an outdated list as known, and always publishes one eventually
         world.take(step);
         if (world.state.matches('known')) expect(newest(world)).toBe(world.version);
         expect(world.discardedInRow).toBeLessThanOrEqual(maxOvertaken);
-        // One query at most, none without a channel, and one as long as it is wanted and not known.
+        // At most one query, none without a channel, and exactly one while the list is wanted and
+        // unknown.
         expect(world.state.matches('asking')).toBe(world.asked !== undefined);
         if (!world.isOpen) expect(world.asked).toBeUndefined();
         if (!world.wasWanted) expect(world.state.matches('unknown')).toBe(true);

@@ -37,7 +37,7 @@ const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
   names.reduce((state, name) => transition(catalogMachine, state, events[name] as never)[0], from);
 
 const asks = 'xstate.spawnChild';
-/** By state: the way to it, and what each event does there. What is not named changes nothing. */
+/** By state: the path to it and the effect of each event. Events not listed have no effect. */
 const table: {
   readonly [state: string]: {
     readonly path: readonly EventName[];
@@ -135,7 +135,7 @@ const table: {
 const nameOf = ({ value }: Snapshot): string =>
   typeof value === 'string' ? value : Object.entries(value).flat().join('.');
 
-/** A publication is a new catalog in the context; it is no action of its own in a pure transition. */
+/** A publication is a new catalog in the context, so a pure transition shows no action for it. */
 function did(before: Snapshot, event: EventName): readonly string[] {
   const [next, actions] = transition(catalogMachine, before, events[event] as never);
   const isPublished = next.context.catalog !== before.context.catalog;

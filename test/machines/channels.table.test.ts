@@ -1,4 +1,4 @@
-/** How a host's channels, the processes behind them and what is closed move, event by event. */
+/** Transitions of a host's channels, their processes and closing, event by event. */
 import { describe, expect, test } from 'vitest';
 import { childChart } from '../../packages/processes/src/child.machine.ts';
 import type { ChildChange } from '../../packages/processes/src/child.machine.ts';

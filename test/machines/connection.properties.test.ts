@@ -1,4 +1,4 @@
-/** Whatever comes when: losses, ends, answers, closing, reopening and the time that passes. */
+/** Random orders of disconnects, exits, answers, closing, reopening and elapsed time. */
 import fc from 'fast-check';
 import { SimulatedClock, createActor } from 'xstate';
 import { expect, test } from 'vitest';
@@ -20,7 +20,7 @@ import { plainActor } from '../../src/machines/port.ts';
 import { processRestart } from '../../packages/client/src/channel/restart-option.ts';
 import { recorder } from './stand-ins.ts';
 
-/** An actor that takes everything and does nothing. */
+/** An actor that ignores all events. */
 const ignoring = recorder<never, never>([]) as never;
 
 const maxAttempts = 3;
@@ -40,7 +40,7 @@ const profile = (era: 'legacy' | 'modern'): ServerProfile => ({
 });
 const ends = { reader: ignoring, writer: ignoring };
 
-/** What the world does next. `told` is what the living channel tells, if there is one. */
+/** The next step of the environment. `told` is an event of the open channel, if any. */
 type Step =
   | { readonly kind: 'told'; readonly fact: ChannelReport }
   | { readonly kind: 'answered'; readonly fact: HandshakeFact }
@@ -81,7 +81,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   ),
 );
 
-/** A connection over channels that do what the steps say, and a count of their processes. */
+/** A connection whose channels follow the steps, and the number of its processes. */
 function startWorld() {
   const world = { alive: 0, launches: 0 };
   let tell: ((fact: ChannelReport) => void) | undefined;
@@ -201,7 +201,7 @@ test('always ends on close, whatever its channel did before', () => {
   );
 });
 
-/** A server that is greeted, and ends. */
+/** A server that initializes and exits. */
 const greetsAndDies: readonly Step[] = [
   told({ type: 'channel.opened', ends }),
   answered({ type: 'era.found', era: 'modern', profile: profile('modern') }),
@@ -220,7 +220,7 @@ test('launches a server that initializes and dies as often as the policy allows'
   expect(world.launches).toBe(1 + maxAttempts);
 });
 
-/** A server that ends upon whatever it is sent first. */
+/** A server that exits on the first message. */
 const dies: readonly Step[] = [
   told({ type: 'channel.opened', ends }),
   told({ type: 'channel.lost', loss: { kind: 'exited', code: 1, signal: null, stderr: '' } }),
@@ -244,7 +244,7 @@ test('bounds launches by the policy in any sequence, except for the one lost to 
       const { world, actor, take } = startWorld();
       actor.send({ type: 'connection.open' });
       for (const each of all) {
-        // A host, and a time that makes it stable, begin the count anew.
+        // A host, and a stable time, reset the count.
         if (each.kind !== 'host' && (each.kind !== 'time' || each.ms <= 600)) take(each);
       }
       expect(world.launches).toBeLessThanOrEqual(1 + maxAttempts + 1);

@@ -28,7 +28,7 @@ const profileOf = (era: 'legacy' | 'modern'): ServerProfile => ({
   capabilities: {},
 });
 
-/** An actor that takes everything and does nothing. */
+/** An actor that ignores all events. */
 const ignoring = recorder<never, never>([]) as never;
 
 const events = {
@@ -54,7 +54,7 @@ const events = {
   'output flowing': { type: 'output.flowing' },
 } satisfies Record<string, ConnectionMachineEvent>;
 
-/** What XState itself sends: no part of the machine's own event union. */
+/** Events sent by XState itself, which are not part of the machine's event union. */
 const timers = {
   'the probe timeout': 'xstate.after.probeTimeout.connection.connecting.timed.probing',
   'the connect timeout': 'xstate.after.connectTimeout.connection.connecting.timed',
@@ -129,7 +129,7 @@ const readyLegacy = [
   'after 60000',
 ] as const;
 
-/** What the channel's own actors say goes to the channel, which knows why. */
+/** Events of the channel's own actors go to the channel, which knows the reason. */
 const asks = (state: string): Row => ({
   'input ended': [state, 'askChannel'],
   'output broken': [state, 'askChannel'],
@@ -146,7 +146,7 @@ const unopened = (state: string): Row => ({
   'output blocked': [state],
   'output flowing': [state],
 });
-/** A bug: the channel is released, and nothing is tried again. */
+/** A bug: the channel is released, and nothing is retried. */
 const breaks: Row = {
   'an actor failed': [
     'failed',

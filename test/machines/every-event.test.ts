@@ -1,4 +1,7 @@
-/** Every event that a machine may be sent is handled in one of its states at least: an event that nobody handles is lost without a word. */
+/**
+ * Every event of a machine is handled in at least one of its states; an unhandled event would be
+ * lost silently.
+ */
 import { expect, test } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
 import type { AuthorizationEvent } from '../../packages/client/src/auth/authorization.machine.ts';
@@ -71,7 +74,7 @@ import type { TaskWorkEvent } from '../../packages/tasks/src/task-work.machine.t
 import { upstreamMachine } from '../../packages/bridge/src/upstream.machine.ts';
 import { updatesMachine } from '../../packages/client/src/lists/updates.machine.ts';
 
-/** The types of a union of events, but for XState's own. The compiler wants all of them. */
+/** Event types of a union, except XState's own. The compiler requires all of them. */
 type Table<TEvent extends { readonly type: string }> = {
   readonly [T in Exclude<TEvent['type'], `xstate.${string}`>]: true;
 };
@@ -169,7 +172,7 @@ const listening: Table<ListeningEvent> = {
   'subscription.acknowledged': true,
   'subscription.outslept': true,
 };
-/** What readers, writers and routers tell of either side, and a connection need not know. */
+/** Events of readers, writers and routers of both sides that a connection need not handle. */
 type Unheard =
   | 'output.flushed'
   | 'output.stalled'

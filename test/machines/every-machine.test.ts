@@ -14,7 +14,7 @@ const machines = await everyMachine();
 
 const connectionTimes = { connectTimeoutMs: 30_000, probeMs: 500, loginTimeoutMs: 300_000 };
 
-/** Contexts in which a machine's delays are computed, the extreme ones among them. */
+/** Contexts for computing a machine's delays, including extreme ones. */
 const contexts: { readonly [machine: string]: readonly object[] } = {
   sessionMachine: [
     { drainTimeoutMs: 2000, limits: { stallTimeoutMs: 300 } },
@@ -140,7 +140,10 @@ const inputs: { readonly [machine: string]: object } = {
   },
 };
 
-/** The names that are used and declared nowhere. XState skips them, or fires them at once. */
+/**
+ * Names that are used but not declared. XState ignores such actions, and fires such delays
+ * immediately.
+ */
 function undeclared(machine: AnyStateMachine): string[] {
   const declared = machine.implementations;
   const names = usedNames(machine)

@@ -1,4 +1,4 @@
-/** Every machine of the library, and the names that its config uses. */
+/** All machines of the library, and the names in their configs. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StateMachine } from 'xstate';
@@ -7,7 +7,7 @@ import { libraryFolders } from '../tooling/layers.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
-/** The machines by the names they are exported with. */
+/** The machines by export name. */
 export async function everyMachine(): Promise<ReadonlyMap<string, AnyStateMachine>> {
   const machines = new Map<string, AnyStateMachine>();
   for (const folder of libraryFolders) {
@@ -23,7 +23,7 @@ export async function everyMachine(): Promise<ReadonlyMap<string, AnyStateMachin
   return machines;
 }
 
-/** A node and all below it. */
+/** A node and its descendants. */
 export function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
   return [node, ...Object.values(node.states).flatMap(nodesOf)];
 }
@@ -31,7 +31,10 @@ export function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
 type Kind = 'actions' | 'actors' | 'delays' | 'guards';
 export type UsedName = readonly [kind: Kind, name: string];
 
-/** What stands where an implementation is named: a name, an object with one, or a built-in with things inside. */
+/**
+ * A reference to an implementation: a name, an object with a name, or a built-in with nested
+ * references.
+ */
 type Named =
   | string
   | number
@@ -53,7 +56,10 @@ function namesOf(kind: Kind, used: Named): readonly UsedName[] {
   return isBuiltIn || used.type === undefined ? inside : [[kind, used.type], ...inside];
 }
 
-/** Every delay, guard, action and actor that a machine names, in its config or inside its own implementations. */
+/**
+ * All delays, guards, actions and actors that a machine names, in its config or inside its
+ * implementations.
+ */
 export function usedNames(machine: AnyStateMachine): readonly UsedName[] {
   const { actions, guards } = machine.implementations;
   const inImplementations = [
@@ -74,13 +80,13 @@ export function usedNames(machine: AnyStateMachine): readonly UsedName[] {
   return [...inConfig, ...inImplementations];
 }
 
-/** The delays of a node's own `after`: names, and numbers of milliseconds as such. */
+/** The delays of a node's `after`: names, or numbers of milliseconds. */
 export function delaysOf(node: AnyStateNode): readonly Named[] {
   const config = node.config as { readonly after?: { readonly [delay: string]: unknown } };
   return Object.keys(config.after ?? {}).map((delay) => (/^\d+$/.test(delay) ? +delay : delay));
 }
 
-/** The nodes that a machine can be in, by its initial states and the targets of its transitions. */
+/** The reachable nodes of a machine, by its initial states and the targets of its transitions. */
 export function reachableNodes(machine: AnyStateMachine): ReadonlySet<AnyStateNode> {
   const reached = new Set<AnyStateNode>();
   const enter = (node: AnyStateNode): void => {

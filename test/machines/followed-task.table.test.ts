@@ -36,7 +36,7 @@ const looked = (task: TaskReport) => done('look', task);
 const answered = (...keys: readonly string[]) => done('answer', { kind: 'answered', keys });
 const lost = new RuntimeError('CLOSED', 'the connection was lost');
 
-/** The machine after these events, from a task that works. */
+/** The machine after these events, starting with a working task. */
 function after(events: readonly object[], input: Partial<FollowedTaskInput> = {}) {
   const given = { task: report('working'), era: 'modern', maxRounds: 2, ...input } as const;
   const [first] = initialTransition(followedTaskMachine, given);
@@ -110,7 +110,7 @@ describe('the followed-task machine', () => {
 
   test.each([
     [200, 200],
-    // Longer than the host would wait of itself.
+    // Longer than the host's own polling interval.
     [300_000, 300_000],
   ])(
     'polls every %i ms if the server says so, until the task ends, without notifications [FOLLOW-02]',

@@ -26,7 +26,7 @@ import { sinkChart, sinkMachine } from '../../packages/http/src/sink.machine.ts'
 import { updatesChart, updatesMachine } from '../../packages/client/src/lists/updates.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 
-/** How each state is reached, and what leads out of it; every other event leads nowhere. */
+/** The path to each state and its transitions. All other events have no effect. */
 interface Rows {
   readonly [state: string]: {
     readonly by: readonly string[];

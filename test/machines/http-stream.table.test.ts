@@ -1,4 +1,4 @@
-/** Every event in every state of a stream: where it leads, after how long, and when it is given up. */
+/** Every event in every state of a stream: target, delay, and when it gives up. */
 import { SimulatedClock, createActor, initialTransition, transition } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import {
@@ -87,7 +87,7 @@ describe('the http-stream machine', () => {
     for (let attempt = 1; attempt <= 5; attempt++) {
       clock.increment(30_000);
       expect(actor.getSnapshot().value).toBe('resuming');
-      // Opened or not, what says nothing counts.
+      // Attempts without an event count, whether opened or not.
       if (attempt % 2 === 0) actor.send(opened);
       actor.send(cut());
     }

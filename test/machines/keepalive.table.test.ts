@@ -52,7 +52,7 @@ const table: { readonly [state in StateName]: Row } = {
   unresponsive: {},
 };
 
-/** The session's reference has an id that no test knows. */
+/** The session's reference has an id unknown to the test. */
 const words = (actions: Parameters<typeof inWords>[0]) =>
   inWords(actions).map((word) => (word.endsWith('<client.unresponsive') ? tells : word));
 

@@ -13,10 +13,10 @@ const rest: ManagedServerEvent = { type: 'server.suspend' };
 const wake: ManagedServerEvent = { type: 'server.activate' };
 const close: ManagedServerEvent = { type: 'server.close' };
 
-/** Lets what an attempt has given be heard. */
+/** Waits until the result of an attempt has been processed. */
 const heard = () => new Promise((resolve) => setImmediate(resolve));
 
-/** @param attempts what each attempt to open it ends with */
+/** @param attempts outcome of each attempt to open the server */
 function member(...attempts: readonly (Error | undefined)[]) {
   const clock = new TestClock();
   const left = [...attempts];

@@ -7,7 +7,7 @@ interface Add {
   readonly value: number;
 }
 
-/** An actor that sums what it is told, and throws at a negative number. */
+/** An actor that sums its events, and throws on a negative number. */
 const sum = (stop: () => void) =>
   plainActor<Add, number>(({ input }) => {
     const view = { total: input };

@@ -43,7 +43,7 @@ const step = (state: Snapshot, name: EventName) =>
 const follow = (...names: readonly EventName[]): Snapshot =>
   names.reduce((state, name) => step(state, name)[0], start());
 
-/** How each state is reached, and where each event leads from it, with what is done. */
+/** The path to each state, and the target and actions of each event. */
 const table: readonly {
   readonly path: readonly EventName[];
   readonly state: string;
@@ -161,7 +161,7 @@ const table: readonly {
   { path: ['stop'], state: 'gone', row: {} },
 ];
 
-/** `launched` holds the others together. */
+/** `launched` groups the other states. */
 const nameOf = (snapshot: Snapshot) => stateName(snapshot).replace(/^launched\./, '');
 const cells = table.flatMap(({ path, state, row }) =>
   (Object.keys(events) as EventName[]).map((event) => ({ path, state, event, row })),
@@ -192,7 +192,7 @@ describe('the process machine', () => {
   });
 });
 
-/** A child that is told things and does nothing, unless a test does it. */
+/** A child that ignores events, unless a test acts for it. */
 function run(times: Partial<StopTimes> = {}) {
   const told: string[] = [];
   const clock = new SimulatedClock();
@@ -209,7 +209,7 @@ function run(times: Partial<StopTimes> = {}) {
   });
   actor.start();
   const send = (name: EventName) => actor.send(events[name] as ProcessEvent);
-  /** In steps, because a timer's action may set another. */
+  /** In steps, because a timer may set another. */
   const pass = (ms: number) => {
     for (let passed = 0; passed < ms; passed += 50) clock.increment(50);
   };
@@ -268,7 +268,7 @@ describe('the stop of a process', () => {
 });
 
 describe('any sequence of events', () => {
-  /** What a child may tell, and only as it may: it is launched or fails first, and exits once. */
+  /** Possible events of a child: it is launched or fails first, and exits once. */
   const moves = [
     'stop',
     'kill',

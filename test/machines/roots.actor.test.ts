@@ -8,7 +8,7 @@ import type { Ref } from '../../src/machines/port.ts';
 import type { RootsReport } from '../../src/protocol/roots.ts';
 import { listener } from './stand-ins.ts';
 
-/** A running roots machine. `queries` are the questions in flight and those that ended, in order. */
+/** A running roots machine. `queries` has pending and finished queries, in order. */
 function startRoots({ maxOvertaken = 16 } = {}) {
   const queries: {
     end(outcome: AskOutcome): Promise<void>;
@@ -31,7 +31,7 @@ function startRoots({ maxOvertaken = 16 } = {}) {
       }),
   );
   const reported: RootsReport[] = [];
-  /** Its client can be asked by itself. */
+  /** The client has a stream of its own. */
   const session = createActor(
     plainActor<RootsFact, undefined>(() => ({
       receive: (fact) => {

@@ -43,7 +43,7 @@ const start = (maxOvertaken = 2): Snapshot =>
     retryMs: 30_000,
     maxOvertaken,
   })[0];
-/** If the roots are due, the session has the client asked, unless the path says what it does. */
+/** If roots are wanted, the session starts the query, unless the path does. */
 const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
   names.reduce((state, name) => {
     const isLeft = state.value === 'due' && name !== 'ask' && name !== 'defer';
@@ -113,7 +113,7 @@ const queryingAnd = (row: Row): Table<QueryingName> => ({
   'querying.repeated': { ...querying['querying.repeated'], ...row },
   'querying.stale': { ...querying['querying.stale'], ...row },
 });
-/** The client is asked by itself. */
+/** The client has a stream of its own. */
 const table: Table = {
   unasked: { ask: ['querying.fresh', asks], defer: ['deferred'] },
   due: { ask: ['querying.fresh', asks], defer: ['deferred'] },
@@ -123,12 +123,12 @@ const table: Table = {
   unsupported: {},
   retrying: { ask: ['querying.fresh', asks], invalidate: toDue, 'retry timeout': toDue },
 };
-/** The client is asked on the stream of a call. */
+/** The query uses a call's stream. */
 const tableOnBehalf = queryingAnd({ abandoned: toDue });
 
 const nameOf = ({ value }: Snapshot): string =>
   typeof value === 'string' ? value : Object.entries(value).flat().join('.');
-/** What the session hears; the machine's other actions have no words of their own. */
+/** Events for the session; the machine's other actions have no short form. */
 const words = (actions: Parameters<typeof inWords>[0]) =>
   inWords(actions).map((word) => {
     if (word.endsWith('<roots.updated')) return 'publish';
@@ -286,7 +286,7 @@ describe('outdated failures', () => {
 });
 
 describe('retries of the roots machine', () => {
-  /** The delay after so many failures in a row. */
+  /** Delay after this many consecutive failures. */
   const delayAfter = (failures: number, from = follow(start(), 'ask')): string | undefined => {
     let state = from;
     for (let i = 1; i < failures; i++) state = follow(state, 'failed', 'retry timeout', 'ask');

@@ -38,7 +38,10 @@ const params = (capabilities: object) => ({
   clientInfo: { name: 'host', version: '1' },
 });
 
-/** A running session whose actors listen, and whose router has calls when it ends; `answer` ends the roots query in flight. */
+/**
+ * A running session with recording actors, whose router has calls when it closes; `answer` settles
+ * the pending roots query.
+ */
 function startSession(changed: Partial<typeof limits> = {}) {
   const heard = {
     reader: [] as ReaderEvent[],
@@ -53,7 +56,7 @@ function startSession(changed: Partial<typeof limits> = {}) {
     return new Promise((resolve) => {
       answer = async (outcome) => {
         resolve(outcome);
-        // The promise actor hears of it in later microtasks.
+        // The promise actor is notified in later microtasks.
         for (let i = 0; i < 10; i++) await Promise.resolve();
       };
     });

@@ -1,4 +1,4 @@
-/** When a session makes the machine of its client's roots. */
+/** Creation of the roots machine by a session. */
 import { initialTransition, transition } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { sessionMachine } from '../../src/machines/session.machine.ts';

@@ -75,7 +75,7 @@ const events = {
   'output broken': { type: 'output.broken', error: 'EPIPE' },
 } satisfies Record<string, SessionEvent>;
 
-/** What XState itself sends: no part of the machine's own event union. */
+/** Events sent by XState itself, which are not part of the machine's event union. */
 const failure = { type: 'xstate.error.actor.writer', error: 'bug', actorId: 'writer' };
 const drained = { type: 'xstate.after.drainTimeout.session.draining.lasting' };
 
@@ -120,9 +120,9 @@ const paths = {
 } satisfies Record<string, readonly EventName[]>;
 
 type StateName = keyof typeof paths;
-/** What a path's state is called: the two groups of draining have no names of their own. */
+/** The name of a path's state: the two groups of draining have none. */
 const called = (state: StateName) => state.replace('prompt.', '');
-/** The next state and what is done, for every event that means something; the others change nothing. */
+/** Next state and actions of every relevant event; all others have no effect. */
 type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
 
 const close = ['correlation<gate.closed', 'router<gate.closed'] as const;
@@ -141,7 +141,7 @@ const refuses = (state: string): Row => ({
   'a malformed initialize': [state, answer],
 });
 const ignored = 'emit notification.ignored';
-/** What comes at the wrong time is told, and does nothing; whether the client reads concerns others. */
+/** Events at the wrong time are reported without effect; backpressure concerns other actors. */
 const anywhere = (state: string): Row => ({
   initialized: [state, ignored],
   'roots changed': [state, ignored],
@@ -318,7 +318,7 @@ describe('the session machine', () => {
   });
 });
 
-/** The response that a state gives to an initialize. */
+/** The response to initialize in a state. */
 function answerTo(event: EventName, ...path: readonly EventName[]): unknown {
   const [, actions] = transition(sessionMachine, after(...path), eventOf(event));
   return responsesOf(actions)[0];

@@ -1,4 +1,6 @@
-/** The charts of a host's side, walked along their shortest paths: every state is reached, and none is a dead end. */
+/**
+ * Walks the shortest paths of the host's charts: every state is reached, and none is a dead end.
+ */
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { transition } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
@@ -26,13 +28,16 @@ import { recorder } from './stand-ins.ts';
 
 interface Walk {
   readonly machine: AnyStateMachine;
-  /** Each begins walks of its own. */
+  /** Start states of the walks. */
   readonly inputs: readonly object[];
-  /** What may happen, by a name. */
+  /** Events by name. */
   readonly events: { readonly [name: string]: EventObject };
-  /** What of the context the next states depend on. */
+  /** The part of the context that decides the next states. */
   readonly depends?: readonly string[];
-  /** Events that lead from wherever it is, unless it has ended, to one of these states. What a state does not wait for it does not hear. */
+  /**
+   * Events that lead from any state, unless final, to one of these states. Unexpected events are
+   * not delivered.
+   */
   readonly ways: readonly { readonly by: readonly string[]; readonly to: readonly string[] }[];
 }
 
@@ -44,7 +49,7 @@ const failed = (actor: string, error: unknown): EventObject & { error: unknown }
   type: `xstate.error.actor.${actor}`,
   error,
 });
-/** A delay that is over, in the state whose id this is. */
+/** The delay event of the state with this id. */
 const after = (delay: string, state: string): EventObject => ({
   type: `xstate.after.${delay}.${state}`,
 });
@@ -197,7 +202,7 @@ const authorization: Walk = {
     spent: done('refresh', { kind: 'spent', client: 'unknown' }),
   },
   depends: ['reason'],
-  // Also after a person has declined: a new channel asks anew.
+  // Also after a person has declined, since a new channel asks again.
   ways: [
     {
       by: [
@@ -286,7 +291,7 @@ const walks = [
   ...[authorization, deviceLogin, slot, followed],
 ];
 
-/** Where the shortest paths lead, by what differs. */
+/** Targets of the shortest paths, by variant. */
 function walked({ machine, inputs, events, depends = [] }: Walk): readonly AnyMachineSnapshot[] {
   const serializeState = (state: unknown) => {
     const { value, context } = state as AnyMachineSnapshot;
@@ -299,7 +304,7 @@ function walked({ machine, inputs, events, depends = [] }: Walk): readonly AnyMa
   return paths.map(({ state }) => state as AnyMachineSnapshot);
 }
 
-/** The states that a machine rests in: not those that it leaves at once. */
+/** Stable states of a machine, without transient ones. */
 const restingIn = ({ root }: AnyStateMachine) =>
   nodesOf(root).filter(
     ({ type, always, parent }) =>
@@ -328,7 +333,7 @@ describe.each(walks.map((walk) => ({ walk, id: walk.machine.id })))('the chart $
   });
 });
 
-/** A path as the value of a state. */
+/** Converts a path to a state value. */
 const nested = ([first = '', ...rest]: readonly string[]): unknown =>
   rest.length === 0 ? first : { [first]: nested(rest) };
 

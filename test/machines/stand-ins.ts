@@ -1,17 +1,17 @@
-/** Actors that stand at a machine's ports, and what a transition would do, as words. */
+/** Fake actors for a machine's ports, and the effects of a transition as text. */
 import type { EventObject } from 'xstate';
 import { createActor } from 'xstate';
 import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Ref } from '../../src/machines/port.ts';
 
-/** Logic that keeps its events in a list. */
+/** Actor logic that records its events. */
 export function recorder<TEvent extends EventObject, TInput>(
   events: TEvent[],
 ): Port<TEvent, TInput> {
   return plainActor<TEvent, TInput>(() => ({ receive: (event) => void events.push(event) }));
 }
 
-/** A started actor that keeps its events in a list. */
+/** A started actor that records its events. */
 export function listener<TEvent extends EventObject>() {
   const events: TEvent[] = [];
   const actor = createActor(recorder<TEvent, undefined>(events), { input: undefined });
@@ -19,7 +19,7 @@ export function listener<TEvent extends EventObject>() {
   return { events, ref: actor as unknown as Ref<TEvent> };
 }
 
-/** The limits of a session that never asks whether its client is there. */
+/** The limits of a session without keepalive. */
 export const noKeepalive = {
   keepaliveIntervalMs: 0,
   keepaliveTimeoutMs: 10_000,
@@ -38,7 +38,10 @@ interface SomeParams {
   readonly event?: EventObject;
 }
 
-/** `router<gate.opened` for a send, `emit x` for an emitted event, `after 2000` for a started delay, else the action's name. */
+/**
+ * `router<gate.opened` for a send, `emit x` for an emitted event, `after 2000` for a started delay,
+ * otherwise the action's name.
+ */
 export function inWords(actions: readonly Action[]): string[] {
   return actions.flatMap(({ type, params }) => {
     const { to, delay, event } = (params ?? {}) as SomeParams;

@@ -1,4 +1,4 @@
-/** Every event in every state of a subscription: where it leads, and what its client is told. */
+/** Every event in every state of a subscription: target, and messages to the client. */
 import { initialTransition, transition } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { subscriptionMachine } from '../../src/machines/subscription.machine.ts';
@@ -21,7 +21,7 @@ const flowing: SubscriptionEvent = { type: 'output.flowing' };
 const closing: SubscriptionEvent = { type: 'connection.closing' };
 const ended: SubscriptionEvent = { type: 'request.ended' };
 
-/** The state and the actions after these events, for a client that reads or does not. */
+/** State and actions after these events, with a client that is reading or not. */
 function after(events: readonly SubscriptionEvent[], isWritable: boolean) {
   const port = { notify: () => {}, isWritable, whenWritable: () => {} };
   const interests = {

@@ -75,7 +75,7 @@ const table: { readonly [state in StateName]: Row } = {
 };
 
 const nameOf = (snapshot: TaskSnapshot): string => taskIn(snapshot)?.status ?? 'expired';
-/** What it tells others; what it remembers is seen in its context. */
+/** Events for others; its data is in the context. */
 const words = (actions: Parameters<typeof inWords>[0]) =>
   inWords(actions).filter((word) => word.startsWith('emit'));
 

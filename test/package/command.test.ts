@@ -1,6 +1,6 @@
 /**
- * The command as a user gets it: packed, installed alone in an empty folder, and every feature of it run once. What is bundled
- * wrongly fails where it is loaded, so each chunk that the command loads on demand must have been loaded at the end.
+ * The published command: packed, installed alone in an empty folder, and every feature of it run
+ * once. A wrong bundle fails on loading, so every chunk must have been loaded at the end.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ import { freePort } from '../tooling/free-port.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
 
-/** Chunks that no run here can load, by the beginning of their names. */
+/** Chunks that no run here can load, by the prefix of their names. */
 const unreachable: { readonly [name: string]: string } = {
   redis: 'needs the package redis, which a user installs beside it',
   forward: 'forwards requests to other nodes, which takes the package redis',
@@ -70,7 +70,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
   let project: string;
   let script: string;
   let coverage: string;
-  /** Why nothing could be installed, where that is not the package's fault. */
+  /** Reason why the installation is impossible, if not the package's fault. */
   let missing: string | undefined;
 
   beforeAll(async () => {
@@ -133,7 +133,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
   const startHttp = (...args: readonly string[]) =>
     launchHttp([script, ...args, '--log-level=info'], options());
 
-  /** Ends a server as its host does, and lets it write what it has loaded. */
+  /** Ends a server like its host, and lets it write the list of loaded chunks. */
   const close = async (server: ServerProcess): Promise<void> => {
     server.end();
     expect(await server.exit).toEqual({ code: 0, signal: null });
@@ -146,13 +146,13 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
   };
 
   const textsOf = (line: Line): string => JSON.stringify(line['result'] ?? line);
-  /** Calls a tool of a server that has been initialized. */
+  /** Calls a tool of an initialized server. */
   const called = async (server: ServerProcess, name: string, args: object = {}) =>
     textsOf(await server.request(`${name}-1`, 'tools/call', { name, arguments: args }));
 
   const skillsOf = async (server: ServerProcess) => {
     const { result } = await server.request('skills', 'skills/list');
-    // The official schemas do not know this extension.
+    // The official schemas lack this extension.
     server.violations.splice(0);
     return result;
   };
@@ -244,7 +244,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
   });
 
   feature('records, replays and inspects a session', async () => {
-    // Beside the project: a listing of it must stay as it was recorded.
+    // Outside the project, whose listing must stay as recorded.
     const session = join(folder, 'session.jsonl');
     const server = start('--record', session, '--inspect', '.');
     await server.initialize();
@@ -375,7 +375,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
     expect(await ended(['init', 'mine'])).toMatchObject({ code: 0 });
     const modules = join(project, 'node_modules');
     await mkdir(modules, { recursive: true });
-    // The packages that init tells its user to install.
+    // The packages that init tells users to install.
     await symlink(root, join(modules, 'mcp-actors'), 'junction');
     for (const name of ['xstate', 'rxjs', 'zod']) {
       await symlink(join(root, 'node_modules', name), join(modules, name), 'junction');

@@ -1,4 +1,7 @@
-/** What a user writes with the published package. It is compiled and run in an empty folder by published.test.ts. */
+/**
+ * A user's program with the published package. Compiled and run in an empty folder by
+ * published.test.ts.
+ */
 import {
   ErrorCode,
   ProtocolError,
@@ -120,7 +123,10 @@ const outcomes = {
 await client.close();
 const { kind } = await session.closed;
 
-/** A host with a session of the same server's in a system of its own, seen with a copy of RxJS of its own. */
+/**
+ * A host with a session of the same server in its own actor system, observed with its own copy of
+ * RxJS.
+ */
 const hostMachine = setup({
   types: {
     input: {} as SessionLogicInput,
@@ -201,7 +207,7 @@ console.log(
       JSON.parse(/id="machines">(.*)<\/script>/.exec(html)?.[1] ?? '{}') as object,
     ).length,
     machines: [sessionMachine.id, rootsMachine.id].length,
-    // The library asks for XState by another way than this program does.
+    // The library imports XState in another module format than this program.
     isOneXState: sessionMachine instanceof StateMachine,
     hosted,
     frame: classify(3).kind,

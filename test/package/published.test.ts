@@ -1,4 +1,7 @@
-/** The package as a user gets it: packed, installed in an empty folder with its peers, compiled against, run. */
+/**
+ * The published package: packed, installed in an empty folder with its peers, compiled against, and
+ * run.
+ */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,10 +19,10 @@ import { charts } from '../../src/charts.ts';
 import { entries } from '../tooling/entries.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-/** One checker: each that it has by default checks most of the library anew. */
+/** One checker, because each additional one checks most of the library again. */
 const tsc = [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '--checkers', '1'];
 const tsx = join(root, 'node_modules', 'tsx', 'dist', 'cli.mjs');
-/** Published beside the library: each with the files that its declarations are made of. */
+/** Packages published beside the library, each with the sources of its declarations. */
 const besides = [
   { name: 'inspector', sources: ['index.ts', 'diagrams.ts', 'page-assets.d.ts'], most: 150_000 },
   { name: 'openapi', sources: ['index.ts'], most: 50_000 },
@@ -38,7 +41,7 @@ interface Manifest {
 
 interface Packed {
   readonly filename: string;
-  /** Bytes. */
+  /** Sizes in bytes. */
   readonly size: number;
   readonly unpackedSize: number;
   readonly files: readonly { readonly path: string }[];
@@ -51,20 +54,23 @@ describe('the published package', { timeout: 600_000 }, () => {
   let packed: Packed;
   let command: Packed;
   let packedBeside: readonly Packed[];
-  /** Why nothing could be installed, where that is not the package's fault. */
+  /** Reason why the installation is impossible, if not the package's fault. */
   let unreachable: string | undefined;
 
   const npm = (args: readonly string[], cwd: string) =>
     run('npm', [...args, '--no-audit', '--no-fund'], {
       cwd,
-      // Where npm is a batch file.
+      // For systems where npm is a batch file.
       shell: process.platform === 'win32',
     });
 
-  /** What `files` of the manifest leaves out is left to npm. */
+  /** npm applies `files` of the manifest. */
   const isIncluded = (path: string) => !path.startsWith('!');
 
-  /** What npm would publish, but for the declarations. Staged, so that the repository's own `dist/` is read only: other tests run from it. */
+  /**
+   * The contents of the published package, without declarations. Staged, so that the repository's
+   * own `dist/` is only read: other tests run from it.
+   */
   async function stageOf(from: string, stage: string): Promise<void> {
     const { files } = await json<Manifest>(join(from, 'package.json'));
     await mkdir(stage);
@@ -77,21 +83,21 @@ describe('the published package', { timeout: 600_000 }, () => {
     }
   }
 
-  /** Not checked on the way: `npm run types` does that, with the same project. */
+  /** Without type checking, which `npm run types` does with the same project. */
   const declare = async (project: string, stage: string): Promise<void> => {
     const outDir = join(stage, 'dist', 'types');
     await run(process.execPath, [...tsc, '--noCheck', '-p', project, '--outDir', outDir]);
     pruneDeclarations(stage);
   };
 
-  /** Each of these folders, by one npm. */
+  /** Packs these folders with a single npm process. */
   async function packedIn(...stages: readonly string[]): Promise<readonly Packed[]> {
     const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
     const { stdout } = await npm([...args, ...stages], root);
     return JSON.parse(stdout) as readonly Packed[];
   }
 
-  /** A package's declarations are made of those of the library that is packed. */
+  /** A package's declarations derive from those of the packed library. */
   async function declareBeside(
     { name, sources }: (typeof besides)[number],
     stage: string,
@@ -123,7 +129,7 @@ describe('the published package', { timeout: 600_000 }, () => {
     app = join(folder, 'app');
     await mkdir(app);
     await writeFile(join(app, 'package.json'), '{"private":true,"type":"module"}');
-    // The versions that are in npm's cache already.
+    // Versions already in npm's cache.
     const beside = [...Object.keys(peerDependencies), '@types/node'];
     const wanted = beside.map((name) => `${name}@${devDependencies[name]}`);
     const tarballs = [packed, command, ...packedBeside].map(({ filename }) =>
@@ -246,7 +252,7 @@ describe('the published package', { timeout: 600_000 }, () => {
       (failure: { readonly stdout: string }) => failure,
     );
     expect(compiled.stdout).toBe('');
-    // XState's own declarations do not compile so.
+    // XState's declarations do not compile with this option.
     const exact = { ...compilerOptions, exactOptionalPropertyTypes: true, noEmit: true };
     const exactly = { compilerOptions: exact, files: ['names.ts'] };
     await writeFile(join(app, 'tsconfig.exact.json'), JSON.stringify(exactly));
@@ -282,7 +288,7 @@ describe('the published package', { timeout: 600_000 }, () => {
   });
 
   describe('an uncaught mistake', () => {
-    /** As the shell of whoever made it shows it. */
+    /** Like the author's shell shows it. */
     const made = (name?: string) =>
       run(process.execPath, ['mistakes.mjs', ...(name === undefined ? [] : [name])], {
         cwd: app,
@@ -314,7 +320,7 @@ describe('the published package', { timeout: 600_000 }, () => {
       const long = await Promise.all(
         modules.map(async (path) => {
           const text = await readFile(join(root, path), 'utf8');
-          // Texts that are shown in pages stand there as they are.
+          // Texts shown on pages must match exactly.
           const longest = text.split('\n').filter((line) => !/^var \w+ = ['"`]/.test(line));
           return { path, longest: Math.max(...longest.map(({ length }) => length)) };
         }),

@@ -1,4 +1,4 @@
-/** A server in a project without `"type": "module"`, where tsx requires the library. */
+/** A server in a project without `"type": "module"`, where tsx loads the library with require. */
 import { createMcpServer, defineTool, ToolError } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 import { assign, setup } from 'xstate';

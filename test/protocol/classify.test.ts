@@ -147,7 +147,7 @@ describe('classify with a malformed message', () => {
 });
 
 describe('an error without an id', () => {
-  // JSON-RPC 2.0 has such an error carry `"id": null`, MCP has it carry none.
+  // JSON-RPC 2.0 gives such an error `"id": null`, MCP omits the id.
   test.each(['', '"id":null,'])('is a stray error, so it is not answered (%s)', (id) => {
     const text = `{"jsonrpc":"2.0",${id}"error":{"code":-32700,"message":"m"}}`;
     expect(classify(parse(text))).toEqual({

@@ -176,7 +176,8 @@ describe('encodeFrame', () => {
   test('replaces the responses of a batch that is too long in total by internal errors', () => {
     const hear = heard();
     const batch = [response(1, {}), { jsonrpc: '2.0', error: internalError } as const];
-    // What the platform says of a string past half a gigabyte; a real one would take the test's memory.
+    // The platform's error for a string beyond half a gigabyte; a real one would exhaust the test's
+    // memory.
     const join = vi.spyOn(Array.prototype, 'join').mockImplementationOnce(() => {
       throw new RangeError('Invalid string length');
     });

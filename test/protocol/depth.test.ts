@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeLine } from '../../src/protocol/codec.ts';
 
-/** The reference: how deep a parsed value nests. */
+/** The reference implementation: nesting depth of a parsed value. */
 function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));

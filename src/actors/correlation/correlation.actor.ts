@@ -132,10 +132,7 @@ export interface CorrelationOptions {
   readonly limits: RequestBounds;
   /** The peer's name in texts. */
   readonly peer: PeerRole;
-  /**
-   * Treatment of malformed responses to unknown requests. `answered` (default): the peer gets an
-   * error.
-   */
+  /** Treatment of malformed responses to unknown requests. Default: `answered` with an error. */
   readonly malformed?: 'answered' | 'reported';
   /** Receives progress of requests that have already been answered: a task's progress continues. */
   readonly onLateProgress?: (token: OutboundRequestId, report: ProgressReport) => void;
@@ -253,10 +250,7 @@ function paramsOf(request: PeerRequest, id: OutboundRequestId): JsonObject | und
   return withMeta(params ?? {}, meta ? { ...meta, ...more } : more);
 }
 
-/**
- * The progress report in the params of a notification. Unknown members are kept, malformed ones
- * dropped.
- */
+/** The progress report of a notification. Keeps unknown members, drops malformed ones. */
 function progressReportOf(progress: number, params: JsonObject | undefined): ProgressReport {
   const { total, message } = params ?? {};
   return {

@@ -2,10 +2,7 @@
 import { refTimer, unrefTimer } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 
-/**
- * A queueable item. It holds its own links, because a set of entries would cost more than the
- * items.
- */
+/** A queueable item. It holds its own links, since a set of entries would cost more. */
 export class Expiring {
   /** Deadline, clock ms. An integer, which V8 stores inline. */
   dueAt = 0;

@@ -39,9 +39,7 @@ export class LineSplitter {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /**
-   * The non-blank lines that end in this chunk. Keeps a reference to the chunk's unfinished rest.
-   */
+  /** The non-blank lines that end in this chunk. References the chunk's unfinished rest. */
   push(chunk: Uint8Array): Line[] {
     const lines: Line[] = [];
     const last = chunk.lastIndexOf(lineFeed);
@@ -139,9 +137,7 @@ function addLine(line: string, lines: Line[]): void {
   if (text.charCodeAt(0) > 0x20 || !/^[ \t\r]*$/.test(text)) lines.push(text);
 }
 
-/**
- * Smaller pieces are merged: a line received byte by byte would otherwise cost an object per byte.
- */
+/** Smaller pieces are merged, lest a line received byte by byte cost an object per byte. */
 const smallPiece = 16 * 1024;
 
 /**
@@ -173,10 +169,7 @@ function concat(pieces: readonly Uint8Array[], length: number): Uint8Array {
 /** Non-fatal decoder: characters cut at either end are replaced, which cannot affect ids. */
 const looseDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/**
- * A line that is too long to keep: its beginning and end are searched for the id of the request it
- * answers.
- */
+/** A line too long to keep, whose beginning and end may name the request it answers. */
 class SkippedLine {
   readonly #maxLineBytes: number;
   readonly #beginning: string;

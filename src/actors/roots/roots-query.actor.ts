@@ -56,9 +56,7 @@ export function rootsQueryActor(
   });
 }
 
-/**
- * Resolves the list. A resolver that throws is a bug in the server, so it is logged with its stack.
- */
+/** Resolves the list. A resolver that throws is a bug in the server, logged with its stack. */
 async function resolved(
   listed: readonly ListedRoot[],
   { resolve, report }: RootsQueryOptions,

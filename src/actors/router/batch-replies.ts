@@ -70,10 +70,7 @@ function isAnswered(frame: SingleFrame): frame is InboundRequest | InvalidFrame 
   return frame.kind === 'request' || frame.kind === 'invalid';
 }
 
-/**
- * Gives each member an origin of its own, which identifies it where ids are unique per request
- * only.
- */
+/** Gives each member an origin of its own, to identify it where ids are not unique. */
 function memberOrigin(batch: RequestOrigin): RequestOrigin {
   if (batch.idScope === 'session') return batch;
   const { idScope, principal, http, noRequestsReason, revision, clientKey } = batch;

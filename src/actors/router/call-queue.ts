@@ -258,9 +258,7 @@ export class CallQueue {
   }
 }
 
-/**
- * Queues by client. Each client has the limits of one session, and all share the router's limit.
- */
+/** Queues by client. Each has the limits of one session, and all share the router's limit. */
 export class FairCallQueue {
   readonly #create: (clientKey: string) => CallQueue;
   readonly #limit: ConcurrencyLimit;

@@ -64,9 +64,7 @@ export interface CallScope {
   readonly drop: (call: Call) => void;
   /** Frees the slot of a call that from now on only waits for others. */
   readonly park: (call: Call) => void;
-  /**
-   * Takes a slot for a parked call again, even beyond the limit, because the call continues anyway.
-   */
+  /** Takes a slot for a parked call again, even beyond the limit, since it continues anyway. */
   readonly resume: (call: Call) => void;
 }
 
@@ -329,10 +327,7 @@ export class Call implements RequestOwner, RequestContext, CalledRequest {
     return this.#pendingRequests?.length ?? 0;
   }
 
-  /**
-   * Ends the call after its handler has settled. Requests that the handler did not await are
-   * cancelled.
-   */
+  /** Ends the call after its handler has settled, and cancels its pending requests. */
   end(): void {
     this.state = 'ended';
     this.#callBack();

@@ -1,7 +1,4 @@
-/**
- * The peer's unanswered requests, queued or running, and background runs that outlive their
- * requests.
- */
+/** The peer's unanswered requests, queued or running, and background runs. */
 import type { RootsRef } from '../../machines/session-context.ts';
 import type { RouterInput } from '../../machines/peer-ports.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
@@ -71,10 +68,7 @@ export interface CallsOwner {
   readonly input: RouterInput;
   /** True once the session is closing: no new request is served. */
   readonly isClosing: boolean;
-  /**
-   * Schedules the end of a turn, after a promise has settled or a slot has become free outside of
-   * one.
-   */
+  /** Schedules the end of a turn, after something has settled outside of one. */
   scheduleTurnEnd(): void;
 }
 
@@ -94,10 +88,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   #queue: CallQueue | undefined = undefined;
   /** Queues by client, for calls without a session. */
   #clientQueues: FairCallQueue | undefined = undefined;
-  /**
-   * Number of unsettled handlers, including those of cancelled calls, which may still be cleaning
-   * up.
-   */
+  /** Number of unsettled handlers, including those of cancelled calls that clean up. */
   #unsettled = 0;
   /** Background runs. Created for the first. */
   #backgroundRuns: Set<Call> | undefined = undefined;

@@ -52,10 +52,7 @@ export class TaskRun extends Call {
     };
   }
 
-  /**
-   * The session is closing and no more answers can arrive: the run is unloaded, or its requests
-   * fail.
-   */
+  /** The session is closing: the run is unloaded, or its requests fail. */
   override onSessionClosing(): void {
     super.onSessionClosing();
     const { durable } = this.#run;

@@ -13,9 +13,7 @@ import type { OutboundMessage } from '../../protocol/frames.ts';
 export type DeliveryAddress = Pick<FramesToSend, 'reportTo' | 'receipt'>;
 
 export interface OutboundFlowOptions {
-  /**
-   * Queue length above which the session gets `output.blocked`, UTF-16 units (bytes, for ASCII).
-   */
+  /** Queue length above which the session gets `output.blocked`, UTF-16 units. */
   readonly maxOutboundBytes: number;
   readonly report: Report<ActorFactName>;
 }

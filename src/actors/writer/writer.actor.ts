@@ -35,10 +35,7 @@ export interface Sink {
   listen(events: { drained(): void; broken(error: unknown): void }): () => void;
 }
 
-/**
- * Maximum output gathered in one turn before it is written. Bounds memory; ordinary turns stay far
- * below.
- */
+/** Maximum output gathered in one turn before it is written, far above ordinary turns. */
 const turnLimit = 256 * 1024;
 
 /**

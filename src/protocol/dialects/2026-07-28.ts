@@ -103,9 +103,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     return new ProtocolError(ErrorCode.invalidParams, message, data);
   }
 
-  /**
-   * Rethrows missing capabilities as request errors, so that the client may declare them and retry.
-   */
+  /** Rethrows missing capabilities as request errors: the client may declare them and retry. */
   override toolFailure(failure: ToolFailure): JsonObject {
     if (failure instanceof RuntimeError && failure.requiredCapabilities) throw failure;
     return super.toolFailure(failure);

@@ -123,10 +123,7 @@ export interface CacheHints {
 
 /** One revision of the protocol. */
 export interface Dialect {
-  /**
-   * The capability that `completion/complete` requires in this revision, if the server has not
-   * declared it.
-   */
+  /** The undeclared capability that `completion/complete` requires in this revision, if any. */
   missingForCompletion(capabilities: JsonObject): string | undefined;
   /** The date that identifies the revision on the wire. */
   readonly version: string;
