@@ -111,7 +111,7 @@ everywhere('calls', modernEverywhereAndHttp, () => {
       { ...sampled, content: { type: 'text', text: 'hello' } },
       'content[0]',
     ],
-    ['url', { action: 'perhaps' }, { action: 'accept' }, 'must have an "action"'],
+    ['url', { action: 'perhaps' }, { action: 'accept' }, 'must have "action"'],
   ])(
     'rejects an invalid answer to %s, and continues with a valid one (%#)',
     async (kind, bad, better, why) => {

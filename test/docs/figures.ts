@@ -144,7 +144,7 @@ export const citations: {
     '1 s': [[bridged, 'retryMs: 1000']],
     '2 s': [
       [bridged, 'retryMs: 1000'],
-      ['src/actors/sleep-watch.ts', 'scatteredMs = 2000'],
+      ['src/actors/sleep-watch.ts', 'maxJitterMs = 2000'],
     ],
     '10 s': [[session, 'keepaliveTimeoutMs: 10 * second']],
     '5 min': [

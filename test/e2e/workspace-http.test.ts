@@ -121,7 +121,7 @@ test.each([
   [['--http', '0.0.0.0:0'], 'Others can reach 0.0.0.0'],
   [
     ['--http', '192.0.2.1:0', '--insecure'],
-    '--http: 192.0.2.1 is not an address of this machine, so port 0 cannot be listened on there',
+    '--http: 192.0.2.1 is not an address of this machine (port 0)',
   ],
 ])('rejects %j', async (args, message) => {
   const server = launch([...command, 'serve', ...args], { cwd: base });

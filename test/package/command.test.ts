@@ -183,7 +183,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
     const skipped = server.log.all.filter(({ event }) => event === 'skill.skipped');
     expect(skipped.map(({ level }) => level)).toEqual(['warning', 'warning']);
     expect(skipped.map(({ message }) => message)).toEqual([
-      expect.stringContaining('broken is left out: The file must begin with a line ---'),
+      expect.stringContaining('broken is skipped: The file must begin with a line ---'),
       expect.stringContaining('"review" in .claude/skills is left out'),
     ]);
   });

@@ -10,7 +10,7 @@ function depthOf(value: unknown): number {
 
 const tooDeep = (line: string, maxDepth: number): boolean => {
   const frame = decodeLine(line, maxDepth);
-  return frame.kind === 'invalid' && frame.error.message.includes('nests deeper');
+  return frame.kind === 'invalid' && frame.error.message.includes('must nest at most');
 };
 
 const nested = (depth: number, inside = ''): string =>

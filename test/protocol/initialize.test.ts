@@ -41,9 +41,9 @@ describe('readInitialize', () => {
 
   const pad = (length: number) => 'x'.repeat(length);
   test.each([
-    ['params may have 65536 characters of JSON', { ...good, unknown: pad(65_536) }],
+    ['params must have at most 65536 characters of JSON', { ...good, unknown: pad(65_536) }],
     [
-      'clientInfo and capabilities together may have 8192 characters of JSON',
+      'clientInfo and capabilities together must have at most 8192 characters of JSON',
       { ...good, capabilities: { experimental: { pad: pad(8192) } } },
     ],
     ['params.protocolVersion must', { ...good, protocolVersion: pad(101) }],

@@ -109,7 +109,7 @@ describe('where the run is not kept', () => {
     const failed = retry(await ask(), { q1: accepted('Ada') }).result;
     await expect(failed).rejects.toMatchObject({ code: 'REPLAY_DIVERGED' });
     await expect(failed).rejects.toThrow(
-      'where it asked elicitation/create "Run 1?" (q1), it now asks elicitation/create "Run 2?"',
+      'it previously requested elicitation/create "Run 1?" (q1), and now requests elicitation/create "Run 2?"',
     );
   });
 
@@ -131,7 +131,7 @@ describe('where the run is not kept', () => {
     const refused = await retry(await ask(), { q1: accepted('a') }).result;
     expect(refused).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringMatching(/^NOT_RESUMABLE: .*Call the tool anew/) }],
+      content: [{ text: expect.stringMatching(/^NOT_RESUMABLE: .*Call the tool again/) }],
     });
     expect(begun).toHaveLength(1);
   });

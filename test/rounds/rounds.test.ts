@@ -78,7 +78,7 @@ describe('a handler that asks', () => {
     const asking = await ask();
     for (const [answer, fault] of [
       [7, /"inputResponses.q1" must be an object, got 7/],
-      [{ action: 'maybe' }, /"inputResponses.q1" must have an "action"/],
+      [{ action: 'maybe' }, /"inputResponses.q1" must have "action"/],
       [{ action: 'accept', content: [] }, /"inputResponses.q1".*"content"/],
       [accepted(''), /"inputResponses.q1" must have a name/],
     ] as const) {
@@ -202,7 +202,7 @@ describe('the end of a run', () => {
     await expect(second.result).rejects.toThrow('The client cancelled');
     expect(rounds.isIdle).toBe(true);
     expect(ended).toEqual(['not aborted']);
-    await expect(retry(asking, { q1: accepted('Ada') }).result).rejects.toThrow('not accepted');
+    await expect(retry(asking, { q1: accepted('Ada') }).result).rejects.toThrow('is invalid or has expired');
   });
 
   test('comes for all that are suspended when no retry can come any more', async () => {

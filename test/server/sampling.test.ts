@@ -195,7 +195,7 @@ describe('a request that no client may be sent is refused:', () => {
     [
       'a result among others',
       { messages: [hello, assistant(use('1')), user(outcome('1'), text)] },
-      /messages\[2\].*nothing else/,
+      /messages\[2\].*tool results only/,
     ],
     [
       'a result of the assistant',
@@ -216,10 +216,10 @@ describe('a request that no client may be sent is refused:', () => {
     [
       'two results for one',
       { messages: [assistant(use('1')), user(outcome('1'), outcome('1'))] },
-      /or two/,
+      /one result per preceding tool use/,
     ],
-    ['a use by the user', { messages: [user(use('1'))] }, /messages\[0\] uses a tool/],
-    ['no result at all', { messages: [hello, assistant(use('1'))] }, /last message uses "1"/],
+    ['a use by the user', { messages: [user(use('1'))] }, /messages\[0\] must have the role assistant/],
+    ['no result at all', { messages: [hello, assistant(use('1'))] }, /last message has the tool use "1"/],
     [
       'a tool without a schema',
       { tools: [{ name: 'weather', inputSchema: { type: 'array' } }] },

@@ -94,7 +94,7 @@ describe('between good messages', () => {
     ['with a result and an error', answer('"result":{},"error":{"code":1,"message":""}'), 'both'],
     ['whose error has no number', answer('"error":{"message":"no"}'), '"error" must be an object'],
     ['whose error is null', answer('"error":null'), '"error" must be an object'],
-    ['without content', '{"jsonrpc":"2.0","id":$ID}', 'this has none'],
+    ['without content', '{"jsonrpc":"2.0","id":$ID}', 'got none of them'],
     ['that is no JSON', answer('"result":{"structuredContent":NaN}'), 'Parse error'],
     ['that is no JSON, its id behind', '{"result":{"a":NaN},"id":$ID}', 'Parse error'],
     ['that is not UTF-8', answer('"result":{"a":"\\xFF"}'), 'not valid UTF-8'],

@@ -208,7 +208,7 @@ test('an initialize of more than 64 KiB is refused, and leaves no session', asyn
   const { url } = await serve([], {}, { limits: { maxSessions: 1 } });
   const message = initializeRequest('2025-11-25', { experimental: { pad: pad(70_000) } });
   const refused = await post(url, message, as('ada').headers);
-  expect(await refused.text()).toContain('params may have 65536 characters of JSON');
+  expect(await refused.text()).toContain('params must have at most 65536 characters of JSON');
   expect(refused.headers.get('mcp-session-id')).toBeNull();
   expect((await post(url, initializeRequest(), as('bob').headers)).status).toBe(200);
 });
@@ -233,6 +233,6 @@ test('a request of 2026-07-28 says no more of its client than has room', async (
   const { error } = await callTool(url, 'who', {}, { ...as('ada'), capabilities });
   expect(error).toMatchObject({
     code: -32_602,
-    message: expect.stringContaining('may have 8192 characters of JSON') as string,
+    message: expect.stringContaining('must have at most 8192 characters of JSON') as string,
   });
 });

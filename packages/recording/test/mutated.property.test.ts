@@ -98,7 +98,7 @@ test('a recording with anything wrong in it is played, or refused with its line'
 });
 
 test.each([
-  ['limits', { maxRunning: -1 }, 'limits.maxRunning must be a number of at least 1, this is -1'],
+  ['limits', { maxRunning: -1 }, 'limits.maxRunning must be a number of at least 1, got -1'],
   ['limits', { maxLineBytes: -1 }, 'limits.maxLineBytes must be a number of at least 0'],
   ['server', { serverInfo: {}, capabilities: {} }, '"name" of a server must be a string'],
   [

@@ -56,7 +56,7 @@ test('that are left out are reported with the reason, once until that changes', 
   await client.request('skills/list');
   await client.request('skills/list');
   expect(problems).toEqual([
-    expect.stringContaining('broken is left out: The file must begin with a line ---'),
+    expect.stringContaining('broken is skipped: The file must begin with a line ---'),
     expect.stringContaining('The skill "review" in .claude/skills is left out'),
   ]);
   await writeFile(join(directory, 'a/.agents/skills/broken/SKILL.md'), '---\nname: 7\n---\n');

@@ -51,9 +51,9 @@ describe('sampling', () => {
     [
       'results beside a text',
       [turnOf('assistant', use('1')), turnOf('user', outcome('1'), text)],
-      /nothing else/,
+      /tool results only/,
     ],
-    ['a result for nothing', [turnOf('user', outcome('1'))], /does not use, or two/],
+    ['a result for nothing', [turnOf('user', outcome('1'))], /got an unexpected one for/],
   ])('rejects a conversation with %s [ANSWER-13]', async (_, conversation, fault) => {
     const tools = { sampling: { tools: {} } };
     const { ask } = await asking({ sample: () => Promise.reject(new Error('asked')) }, tools);
@@ -80,7 +80,7 @@ describe('sampling', () => {
   });
 
   test.each([
-    [{ ...said, model: undefined }, 'must have a string "model"'],
+    [{ ...said, model: undefined }, 'must have a string as "model"'],
     ['Hello', 'must be an object'],
   ])('reports an invalid answer of the model: %o', async (answer, fault) => {
     const { ask, facts } = await asking({ sample: () => answer as never });
