@@ -1,4 +1,4 @@
-/** The example of an app, with the official clients of both eras over a real subprocess. */
+/** The app example, with the official clients of both eras over a real subprocess. */
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';

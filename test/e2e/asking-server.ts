@@ -1,4 +1,7 @@
-/** A server with one tool that asks its client everything: a person, its model and its roots, in turn or at once. */
+/**
+ * A server with one tool that sends all kinds of requests to its client: elicitation, sampling and
+ * roots, one by one or at once.
+ */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 

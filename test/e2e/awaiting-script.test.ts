@@ -1,4 +1,7 @@
-/** What a script may await though nothing but a session keeps its process alive; Node ends one with code 13 that awaits what cannot come. */
+/**
+ * Scripts that await something while only a session keeps the process alive. Node exits with 13 if
+ * a script awaits something that cannot happen.
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
 import { launch, reapServers } from './server-process.ts';

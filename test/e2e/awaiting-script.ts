@@ -1,4 +1,7 @@
-/** A script that awaits what only a session's own timers, or a signal, will bring: nothing else keeps its process alive. */
+/**
+ * A script that awaits the effect of a session's timer or a signal. Nothing else keeps its process
+ * alive.
+ */
 import { createMcpServer, defineTool, fromSdkTransport, memory } from 'mcp-actors';
 import type { McpSession, SdkTransport } from 'mcp-actors';
 

@@ -11,19 +11,22 @@ import { gone, repository } from './server-process.ts';
 
 export type Negotiation = NonNullable<ClientOptions['versionNegotiation']>['mode'];
 
-/** A client of this revision and no other. */
+/** A client restricted to this revision. */
 export const modern: Negotiation = { pin: '2026-07-28' };
 
 export interface BothErasOptions {
-  /** By default it finds out what the server speaks. */
+  /** Version negotiation. Default: automatic. */
   readonly mode?: Negotiation;
   readonly capabilities?: ClientCapabilities;
   readonly env?: { readonly [name: string]: string };
-  /** Complaints of the client that are its own fault. */
+  /** Known client errors that are not the server's fault. */
   readonly tolerated?: RegExp;
 }
 
-/** Starts Node with these arguments, and connects. The end of the test ends it, and asks whether the client had anything to complain of. */
+/**
+ * Starts Node with these arguments, and connects. Closed with the test, which fails if the client
+ * reported errors.
+ */
 export async function connect(
   args: readonly string[],
   { mode = 'auto', capabilities = {}, env = {}, tolerated }: BothErasOptions = {},

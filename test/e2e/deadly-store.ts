@@ -1,6 +1,6 @@
 /**
- * A store that ends its process with SIGKILL at a point: `create.called:1` is the first time that the store is asked to create,
- * `create.answered:1` is when it has answered that, and the engine has not gone on; `stdout` is what is said to the
+ * A store that kills its process with SIGKILL at a given point: `create.called:1` is the first call
+ * of create, `create.answered:1` its return before the engine continues; `stdout` is output to the
  * client. `any:20` is the twentieth point of all.
  */
 import type { TaskStore } from 'mcp-actors';
@@ -10,7 +10,7 @@ import { sqliteTaskStore } from '../../packages/tasks/src/sqlite/sqlite-task-sto
 
 const come = new Map<string, number>();
 
-/** Ends the process if this is the point. */
+/** Kills the process if this is the point. */
 function reach(label: string, point: string): void {
   const [what = '', nth] = point.split(':');
   for (const each of [label, 'any']) {
@@ -20,10 +20,10 @@ function reach(label: string, point: string): void {
   }
 }
 
-/** Of a store that others share. Tests wait for its end. */
+/** Lease duration of a shared store. Tests wait until it ends. */
 const leaseMs = 500;
 
-/** A slow machine is no store that is away. */
+/** Generous, so that a slow machine is not mistaken for an unreachable store. */
 const commandTimeoutMs = 60_000;
 
 async function open(where: string, name: string): Promise<TaskStore> {
@@ -34,13 +34,16 @@ async function open(where: string, name: string): Promise<TaskStore> {
   return sqliteTaskStore(where);
 }
 
-/** Everything that the engine awaits of a store. */
+/** Store methods that the engine awaits. */
 const awaited = [
   ...(['lease', 'changes', 'read', 'create', 'append', 'appendWith'] as const),
   ...(['finish', 'claim', 'list', 'leave'] as const),
 ];
 
-/** Opens a store, and kills this process at the point. @param name tells the stores of one place apart */
+/**
+ * Opens a store that kills this process at the point. @param name distinguishes the stores of one
+ * location
+ */
 export async function openDeadlyStore(
   where: string,
   point: string,

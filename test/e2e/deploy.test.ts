@@ -1,4 +1,4 @@
-/** A deploy of three nodes while clients keep calling: the next version is started, and the one before is ended. */
+/** Deployment of three nodes while clients keep calling: new nodes start, and old ones end. */
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import type { JsonObject } from 'mcp-actors';
 import { createClient } from 'redis';
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 beforeEach((context) => needsRedis(context));
 
-/** How many clients call meanwhile. If it is given, their rate is told. */
+/** Number of calling clients. If set, their rate is printed. */
 const { CLIENTS } = process.env;
 
 function launchNode(VERSION: string): Promise<HttpProcess> {
@@ -32,7 +32,10 @@ function launchNode(VERSION: string): Promise<HttpProcess> {
   return launchHttp(program('test/e2e/deployed-node.ts'), { env });
 }
 
-/** As if Redis ran for long: of sessions of a young one, nodes wait whether another puts them back. */
+/**
+ * Pretends that Redis has been running for long: with a new one, nodes wait for sessions to be
+ * restored.
+ */
 async function hasLongBeen({ url }: RedisServer): Promise<void> {
   const client = await createClient({ url }).connect();
   const [store = ''] = await client.keys('*{leases}:store');
@@ -43,7 +46,7 @@ async function hasLongBeen({ url }: RedisServer): Promise<void> {
 const versionAt = async (client: Client): Promise<string> =>
   textOf((await client.callTool({ name: 'version', arguments: {} })) as CallToolResult);
 
-/** Calls the tool that asks a person; with an answer, goes on with that call. */
+/** Calls the tool that requires input, or continues that call with an answer. */
 async function confirm(url: URL, asked?: JsonObject): Promise<JsonObject | undefined> {
   const [key = ''] = Object.keys((asked?.['inputRequests'] ?? {}) as JsonObject);
   const retry = asked && {
@@ -86,7 +89,7 @@ test('fails no request and loses no waiting call during a deployment of three no
     node.server.child.kill('SIGTERM');
     expect(await node.server.exit).toEqual({ code: 0, signal: null });
   }
-  // Each client has met the next version.
+  // Each client has seen the new version.
   await expect.poll(() => answers.get('two') ?? 0).toBeGreaterThan(clients.length);
   phase = 'deployed';
   await Promise.all(calling);

@@ -1,4 +1,4 @@
-/** A node of a server that is deployed: it says its version, and asks a person in mid-call. */
+/** A node of a deployed server: reports its version, and requires input during a call. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { redisStores } from 'mcp-actors/redis';
 import { serve } from 'mcp-actors/serve';
@@ -24,7 +24,7 @@ const confirm = defineTool({
   },
 });
 
-// Nothing is late unless the machine is.
+// Long enough that only a slow machine is late.
 const limits = { drainTimeoutMs: 60_000, stallTimeoutMs: 60_000 };
 const stores = await redisStores({ url, leaseMs: 120_000, commandTimeoutMs: 60_000 });
 

@@ -1,4 +1,4 @@
-/** A server over HTTP whose calls outlive the SIGTERM that ends it. */
+/** An HTTP server whose calls outlive the SIGTERM that stops it. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 

@@ -1,4 +1,4 @@
-/** Streams of calls that a SIGTERM finds running, in a process of its own. */
+/** Streams of calls running at a SIGTERM, in a separate process. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { EventReader, begin } from '../../packages/http/test/raw-client.ts';
 import type { RawEvent, RawSession } from '../../packages/http/test/raw-client.ts';
@@ -15,9 +15,9 @@ const cancel = (session: RawSession) =>
 interface Way {
   readonly tool: 'finish' | 'fail' | 'hang';
   readonly drainMs: string;
-  /** Done by the client once the server drains. */
+  /** The client's action once the server drains. */
   readonly meanwhile?: (session: RawSession) => Promise<unknown>;
-  /** Events between the notification of the drain and `retry`. */
+  /** Events between the drain notification and `retry`. */
   readonly said: readonly object[];
 }
 

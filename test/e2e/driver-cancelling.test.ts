@@ -1,4 +1,4 @@
-/** `cancel`, for every command that takes time (docs/maintaining/driver.md). */
+/** `cancel` for every long-running command (docs/maintaining/driver.md). */
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { small } from './driver-commands.ts';
@@ -13,7 +13,7 @@ const takeDriver = sharedDriver();
 const odd = fileURLToPath(new URL('../../packages/client/test/odd-server.mjs', import.meta.url));
 const never = 600_000;
 
-/** Cancels a command, and gives the code of its error. */
+/** Cancels a command and returns its error code. */
 async function cancelled(driver: DriverProcess, target: string): Promise<unknown> {
   expect(await driver.run({ op: 'cancel', target, reason: 'enough' })).toEqual({});
   const { error } = await driver.result(target);
@@ -31,7 +31,7 @@ describe('a cancelled driver command ends with CANCELLED', () => {
     await connecting(driver, 'a');
     expect(await cancelled(driver, target)).toBe('CANCELLED');
     await driver.told.find(({ state }) => state === 'closed');
-    // Its name is free again.
+    // The connection's name can be used again.
     await driver.run({ op: 'connect', name: 'a', server: small('one') });
   });
 

@@ -1,4 +1,4 @@
-/** What tests of the driver ask of it again and again, for a connection "a". */
+/** Common driver commands of tests, for a connection "a". */
 import { smallServer } from '../../packages/cli/test/e2e/client-command.ts';
 import type { DriverProcess } from './driver-process.ts';
 

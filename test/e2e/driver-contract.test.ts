@@ -1,4 +1,4 @@
-/** What a driver promises of every command, whatever comes (docs/maintaining/driver.md). */
+/** Guarantees of the driver for every command (docs/maintaining/driver.md). */
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { call, connect, small, textOf } from './driver-commands.ts';
@@ -142,7 +142,7 @@ describe('connection states of the driver', () => {
     await driver.fail(call('die'));
     let count = 0;
     await driver.told.find((line) => line['state'] === 'ready' && ++count === 2);
-    // In the time that this takes it gets stable.
+    // The connection becomes stable meanwhile.
     for (let calls = 0; calls < 5; calls++) await driver.run(call('one'));
     await driver.run({ op: 'close', name: 'a' });
     expect(statesOf(driver, 'a')).toEqual([
@@ -154,7 +154,7 @@ describe('connection states of the driver', () => {
     const driver = startDriver();
     const options = { stop: { stdinMs: 1 } };
     const ready = driver.send({ op: 'connect', name: 'a', server: odd('endless'), options });
-    // From connecting: whoever waits gets the new one.
+    // From the state connecting: waiting calls get the new connection.
     expect(await driver.run({ op: 'reconnect', name: 'a' })).toMatchObject({ era: 'legacy' });
     expect(await driver.result(ready)).toMatchObject({ ok: true });
     const closing = driver.send({ op: 'close', name: 'a' });
@@ -169,12 +169,12 @@ describe('connection states of the driver', () => {
   test('with restart: false allow only the extra launch that detects the era', async () => {
     const driver = takeDriver();
     const launchesOf = async (what: string, era: string): Promise<unknown> => {
-      // However long a process takes to begin, its end comes before the probe is given up.
+      // The process ends before the probe times out, however long it takes to start.
       const options = { restart: false, era, probeMs: never };
       await driver.result(driver.send({ op: 'connect', name: what, server: odd(what), options }));
       return (await driver.run({ op: 'state', name: what }))['launches'];
     };
-    // It ends upon the probe: that says of which era it is, and is no loss.
+    // The server exits on the probe, which identifies its era and is not a failure.
     expect(await launchesOf('dies-on-probe', 'auto')).toBe(2);
     expect(statesOf(driver, 'dies-on-probe')).toEqual(['connecting', 'ready']);
     expect(await launchesOf('dies', 'auto')).toBe(2);

@@ -1,4 +1,7 @@
-/** Every option and event of the driver's contract (docs/maintaining/driver.md) that the driver's own tests leave out. */
+/**
+ * Options and events of the driver's contract (docs/maintaining/driver.md) not covered by
+ * driver.test.ts.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,7 +40,7 @@ const told = (driver: DriverProcess, event: string, fields: object = {}): Promis
       line.event === event && Object.entries(fields).every(([name, value]) => line[name] === value),
   );
 
-/** Begins a session, and has tools. */
+/** Starts a session, and has tools. */
 function greets(asked: Scripted, session = 's-1'): void {
   const protocolVersion = asked.message?.params?.['protocolVersion'];
   const serverInfo = { name: 'scripted', version: '1' };
@@ -187,7 +190,7 @@ describe.each(['legacy', 'modern'])('a driver in the era %s', (era) => {
       return (value ?? error) as Record<string, unknown>;
     };
     const failedWith = (remoteCode: number, message: string) =>
-      // Nothing but an answer is ever told to a modern server: the call fails here.
+      // A modern server gets only requests, so the call fails here.
       era === 'modern'
         ? { message: expect.stringContaining(message) as string }
         : { structuredContent: { failed: 1, failures: [{ remoteCode }] } };

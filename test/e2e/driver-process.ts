@@ -1,4 +1,4 @@
-/** The driver in a process of its own, and what it has told. */
+/** The driver in a separate process, and its output. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, onTestFinished } from 'vitest';
@@ -10,25 +10,25 @@ export type Told = { readonly event: string; readonly [field: string]: unknown }
 
 export interface DriverProcess {
   readonly told: LineStream<Told>;
-  /** Sends a command without waiting, and gives its `ref`. */
+  /** Sends a command without waiting, and returns its `ref`. */
   send(command: object): string;
-  /** Sends a line as it is. */
+  /** Sends a line unchanged. */
   line(text: string): void;
-  /** Sends what is no whole line. */
+  /** Sends an incomplete line. */
   text(text: string): void;
-  /** The result of a command that was sent. */
+  /** Awaits the result of a command. */
   result(ref: string): Promise<Told>;
-  /** Sends a command, and gives its value. Rejects if there is an error. */
+  /** Sends a command and returns its value. Rejects on an error. */
   run(command: object): Promise<Record<string, unknown>>;
-  /** Sends a command, and gives its error. */
+  /** Sends a command and returns its error. */
   fail(command: object): Promise<Record<string, unknown>>;
-  /** Ends its input, and gives its exit code. */
+  /** Closes stdin and returns the exit code. */
   end(): Promise<number | null>;
   signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void;
   readonly exited: Promise<number | null>;
 }
 
-/** A driver of the test's own, which ends with it. */
+/** A separate driver, closed with the test. */
 export function startDriver(): DriverProcess {
   const { driver, kill } = launchDriver();
   onTestFinished(kill);
@@ -36,9 +36,9 @@ export function startDriver(): DriverProcess {
 }
 
 /**
- * What gives each test of a file the same driver: a test sees what is told while it runs, and at its
- * end the connections that it has asked for are closed. Not for what is said of a name right after its
- * `connect`, since that may be that of a connection that is closed; nor for managers, and for the end.
+ * Returns a function that gives all tests of a file the same driver. Each test sees the events
+ * during its run, and its connections are closed at its end. Not suitable for states right after
+ * `connect`, which may belong to a closed connection, nor for managers and shutdown.
  */
 export function sharedDriver(): () => DriverProcess {
   let launched: LaunchedDriver | undefined;
@@ -65,7 +65,7 @@ export function sharedDriver(): () => DriverProcess {
 
 interface LaunchedDriver {
   readonly driver: DriverProcess;
-  /** Tells it there too, until what this returns is called. */
+  /** Also reports events there, until the returned function is called. */
   tellTo(told: LineStream<Told>): () => void;
   isRunning(): boolean;
   kill(): Promise<void>;

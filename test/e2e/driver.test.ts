@@ -1,4 +1,4 @@
-/** The driver before real servers, by its contract (docs/maintaining/driver.md). */
+/** The driver with real servers, according to its contract (docs/maintaining/driver.md). */
 import { createRequire } from 'node:module';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startProtected } from '../../packages/client/test/auth/protected-server.ts';

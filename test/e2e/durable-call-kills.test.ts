@@ -1,7 +1,7 @@
 /**
- * A server is killed where it awaits its store and where it writes to its host, in the middle of ordinary calls. The test
- * resends what is unanswered, as the supervisor does: each call gets one result, and makes each recorded value once.
- * `KILLS=1000 SEED=7` kills at random points too.
+ * Kills a server while it awaits its store or writes to its host, during ordinary calls. The test
+ * resends unanswered calls like the supervisor: each call gets one result and computes each
+ * recorded value once. `KILLS=1000 SEED=7` also kills at random points.
  */
 import { join } from 'node:path';
 import { initialize, initialized, toolCall } from 'mcp-actors/testing';
@@ -19,7 +19,7 @@ const server = program('test/e2e/killed-calls-server.ts');
 const more = Number(process.env['KILLS'] ?? 0);
 const seed = Number(process.env['SEED'] ?? 1);
 
-/** Where processes end, in turn: before and after each write of a call, and each line to its host. */
+/** Kill points, in turn: before and after each write of a call, and each line to the host. */
 const points = [
   ...['create.called:1', 'create.answered:1', 'append.called:1', 'append.answered:1'],
   ...['append.called:2', 'append.answered:2', 'append.called:3', 'append.answered:3'],
@@ -40,7 +40,7 @@ interface Host {
 
 afterEach(reapServers);
 
-/** Speaks with one process until it ends, or every call is answered. @returns true if it lives */
+/** Uses one process until it ends or every call is answered. @returns true if it is still alive */
 async function speak(process: ServerProcess, host: Host): Promise<boolean> {
   process.answers.set('elicitation/create', ({ params }) => {
     expect((params as Line)['_meta']).toHaveProperty([questionKey]);
@@ -89,7 +89,7 @@ async function kill(store: KilledStore, place: string, lane: number): Promise<vo
   };
   const deadly = [...points.filter(isOurs), ...random];
   for (const point of deadly.flatMap((each) => [each, 'never:1'])) {
-    // A call that is killed again and again backs off, so each gets a process to end in.
+    // A repeatedly killed call backs off, so each gets a process that can finish.
     if (point === 'never:1' && host.pending.size === 0) continue;
     if (point !== 'never:1') host.pending.set(crypto.randomUUID(), 'new');
     const child = launch([...server, where, point, name]);

@@ -1,4 +1,7 @@
-/** Durable calls of 2026-07-28 over HTTP, by clients without the tasks extension: they poll, and servers are killed. */
+/**
+ * Durable calls of 2026-07-28 over HTTP, by clients without the tasks extension: they poll, and
+ * servers are killed.
+ */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -25,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Lets the tool of the server return. */
+/** Lets the server's tool return. */
 const release = () => writeFile(join(folder, 'go'), '');
 
 /** Load balancer in front of the servers: owns the address and records the requests. */
@@ -60,7 +63,7 @@ class Front {
     return new URL(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/mcp`);
   }
 
-  /** Starts another server in place of the one before. */
+  /** Replaces the server by a new one. */
   async start(holdMs = 200): Promise<void> {
     const args = [join(folder, 'state'), '0', join(folder, 'go'), String(holdMs)];
     const { server: child, url } = await launchHttp([...server, ...args]);

@@ -1,4 +1,7 @@
-/** Nodes of two versions run side by side during a rolling deploy, and their tasks wait meanwhile. Who claims first is forced. */
+/**
+ * Nodes of two versions run side by side during a rolling deployment, with waiting tasks. The test
+ * decides who claims first.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +37,7 @@ class Node {
     return result as Line;
   }
 
-  /** Begins a task, and waits until it asks. */
+  /** Starts a task, and waits until it requires input. */
   async begin(): Promise<string> {
     const { taskId } = await this.ask('tools/call', { name: 'confirm' });
     await this.sees(taskId as string, 'input_required');
@@ -50,20 +53,20 @@ class Node {
     return vi.waitFor(look, { timeout: 100_000, interval: 20 });
   }
 
-  /** Answers what a task asks: then it is due. */
+  /** Answers a task's request, so that it can be claimed. */
   async answer(taskId: string): Promise<void> {
     const { inputRequests } = await this.sees(taskId, 'input_required');
     const answers = Object.keys(inputRequests as object).map((key) => [key, { action: 'decline' }]);
     await this.ask('tasks/update', { taskId, inputResponses: Object.fromEntries(answers) });
   }
 
-  /** What a task has come to. */
+  /** Result of a task. */
   async textOf(taskId: string): Promise<unknown> {
     const { result } = await this.sees(taskId, 'completed');
     return (result as { readonly content: readonly Line[] }).content[0]?.['text'];
   }
 
-  /** Why it does not go on with a task. */
+  /** Reason for not resuming a task. */
   async refuses(taskId: string): Promise<string> {
     const { message } = await this.#process.log.find(
       (line) => line['event'] === 'task.refused' && String(line['message']).includes(taskId),
@@ -71,7 +74,7 @@ class Node {
     return message as string;
   }
 
-  /** It is deployed anew: it gives its tasks up. */
+  /** Redeploys the node, which releases its tasks. */
   async retire(): Promise<void> {
     this.#process.child.kill('SIGTERM');
     await this.#process.exit;
@@ -107,14 +110,14 @@ describe.each([
     const newer = new Node(2, store);
     const recent = await newer.begin();
     await first.retire();
-    // Nobody else is there.
+    // No other node is running.
     await newer.answer(old);
     expect(await newer.refuses(old)).toContain(
       'the state "asking", which the machine "confirming" does not have any more',
     );
     const older = new Node(1, store);
     for (const node of [newer, older]) expect(await node.textOf(old)).toBe('confirmed by 1');
-    // The deploy is taken back: what the newer version has begun waits for it.
+    // Rolls back the deployment: tasks of the newer version wait for it.
     await newer.retire();
     await older.answer(recent);
     expect(await older.refuses(recent)).toContain('the state "checking"');

@@ -1,7 +1,8 @@
 /**
- * A server is killed where it awaits its store, when it asks and when it was answered, and where it says something to its client, on one directory
- * or database: each start looks after what the ones before have left. `npm run lab -- kills` does it a thousand times with each store, at random, with a seed;
- * `npm run lab -- kills -t Redis` with one.
+ * Kills a server while it awaits its store, before and after requests to its client, and while it
+ * writes to its client, with one directory or database: each start continues with the remains of
+ * the previous ones. `npm run lab -- kills` does it a thousand times with each store, at random,
+ * with a seed; `npm run lab -- kills -t Redis` with one.
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,23 +18,23 @@ import type { Line, ServerProcess } from './server-process.ts';
 const server = program('test/e2e/killed-server.ts');
 const envelope = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
 
-/** How many starts are killed at random, after the first ones. */
+/** Number of starts killed at random, after the first ones. */
 const more = Number(process.env['KILLS'] ?? 0);
 const seed = Number(process.env['SEED'] ?? Date.now() % 1e6);
 
 /**
- * Where starts are killed, in turn: when the task is written that the client has not heard of; before and
- * after a step or an end is written; while others are looked after; and by the test, while tasks run.
+ * Kill points, in turn: after storing a task unknown to the client; before and after storing a step
+ * or an end; while other tasks are checked; and by the test, while tasks run.
  */
 const points = [
   ...['create.answered:1', 'append.called:1', 'append.answered:1', 'claim.answered:1'],
   ...['finish.called:1', 'finish.answered:1', 'create.called:1', 'never:1'],
 ];
 
-/** How many points a start comes to, about. */
+/** Approximate number of points per start. */
 const allPoints = 80;
 
-/** Numbers below 1, the same for a seed (mulberry32). */
+/** Pseudo-random numbers below 1 for a seed (mulberry32). */
 function random(from: number): () => number {
   let state = from;
   return () => {
@@ -46,17 +47,17 @@ function random(from: number): () => number {
 
 afterEach(reapServers);
 
-/** What a client knows of its tasks, whatever process has them. */
+/** A client's knowledge of its tasks, across processes. */
 class Knowledge {
   /** The last status of each. */
   readonly heard = new Map<string, string>();
-  /** Every status that was seen. */
+  /** All observed statuses. */
   readonly statuses = new Set<string>();
-  /** The tasks that go on after their process, and what each has come to. */
+  /** Tasks that survive their process, and their results. */
   readonly charges = new Map<string, string | undefined>();
 }
 
-/** A client of one start; it goes on until the process ends. */
+/** A client of one start, active until the process ends. */
 class Start {
   readonly #process: ServerProcess;
   readonly #isKnownAtOnce: boolean;
@@ -69,7 +70,7 @@ class Start {
     this.#known = known;
   }
 
-  /** The result; undefined if the process has ended first. */
+  /** The result; undefined if the process ended first. */
   async ask(method: string, params: Line): Promise<Line | undefined> {
     const id = ++this.#id;
     this.#process.send(enveloped(id, method, params, envelope));
@@ -88,7 +89,7 @@ class Start {
     return taskId;
   }
 
-  /** Looks at a task that the client knows, and holds it against what was said of it before. */
+  /** Polls a known task and compares it with earlier observations. */
   async look(taskId: string): Promise<string | undefined> {
     const task = await this.ask('tasks/get', { taskId });
     if (!task) return undefined;
@@ -101,7 +102,7 @@ class Start {
     return status;
   }
 
-  /** What a task has come to does not change, and is what its steps have made. */
+  /** A task's result never changes, and matches its steps. */
   #compare(taskId: string, result: unknown): void {
     expect(isJsonObject(result)).toBe(true);
     if (!this.#known.charges.has(taskId)) return;
@@ -112,7 +113,7 @@ class Start {
     this.#known.charges.set(taskId, text);
   }
 
-  /** Looks until a task that goes on has ended. */
+  /** Polls until a surviving task has ended. */
   async untilEnded(taskId: string): Promise<string | undefined> {
     for (;;) {
       const status = await this.look(taskId);
@@ -121,10 +122,10 @@ class Start {
     }
   }
 
-  /** Everything that a start does. @returns false if it has ended meanwhile */
+  /** The work of one start. @returns false if the process ended meanwhile */
   async play(): Promise<boolean> {
     for (const taskId of this.#known.heard.keys()) {
-      // Whoever had it is dead.
+      // The previous owner is dead.
       const isOver = !this.#known.charges.has(taskId);
       const isAwaited = isOver && !this.#isKnownAtOnce;
       const status = isAwaited ? await this.untilEnded(taskId) : await this.look(taskId);
@@ -153,7 +154,7 @@ describe.each(killedStores)('kills with tasks in $name', (store) => {
   });
 });
 
-/** One client, which kills at every so manieth point. */
+/** One client, which kills at every n-th point. */
 async function kill(store: KilledStore, place: string, lane: number): Promise<Knowledge> {
   const known = new Knowledge();
   const { heard, charges } = known;
@@ -175,13 +176,13 @@ async function kill(store: KilledStore, place: string, lane: number): Promise<Kn
     const { signal } = await child.exit;
     const here = `the seed is ${seed}, at ${point}, number ${at + 1} of ${name}`;
     expect(signal, `${here}: ${child.stderr}`).toBe('SIGKILL');
-    // The results of those before are looked at again by a few starts.
+    // A few starts check the results of earlier tasks again.
     const old = [...heard].filter(([, status]) => status !== 'working').slice(0, -12);
     for (const [taskId] of old) heard.delete(taskId);
   }
   const last = new Start(launch([...server, where, 'never:1', name]), store, known);
   expect(await last.play()).toBe(true);
-  // No task that was begun is lost: each ends, with its own steps.
+  // No started task is lost: each ends, with its own steps.
   for (const taskId of charges.keys()) {
     if (heard.get(taskId) === 'working') expect(await last.untilEnded(taskId)).toBe('completed');
   }

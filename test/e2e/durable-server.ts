@@ -1,4 +1,4 @@
-/** A server whose tasks are written down in a directory. */
+/** A server with tasks stored in a directory. */
 import { createMcpServer } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 import { taskTools } from './task-tools.ts';

@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(state, { recursive: true });
 });
 
-/** Calls a tool as a task and gives the task; the rest of the stream is not waited for. */
+/** Calls a tool as a task and returns the task, without reading the rest of the stream. */
 async function begin({ client }: SdkClient, name: string): Promise<Task> {
   await client.listTools();
   const call = { name, arguments: {} };
@@ -178,7 +178,7 @@ describe('a store whose package is missing', () => {
         ['pg', 'postgres'],
         ['redis', 'redis'],
       ] as const) {
-        // An empty folder ends the search: one further up may have the package.
+        // An empty folder stops the search, because a parent folder may have the package.
         await mkdir(join(dist, 'node_modules', name), { recursive: true });
         const args = [join(dist, 'cli.js'), 'tasks', '--durable', `${scheme}://127.0.0.1:1/`];
         const { status, stderr } = spawnSync(process.execPath, args, {

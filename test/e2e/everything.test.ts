@@ -1,4 +1,4 @@
-/** The everything server, as its users meet it: the official clients over HTTP on loopback, and over stdio. */
+/** The everything server, with the official clients over HTTP on loopback, and over stdio. */
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import {
@@ -209,7 +209,7 @@ describe('the everything server over stdio', () => {
 
 type Headers = { readonly [name: string]: string };
 
-/** A POST as a client makes it, but for these headers. `fetch` would not send a foreign Host. */
+/** A POST like a client's, with these headers. `fetch` would not send a foreign Host. */
 function open(headers: Headers, message: object = initialize(1)) {
   const sent = request(serving.url, {
     method: 'POST',

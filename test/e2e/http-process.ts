@@ -1,4 +1,4 @@
-/** A server over HTTP in a process of its own. */
+/** An HTTP server in a separate process. */
 import type { JsonObject } from 'mcp-actors';
 import { program } from '../tooling/programs.ts';
 import { launch } from './server-process.ts';
@@ -6,7 +6,7 @@ import type { LaunchOptions, ServerProcess } from './server-process.ts';
 
 export interface HttpProcess {
   readonly server: ServerProcess;
-  /** Of its endpoint. */
+  /** URL of its endpoint. */
   readonly url: URL;
 }
 

@@ -1,4 +1,7 @@
-/** A server with a durable tool that ends itself with SIGKILL at a point: see `deadly-store.ts`. It is supervised by the test. */
+/**
+ * A server with a durable tool that kills itself with SIGKILL at a point: see `deadly-store.ts`.
+ * The test is its supervisor.
+ */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 import { openDeadlyStore } from './deadly-store.ts';

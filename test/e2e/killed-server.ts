@@ -1,4 +1,7 @@
-/** A server with durable tasks, in a directory or at a URL, that ends itself with SIGKILL at a point: see `deadly-store.ts`. */
+/**
+ * A server with durable tasks, in a directory or at a URL, that kills itself with SIGKILL at a
+ * point: see `deadly-store.ts`.
+ */
 import { createMcpServer } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 import { openDeadlyStore } from './deadly-store.ts';

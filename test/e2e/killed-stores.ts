@@ -1,4 +1,4 @@
-/** The stores whose processes tests kill, each made anew for a test. */
+/** Stores for tests that kill processes, created per test. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,11 +14,14 @@ export interface KilledStore {
   readonly name: string;
   /** Skips the test if there is no such store here. */
   needs(context: TestContext): void;
-  /** Makes an empty one. @returns where it is; it is removed after the test */
+  /** Creates an empty store. @returns its location, removed after the test */
   open(): Promise<string>;
-  /** Whether it is known at once that a process was killed. */
+  /** True if the death of a process is noticed immediately. */
   readonly isKnownAtOnce: boolean;
-  /** How many clients kill at once, each with a store of its own: most of a round is a process that starts, or a lease that ends. */
+  /**
+   * Number of clients that kill concurrently, each with its own store: most of the time is spent on
+   * starting processes and expiring leases.
+   */
   readonly lanes: number;
 }
 

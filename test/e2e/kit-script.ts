@@ -1,4 +1,4 @@
-/** A plain script that waits with the test kit: for what only a session's own timers bring, or for what cannot come. */
+/** A plain script that waits with the test kit: for the effect of a session's timer, or in vain. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { testClient, scriptedConversation } from 'mcp-actors/testing';
 

@@ -1,4 +1,7 @@
-/** The test kit outside of Vitest, whose workers never run out of things to do: in a plain script, and in node:test. */
+/**
+ * The test kit outside of Vitest, whose workers never become idle: in a plain script, and in
+ * node:test.
+ */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +9,7 @@ import { serverContract } from 'mcp-actors/testing';
 import { program } from '../tooling/programs.ts';
 
 function node(args: readonly string[]) {
-  // Node tells the processes of its own test runner from others by a variable.
+  // Node marks the processes of its test runner by a variable.
   const env = { ...process.env };
   delete env['NODE_TEST_CONTEXT'];
   return spawnSync(process.execPath, args, { encoding: 'utf8', env, timeout: 100_000 });

@@ -1,4 +1,4 @@
-/** The laboratory with `--auth-*`: a process that admits nobody without a token of its issuer. */
+/** The laboratory with `--auth-*`: requires tokens of its issuer. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { AutoApprovingClient } from '../../packages/http/test/auth/oauth-client.ts';
@@ -14,7 +14,7 @@ afterEach(reapServers);
 async function launchGuarded() {
   const issuer = await AuthorizationServer.start();
   onTestFinished(() => issuer.close());
-  // Tokens name the address before the process has it.
+  // Tokens name the address before the process listens on it.
   const port = await freePort();
   const audience = `http://127.0.0.1:${port}/mcp`;
   const { url } = await launchHttp(
@@ -48,7 +48,7 @@ test.each([
     const answer = await client.callTool({ name: 'echo', arguments: { message: 'let in' } });
     expect(textOf(answer)).toContain('let in');
     expect(person.asked).toEqual(['lab:use']);
-    // A token for somebody else is none here.
+    // A token for another audience is invalid here.
     person.present(await issuer.issue({ aud: 'https://other.example/mcp', scope: 'lab:use' }));
     person.forgetRefreshToken();
     await expect(client.callTool({ name: 'echo', arguments: { message: 'x' } })).rejects.toThrow();

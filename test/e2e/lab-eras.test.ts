@@ -1,4 +1,4 @@
-/** What the laboratory offers to clients of both eras: the official client, over a real subprocess. */
+/** The laboratory with clients of both eras: the official client, over a real subprocess. */
 import type { Client, ClientCapabilities } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
@@ -14,13 +14,13 @@ afterEach(reapServers);
 
 const everything: ClientCapabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
 
-/** Connects to such a program as a client that answers all questions, and counts them. */
+/** Connects as a client that answers and counts all requests. */
 async function answering(args: readonly string[], mode: Negotiation) {
   const client = await connectTo(args, { mode, capabilities: everything });
   const asked: string[] = [];
   client.setRequestHandler('elicitation/create', () => {
     asked.push('elicitation');
-    // To decline is an answer.
+    // Declining is an answer too.
     return asked.filter((kind) => kind === 'elicitation').length === 2
       ? { action: 'decline' }
       : { action: 'accept', content: {} };
@@ -36,7 +36,7 @@ async function answering(args: readonly string[], mode: Negotiation) {
   return { client, asked };
 }
 
-/** The first number of what a tool says. */
+/** The first number in a tool's text. */
 async function numberOf(client: Client, name: string, args = {}): Promise<number> {
   const result = await client.callTool({ name, arguments: args });
   expect(result.isError ?? false, textOf(result)).toBe(false);
@@ -67,7 +67,7 @@ describe.each(eras)('the laboratory server in %s', (revision, mode) => {
     'requests %s one after the other, and all at once',
     async (kind) => {
       const { client, asked } = await answering(lab, mode);
-      // A session of the legacy era asks for its roots by itself.
+      // A legacy session requests the roots itself.
       await client.callTool({ name: 'list_roots' });
       asked.length = 0;
       expect(await numberOf(client, 'ask', { kind, count: 2 })).toBe(2);
@@ -94,7 +94,7 @@ describe.each(eras)('the laboratory server in %s', (revision, mode) => {
     const client = await connectTo(lab, { mode });
     const heard = new AbortController();
     const steps: number[] = [];
-    // The official client forgets what it has not told of a call before its answer came.
+    // The official client drops progress that it has not delivered before the answer.
     const onprogress = ({ progress }: { progress: number }) => {
       if (steps.push(progress) === 2) heard.abort('heard');
     };
@@ -162,7 +162,7 @@ describe('the laboratory server, with a client that accepts no requests', () => 
 describe('a change', () => {
   const kinds = ['tools', 'prompts', 'resources'] as const;
 
-  /** Collects what a client is notified of. */
+  /** Records a client's notifications. */
   function hearing(client: Client) {
     const heard = new LineStream<{ readonly what: string }>('notification');
     for (const what of kinds) {

@@ -1,4 +1,4 @@
-/** The laboratory over HTTP: a process of its own, and the official client of both eras. */
+/** The laboratory over HTTP, in a separate process, with the official client of both eras. */
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import { Client as SseClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
@@ -13,7 +13,7 @@ import { launch, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
 
-/** A call that takes so long; `arrived` when it runs. */
+/** A call of this duration; `arrived` once it runs. */
 function slowCall(client: Client, ms: number, signal?: AbortSignal) {
   let answer: Promise<CallToolResult> | undefined;
   const arrived = new Promise<void>((resolve) => {
@@ -145,7 +145,7 @@ test('has flags for its limits', async () => {
   );
   const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
   const answers = sessions.map((session) => post(url, ping, { 'mcp-session-id': session }));
-  // The first one was idle, and gave way.
+  // The first session was idle and has been evicted.
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([404, 200]);
 });
 
@@ -161,7 +161,7 @@ test.each([
 test('exits with 0 on --help, which names every flag', async () => {
   const server = launch([...program('examples/lab/http.ts'), '--help']);
   expect((await server.exit).code).toBe(0);
-  // No line of it is a message.
+  // Its stdout contains no messages.
   const help = server.violations.splice(0).join('\n');
   for (const flag of [
     'json',

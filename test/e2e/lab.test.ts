@@ -125,7 +125,7 @@ describe('the tool slow', () => {
     );
     server.end();
     expect(await server.exit).toEqual({ code: 0, signal: null });
-    // What can end in the drain time does, and is answered.
+    // Calls that can end within the drain time do, and are answered.
     expect(server.messages.all.map(({ id }) => id)).toContain(1);
   });
 

@@ -1,4 +1,4 @@
-/** Lines as they come: one may wait for a line, whether it has come already or not. */
+/** A stream of lines that can be awaited, including earlier ones. */
 
 interface Waiting<T> {
   readonly matches: (line: T) => boolean;
@@ -12,7 +12,7 @@ export class LineStream<T> {
   readonly #waiting = new Set<Waiting<T>>();
   #end: string | undefined;
 
-  /** @param kind what a line is, for messages */
+  /** @param kind description of a line, for messages */
   constructor(kind: string) {
     this.#kind = kind;
   }
@@ -26,7 +26,7 @@ export class LineStream<T> {
     }
   }
 
-  /** No line comes any more: whoever waits fails. */
+  /** Ends the stream: pending waits fail. */
   end(why: string): void {
     this.#end = why;
     for (const { reject } of this.#waiting) reject(this.#missing());
@@ -49,7 +49,7 @@ export class LineStream<T> {
   }
 }
 
-/** Splits a stream at line feeds, and at nothing else. */
+/** Splits a stream at line feeds only. */
 export function eachLine(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
   let rest = '';
   stream.setEncoding('utf8');

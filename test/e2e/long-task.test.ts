@@ -9,13 +9,13 @@ import { program } from '../tooling/programs.ts';
 import { closeClients, connect } from './sdk-client.ts';
 
 const server = program('examples/long-task/server.ts');
-/** Longer than any test: it has to be cancelled. */
+/** Longer than any test, so it has to be cancelled. */
 const endless = { name: 'count_primes', arguments: { below: 1_000_000_000 } };
 const short = { name: 'count_primes', arguments: { below: 100_000 } };
 
 afterEach(closeClients);
 
-/** Calls a tool as a task and gives the task; the rest of the stream is not waited for. */
+/** Calls a tool as a task and returns the task, without reading the rest of the stream. */
 async function begin(
   { client }: Awaited<ReturnType<typeof connect>>,
   call: typeof endless,

@@ -1,4 +1,7 @@
-/** Both eras of one command: the official client of both, and lines as real hosts write them, over a real subprocess. */
+/**
+ * Both eras of one command: the official client of both, and lines as sent by real hosts, over a
+ * real subprocess.
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
 import { connect, textOf } from './both-eras-client.ts';

@@ -36,7 +36,7 @@ async function launchNode(): Promise<HttpProcess> {
 const isAlive = ({ server: { child } }: HttpProcess): boolean =>
   child.exitCode === null && child.signalCode === null;
 
-/** Three that serve: those that earlier tests have left alive, and new ones for the others. */
+/** Three running nodes: reuses those that earlier tests left alive, and starts the missing ones. */
 async function threeNodes(): Promise<readonly [HttpProcess, HttpProcess, HttpProcess]> {
   const [a, b, c] = launched.filter(isAlive);
   return Promise.all([a ?? launchNode(), b ?? launchNode(), c ?? launchNode()]);
@@ -44,7 +44,10 @@ async function threeNodes(): Promise<readonly [HttpProcess, HttpProcess, HttpPro
 
 const ofShortLease: HttpProcess[] = [];
 
-/** Three for a test that kills one and waits until it counts as dead, after 3 s instead of 10: those that earlier tests have not killed, and new ones. */
+/**
+ * Three nodes for a test that kills one and waits until it counts as dead, after 3 s instead of 10:
+ * reuses those that earlier tests left alive.
+ */
 async function threeOfShortLease(): Promise<readonly [HttpProcess, HttpProcess, HttpProcess]> {
   const launchOne = async () => {
     const node = await launchLab('--redis', redis.url, '--redis-lease', '3000');
@@ -55,7 +58,7 @@ async function threeOfShortLease(): Promise<readonly [HttpProcess, HttpProcess, 
   return Promise.all([a ?? launchOne(), b ?? launchOne(), c ?? launchOne()]);
 }
 
-/** Settles once a session is served, whoever has had it. */
+/** Resolves once a session is served, whichever node owned it. */
 async function served(session: RawSession): Promise<void> {
   const status = async () => (await session.request('ping')).status;
   await expect.poll(status).toBe(200);
@@ -84,7 +87,7 @@ async function echoed(session: RawSession, message: string): Promise<unknown> {
   return content?.text;
 }
 
-/** A hundred at a time: of more than a node can do in a second it refuses some, with 503. */
+/** A hundred at a time, because a node rejects more than it can serve in a second with 503. */
 async function inWaves<T, R>(all: readonly T[], send: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let from = 0; from < all.length; from += 100) {
@@ -120,7 +123,7 @@ describe('three processes', () => {
       expect(answers).toEqual(sessions.map(({ id }) => `${round} ${id}`));
     }
     await inWaves(sessions, (session) => session.delete());
-    // The others hear of an end from the one that was told, a moment later.
+    // Other nodes learn of an end from its node, a moment later.
     const statuses = async () => {
       const answers = await inWaves(sessions, (session) => session.request('ping'));
       return new Set(answers.map(({ status }) => status));
@@ -146,7 +149,7 @@ describe('after the kill of a process', () => {
     const stream = new EventReader(await here.request('tools/call', args, 'slow'));
     const { id } = await stream.message();
     await kill(a);
-    // Until its lease has ended, nobody else has its sessions.
+    // No other node takes its sessions before its lease has expired.
     await served(at(b, here));
     const resumed = await at(b, here).get(id);
     let message: Message;
@@ -164,7 +167,7 @@ describe('after the kill of a process', () => {
     await kill(a);
     const there = at(b, here);
     const roots = { roots: [] };
-    // Until its lease has ended, it is not known to be dead.
+    // Its death is unknown before its lease has expired.
     await expect.poll(async () => (await there.post(answerTo(data.id, roots))).status).toBe(400);
     const again = new EventReader(await there.call('ask', ask));
     const { data: question } = await again.message();
@@ -185,16 +188,19 @@ describe('after the kill of a process', () => {
   });
 });
 
-/** What a client may meet while a node ends: the page on HTTP says that it tries again then. */
+/**
+ * Failures that clients may see while a node shuts down, after which they retry according to
+ * docs/http.md.
+ */
 const retryable = new Set([
-  // The node answers so while it drains.
+  // The answer of a draining node.
   '503: The server is closing; try again',
-  // Its connection was closed before it had the request, or the balancer finds it gone.
+  // The connection was closed before the request arrived, or the balancer finds the node gone.
   'fetch failed',
   '502',
 ]);
 
-/** A failure of the official client's: the status and what the server says, or its own words. */
+/** An error of the official client: status and server message, or its own message. */
 function kindOf(error: unknown): string {
   const { message, data } = error as Error & {
     readonly data?: { readonly status?: number; readonly text?: string };
@@ -220,10 +226,10 @@ test('loses no answer during a rolling restart of three processes', async () => 
       } catch (error) {
         failures.push(error);
       }
-      // Without a pause, the clients would take the machine from the nodes that start.
+      // Without a pause, the clients would starve the starting nodes.
       await setTimeout(10);
     }
-    // Redis may be so young that a session whose node has gone is not looked for yet.
+    // With a new Redis, sessions of dead nodes may not be restored yet.
     const last = `${number}: last`;
     await expect.poll(() => echo(client, last).catch(kindOf)).toBe(last);
   });

@@ -1,4 +1,4 @@
-/** A server over HTTP with a durable tool that waits for a file. */
+/** An HTTP server with a durable tool that waits for a file. */
 import { access } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMcpServer, defineTool } from 'mcp-actors';

@@ -20,7 +20,7 @@ const deaf = {
   clientInfo: { name: 'deaf', version: '1' },
 };
 
-/** A server whose client has stopped reading: it has answers that it cannot write. */
+/** A server whose client has stopped reading, with answers that it cannot write. */
 async function blocked(first: readonly string[] = []): Promise<ServerProcess> {
   const limits = [
     '--limit=maxOutboundBytes=64KiB',
@@ -91,7 +91,7 @@ describe('the process exits with 0', () => {
 });
 
 describe('a cancelled handler may clean up, and leaves no child process', () => {
-  /** A call that runs a process, and the id of that. */
+  /** A call that runs a process, and the process id. */
   async function spawning(drainTimeoutMs: number) {
     const server = launch([...program('test/e2e/spawning-server.ts'), String(drainTimeoutMs)]);
     await server.initialize();
@@ -105,13 +105,13 @@ describe('a cancelled handler may clean up, and leaves no child process', () => 
     server.end();
     expect(await server.exit).toEqual(clean);
     expect(server.messages.all.at(-1)).toMatchObject({ id: 1, error: { code: -32000 } });
-    // On a busy machine the rest of the drain time may be too short for the server to collect it.
+    // On a busy machine the remaining drain time may be too short to reap the process.
     await gone(pid);
   });
 
   test('not even as a zombie, because the session waits for the handler', async () => {
     const { server, pid } = await spawning(600_000);
-    // Calls whose answers nobody can read are cancelled at once.
+    // Calls are cancelled at once if nobody can read their answers.
     server.child.stdout.destroy();
     server.send({ id: 2, method: 'ping' });
     expect(await server.exit).toEqual(clean);
@@ -128,13 +128,13 @@ describe('a second signal', () => {
     server.child.kill('SIGTERM');
     await server.log.find(({ event }) => event === 'process.signalled');
     server.child.kill(signal);
-    // Reading before it has ended would let it end by itself.
+    // Reading earlier would let the process end by itself.
     expect(await once(server.child, 'exit')).toEqual([code, null]);
   });
 });
 
 describe('the process ends in time', () => {
-  /** Opens a FIFO that nobody writes to: the thread that does it cannot be ended. */
+  /** Opens a FIFO without a writer, which blocks a thread that cannot be stopped. */
   async function hang(): Promise<readonly string[]> {
     const pipe = join(await temporaryDirectory(), 'pipe');
     makeNamedPipe(pipe);
@@ -213,7 +213,7 @@ describe('stdout and stderr', () => {
     const server = launch([...noise, ...command], project);
     await server.initialize();
     server.child.kill(accident);
-    // A signal is heard later than what was written before it.
+    // A signal arrives after earlier input.
     await expect.poll(() => server.stderr).toContain('more noise\n');
     await server.request(1, 'ping');
     server.end();
@@ -229,7 +229,7 @@ describe('stdout and stderr', () => {
     await expect.poll(() => server.stderr).toContain('output.diverted');
     server.end();
     expect(await server.exit).toEqual(clean);
-    expect(server.stderr).toContain('Something wrote 6 characters to stdout');
+    expect(server.stderr).toContain('Redirected 6 characters from stdout');
   });
 
   test('survive a closed stderr', async () => {
@@ -250,7 +250,7 @@ describe('stdout and stderr', () => {
     void server.write(`"${'x'.repeat(10_000)}"\n`.repeat(200));
     await server.request(1, 'ping');
     server.end();
-    // The exit is told by the process; that its pipes are closed would need a reader.
+    // Waits for exit instead of close, because closed pipes would need a reader.
     expect(await once(server.child, 'exit')).toEqual([0, null]);
     server.child.stderr.resume();
   });

@@ -1,4 +1,4 @@
-/** The laboratory's tools in a server that records itself: into the file that its first argument names. */
+/** The laboratory's tools in a server that records into the file named by its first argument. */
 import { createMcpServer, stdio } from 'mcp-actors';
 import { recordToFile } from 'mcp-actors/recording';
 import { ask } from '../../examples/lab/ask.ts';

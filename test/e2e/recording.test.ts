@@ -159,7 +159,7 @@ describe('mcp-actors --record', () => {
   test('has written everything when the process is killed', async () => {
     const file = newFile();
     const server = await introduce(['--record', file]);
-    // Whoever has the answer to the second knows that the turn of the first is over.
+    // The answer to the second call proves that the turn of the first is over.
     await server.request(2, 'ping');
     await server.request(3, 'ping');
     server.child.kill('SIGKILL');
@@ -248,7 +248,7 @@ describe('mcp-actors replay', () => {
     const spoilt = { ...others, limits: { ...limits, maxRunning: -1 } };
     writeFileSync(file, [JSON.stringify(spoilt), ...rest].join('\n'));
     const { code, stderr } = await run(['replay', file]);
-    const fault = 'limits.maxRunning must be a number of at least 1, this is -1';
+    const fault = 'limits.maxRunning must be a number of at least 1, got -1';
     expect([code, stderr]).toEqual([
       2,
       `mcp-actors: ${file}:1: the header of the recording: ${fault}\n`,
@@ -265,7 +265,7 @@ describe('mcp-actors replay', () => {
       { [evil]: 1 },
       { stopped: evil },
     ].map((line) => JSON.stringify(line));
-    // Nothing is as JSON would escape it.
+    // Nothing is escaped as in JSON.
     const raw = lines.map((line) => line.replaceAll('\\u001b', '\u001b'));
     const outputs = [...lines, ...raw].map(async (line, at) => {
       const file = join(base, `${evil}${at}.jsonl`);

@@ -52,7 +52,7 @@ describe('a client that never answers roots/list', () => {
     server.answers.set('roots/list', () => listing('two'));
     let id = 0;
     const asked = () => {
-      // A busy machine may answer later than that, as nobody does who never answers.
+      // A busy machine may answer later than this, like a client that never answers.
       server.send(changed);
       return info(server, ++id);
     };
@@ -67,7 +67,7 @@ describe('a thousand changes in a row', () => {
     const first = await server.heard('roots/list');
     server.send(...Array.from({ length: 1000 }, () => changed), { id: 1, method: 'ping' });
     await server.answer(1);
-    // Nothing is answered yet: the first query is still the only one.
+    // Nothing is answered yet, so the first query is still the only one.
     expect(heard(server, 'roots/list')).toHaveLength(1);
     server.answers.set('roots/list', () => listing('two'));
     server.send({ id: first['id'], result: listing('one') });

@@ -1,4 +1,4 @@
-/** A load balancer without affinity: each request goes to the next node that takes it. */
+/** A load balancer without affinity: each request goes to the next available node. */
 import { createServer, request } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ export class RoundRobin {
   /** The nodes' endpoints; may change at any time. */
   nodes: URL[];
   #next = 0;
-  /** The ends of the requests that nodes have. */
+  /** Requests in progress at nodes. */
   readonly #open = new Map<Promise<unknown>, URL>();
 
   private constructor(port: number, nodes: readonly URL[]) {
@@ -20,7 +20,7 @@ export class RoundRobin {
   /** Listens until the test is over. */
   static async start(nodes: readonly URL[]): Promise<RoundRobin> {
     const http = createServer((incoming, answer) => void balancer.#take(incoming, answer));
-    // Who goes on with a connection finds it open.
+    // Keeps connections open for reuse.
     http.keepAliveTimeout = 0;
     await new Promise<void>((resolve) => {
       http.listen(0, '127.0.0.1', resolve);
@@ -67,11 +67,11 @@ export class RoundRobin {
       answer.once('close', () => outgoing.destroy());
     });
     outgoing.once('error', (error: NodeJS.ErrnoException) => {
-      // Only what has certainly reached nobody may go to another one.
+      // Only requests that certainly reached no node may be retried.
       if (error.code === 'ECONNREFUSED') this.#try(incoming, answer, body, tries - 1);
       else answer.destroy();
     });
-    // A stream that a client only listens on ends with its node.
+    // A GET stream ends with its node.
     if (method === 'POST') {
       const closed = new Promise<void>((resolve) => outgoing.once('close', resolve));
       this.#open.set(closed, node);

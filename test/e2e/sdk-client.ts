@@ -16,13 +16,16 @@ import type { Line } from './server-process.ts';
 
 const connected = new Set<SdkClient>();
 
-/** Ends every client's server, and checks that its process is gone and that the client had nothing to complain of. */
+/**
+ * Stops all clients' servers, and checks that their processes are gone and the clients reported no
+ * errors.
+ */
 export async function closeClients(): Promise<void> {
   const clients = [...connected];
   connected.clear();
   for (const { client, pid, complaints, tolerated } of clients) {
     await client.close();
-    // It does not wait for a process that it has to kill.
+    // The client does not wait for a process that it has to kill.
     await gone(pid);
     expect(complaints.filter((each) => !tolerated?.test(String(each)))).toEqual([]);
   }
@@ -30,15 +33,15 @@ export async function closeClients(): Promise<void> {
 
 export interface ConnectOptions {
   readonly capabilities?: ClientCapabilities;
-  /** The directories that the client lists as its roots, and thereby declares to have some. */
+  /** The client's roots. If set, the client declares the capability. */
   readonly roots?: readonly string[];
   readonly cwd?: string;
   readonly env?: { readonly [name: string]: string };
-  /** Complaints of the client that are no fault of the server. */
+  /** Known client errors that are not the server's fault. */
   readonly tolerated?: RegExp;
 }
 
-/** Starts Node with these arguments and shakes hands. */
+/** Starts Node with these arguments and initializes. */
 export async function connect(
   args: readonly string[],
   { capabilities = {}, roots, cwd = repository, env = {}, tolerated }: ConnectOptions = {},
@@ -63,7 +66,10 @@ export async function connect(
   return sdk;
 }
 
-/** Starts Node with these arguments, as a client that lists a root, and answers each sampling and each elicitation at once. */
+/**
+ * Starts Node with these arguments, with a client that has a root and answers sampling and
+ * elicitation immediately.
+ */
 export async function connectAnswering(args: readonly string[]): Promise<SdkClient> {
   const capabilities = { sampling: {}, elicitation: {} };
   const sdk = await connect(args, { capabilities, roots: [repository] });
@@ -106,13 +112,13 @@ export class SdkClient {
     });
   }
 
-  /** Lists other roots from now on, and says so. */
+  /** Changes the roots and announces the change. */
   async changeRoots(roots: readonly string[]): Promise<void> {
     this.#roots = roots;
     await this.client.sendRootsListChanged();
   }
 
-  /** Calls a tool and gives its structured content; fails where the result is an error. */
+  /** Calls a tool and returns its structured content. Fails on an error result. */
   async call(name: string, args: { [argument: string]: unknown } = {}): Promise<Line> {
     const result = await this.callRaw(name, args);
     expect(result.isError ?? false, textOf(result)).toBe(false);

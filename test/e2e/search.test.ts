@@ -15,8 +15,8 @@ import { program } from '../tooling/programs.ts';
 import { command, gone, launch, reapServers } from './server-process.ts';
 
 /**
- * What takes ripgrep minutes: many names of one file, and an expression that it cannot hurry
- * through. Each file has a match, so that the lines of the first are looked for at once.
+ * Keeps ripgrep busy for minutes: many links to one file, and an expression that it cannot
+ * optimize. Each file matches, so lines of the first are read immediately.
  */
 const expression = 'needle|(?:[\\w\\s]{1,60}[aeiou]){3}[^\\w\\s.]{9}';
 const names = 3000;
@@ -32,7 +32,7 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }));
 afterEach(reapServers);
 
-/** The processes that this one has started. */
+/** Child processes of this process. */
 function childrenOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`)
     .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' '))
@@ -52,7 +52,7 @@ async function searching() {
   const searches = await vi.waitFor(
     () => {
       const found = childrenOf(pid);
-      // One finds files, the other one reads them.
+      // One process finds files, the other reads them.
       expect(found).toHaveLength(2);
       return found;
     },

@@ -1,4 +1,7 @@
-/** A server in a process of its own, spoken to in raw lines. Each line of its stdout is checked against the official schemas. */
+/**
+ * A server in a separate process with raw lines. Each line of its stdout is checked against the
+ * official schemas.
+ */
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -11,14 +14,14 @@ import { LineStream, eachLine } from './line-stream.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The repository. */
+/** Root of the repository. */
 export const repository = here('../..');
-/** The built command. */
+/** Path of the built command. */
 export const command = [here('../../packages/cli/dist/cli.js')];
-/** The laboratory server. */
+/** Path of the laboratory server. */
 export const lab = program('examples/lab/server.ts');
 
-/** A message or a log line: an object as it came. */
+/** A message or a log line, parsed. */
 export type Line = { readonly [field: string]: unknown };
 
 export interface Exit {
@@ -29,16 +32,19 @@ export interface Exit {
 export interface LaunchOptions {
   readonly cwd?: string;
   readonly env?: { readonly [name: string]: string };
-  /** Leave stdout unread, as a client that hangs does. */
+  /** True to leave stdout unread, like a hanging client. */
   readonly unread?: 'stdout';
 }
 
 const running = new Set<ServerProcess>();
 
-/** Kills what a test has left, and checks that every process is gone and that stdout carried messages alone. */
+/**
+ * Kills remaining processes of a test, and checks that all are gone and that stdout contained only
+ * messages.
+ */
 export async function reapServers(): Promise<void> {
   const servers = [...running];
-  // Of those that have ended before, the ids may be those of other processes by now.
+  // Ids of processes that ended earlier may have been reused.
   const ended = new Set(
     servers.filter(({ child }) => child.exitCode !== null || child.signalCode !== null),
   );
@@ -55,7 +61,7 @@ export async function reapServers(): Promise<void> {
   }
 }
 
-/** Waits until a process is gone that is not, or need not be, collected by this one. */
+/** Waits until a process is gone that need not be a child of this one. */
 export async function gone(pid: number): Promise<void> {
   await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), {
     timeout: 100_000,
@@ -72,13 +78,13 @@ export function launch(args: readonly string[], options: LaunchOptions = {}): Se
 
 export class ServerProcess {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Resolves once the process has ended and its output is read. */
+  /** Resolves once the process has ended and its output has been read. */
   readonly exit: Promise<Exit>;
   readonly messages = new LineStream<Line>('message');
   readonly log = new LineStream<Line>('log line');
-  /** Answers to the server's requests, by method; what has none stays unanswered. */
+  /** Answers to the server's requests, by method. Others stay unanswered. */
   readonly answers = new Map<string, (request: Line) => object>();
-  /** Lines of stdout that are no message or break the official schemas, and broken log lines. */
+  /** Invalid lines of stdout, and malformed log lines. */
   readonly violations: string[] = [];
   stderr = '';
   readonly #asked = new SentRequests();
@@ -112,20 +118,20 @@ export class ServerProcess {
     void this.write(lines.join(''));
   }
 
-  /** Sends bytes or text as they are; resolves once they are with the process. */
+  /** Sends bytes or text unchanged. Resolves once the process has them. */
   write(chunk: string | Uint8Array): Promise<unknown> {
     this.#asked.addRaw(chunk);
     return new Promise((resolve) => this.child.stdin.write(chunk, resolve));
   }
 
-  /** Ends the process's input, after this. */
+  /** Closes the process's stdin, after this input. */
   end(chunk: string | Uint8Array = ''): void {
     this.#asked.addRaw(chunk);
     this.#asked.end();
     this.child.stdin.end(chunk);
   }
 
-  /** Sends a request and gives the answer to it. */
+  /** Sends a request and returns its answer. */
   request(id: number | string, method: string, params?: object): Promise<Line> {
     this.send({ id, method, params });
     return this.answer(id);
@@ -135,7 +141,7 @@ export class ServerProcess {
     return this.messages.find((line) => line['id'] === id && !('method' in line));
   }
 
-  /** A request or notification of the server's. */
+  /** A request or notification of the server. */
   heard(method: string): Promise<Line> {
     return this.messages.find((line) => line['method'] === method);
   }
@@ -154,7 +160,7 @@ export class ServerProcess {
     try {
       this.log.push(JSON.parse(line) as Line);
     } catch (error) {
-      // Thrown here it would keep the process from ever counting as closed.
+      // Not thrown here, because that would keep the process from being reported as closed.
       this.violations.push(`${line}: ${String(error)}`);
     }
   }

@@ -1,4 +1,7 @@
-/** A server whose one tool runs a child process until it is cancelled, and then waits for its end. The argument is the drain time, ms. */
+/**
+ * A server whose only tool runs a child process until cancelled, and then waits for its end. The
+ * argument is the drain time, ms.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createMcpServer, defineTool, stdio } from 'mcp-actors';

@@ -1,4 +1,4 @@
-/** What the command loads before it answers its first message. A host waits for each of these. */
+/** Modules that the command loads before its first answer. Hosts wait for each of them. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ import { command, repository } from './server-process.ts';
 
 const [cli = ''] = command;
 
-/** Writes the modules of Node that a process has loaded to its stderr when it ends. */
+/** Writes the Node modules that a process has loaded to its stderr on exit. */
 const tellingModules = `data:text/javascript,process.on('exit', () => process._rawDebug(JSON.stringify(process.moduleLoadList)))`;
 
 const initialize = {
@@ -22,7 +22,7 @@ const initialize = {
   },
 };
 
-/** The modules of Node that a program has loaded by its end, which comes after the first answer. */
+/** Node modules loaded by a program at its exit, after the first answer. */
 async function modulesOf(...program: readonly string[]): Promise<readonly string[]> {
   const child = spawn(process.execPath, ['--import', tellingModules, ...program]);
   child.stdin.end(`${JSON.stringify(initialize)}\n`);
@@ -31,7 +31,7 @@ async function modulesOf(...program: readonly string[]): Promise<readonly string
   return JSON.parse(list ?? '[]') as readonly string[];
 }
 
-/** A built file and all files that it imports at once, by their paths: their code. */
+/** The code of a built file and its static imports, by path. */
 function codeOf(file: string, code = new Map<string, string>()): Map<string, string> {
   if (code.has(file)) return code;
   const text = readFileSync(file, 'utf8');
@@ -42,7 +42,7 @@ function codeOf(file: string, code = new Map<string, string>()): Map<string, str
   return code;
 }
 
-/** What the command reads to serve: what it reads at once, and the lazy part that serves. */
+/** Code that the command reads to serve: its static imports, and the lazy part that serves. */
 function serving(): readonly string[] {
   const code = codeOf(join(dirname(cli), 'main.js'));
   const lazy = /import\(\s*"(?:\.\/|\.\/chunks\/)(serve-\w+\.js)"/;
@@ -57,7 +57,7 @@ describe('the command until its first answer', () => {
     expect(bare).not.toEqual([]);
     expect(started.length).toBeGreaterThan(bare.length);
     const more = new Set(started.filter((module) => !bare.includes(module)));
-    // Node 24's own `node:util` comes with one of them.
+    // Node 24's own `node:util` loads one of them.
     const dear = /\b(perf(?!\/event_loop_utilization)|perf_hooks|crypto|child_process|http)\b/;
     expect([...more].filter((module) => dear.test(module))).toEqual([]);
   });
@@ -78,16 +78,16 @@ describe('the command until its first answer', () => {
 
   test('reads no code needed only by calls', () => {
     const code = serving();
-    // A tool's name, an option of ripgrep, the line of a git head.
+    // Texts that identify features: a tool name, a ripgrep option, a line of a git head.
     const parts = ['find_files', '--dfa-size-limit', 'ref: '];
     expect(parts.filter((part) => code.join('\n').includes(part))).toEqual(['find_files']);
   });
 
   test('evaluates no CommonJS package', () => {
-    // esbuild wraps each in a function, and an import calls that at once: `name=helper(wrapped(),1)`.
+    // esbuild wraps each module in a function, which an import calls: `name=helper(wrapped(),1)`.
     const code = serving().join('\n');
     expect(code.match(/=[\w$]+\(\s*[\w$]+\(\),\s*1\)/g) ?? []).toEqual([]);
-    // The grammar of URI templates is called with the first template.
+    // The grammar of URI templates is loaded with the first template.
     expect(code).toMatch(/=>\s*[\w$]+\(\)\.parse\(/);
   });
 });

@@ -1,4 +1,7 @@
-/** Lists the directory that is its argument, first while this process has no file descriptor left, and then again. Prints what came of it. */
+/**
+ * Lists the directory given as argument, first without free file descriptors, and then again.
+ * Prints the outcomes.
+ */
 import { closeSync, openSync } from 'node:fs';
 import { markedRecords } from '../../packages/workspace-server/src/search/ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from '../../packages/workspace-server/src/search/ripgrep.ts';
@@ -24,10 +27,10 @@ const taken: number[] = [];
 try {
   for (;;) taken.push(openSync('/dev/null', 'r'));
 } catch {
-  // None is left.
+  // No file descriptors are left.
 }
 const starved = await list();
-// One for the directory, none for the pipes of a child.
+// Leaves one descriptor for the directory, none for pipes of a child.
 closeSync(taken.pop() ?? -1);
 const hungry = await list();
 for (const descriptor of taken) closeSync(descriptor);

@@ -1,6 +1,7 @@
 /**
- * A server with a durable tool that supervises itself. Its processes are killed by turns: every second one where
- * `POINTS` says (see `deadly-store.ts`), the others by the test. `COUNT` names the file that counts them.
+ * A server with a durable tool that supervises itself. Its processes are killed in turns: every
+ * second one at `POINTS` (see `deadly-store.ts`), the others by the test. `COUNT` names the file
+ * that counts them.
  */
 import { appendFileSync, existsSync, statSync } from 'node:fs';
 import { createMcpServer, defineTool } from 'mcp-actors';

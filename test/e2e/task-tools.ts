@@ -1,4 +1,7 @@
-/** Tools for servers of durable tasks: one that ends at once, one that does not, and one that goes on after its process. */
+/**
+ * Tools for servers of durable tasks: one that ends at once, one that does not, and one that
+ * survives its process.
+ */
 import { defineTool } from 'mcp-actors';
 
 export const taskTools = (taskSupport: 'optional' | 'required') => [

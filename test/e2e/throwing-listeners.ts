@@ -1,4 +1,4 @@
-/** A host with the built library and a copy of RxJS of its own, in whose listeners everything throws. */
+/** A host with the built library and its own copy of RxJS, whose listeners all throw. */
 import { createMcpServer, stdio } from 'mcp-actors';
 import { filter, from, map, tap } from 'rxjs';
 
@@ -23,5 +23,5 @@ session.actor.subscribe(fail);
 const states: string[] = [];
 from(session.state$).subscribe((state) => states.push(state));
 const { kind } = await session.closed;
-// What was left to a timer would be thrown before this one.
+// Errors deferred by a timer would be thrown before this one.
 setTimeout(() => console.error(JSON.stringify({ kind, states, failures })), 10);

@@ -1,4 +1,7 @@
-/** A node of a server that is deployed anew while its tasks wait: its machine has other states in each version. */
+/**
+ * A node of a server that is redeployed while its tasks wait. Its machine has different states in
+ * each version.
+ */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { ToolAnswer } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
@@ -6,7 +9,7 @@ import { setup } from 'xstate';
 
 const { STORE: durable = '', VERSION = '' } = process.env;
 
-/** Asks in a state of this name. */
+/** Requires input in a state of this name. */
 const asking = (state: string) =>
   setup({
     types: { events: {} as ToolAnswer, tags: {} as 'waiting', output: {} as string },

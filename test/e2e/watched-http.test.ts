@@ -1,4 +1,4 @@
-/** `mcp-actors serve --http` is watched: the doctor, recordings that replay, the page. */
+/** Observes `mcp-actors serve --http` with the doctor, recordings and the page. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ const readsWhere = { name: 'read_file', arguments: { path: 'where.txt' } };
 
 describe('the doctor', () => {
   test('shows the state of an endpoint, and why a session on it is stuck', async () => {
-    // The doctor may take its time to look: until then the client is still asked.
+    // The doctor may be slow, so the client's request stays pending until then.
     const serving = await serve('--max-sessions', '9', '--roots-timeout', '10min');
     const { url } = serving;
     expect((await doctor(serving)).stdout).toContain(

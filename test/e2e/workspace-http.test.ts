@@ -1,4 +1,4 @@
-/** `mcp-actors serve --http`: the official client, and a workspace for each session. */
+/** `mcp-actors serve --http` with the official client, and a workspace per session. */
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

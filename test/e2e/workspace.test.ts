@@ -34,12 +34,12 @@ beforeAll(() => {
 afterAll(() => rmSync(base, { recursive: true }));
 afterEach(closeClients);
 
-/** Which project is served, and which source has named it. */
+/** The served project and the source that named it. */
 async function projectOf(sdk: Awaited<ReturnType<typeof connect>>): Promise<unknown> {
   return (await sdk.call('workspace_info'))['project'];
 }
 
-/** What a model reads of a result. */
+/** The text of a result for the model. */
 async function answerOf(
   sdk: Awaited<ReturnType<typeof connect>>,
   name: string,
@@ -204,7 +204,7 @@ describe('the workspace server, with the official client', () => {
   });
 });
 
-/** Makes each of these files a pipe and a file again, as fast as it can, until it is killed. */
+/** Turns these files into pipes and back as fast as possible, until killed. */
 const flipping = `
   const { linkSync, renameSync, rmSync } = require('node:fs');
   const flipped = ['.git/HEAD', 'package.json', 'Makefile'];

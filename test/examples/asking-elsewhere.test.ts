@@ -1,4 +1,7 @@
-/** The examples that ask, in 2026-07-28: each round in the process that began the call, and each in another one, which runs the handler again. */
+/**
+ * Examples that request input, in 2026-07-28: all rounds in the same process, and each in another
+ * one, which runs the handler again.
+ */
 import type { JsonObject } from 'mcp-actors';
 import { enveloped } from 'mcp-actors/testing';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -15,7 +18,10 @@ interface Question {
   readonly method: string;
 }
 
-/** Calls a tool whose client answers so. Processes share a key, so that each can go on with what another has begun. */
+/**
+ * Calls a tool with a client that gives these answers. Processes share a key, so that each can
+ * resume calls of another.
+ */
 async function call(
   source: Program,
   way: 'keep' | 'replay',

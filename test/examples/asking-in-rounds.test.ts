@@ -1,15 +1,18 @@
-/** The examples that ask, with the official client of 2026-07-28 over a real process: the same handlers, the same results. */
+/**
+ * Examples that request input, with the official client of 2026-07-28 over a real process: same
+ * handlers, same results.
+ */
 import type { Client, ClientCapabilities, ElicitResult } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { connect as connectTo, modern, textOf } from '../e2e/both-eras-client.ts';
 import { program } from '../tooling/programs.ts';
 import type { Program } from '../tooling/programs.ts';
 
-/** A client of that revision alone, connected to a process of its own. */
+/** A client restricted to that revision, connected to a separate process. */
 const connect = (source: Program, capabilities: ClientCapabilities): Promise<Client> =>
   connectTo(program(source), { mode: modern, capabilities });
 
-/** Calls a tool of a client whose person answers with these, in order. */
+/** Calls a tool with a client whose user gives these answers, in order. */
 async function answering(client: Client, answers: readonly ElicitResult[], name: string) {
   const asked: string[] = [];
   const queue = [...answers];

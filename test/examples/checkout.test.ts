@@ -1,4 +1,7 @@
-/** The shop of examples/checkout, whose process is killed: at once, when its order is written, and while it packs. */
+/**
+ * The shop of examples/checkout. Its process is killed at once, after storing its order, and while
+ * packing.
+ */
 import { readFile } from 'node:fs/promises';
 import { enveloped } from 'mcp-actors/testing';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -49,7 +52,7 @@ test('creates and packs every accepted order once', async () => {
     if (orders > 0) await expect.poll(count).toBe(orders);
     shop.child.kill('SIGKILL');
     await shop.exit;
-    // Nobody has to wait until it is taken for dead.
+    // Its death is noticed immediately.
     await pool.query('UPDATE mcp_actors.leases SET ends_at = now()');
   }
   const shop = open();

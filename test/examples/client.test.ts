@@ -1,4 +1,4 @@
-/** The examples of a host: each runs, against a server in a process of its own. */
+/** Host examples: each runs against a server in a separate process. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

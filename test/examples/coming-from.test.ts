@@ -1,4 +1,7 @@
-/** The same ten things, with the official SDK, with fastmcp and with us, do the same for the official SDK's client. */
+/**
+ * Ten features written with the official SDK, fastmcp and this library behave the same for the
+ * official SDK's client.
+ */
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +22,7 @@ import { program } from '../tooling/programs.ts';
 
 const installed = join(repository, 'lab/bench/node_modules');
 
-/** The example with fastmcp, beside the packages that the benchmark has installed. */
+/** The fastmcp example, next to the packages installed by the benchmark. */
 async function fastmcp(context: TestContext): Promise<readonly string[]> {
   context.skip(
     !existsSync(join(installed, 'fastmcp')),
@@ -58,7 +61,8 @@ describe.for(servers)('ten common features with %s', ([, argsOf]) => {
       new StdioClientTransport({ command: process.execPath, args: [...args], stderr: 'ignore' }),
     );
     onTestFinished(() => client.close());
-    // Not as an option of the call: the client forgets that when the result has come, before it has looked at progress in the same chunk.
+    // Not as an option of the call, because the client drops it with the result, before reading
+    // progress in the same chunk.
     const progress: unknown[] = [];
     client.setNotificationHandler(ProgressNotificationSchema, ({ params }) => {
       progress.push(params);

@@ -12,7 +12,7 @@ import { program } from '../tooling/programs.ts';
 
 afterEach(reapServers);
 
-/** A client of the official SDK's with these folders open. */
+/** An official client with these folders as roots. */
 function clientWith(...folders: readonly string[]) {
   const client = new Client(
     { name: 'editor', version: '1.0.0' },

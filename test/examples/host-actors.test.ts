@@ -1,4 +1,4 @@
-/** A host's own actors in a session's places. */
+/** A host's own actors in a session. */
 import { createMcpServer, memory, sessionOf } from 'mcp-actors';
 import type { OutboundFrame, RootsReport } from 'mcp-actors';
 import {

@@ -1,4 +1,4 @@
-/** What the page on tools that are machines shows is run. */
+/** Runs the code shown on the page about machine tools. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { ToolAnswer } from 'mcp-actors';
 import { testClient } from 'mcp-actors/testing';
@@ -72,7 +72,7 @@ test('reads the answer to each kind of request in a machine', async () => {
         },
         on: {
           'answer.sampled': 'done',
-          // Without it the error itself would end the call.
+          // Without it the error would end the call.
           'answer.failed': 'without',
         },
       },

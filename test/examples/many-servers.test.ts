@@ -1,4 +1,4 @@
-/** The example of many servers for a model, as a process with a file of its own. */
+/** The example with several servers for a model, as a process with its own file. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

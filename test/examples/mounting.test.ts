@@ -19,7 +19,7 @@ import { program } from '../tooling/programs.ts';
 
 afterEach(reapServers);
 
-/** What serves such requests for Bun, Deno and workers. */
+/** The fetch handler for Bun, Deno and workers. */
 const fetching = (fetch: (request: Request) => Response | Promise<Response>) =>
   createAdaptorServer({ fetch }) as Server;
 

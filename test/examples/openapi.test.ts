@@ -1,4 +1,4 @@
-/** The example of an API's operations, before an API. */
+/** The OpenAPI example, with an API. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-/** The reminder of examples/reminder, whose process is killed while it waits for tomorrow. */
+/** The reminder of examples/reminder, whose process is killed while it waits for the next day. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ test('reminds on time although the process was killed meanwhile', async () => {
   first.child.kill('SIGKILL');
   await first.exit;
 
-  // Here tomorrow is a day away: the task goes on by the time that is written.
+  // The next day is a day away: the task resumes at its recorded time.
   const second = open({});
   const look = () => ask(second, 'tasks/get', { taskId });
   await expect.poll(look).toMatchObject({ status: 'input_required' });

@@ -1,4 +1,7 @@
-/** The short pieces of code that docs/ shows. What stands between a `#region` and its end is what a page has; the rest of the test runs it. */
+/**
+ * Short code snippets of docs/. Pages show the code between a `#region` and its end; the rest of
+ * the test runs it.
+ */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -202,7 +202,9 @@ describe('the end of a run', () => {
     await expect(second.result).rejects.toThrow('The client cancelled');
     expect(rounds.isIdle).toBe(true);
     expect(ended).toEqual(['not aborted']);
-    await expect(retry(asking, { q1: accepted('Ada') }).result).rejects.toThrow('is invalid or has expired');
+    await expect(retry(asking, { q1: accepted('Ada') }).result).rejects.toThrow(
+      'is invalid or has expired',
+    );
   });
 
   test('comes for all that are suspended when no retry can come any more', async () => {

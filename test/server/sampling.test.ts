@@ -218,8 +218,16 @@ describe('a request that no client may be sent is refused:', () => {
       { messages: [assistant(use('1')), user(outcome('1'), outcome('1'))] },
       /one result per preceding tool use/,
     ],
-    ['a use by the user', { messages: [user(use('1'))] }, /messages\[0\] must have the role assistant/],
-    ['no result at all', { messages: [hello, assistant(use('1'))] }, /last message has the tool use "1"/],
+    [
+      'a use by the user',
+      { messages: [user(use('1'))] },
+      /messages\[0\] must have the role assistant/,
+    ],
+    [
+      'no result at all',
+      { messages: [hello, assistant(use('1'))] },
+      /last message has the tool use "1"/,
+    ],
     [
       'a tool without a schema',
       { tools: [{ name: 'weather', inputSchema: { type: 'array' } }] },

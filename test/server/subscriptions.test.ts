@@ -189,7 +189,7 @@ describe('a client that does not read', () => {
 describe('a filter', () => {
   test.each([
     [undefined, /"notifications" must be an object/],
-    [{ toolsListChanged: 1 }, /"notifications.toolsListChanged" must be a boolean, this is 1/],
+    [{ toolsListChanged: 1 }, /"notifications.toolsListChanged" must be a boolean, got 1/],
     [{ resourceSubscriptions: 'x' }, /"notifications.resourceSubscriptions" must be an array/],
     [{ resourceSubscriptions: ['test://a', 7] }, /resourceSubscriptions\[1\]" must be a URI/],
     [{ resourceSubscriptions: ['no uri'] }, /resourceSubscriptions\[0\]" must be a URI/],

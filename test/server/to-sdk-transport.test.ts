@@ -143,8 +143,8 @@ describe('a client’s transport over streams', () => {
     expect(errors).toEqual([
       expect.stringContaining('no JSON') as string,
       expect.stringContaining('UTF-8') as string,
-      'The server sent 7',
-      'The server sent 8',
+      'A message must be an object, the server sent 7',
+      'A message must be an object, the server sent 8',
     ]);
     expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
     await transport.close();

@@ -290,7 +290,7 @@ describe('a machine that could not be resumed is refused when it is defined', ()
     [{ price: NaN }, '"price" in its context is NaN'],
     [{ price: -Infinity }, '"price" in its context is -Infinity'],
     [{ rows: [1, , 3] }, '"rows[1]" in its context is a hole'], // eslint-disable-line no-sparse-arrays -- a hole is what is refused
-    [{ tree: cyclic }, '"tree.self" in its context is an object that it stands in'],
+    [{ tree: cyclic }, '"tree.self" in its context is a circular reference'],
     [{ [Symbol('s')]: 1 }, '"[Symbol(s)]" in its context is a member under a symbol'],
   ])(
     'what comes into its context later and JSON would change is an error of the call: %#',
