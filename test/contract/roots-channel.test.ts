@@ -250,7 +250,7 @@ describe('a call that cannot carry a roots request', () => {
     clock.increment(5000);
     await peer.quiet();
     expect(reports).toMatchObject([{ status: 'failed', settled: false }]);
-    expect(reports[0]?.problem).toContain('no stream of its own');
+    expect(reports[0]?.problem).toContain('no stream for requests');
     expect(connection.relatedTo('roots/list')).toEqual([]);
   });
 });
