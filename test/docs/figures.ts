@@ -72,7 +72,7 @@ const searches: Citation = [
   'const searches = turns(4)',
 ];
 const searchTime: Citation = [
-  'packages/workspace-server/src/search/search-turns.ts',
+  'packages/workspace-server/src/search/search-limits.ts',
   'defaultSearchTimeoutMs = 20_000',
 ];
 const searchMemory: Citation = [

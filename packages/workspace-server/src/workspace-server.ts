@@ -1,4 +1,4 @@
-/** The built-in workspace server: read-only tools over the roots boundary. */
+/** Built-in workspace server: read-only tools inside the roots boundary. */
 import { rootsResolver } from 'mcp-actors/roots';
 import { defineResource } from 'mcp-actors';
 import type { RootsReport, ServerDefinition } from 'mcp-actors';
@@ -14,44 +14,50 @@ import { createWorkspace } from './project/workspace.ts';
 import type { Workspace, WorkspaceSources } from './project/workspace.ts';
 
 export interface WorkspaceOptions extends WorkspaceSources {
-  /** The server's version, as it introduces itself. */
+  /** Version the server reports. */
   readonly version: string;
-  /** Called after each roots update that leads to another project, or to another reason for it. */
+  /** Called after each roots update that changes the project or the reason for it. */
   readonly onProject?: (project: ChosenProject) => void;
-  /** Called with why a skill of the project is left out, once until that changes. Default: a process warning. */
+  /**
+   * Called with the reason why a project skill is skipped, once until the reason changes. Default:
+   * a process warning.
+   */
   readonly onSkippedSkill?: (problem: string) => void;
 }
 
-/** The project that a session works in; `path` is undefined if there is none. */
+/** A session's project; `path` is undefined if there is none. */
 export interface ChosenProject {
-  /** The real path. */
+  /** Real path. */
   readonly path: string | undefined;
-  /** For a person: why this one, or why none. */
+  /** Readable reason for this project, or for having none. */
   readonly why: string;
 }
 
 export interface WorkspaceServer {
   readonly definition: ServerDefinition;
   /**
-   * To be called with every roots update of the session: running searches in roots that are gone
-   * end with a `ToolError`.
+   * Must be called with every roots update of the session. Running searches in removed roots end
+   * with a `ToolError`.
    */
   rootsUpdated(report: RootsReport): void;
-  /** The directories that a client without roots gets: real paths, the project first; `why` says why none of the fallbacks is used, if there are none. */
+  /**
+   * Directories for a client without roots: real paths, project first. If there are none, `why`
+   * explains why the fallbacks are unused.
+   */
   withoutRoots(): Promise<{ readonly usable: readonly string[]; readonly why: string }>;
 }
 
-/** The URI of the resource with the same facts as `workspace_info`. */
+/** URI of the resource with the same facts as `workspace_info`. */
 export const workspaceRootsUri = 'workspace://roots';
 
 const instructions = `Read-only access to the user's project. Call workspace_info to learn which project is open and which scripts it has. \
 Use list_directory to look around, find_files to find files and directories by name, search_text to find lines, read_file to read them. Paths are relative to the project's root; \
-if there are several roots, pass "root". What lies outside the roots boundary is refused with OUTSIDE_ROOTS.`;
+if there are several roots, pass "root". Paths outside the roots are refused with OUTSIDE_ROOTS.`;
 
-/** What a client says that does not declare roots. */
+/** Report of a client that does not declare roots. */
 const noRoots: RootsReport = { status: 'undeclared', generation: 0, settled: true, roots: [] };
 
-/** Makes the workspace server of one session: two sessions never share one. */
+/** Creates the workspace server of one session. Sessions must not share one. */
 export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
   const workspace = createWorkspace(options);
   const tellProject = projectTeller(workspace, options.onProject);
@@ -71,7 +77,7 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
       resources: [rootsResource(workspace)],
       skills: projectSkills(workspace, options.onSkippedSkill),
       resolveRoots: rootsResolver(),
-      // The message of an unexpected error may name what lies outside of the roots.
+      // Messages of unexpected errors may reveal paths outside the roots.
       errors: 'mask',
     },
     rootsUpdated(report) {
@@ -89,7 +95,7 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
   };
 }
 
-/** Tells the choice that the latest report leads to, if it is not what was told before. */
+/** Reports the choice for the latest roots report if it has changed. */
 function projectTeller(workspace: Workspace, tell: WorkspaceOptions['onProject']) {
   let latest: RootsReport | undefined;
   let told: string | undefined;
@@ -112,7 +118,7 @@ function rootsResource(workspace: Workspace) {
     name: 'roots',
     title: 'Roots and project',
     description:
-      'Which project this session works in, and every root with its path or the reason why it cannot be used.',
+      'The project of this session, and every root with its path or the reason it is unusable.',
     mimeType: 'application/json',
     async read(context) {
       return JSON.stringify(await gatherFacts(workspace, context), undefined, 2);

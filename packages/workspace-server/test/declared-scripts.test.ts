@@ -4,15 +4,15 @@ import type { ScriptFile } from '../src/project/declared-scripts.ts';
 
 const totalCharacters = 20_000;
 
-/** What the grammars of these files are made of. */
+/** Characters significant in the grammars of these files. */
 const alphabet = 'a _\t:=./"\'\\[]{,*@\n'.split('');
 
-/** Each character and each pair of two: the shapes from which a pattern that tries again gets its square. */
+/** Single characters and pairs, the repetitions that make backtracking patterns quadratic. */
 const units = alphabet.flatMap((first) =>
   ['', ...alphabet].flatMap((second) => (second === first ? [] : first + second)),
 );
 
-/** What stands before them: the beginning of a rule, of a string, of the section that is looked at. */
+/** Prefixes: the start of a rule, a string, or a parsed section. */
 const openings = ['', 'a ', '"', '{"tasks":{"', '[project.scripts]\n'];
 
 const shapes = openings.flatMap((opening) =>
@@ -21,13 +21,13 @@ const shapes = openings.flatMap((opening) =>
   ),
 );
 
-/** One file of this size, in lines of this length that begin so. */
+/** Builds a file of this size from lines of this length with this prefix. */
 function fileOf(unit: string, opening: string, size: number, lineLength: number): string {
   const line = opening + unit.repeat(lineLength).slice(0, Math.max(0, lineLength - opening.length));
   return Array.from({ length: size / lineLength }, () => line).join('\n');
 }
 
-/** Under this, milliseconds of the processor, nothing of this size is worth a comparison. */
+/** CPU time below which measurements are too noisy to compare, ms. */
 const negligible = 2;
 
 function costOf({ read }: ScriptFile, text: string, times = 1): number {
@@ -37,8 +37,9 @@ function costOf({ read }: ScriptFile, text: string, times = 1): number {
 }
 
 /**
- * How much more a text costs in one piece than as many characters in pieces of their own: the least that is measured, since whatever else
- * the process does can only add to a measurement. What is read again and again never costs the same.
+ * Cost of a text as one piece relative to the same number of characters in separate pieces. The
+ * minimum is used, because other work in the process only adds to a measurement. Linear reading
+ * gives about 1; quadratic reading never does.
  */
 function ratioOf(kind: ScriptFile, whole: string, pieceOf: () => string): number {
   let least = Infinity;
@@ -51,10 +52,14 @@ function ratioOf(kind: ScriptFile, whole: string, pieceOf: () => string): number
   return least;
 }
 
-/** What is read once costs about the same either way; quadratic patterns gave 9 to 54 on files of this size. */
+/** Linear reading gives about 1; quadratic patterns gave 9 to 54 on files of this size. */
 const maxRatio = 4;
 
-/** Reads to the end. @returns the characters of each piece */
+/**
+ * Reads to the end.
+ *
+ * @returns the number of characters of each chunk
+ */
 function wholly(reading: ReturnType<ScriptFile['read']>): readonly number[] {
   return [...reading];
 }
@@ -67,8 +72,8 @@ function attempt(read: ScriptFile['read'], text: string): void {
   }
 }
 
-describe('a hostile file costs no more than its size', () => {
-  // Makefile, makefile and GNUmakefile are read in one way; so it is with the others.
+describe('linear cost of reading a hostile file', () => {
+  // Makefile, makefile and GNUmakefile share a parser, as do others.
   const kinds = scriptFiles.filter(
     ({ read }, index) => index === scriptFiles.findIndex((other) => other.read === read),
   );
@@ -81,7 +86,7 @@ describe('a hostile file costs no more than its size', () => {
   });
 });
 
-test('a string that ends in the middle of an escape, in a file of the largest size, is an error in its terms', () => {
+test('reports a string that ends within an escape as a syntax error, at the largest file size', () => {
   const [deno] = scriptFiles.filter(({ file }) => file === 'deno.json');
   for (const text of ['"\\'.repeat(2 ** 19), `"${'a'.repeat(2 ** 20)}`, '"a'.repeat(2 ** 19)]) {
     expect(() => deno && wholly(deno.read(text))).toThrow(SyntaxError);
@@ -96,7 +101,7 @@ test.each([
   ['Makefile', 'all: a\n', 15],
   ['justfile', 'all:\n', 15],
 ])(
-  'a %s of nothing but %j is read in pieces, between which the event loop may turn',
+  'reads a %s of nothing but %j in chunks between which the event loop may turn',
   (name, unit, least) => {
     const kind = scriptFiles.find(({ file }) => file === name);
     const text = `{${unit.repeat((2 ** 20 / unit.length) | 0)}`;

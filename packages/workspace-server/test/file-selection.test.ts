@@ -4,7 +4,7 @@ import { countTurns } from '../../../test/actors/busy-loop.ts';
 
 const never = new AbortController().signal;
 
-test('calls that come together do not compile all their globs in one turn of the event loop', async () => {
+test('concurrent calls compile their globs in different event loop turns', async () => {
   const turns = countTurns();
   const globs = Array<string>(8).fill('{a*,b*}'.repeat(6));
   const query = { globs, purpose: 'find', root: '/root', pathOf: async () => undefined } as const;

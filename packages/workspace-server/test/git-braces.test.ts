@@ -1,4 +1,4 @@
-/** Braces in the rules of git, compared with git itself. */
+/** Braces in git's ignore rules, compared with git itself. */
 import { execFile } from 'node:child_process';
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ async function walk(cwd: string, path = '', hidden = true) {
   });
 }
 
-/** The files that git would add. */
+/** Files that git would add. */
 async function filesOfGit(cwd: string): Promise<readonly string[]> {
   const args = ['ls-files', '--others', '--exclude-standard', '-z'];
   const { stdout } = await run('git', args, { cwd });
@@ -126,14 +126,14 @@ const trees: Record<string, Files> = {
 };
 
 describe.each(Object.entries(trees))('%s', (_, files) => {
-  test('lists the files that git lists', async () => {
+  test('lists the same files as git', async () => {
     const cwd = await repository(files);
     expect((await walk(cwd)).paths.toSorted()).toEqual(await filesOfGit(cwd));
     expect((await walk(cwd)).total).toBe((await filesOfGit(cwd)).length);
   });
 });
 
-test('applies rules of the repository, of the user and of directories above the root', async () => {
+test('applies rules of the repository, the user and directories above the root', async () => {
   const home = await temporaryDirectory({ 'git/ignore': '*.{u,v}\n*.w\n' });
   vi.stubEnv('XDG_CONFIG_HOME', home);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -151,7 +151,7 @@ test('applies rules of the repository, of the user and of directories above the 
   expect((await walk(sub)).paths.toSorted()).toEqual(await filesOfGit(sub));
 });
 
-test('goes on without a rule above the root that ripgrep cannot read', async () => {
+test('skips a rule above the root that ripgrep cannot parse', async () => {
   const cwd = await repository({
     '.gitignore': '{open\n[a\n*.o\n',
     'sub/x.o': '',
@@ -160,12 +160,12 @@ test('goes on without a rule above the root that ripgrep cannot read', async () 
   expect((await walk(join(cwd, 'sub'))).paths).toEqual([]);
 });
 
-test('keeps braces as alternatives in .ignore', async () => {
+test('treats braces as alternatives in .ignore', async () => {
   const cwd = await repository({ '.ignore': '*.{log,tmp}\n', 'a.log': '', 'x.{log,tmp}': '' });
   expect((await walk(cwd)).paths).toEqual(['.ignore', 'x.{log,tmp}']);
 });
 
-test('counts hidden files as hidden, and follows links, where only ripgrep ignores', async () => {
+test('counts hidden files as hidden, and follows links, where only ripgrep ignores them', async () => {
   const cwd = await repository({
     '.gitignore': '*.{env,ln}\n!.{github,vscode}\n',
     '.a.env': '',
@@ -180,13 +180,13 @@ test('counts hidden files as hidden, and follows links, where only ripgrep ignor
   expect(leftOut.has('ignored', 'c.ln')).toBe(false);
 });
 
-test('lists a withheld directory that a call names', async () => {
+test('lists a git-ignored directory named by a call', async () => {
   const cwd = await repository({ '.gitignore': '{{x}}/\n', '{{x}}/a': '', b: '' });
   expect((await walk(cwd)).paths).toEqual(['.gitignore', 'b']);
   expect((await walk(cwd, '{{x}}')).paths).toEqual(['{{x}}/a']);
 });
 
-test('searches the text of files that only ripgrep ignores', async () => {
+test('searches files that ripgrep ignores but git does not', async () => {
   const files = { '.gitignore': '*.{log,tmp}\n', 'a.log': 'needle', 'x.{log,tmp}': 'needle' };
   const { search } = await searchProject(files);
   expect(await found(search({ pattern: 'needle' }))).toEqual(['a.log:1']);

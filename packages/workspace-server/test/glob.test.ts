@@ -53,7 +53,7 @@ test.each(['', 'a[b', 'a{b', 'a\0b', 'x'.repeat(1001), '{a,b}'.repeat(9)])(
   },
 );
 
-test('a glob full of wildcards costs no more than its length times the path', () => {
+test('matching cost of many wildcards is bounded by glob length times path length', () => {
   const matches = compileGlob(`${'*a'.repeat(100)}b`);
   const deep = compileGlob(`${'**/a*/'.repeat(80)}b`);
   const path = Array.from({ length: 100 }, () => 'a'.repeat(250)).join('/');
@@ -61,20 +61,20 @@ test('a glob full of wildcards costs no more than its length times the path', ()
   expect(deep(path)).toBe(false);
 });
 
-test('globs at the budget match a long path as one of them does', () => {
+test('globs at the size limit match a long path like a single glob', () => {
   const matches = compileGlob(...Array<string>(60).fill(`*${'a'.repeat(130)}b`));
   const path = Array<string>(16).fill('a'.repeat(255)).join('/');
   expect(matches(path)).toBe(false);
   expect(matches(`${path}b`)).toBe(true);
 });
 
-test('a glob that stands for too many others is refused before they are written out', () => {
+test('refuses a glob with too many alternatives before expanding them', () => {
   const error = refusal('{a,b}'.repeat(199));
   expect(error.code).toBe('INVALID_GLOB');
   expect(error.message).toContain(`${2 ** 199} alternatives, at most 256`);
 });
 
-test('all globs of a call have one budget', () => {
+test('applies one size limit to all globs of a call', () => {
   const written = 256 * 'abababab\n'.length;
   expect(compileGlob(...Array<string>(3).fill('{a,b}'.repeat(8)))('abbaabba')).toBe(true);
   const error = refusal(...Array<string>(64).fill('{a,b}'.repeat(8)));
@@ -83,7 +83,7 @@ test('all globs of a call have one budget', () => {
   expect(refusal(...Array<string>(65).fill('a')).message).toContain('At most 64 globs');
 });
 
-test('globs together match what any of them matches', () => {
+test('combined globs match if any of them matches', () => {
   const part = fc.constantFrom('*', '?', 'a', 'b', '**', '/', '[ab]', '[!a]', '{a,b/*}', 'é');
   const glob = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''));
   const name = fc.string({
@@ -93,7 +93,7 @@ test('globs together match what any of them matches', () => {
   });
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
   fc.assert(
-    // Enough of them that their states take several words.
+    // Enough globs for their states to span several words.
     fc.property(fc.array(glob, { minLength: 1, maxLength: 24 }), path, (globs, asked) => {
       const any = globs.some((one) => compileGlob(one)(asked));
       expect(compileGlob(...globs)(asked)).toBe(any);
@@ -101,7 +101,7 @@ test('globs together match what any of them matches', () => {
   );
 });
 
-test('more characters than are remembered match as the first ones do', () => {
+test('matches correctly with more distinct characters than the cache holds', () => {
   const matches = compileGlob('?', '[!一-三]x');
   for (const code of [...Array(2000).keys()].map((index) => 0x4e00 + index)) {
     const character = String.fromCodePoint(code);
@@ -122,7 +122,7 @@ function refusal(...globs: string[]): ToolError {
 }
 
 describe('compared with ripgrep', () => {
-  test('globs with wildcards select the same files', async () => {
+  test('selects the same files for globs with wildcards', async () => {
     const names = [
       'a',
       'b',
@@ -147,7 +147,7 @@ describe('compared with ripgrep', () => {
     );
     const glob = fc
       .array(segment, { maxLength: 3 })
-      // ripgrep takes the directories that a last segment matches along; a file's ending keeps it to files.
+      // In ripgrep a final `*` also matches directories; an extension restricts it to files.
       .map((segments) => [...segments, '*.f'].join('/').replaceAll('***', '*'));
     fc.assert(
       fc.property(glob, (pattern) => {
@@ -176,7 +176,7 @@ describe('compared with ripgrep', () => {
   }
 });
 
-test('paths are ordered as ripgrep walks them', async () => {
+test('byPath orders paths like ripgrep walks them', async () => {
   const name = fc.constantFrom('a', 'B', 'a-b', 'a b', 'é', '項', 'a.x');
   const paths = await temporaryDirectory(
     Object.fromEntries(

@@ -1,9 +1,9 @@
-/** What the ripgrep processes of this one take at most, on Linux. */
+/** Peak memory of ripgrep child processes, on Linux. */
 import { readFileSync, readdirSync } from 'node:fs';
 
 /**
- * Runs `work` and gives the highest `VmHWM` (peak resident set) that any ripgrep below this process has shown meanwhile, bytes. The
- * system keeps the peak of each process; only what one adds after it was last looked at is missed.
+ * Runs `work` and returns the highest peak resident set (`VmHWM`) of any ripgrep child meanwhile,
+ * bytes. The kernel keeps each process's peak, so only growth after the last sample is missed.
  */
 export async function peakOfRipgrep(work: () => Promise<unknown>): Promise<number> {
   let peak = 0;
@@ -33,7 +33,7 @@ function children(): string[] {
 function highWater(pid: string): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    // Before it has become ripgrep, a child shows the memory of the process that it was made from.
+    // Before `exec`, a child reports the memory of its parent.
     if (!status.startsWith('Name:\trg\n')) return 0;
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
   } catch {

@@ -1,4 +1,4 @@
-/** Which of several roots of the client is the project. */
+/** Selection of the project among several client roots. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createMcpServer } from 'mcp-actors';
@@ -30,7 +30,7 @@ test.each<[string, PrimaryRoot | undefined, string]>([
   ['the first on request', 'first', 'web'],
   ['the one of a name', { name: 'the api' }, 'api'],
   ['the first with a marker', { marker: 'go.mod' }, 'api'],
-])('is %s, for tools and skills', async (_, primaryRoot, expected) => {
+])('primaryRoot selects %s, for tools and skills', async (_, primaryRoot, expected) => {
   const { client, directory } = await clientWith(primaryRoot);
   const { structured } = await client.callTool('workspace_info');
   expect(structured).toMatchObject({ project: { path: join(directory, expected) } });
@@ -38,12 +38,12 @@ test.each<[string, PrimaryRoot | undefined, string]>([
   expect(listed.text).toContain(expected === 'api' ? 'go.mod' : 'index.html');
   const { skills } = await client.request('skills/list');
   expect(skills).toHaveLength(expected === 'api' ? 1 : 0);
-  // The other one is still a root.
+  // The other root stays available.
   const other = await client.callTool('list_directory', { root: 'the web' });
   expect(other.text).toContain('index.html');
 });
 
-test('is none if no root fits, and the error names the roots', async () => {
+test('primaryRoot that matches no root means no project, with an error that lists the roots', async () => {
   const { client } = await clientWith({ name: 'the docs' });
   const failed = await client.callTool('list_directory', {});
   expect(failed.isError).toBe(true);
@@ -51,7 +51,7 @@ test('is none if no root fits, and the error names the roots', async () => {
   expect(failed.text).toContain('"the web"');
 });
 
-test('leaves the directory of a client without roots as it is', async () => {
+test('primaryRoot does not affect the directory of a client without roots', async () => {
   const directory = await temporaryDirectory({ 'one.txt': '' });
   const { definition } = workspaceServer({
     ...{ cwd: directory, home: '/nobody', version: '1', primaryRoot: { name: 'the api' } },

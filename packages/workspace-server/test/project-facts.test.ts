@@ -28,8 +28,8 @@ async function repository(): Promise<string> {
 
 const headAt = (path: string) => readGitHead(boundaryAt(path));
 
-describe('git', () => {
-  test('the branch is read, also from a directory above that is inside the roots', async () => {
+describe('git facts', () => {
+  test('contain the branch, even of a repository above the base inside the roots', async () => {
     const main = await repository();
     const expected = { kind: 'branch', branch: 'feature/one', repository: main };
     expect(await headAt(main)).toEqual(expected);
@@ -38,7 +38,7 @@ describe('git', () => {
     expect(await headAt(join(main, 'a/b'))).toBeUndefined();
   });
 
-  test('a detached head gives its commit', async () => {
+  test('contain the commit of a detached head', async () => {
     const main = await repository();
     git(main, 'checkout', '--detach');
     const commit = git(main, 'rev-parse', 'HEAD');
@@ -46,7 +46,7 @@ describe('git', () => {
   });
 
   test.each([[[]], [['-c', 'worktree.useRelativePaths=true']]])(
-    'a worktree has its own branch, with its git directory outside the roots (%j)',
+    "contain a worktree's own branch with a git directory outside the roots (%j)",
     async (options) => {
       const main = await repository();
       const tree = join(main, '../tree');
@@ -55,7 +55,7 @@ describe('git', () => {
     },
   );
 
-  test('a submodule has its own branch, with its git directory outside the roots', async () => {
+  test("contain a submodule's own branch with a git directory outside the roots", async () => {
     const main = await repository();
     const sub = join(main, '../other/sub');
     const other = await repository();
@@ -66,40 +66,40 @@ describe('git', () => {
     expect(await headAt(sub)).toMatchObject({ kind: 'branch', branch: 'feature/one' });
   });
 
-  test('no repository is no fact', async () => {
+  test('are absent without a repository', async () => {
     expect(await headAt(await temporaryDirectory())).toBeUndefined();
   });
 
   test.each<[string, Files]>([
     ['no HEAD', { '.git/': '' }],
-    ['a HEAD of another form', { '.git/HEAD': 'root:x:0:0:root' }],
-    ['a link to nowhere', { '.git': 'gitdir: /nowhere/at/all' }],
+    ['a HEAD of another format', { '.git/HEAD': 'root:x:0:0:root' }],
+    ['a dangling link', { '.git': 'gitdir: /nowhere/at/all' }],
     ['a file without a link', { '.git': 'nonsense root:x' }],
     ['a link with a NUL', { '.git': 'gitdir: /root:x\0y' }],
-    ['a HEAD that is too large', { '.git/HEAD': `ref: refs/heads/${'x'.repeat(5000)}` }],
+    ['an oversized HEAD', { '.git/HEAD': `ref: refs/heads/${'x'.repeat(5000)}` }],
     ['reftable', { '.git/HEAD': 'ref: refs/heads/.invalid' }],
     ['a branch of two lines', { '.git/HEAD': 'ref: refs/heads/a\nroot:x' }],
     ['a branch with control characters', { '.git/HEAD': 'ref: refs/heads/a\u001b[2Jroot:x' }],
     ['a branch that climbs', { '.git/HEAD': 'ref: refs/heads/../root:x' }],
-  ])('a repository with %s is reported, without its content', async (_, files) => {
+  ])('report a repository with %s without its content', async (_, files) => {
     const head = await headAt(await temporaryDirectory(files));
     expect(head).toMatchObject({ kind: 'unreadable', problem: expect.any(String) });
     expect(JSON.stringify(head)).not.toContain('root:x');
   });
 
-  test.each(['.git', '.git/HEAD'])('%s that is a pipe is not waited for', async (path) => {
+  test.each(['.git', '.git/HEAD'])('do not wait for a %s that is a pipe', async (path) => {
     const directory = await temporaryDirectory(path === '.git' ? {} : { '.git/': '' });
     makeNamedPipe(join(directory, path));
     expect(await headAt(directory)).toMatchObject({
       kind: 'unreadable',
-      problem: '.git holds no HEAD that is a regular file',
+      problem: '.git has no HEAD that is a regular file',
     });
   });
 });
 
-describe('a secret that has the form of a commit', () => {
+describe('a secret formatted like a commit', () => {
   const secret = '0123456789abcdef0123456789abcdef01234567';
-  const unreadable = { kind: 'unreadable', problem: expect.stringContaining('out of the roots') };
+  const unreadable = { kind: 'unreadable', problem: expect.stringContaining('outside the roots') };
 
   /** A directory with a secret, and a project beside it. */
   async function beside(files: Files = {}) {
@@ -131,12 +131,12 @@ describe('a secret that has the form of a commit', () => {
     ['another file of this worktree', { 'secrets/gitdir': '../project/.other' }],
     ['another worktree in its config', { 'secrets/config': '[core]\n worktree = ../secrets\n' }],
     ['this one in another section', { 'secrets/config': '[x]\n worktree = ../project\n' }],
-  ])('is not read from a directory that names %s as its own', async (_, files) => {
+  ])('is not read from a directory that points back to %s', async (_, files) => {
     const { project } = await beside({ ...files, 'project/.git': 'gitdir: ../secrets' });
     await expectKept(project);
   });
 
-  test('is not read through a link in a directory that names this worktree', async () => {
+  test('is not read through a link in a directory that points back to this worktree', async () => {
     const { secrets, project } = await beside({
       'git/gitdir': '../project/.git',
       'project/.git': 'gitdir: ../git',
@@ -145,7 +145,7 @@ describe('a secret that has the form of a commit', () => {
     await expectKept(project);
   });
 
-  test('what is outside and absent is told in the same words', async () => {
+  test('is reported like a missing directory', async () => {
     const { project } = await beside({ 'project/.git': 'gitdir: ../nowhere' });
     await expectKept(project);
   });
@@ -161,8 +161,8 @@ async function namesIn(file: string, content: string): Promise<readonly string[]
   return source?.names ?? [];
 }
 
-describe('scripts', () => {
-  test('package.json, with and without a byte order mark', async () => {
+describe('declared scripts', () => {
+  test('of package.json are read with and without a byte order mark', async () => {
     const content = '{"scripts":{"build":"tsc","test":"vitest"}}';
     for (const text of [content, `\uFEFF${content}`]) {
       expect(await scriptsOf({ 'package.json': text })).toEqual([
@@ -175,7 +175,7 @@ describe('scripts', () => {
     }
   });
 
-  test('targets of a Makefile', async () => {
+  test('of a Makefile are its targets', async () => {
     const makefile = `.PHONY: all
 CC := gcc
 FLAGS = -O2
@@ -198,7 +198,7 @@ $(OUT): x
     ]);
   });
 
-  test('recipes of a justfile', async () => {
+  test('of a justfile are its recipes', async () => {
     const justfile = `set shell := ["bash"]
 version := "1:2"
 alias b := build
@@ -211,7 +211,7 @@ clean:
     expect(await namesIn('justfile', justfile)).toEqual(['build', 'quiet', 'clean']);
   });
 
-  test('tasks of deno.jsonc, with comments and trailing commas', async () => {
+  test('of deno.jsonc are its tasks, despite comments and trailing commas', async () => {
     const text = `{
   // "no": "comment"
   "tasks": { "dev": "deno run // main.ts", /* x */ "full": { "command": "a" }, },
@@ -219,7 +219,7 @@ clean:
     expect(await namesIn('deno.jsonc', text)).toEqual(['dev', 'full']);
   });
 
-  test('scripts of composer.json and entry points of pyproject.toml', async () => {
+  test('of composer.json and pyproject.toml are scripts and entry points', async () => {
     expect(
       await scriptsOf({
         'composer.json': '{"scripts":{"test":["a","b"]}}',
@@ -236,7 +236,7 @@ clean:
     ]);
   });
 
-  test('a broken file is reported and the others are read', async () => {
+  test('of a broken file are reported as a problem without affecting others', async () => {
     const sources = await scriptsOf({
       'package.json': '{',
       'composer.json': '[]',
@@ -254,20 +254,20 @@ clean:
     ]);
   });
 
-  test('what the parser quotes of a broken file has no control characters', async () => {
+  test('have problems without control characters from the file', async () => {
     const [source] = await scriptsOf({ 'package.json': '[\u001b[2J\u202e' });
     expect(source?.problem).toMatch(/\\u001b/);
     expect(source?.problem).not.toContain('\u001b');
   });
 
-  test('a file beyond the size limit is reported, not read', async () => {
+  test('are not read from a file beyond the size limit', async () => {
     const [source] = await scriptsOf({
       'package.json': `{"scripts":{}}${' '.repeat(1024 * 1024)}`,
     });
     expect(source?.problem).toMatch(/larger/);
   });
 
-  test('nothing that a file says of its scripts makes the facts fail', async () => {
+  test('never make reading the facts fail', async () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     const members = `"x":[{"toString":1}],"y":${deep},"z":[null,["a"]],"__proto__":"p","toString":"t"`;
     const [source] = await scriptsOf({ 'package.json': `{"scripts":{${members}}}` });
@@ -278,7 +278,7 @@ clean:
     });
   });
 
-  test('what is listed is bounded by count, by the length of a name and in all, and what is left out is said', async () => {
+  test('are limited in number, name length and total, with a note on the rest', async () => {
     const packageOf = (names: readonly string[]) =>
       JSON.stringify({ scripts: Object.fromEntries(names.map((name) => [name, 'c'])) });
     const many = Array.from({ length: 101 }, (_, index) => `${index}`.padStart(75, 's'));
@@ -296,7 +296,7 @@ clean:
     expect(JSON.stringify(sources).length).toBeLessThan(10_000);
   });
 
-  test('a link out of the roots is not read', async () => {
+  test('are not read through a link out of the roots', async () => {
     const elsewhere = await temporaryDirectory({ 'package.json': '{"scripts":{"secret":"x"}}' });
     const base = await temporaryDirectory();
     await symlink(join(elsewhere, 'package.json'), join(base, 'package.json'));
@@ -311,7 +311,7 @@ clean:
     ]);
   });
 
-  test('a directory without any declares nothing', async () => {
+  test('are absent in a directory without script files', async () => {
     const base = await temporaryDirectory();
     await writeFiles(base, { 'package.json': '{"name":"x"}' });
     expect((await readProjectFacts(boundaryAt(base))).scripts).toEqual([]);

@@ -1,4 +1,4 @@
-/** The skills of a project, as the workspace server offers them. */
+/** Project skills served by the workspace server. */
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,7 +22,7 @@ async function skillsIn(directory: string, ...projects: readonly string[]) {
   return { client, skills: skills.map(({ uri, frontmatter }) => [uri, frontmatter.description]) };
 }
 
-test('are those of the project, once each, and their files are read inside of its root', async () => {
+test('project skills are listed once each, and their files are read inside the root', async () => {
   const directory = await temporaryDirectory({
     'secret.md': 'secret',
     'a/.agents/skills/release/SKILL.md': manifest('release', 'of agents'),
@@ -41,7 +41,7 @@ test('are those of the project, once each, and their files are read inside of it
   await expect(client.readResource('skill://review/link.md')).rejects.toThrow();
 });
 
-test('that are left out are reported with the reason, once until that changes', async () => {
+test('skipped project skills are reported with the reason, once until it changes', async () => {
   const directory = await temporaryDirectory({
     'a/.agents/skills/broken/SKILL.md': 'broken',
     'a/.agents/skills/review/SKILL.md': manifest('review', 'of agents'),
@@ -64,7 +64,7 @@ test('that are left out are reported with the reason, once until that changes', 
   expect(problems).toHaveLength(3);
 });
 
-test('may lie in one directory that another links to', async () => {
+test('project skills may be in a directory linked from the other one', async () => {
   const directory = await temporaryDirectory({
     'a/.agents/skills/release/SKILL.md': manifest('release', 'of agents'),
     'a/.claude/settings.json': '{}',
@@ -74,13 +74,13 @@ test('may lie in one directory that another links to', async () => {
   expect(skills).toEqual([['skill://release/SKILL.md', 'of agents']]);
 });
 
-test('are none in a project without any, and where there is no project', async () => {
+test('project skills are empty without skill directories or without a project', async () => {
   const directory = await temporaryDirectory({ 'a/README.md': '' });
   expect((await skillsIn(directory, 'a')).skills).toEqual([]);
   expect((await skillsIn(directory)).skills).toEqual([]);
 });
 
-test('are those of a directory that the user has named, for a client of 2026-07-28, which no list can ask', async () => {
+test('project skills come from a user-named directory for a 2026-07-28 client, whose roots cannot be queried in a list', async () => {
   const directory = await temporaryDirectory({
     'a/.claude/skills/of-root/SKILL.md': manifest('of-root', 'of a root'),
     'b/.claude/skills/named/SKILL.md': manifest('named', 'of a named directory'),
@@ -98,7 +98,7 @@ test('are those of a directory that the user has named, for a client of 2026-07-
   expect(await client.readResource('skill://named/SKILL.md')).toMatchObject({
     contents: [{ text: manifest('named', 'of a named directory') }],
   });
-  // The working directory is a guess if the client has roots.
+  // The working directory would be a guess if the client has roots.
   const guessing = await clientOf({ cwd: named }, { roots });
   expect(await guessing.request('skills/list')).toMatchObject({ skills: [] });
   const without = await clientOf({ cwd: named }, {});

@@ -40,8 +40,8 @@ const paths = ({ usable }: ProjectChoice) => usable.map(({ path }) => path);
 const reasonOf = ({ skipped }: ProjectChoice, source: string) =>
   skipped.find((skip) => skip.source === source)?.reason;
 
-describe('precedence', () => {
-  test('roots come before the environment, and that before the working directory', () => {
+describe('source precedence', () => {
+  test('is roots, then environment, then working directory', () => {
     const env = good('/env');
     const report = reportOf([rootAt('/a'), rootAt('/b')]);
     expect(choose({ report, env })).toMatchObject({ source: 'roots' });
@@ -50,7 +50,7 @@ describe('precedence', () => {
     expect(choose({})).toMatchObject({ source: 'cwd' });
   });
 
-  test('the project that the URL asks for comes between them, or nothing does', () => {
+  test('with project_path in the URL allows only roots and that path', () => {
     const query = good('/asked');
     const env = good('/env');
     expect(choose({ query, env })).toMatchObject({ source: 'query' });
@@ -91,7 +91,7 @@ describe('precedence', () => {
     cwd: fc.constantFrom(good('/cwd'), good('/'), good('/home/me'), missing('/cwd')),
   };
 
-  test('every combination of sources gives the first in order that has something usable, and a reason for each other one', () => {
+  test('picks the first usable source for every combination, with a reason for each other', () => {
     fc.assert(
       fc.property(fc.record(cases), ({ env, query, ...rest }) => {
         const readings = {
@@ -144,16 +144,16 @@ describe('precedence', () => {
   });
 });
 
-describe('directories of the command line', () => {
+describe('directories on the command line', () => {
   const directories = [good('/work/one'), good('/work/two')];
 
-  test('a root inside one narrows to it', () => {
+  test('are narrowed by a root inside them', () => {
     const choice = choose({ directories, report: reportOf([rootAt('/work/two/package')]) });
     expect(paths(choice)).toEqual(['/work/two/package']);
     expect(choice.source).toBe('roots');
   });
 
-  test('a root outside every one is unusable with that reason, also a wider one and one that only begins alike', () => {
+  test('make roots outside them unusable, including wider ones and ones with the same prefix', () => {
     for (const path of ['/elsewhere', '/work', '/work/onesie']) {
       const choice = choose({ directories, report: reportOf([rootAt(path)]) });
       expect(paths(choice)).toEqual(['/work/one', '/work/two']);
@@ -164,18 +164,18 @@ describe('directories of the command line', () => {
     }
   });
 
-  test('with followRoots the roots replace them', () => {
+  test('are replaced by the roots with followRoots', () => {
     const report = reportOf([rootAt('/elsewhere')]);
     expect(paths(choose({ directories, followRoots: true, report }))).toEqual(['/elsewhere']);
     expect(paths(choose({ directories, followRoots: true }))).toEqual(['/work/one', '/work/two']);
   });
 
-  test('the root of the file system and the home directory are accepted', () => {
+  test('may be the root of the file system and the home directory', () => {
     expect(paths(choose({ directories: [good('/')] }))).toEqual(['/']);
     expect(paths(choose({ directories: [good('/home/me')] }))).toEqual(['/home/me']);
   });
 
-  test('where none exists any more nothing wider is used', () => {
+  test('have no wider fallback if none of them exists', () => {
     const choice = choose({
       directories: [missing('/gone')],
       env: good('/env'),
@@ -185,14 +185,14 @@ describe('directories of the command line', () => {
     expect(whyNoProject(choice)).toContain('/gone');
   });
 
-  test('one given twice is one root', () => {
+  test('are deduplicated', () => {
     const given = [good('/b'), good('/a'), good('/b')];
     expect(paths(choose({ directories: given }))).toEqual(['/b', '/a']);
   });
 });
 
 describe('reasons', () => {
-  test('a silent client is told apart from one without roots, an empty list and unusable ones', () => {
+  test('distinguish a silent client, one without roots, an empty list and unusable roots', () => {
     const problem = 'the client did not answer within 5000 ms';
     expect(fallbackNote(choose({ report: reportOf([], { status: 'failed', problem }) }))).toBe(
       `Working in /cwd, the server's working directory: roots/list failed: ${problem}.`,
@@ -213,7 +213,7 @@ describe('reasons', () => {
     );
   });
 
-  test('a client none of whose roots can be used gets nothing wider, and each root with its fault', () => {
+  test('list every unusable root, without a wider fallback', () => {
     const named = Array.from({ length: 5 }, (_, index) => ({
       uri: `file:///gone/${index}`,
       problem: { code: 'NOT_FOUND', message: `"/gone/${index}" does not exist` },
@@ -227,7 +227,7 @@ describe('reasons', () => {
       expect(noProjectMessage(choice)).toContain(
         `5 of the client's roots are unusable ("file:///gone/0": "/gone/0" does not exist; `,
       );
-      expect(reasonOf(choice, 'cwd')).toContain('the client has declared other roots');
+      expect(reasonOf(choice, 'cwd')).toContain('the client declared roots');
     }
     const report = reportOf(named);
     expect(choose({ report, env: good('/env') }).source).toBe('env');
@@ -235,18 +235,18 @@ describe('reasons', () => {
     expect(choose({ report, directories: [good('/given')] }).source).toBe('argument');
   });
 
-  test('of a thousand unusable roots the error names twenty, a note three', () => {
+  test('name twenty of a thousand unusable roots in the error, and three in a note', () => {
     const report = reportOf(Array.from({ length: 1000 }, () => unusableRoot));
     expect(noProjectMessage(choose({ report }))).toContain('; and 980 more');
     expect(whyNoProject(choose({ report }))).not.toContain('more');
     expect(fallbackNote(choose({ report, env: good('/env') }))).toContain('; and 997 more');
   });
 
-  test('a choice of the roots needs no note', () => {
+  test('add no note when the roots chose', () => {
     expect(fallbackNote(choose({ report: reportOf([rootAt('/a')]) }))).toBeUndefined();
   });
 
-  test('roots kept from before a failure are used with a warning', () => {
+  test('include a warning when stale roots are used after a failed query', () => {
     const report = reportOf([rootAt('/a')], { status: 'failed', problem: 'timed out' });
     expect(choose({ report })).toMatchObject({
       source: 'roots',
@@ -254,16 +254,16 @@ describe('reasons', () => {
     });
   });
 
-  test('the root of the file system and the home directory are no silent fallback', () => {
+  test('exclude the root of the file system and the home directory as fallbacks', () => {
     for (const path of ['/', '/home/me']) {
       const choice = choose({ env: good(path), cwd: good(path) });
       expect(choice.source).toBeUndefined();
-      expect(reasonOf(choice, 'cwd')).toContain('only if it is given');
+      expect(reasonOf(choice, 'cwd')).toContain('must be given');
       expect(choice.warnings[0]).toContain('MCP_PROJECT_PATH');
     }
   });
 
-  test('a client that declares the home directory as its root gets it', () => {
+  test('accept the home directory as a root declared by the client', () => {
     expect(paths(choose({ report: reportOf([rootAt('/home/me')]) }))).toEqual(['/home/me']);
   });
 });

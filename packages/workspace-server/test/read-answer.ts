@@ -1,12 +1,12 @@
-/** The answer of a tool that lists: what it says above, and its lines. */
+/** Parser for the results of listing tools: heading and lines. */
 export interface Answer {
   readonly heading: readonly string[];
   readonly lines: readonly string[];
-  /** How to go on. */
+  /** Cursor of the next page. */
   readonly cursor: string | undefined;
 }
 
-/** Reads an answer as a model does. */
+/** Parses a result like a model would read it. */
 export function readAnswer(text: string): Answer {
   const [above = '', ...below] = text.split('\n\n');
   const body = below.join('\n\n');
@@ -27,11 +27,11 @@ export interface SearchAnswer extends Pick<Answer, 'heading' | 'cursor'> {
     }[];
   }[];
   readonly matchingLines: number;
-  /** What was not searched. */
+  /** Parts that were not searched. */
   readonly problems: readonly string[];
 }
 
-/** Reads the answer of a text search that shows lines. */
+/** Parses a text search result in `lines` mode. */
 export function readSearchAnswer(text: string): SearchAnswer {
   const { heading, lines, cursor } = readAnswer(text);
   const files: { path: string; lines: { line: number; text: string; match: boolean }[] }[] = [];

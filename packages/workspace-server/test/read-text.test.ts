@@ -1,4 +1,4 @@
-/** What is read of a file, and what is kept of it. */
+/** Amount of a file read, and amount kept. */
 import { appendFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { readText } from '../src/text/read-text.ts';
 import type { ReadBounds } from '../src/text/read-bounds.ts';
 import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
-test('pieces of any size give the same lines', () => {
+test('LineTaker gives the same lines for chunks of any size', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '😀'), maxLength: 40 });
   const range = fc.record({
     startLine: fc.integer({ min: 1, max: 5 }),
@@ -32,7 +32,7 @@ test('pieces of any size give the same lines', () => {
 
 const line = '0123456789abcde\n';
 
-/** Reads a file of 64 KiB times `pieces`, and tells after each piece how much has been read. */
+/** Reads a file of 64 KiB times `pieces` and reports the bytes read after each chunk. */
 async function readBounded(
   pieces: number,
   range: Partial<LineRange>,
@@ -65,7 +65,7 @@ async function readBounded(
   return { ...reading, bytes: read.at(-1), size: content.length };
 }
 
-test('a file is read to the size that it had when it was opened', async () => {
+test('readText reads a file up to its size when opened', async () => {
   let appended = 0;
   const { bytes, size, taken, reach } = await readBounded(
     6,
@@ -82,14 +82,14 @@ test('a file is read to the size that it had when it was opened', async () => {
   expect(taken.lines).toBe(size / line.length);
 });
 
-test('behind the range lines are counted only so far', async () => {
+test('readText counts lines after the range only up to countedBytes', async () => {
   const { bytes, reach, taken } = await readBounded(20, {}, { countedBytes: 100_000 });
   expect(reach).toBe('range');
   expect(bytes).toBeLessThan(400_000);
   expect(taken).toMatchObject({ endLine: 62, next: { startLine: 63, startColumn: 1 } });
 });
 
-test('a range that begins behind that is read all the same', async () => {
+test('readText reads a range that starts after countedBytes', async () => {
   const range = { startLine: 60_000, endLine: 60_001 };
   const { reach, taken } = await readBounded(20, range, { countedBytes: 100_000 });
   expect([reach, taken.text]).toEqual(['range', line.repeat(2)]);
@@ -98,14 +98,14 @@ test('a range that begins behind that is read all the same', async () => {
 test.each([
   [{ startLine: 1_000_000 }, line],
   [{ startColumn: 10_000_000 }, 'x'],
-])('%j is looked for only so far', async (range, unit) => {
+])('readText searches the start of %j only up to soughtBytes', async (range, unit) => {
   const { bytes, reach, taken } = await readBounded(20, range, { soughtBytes: 100_000 }, { unit });
   expect([reach, taken.text]).toEqual(['short', '']);
   expect(bytes).toBeLessThan(400_000);
 });
 
 test.runIf(process.platform === 'linux')(
-  'a file of the system that says it is empty is read',
+  'readText reads a system file that reports a size of 0',
   async () => {
     const handle = await open('/proc/self/status');
     onTestFinished(async () => await handle.close());

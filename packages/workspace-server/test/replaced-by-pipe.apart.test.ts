@@ -1,4 +1,4 @@
-/** A file that becomes a pipe after it has been looked at, and before it is opened: the order that flipping it hits now and then. */
+/** A file replaced by a pipe between check and open, an order that random flipping rarely hits. */
 import { closeSync, constants, openSync, rmSync } from 'node:fs';
 import type * as fs from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,26 +25,29 @@ vi.mock('node:fs/promises', async (importOriginal) => {
   };
 });
 
-test.each(['.git/HEAD', '.git', 'package.json'])('%s is not waited for', async (name) => {
-  const base = await temporaryDirectory({
-    ...(name === '.git' ? {} : { '.git/HEAD': 'ref: refs/heads/main\n' }),
-    [name]: name === 'package.json' ? '{"scripts":{"a":"b"}}' : 'gitdir: here\n',
-  });
-  const path = join(base, name);
-  let replaced = 0;
-  opening.before = (opened) => {
-    if (opened !== path || replaced > 0) return;
-    replaced += 1;
-    rmSync(path);
-    makeNamedPipe(path);
-  };
-  onTestFinished(() => {
-    opening.before = () => {};
-    // Whoever waits for a writer is let go: it would keep its thread for ever.
-    closeSync(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
-  });
-  const facts = await readProjectFacts(boundaryAt(base));
-  expect(replaced).toBe(1);
-  if (name === 'package.json') expect(facts.scripts).toEqual([]);
-  else expect(facts.git).toMatchObject({ kind: 'unreadable' });
-});
+test.each(['.git/HEAD', '.git', 'package.json'])(
+  '%s replaced by a pipe before opening does not block',
+  async (name) => {
+    const base = await temporaryDirectory({
+      ...(name === '.git' ? {} : { '.git/HEAD': 'ref: refs/heads/main\n' }),
+      [name]: name === 'package.json' ? '{"scripts":{"a":"b"}}' : 'gitdir: here\n',
+    });
+    const path = join(base, name);
+    let replaced = 0;
+    opening.before = (opened) => {
+      if (opened !== path || replaced > 0) return;
+      replaced += 1;
+      rmSync(path);
+      makeNamedPipe(path);
+    };
+    onTestFinished(() => {
+      opening.before = () => {};
+      // Releases a thread that waits for a writer, which would otherwise stay blocked forever.
+      closeSync(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
+    });
+    const facts = await readProjectFacts(boundaryAt(base));
+    expect(replaced).toBe(1);
+    if (name === 'package.json') expect(facts.scripts).toEqual([]);
+    else expect(facts.git).toMatchObject({ kind: 'unreadable' });
+  },
+);

@@ -1,4 +1,4 @@
-/** By default no result of a tool is longer than a host hands on, in whichever form it has. */
+/** Default results of tools stay below the length at which hosts truncate them. */
 import { expect, test } from 'vitest';
 import { workspaceServer } from '../src/workspace-server.ts';
 import { callTool, fakeContext } from '../../roots/test/fake-context.ts';
@@ -6,11 +6,14 @@ import { temporaryDirectory, writeAlike } from '../../roots/test/temporary-direc
 
 const maxCharacters = 40_000;
 
-/** A line of ordinary source code: a tenth of it has to be escaped in JSON. */
+/** A line of ordinary source code, a tenth of which needs escaping in JSON. */
 const line = `  const needle = { "name": 'value', path: "C:\\\\directory" };\n`;
 const longLine = `${line.repeat(40).replaceAll('\n', ' ')}\n`;
 
-/** Much of all that is listed: long paths, many files, many matches, long lines, many scripts. */
+/**
+ * Large amounts of everything listed: long paths, many files, many matches, long lines, many
+ * scripts.
+ */
 const names = Array.from(
   { length: 900 },
   (_, at) =>
@@ -50,7 +53,7 @@ const calls: Readonly<Record<string, readonly object[]>> = {
   ],
 };
 
-test('a result by default has less than 40,000 characters, as text and as JSON', async () => {
+test('default results have fewer than 40,000 characters, as text and as JSON', async () => {
   const cwd = await temporaryDirectory(files);
   await writeAlike(cwd, names, `${line.repeat(20)}sparse\n${line.repeat(20)}${longLine}`);
   const { definition } = workspaceServer({

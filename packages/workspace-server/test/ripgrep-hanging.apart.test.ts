@@ -1,4 +1,4 @@
-/** What becomes of a search if ripgrep does not end when it is killed. */
+/** Searches with a ripgrep process that does not exit when killed. */
 import type * as childProcess from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, readFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { readSearchAnswer } from './read-answer.ts';
 import { rootDirectory } from '../../roots/test/root-at.ts';
 import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
-/** Processes that no signal reaches; `end` is how the system ends one after all. */
+/** Processes that ignore signals; `end` terminates them after all. */
 const unreachable = vi.hoisted(() => ({
   started: undefined as { end(): Promise<void> }[] | undefined,
 }));
@@ -34,14 +34,17 @@ vi.mock('node:child_process', async (importOriginal) => {
       await gone;
     };
     unreachable.started.push({ end });
-    // As the system answers if its threads wait in the kernel: the signal is noted.
+    // Signals to threads blocked in the kernel are accepted but have no effect.
     child.kill = () => true;
     return child;
   };
   return { ...original, spawn };
 });
 
-/** A program in ripgrep's place. It names a file that matches, and then it hangs, and so does a child of it, on the same pipes. */
+/**
+ * A substitute for ripgrep that reports a matching file and then hangs, together with a child on
+ * the same pipes.
+ */
 async function hangingProgram(): Promise<void> {
   const directory = await temporaryDirectory({
     rg: `#!/bin/sh
@@ -60,7 +63,7 @@ wait
   });
 }
 
-/** One run of the program, and the number of files that it has named. */
+/** Runs the program and counts the files it reported. */
 async function countFiles(root: RootDirectory, onFile: () => Promise<void>, deadline: AbortSignal) {
   const { signal } = new AbortController();
   let files = 0;
@@ -77,19 +80,19 @@ async function countFiles(root: RootDirectory, onFile: () => Promise<void>, dead
   return files;
 }
 
-describe.runIf(process.platform !== 'win32')('a search ends at its deadline', () => {
-  test('if its pipes stay open', async () => {
+describe.runIf(process.platform !== 'win32')('search deadline', () => {
+  test('ends a search whose pipes stay open', async () => {
     await hangingProgram();
     const cwd = await temporaryDirectory({ 'a.txt': 'needle' });
     const tool = searchTextTool(createWorkspace({ cwd, home: '/nobody', searchTimeoutMs: 300 }));
     const { text } = await callTool(tool, { pattern: 'needle' }, fakeContext());
     const { heading, problems } = readSearchAnswer(text);
     expect(heading[0]).toBe('No matches so far.');
-    expect(heading[1]).toContain('The time was over before anything was searched');
-    expect(problems).toEqual([expect.stringContaining('more than 300 ms')]);
+    expect(heading[1]).toContain('Timed out before anything was searched');
+    expect(problems).toEqual([expect.stringContaining('timed out after 300 ms')]);
   });
 
-  test('if its process cannot be ended; eight such processes are the most', async () => {
+  test('ends a search whose process cannot be killed, at most eight times', async () => {
     await hangingProgram();
     const root = rootDirectory(await temporaryDirectory());
     const deadline = new AbortController();

@@ -35,9 +35,9 @@ async function all(
   return { texts, cut, end };
 }
 
-/** The ripgrep processes that have this process as their parent. */
+/** Ripgrep child processes of this process. */
 function children(): string[] {
-  // In words that every ps has.
+  // Column names that every `ps` supports.
   const listed = execFileSync('ps', ['-A', '-o', 'ppid=,comm='], { encoding: 'utf8' });
   return listed
     .split('\n')
@@ -45,23 +45,23 @@ function children(): string[] {
     .filter((line) => /\brg$/.test(line.trim()) || line.includes('<defunct>'));
 }
 
-/** Far more output than a pipe holds: whoever does not read it holds ripgrep up. */
+/** More output than a pipe holds, so that an unread ripgrep blocks. */
 const manyLines = 'needle in a line\n'.repeat(20_000);
 
-test('records come one by one, and then how it ended', async () => {
+test('ripgrep yields records one by one, then the outcome', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': 'one\nneedle\n' });
   const { texts, end } = await all(searching(cwd, 'needle'));
   expect(texts.map((text) => JSON.parse(text).type)).toEqual(['begin', 'match', 'end', 'summary']);
   expect(end).toEqual({ problems: [] });
 });
 
-test('nothing found is no error', async () => {
+test('ripgrep treats no matches as a success', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': 'one' });
   const { texts } = await all(searching(cwd, 'needle'));
   expect(texts).toHaveLength(1);
 });
 
-test('leaving the loop ends the process before the caller goes on', async () => {
+test('ripgrep exits before a loop left early continues', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': manyLines });
   for await (const record of ripgrep(searching(cwd, 'needle'))) {
     expect(record.cut).toBe(false);
@@ -71,7 +71,7 @@ test('leaving the loop ends the process before the caller goes on', async () => 
   expect(children()).toEqual([]);
 });
 
-test('an aborted signal ends the process, and the loop with its reason', async () => {
+test('ripgrep exits on an aborted signal, and the loop throws its reason', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': manyLines });
   const controller = new AbortController();
   const reason = new Error('cancelled');
@@ -85,7 +85,7 @@ test('an aborted signal ends the process, and the loop with its reason', async (
   expect(children()).toEqual([]);
 });
 
-test('whatever is done with the records, the event loop turns', async () => {
+test('ripgrep lets the event loop turn however long records take to process', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': 'needle\n'.repeat(100) });
   const turns = countTurns();
   const recordsOfTurn = new Map<number, number>();
@@ -96,8 +96,8 @@ test('whatever is done with the records, the event loop turns', async () => {
   expect(Math.max(...recordsOfTurn.values())).toBeLessThanOrEqual(6);
 });
 
-test('a deadline ends the process, and the loop with whole records and the reason', async () => {
-  // A record is far longer than a read, so that the last one is sure to be a part.
+test('ripgrep exits at the deadline, and the loop ends with complete records and the reason', async () => {
+  // Records much longer than a read, so that the last one is certainly incomplete.
   const cwd = await temporaryDirectory({ 'a.txt': `needle${'x'.repeat(500_000)}\n`.repeat(20) });
   const deadline = new AbortController();
   let end: RipgrepEnd | undefined;
@@ -117,7 +117,7 @@ test('a deadline ends the process, and the loop with whole records and the reaso
   expect(children()).toEqual([]);
 });
 
-test('the exit of this process ends the one of ripgrep', async () => {
+test('ripgrep is killed when this process exits', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': manyLines });
   const before = process.listeners('exit');
   const reading = (async () => {
@@ -130,7 +130,7 @@ test('the exit of this process ends the one of ripgrep', async () => {
   expect(process.listeners('exit')).toEqual(before);
 });
 
-test('an error in the loop ends the process', async () => {
+test('ripgrep exits after an error in the loop', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': manyLines });
   const fault = new Error('in the loop');
   const reading = (async () => {
@@ -141,33 +141,33 @@ test('an error in the loop ends the process', async () => {
   expect(children()).toEqual([]);
 });
 
-test('a signal that has fired before starts nothing', async () => {
+test('ripgrep does not start if the signal is already aborted', async () => {
   const reason = new Error('too late');
   const run = searching('/', 'x', { signal: AbortSignal.abort(reason) });
   await expect(all(run)).rejects.toBe(reason);
 });
 
-test('a configuration file of the user changes nothing', async () => {
+test("ripgrep ignores the user's configuration file", async () => {
   const cwd = await temporaryDirectory({ 'a.txt': 'needle\n', '.ripgreprc': '--invert-match\n' });
   vi.stubEnv('RIPGREP_CONFIG_PATH', join(cwd, '.ripgreprc'));
   const { texts } = await all(searching(cwd, 'needle'));
   expect(texts.map((text) => JSON.parse(text).type)).toEqual(['begin', 'match', 'end', 'summary']);
 });
 
-describe('failures', () => {
-  test('a broken pattern is told in the words of ripgrep', async () => {
+describe('ripgrep failures', () => {
+  test("report an invalid pattern with ripgrep's message", async () => {
     const error = await toolError(all(searching(await temporaryDirectory(), 'a(')));
     expect(error.code).toBe('SEARCH_FAILED');
     expect(error.message).toContain('unclosed group');
   });
 
-  test('a directory that is gone and an argument that is too long are ToolErrors', async () => {
+  test('are ToolErrors for a missing directory and an overlong argument', async () => {
     expect((await toolError(all(searching('/nowhere/at/all', 'x')))).code).toBe('ROOT_UNAVAILABLE');
     const long = searching(await temporaryDirectory(), 'x'.repeat(300_000));
     expect((await toolError(all(long))).code).toBe('SEARCH_FAILED');
   });
 
-  test('what cannot be read is a problem beside the results', async () => {
+  test('of individual files are problems beside the results', async () => {
     const cwd = await temporaryDirectory({ 'a.txt': 'needle' });
     const run = searching(cwd, 'needle');
     const { end, texts } = await all({ ...run, args: [...run.args, './missing'] });
@@ -176,7 +176,7 @@ describe('failures', () => {
   });
 });
 
-test('a record longer than 4 MiB is cut, and the next ones are whole', async () => {
+test('ripgrep truncates a record over 4 MiB and keeps the following ones intact', async () => {
   const line = `needle ${'x'.repeat(5 * 1024 * 1024)}`;
   const cwd = await temporaryDirectory({ 'a.txt': `${line}\nneedle\n` });
   const { texts, cut } = await all(searching(cwd, 'needle'));

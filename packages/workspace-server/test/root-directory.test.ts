@@ -22,7 +22,7 @@ import { temporaryDirectory, writeFiles } from '../../roots/test/temporary-direc
 const files = { 'file.txt': 'needle\n', '.git/HEAD': 'ref: refs/heads/main\n' };
 const secrets = { 'secret.txt': 'needle\n', '.git/HEAD': 'ref: refs/heads/secret\n' };
 
-/** A directory with a root in it, and what lies beside it. */
+/** A directory that contains a root and its siblings. */
 async function place() {
   const directory = await temporaryDirectory();
   await writeFiles(join(directory, 'root'), files);
@@ -40,7 +40,7 @@ async function place() {
 
 type Place = Awaited<ReturnType<typeof place>>;
 
-/** What may take a root's place. */
+/** Replacements for a root. */
 const replacements: readonly (readonly [string, (at: Place) => Promise<void>, RegExp])[] = [
   ['a link to the outside', ({ outside, root }) => symlink(outside, root), /symbolic link/],
   ['a link to itself, moved', ({ moved, root }) => symlink(moved, root), /symbolic link/],
@@ -48,7 +48,7 @@ const replacements: readonly (readonly [string, (at: Place) => Promise<void>, Re
   ['nothing', async () => {}, /does not exist/],
 ];
 
-/** Where roots come from. */
+/** Sources of roots. */
 const origins: readonly (readonly [
   string,
   (root: string) => Promise<{ sources: Partial<WorkspaceSources>; report: RootsReport }>,
@@ -81,9 +81,9 @@ const calls: readonly (readonly [string, object])[] = [
   ['read_file', { path: 'secret.txt' }],
 ];
 
-describe.each(origins)('a root of %s', (_, originOf) => {
+describe.each(origins)('root from %s', (_, originOf) => {
   test.each(replacements)(
-    'whose place %s has taken is refused by every tool',
+    'replaced by %s is refused by every tool',
     async (_what, replace, words) => {
       const at = await place();
       const { sources, report } = await originOf(at.root);
@@ -103,7 +103,7 @@ describe.each(origins)('a root of %s', (_, originOf) => {
     },
   );
 
-  test('can be used again when it is back', async () => {
+  test('is usable again once restored', async () => {
     const at = await place();
     const { sources, report } = await originOf(at.root);
     const call = session(sources, report);
@@ -115,7 +115,7 @@ describe.each(origins)('a root of %s', (_, originOf) => {
   });
 });
 
-test('a ceiling that another directory has replaced holds the roots in it back', async () => {
+test('refuses roots inside a command line directory that was replaced', async () => {
   const at = await place();
   await writeFiles(at.root, { 'inner/a.txt': '' });
   const inner = join(at.root, 'inner');
@@ -126,14 +126,14 @@ test('a ceiling that another directory has replaced holds the roots in it back',
   await replaced('workspace_info');
   await at.moveAway();
   await mkdir(at.root);
-  // The root itself is what it was: only what it was chosen in is not.
+  // The root itself is unchanged; only the directory it was chosen in is not.
   await rename(join(at.moved, 'inner'), inner);
   const error = await toolError(replaced('find_files'));
   expect(error.code).toBe('ROOT_UNAVAILABLE');
   expect(error.message).toContain(JSON.stringify(at.root));
 });
 
-test('a path in another root that was replaced is refused', async () => {
+test('refuses a path in another root that was replaced', async () => {
   const [one, two] = [await place(), await place()];
   const call = session({}, await reportAt(one.root, two.root));
   await two.moveAway();
@@ -143,7 +143,7 @@ test('a path in another root that was replaced is refused', async () => {
 });
 
 test.runIf(process.platform === 'linux')(
-  'a process starts in the directory that was checked, whatever its path leads to then',
+  'starts a process in the checked directory, whatever its path leads to by then',
   async () => {
     const at = await place();
     const { cwd, confirm, close } = await openRoot(rootDirectory(at.root));

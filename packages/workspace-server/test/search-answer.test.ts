@@ -18,6 +18,6 @@ test.each([
   [found(1, 1), 'The first matching line, in 1 of 3 files in app.'],
   [found(2, 1), 'The first 2 matching lines, in 1 of 3 files in app.'],
   [{ ...found(2, 1), endedBy: undefined } as Found, '2 matching lines in 1 of 3 files in app.'],
-])('the heading counts as one speaks: %#', (result, text) => {
+])('searchHeading is grammatical: %#', (result, text) => {
   expect(searchHeading(result, walk, asked)).toBe(text);
 });

@@ -1,4 +1,4 @@
-/** What a search takes at most, whatever files and patterns it is given. */
+/** Resource limits of a search, for any files and patterns. */
 import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -27,7 +27,7 @@ function searchIn(cwd: string, sources: Partial<WorkspaceSources> = {}) {
     readSearchAnswer((await callTool(tool, args, fakeContext(undefined, signal))).text);
 }
 
-describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
+describe.runIf(process.platform === 'linux')('memory of ripgrep', () => {
   const minified = Buffer.alloc(8 * mebibyte, 'var abc=function(x){return x+1};');
   const oneLine = Buffer.alloc(4_000_000, 'x');
   const words = Buffer.from(
@@ -41,12 +41,16 @@ describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
     ['a line of 20 MiB that matches everywhere', [Buffer.alloc(20 * mebibyte, 'x')], 'x'],
     ['a line of 110 MiB', [Buffer.alloc(110 * mebibyte, 'x')], 'y'],
     ['a minified line of 8 MiB', [minified], 'abc'],
-    ['many lines, each of matches alone', [`${'x'.repeat(250_000)}\n`.repeat(18)], 'x'],
+    ['many lines consisting of matches', [`${'x'.repeat(250_000)}\n`.repeat(18)], 'x'],
     ['many large files', Array.from({ length: 24 }, () => oneLine), 'x'],
     ['many large files without a match', Array.from({ length: 24 }, () => oneLine), 'y'],
     ['a heavy expression', Array.from({ length: 8 }, () => words), '[\\w\\s]{50,150}q{3}'],
-    ['another one', Array.from({ length: 8 }, () => words), '(?:\\pL{1,30}.{0,40}){1,4}\\d{12}'],
-    // Without a bound, every new place in such a text is a new state of the automaton.
+    [
+      'another heavy expression',
+      Array.from({ length: 8 }, () => words),
+      '(?:\\pL{1,30}.{0,40}){1,4}\\d{12}',
+    ],
+    // Without a limit, each position in this text would add a state to the automaton.
     ['an expression of many states', [coins], 'a[ab]{40}c|b[ab]{50}d'],
   ])('stays below 100 MiB: %s', async (_, contents, pattern) => {
     const cwd = await temporaryDirectory(
@@ -54,7 +58,7 @@ describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
     );
     const search = searchIn(cwd);
     let peak = 0;
-    // On a busy machine ripgrep may end before it is looked at: that run says nothing.
+    // On a busy machine ripgrep may exit before it is sampled; repeat such runs.
     while (peak < mebibyte) {
       peak = await peakOfRipgrep(async () => await search({ pattern, regex: true, limit: 1 }));
     }
@@ -62,14 +66,14 @@ describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
   });
 });
 
-test('a pattern that would compile to hundreds of megabytes is refused', async () => {
+test('refuses a pattern that would compile to hundreds of megabytes', async () => {
   const search = searchIn(await temporaryDirectory({ 'a.txt': 'needle' }));
   const error = await toolError(search({ pattern: '\\w{2000}', regex: true }));
   expect(error.message).toContain('size limit of 10485760');
 });
 
-describe('the rules of a project for what to ignore', () => {
-  /** So many bytes of patterns that cost ripgrep most. */
+describe('size limit of ignore rules', () => {
+  /** The given number of bytes of the most expensive patterns for ripgrep. */
   const rules = (bytes: number) => {
     const lines: string[] = [];
     for (let size = 0; size < bytes; size += lines.at(-1)?.length ?? 0) {
@@ -79,7 +83,7 @@ describe('the rules of a project for what to ignore', () => {
   };
 
   test.runIf(process.platform === 'linux')(
-    'end a search that they would make too large, before they do',
+    'ends a search before oversized rules are compiled',
     async () => {
       const cwd = await temporaryDirectory({ '.gitignore': rules(4 * mebibyte), 'a.txt': 'x' });
       const search = searchIn(cwd);
@@ -92,17 +96,20 @@ describe('the rules of a project for what to ignore', () => {
     },
   );
 
-  test.runIf(process.platform === 'linux')('count in a directory with line breaks', async () => {
-    const cwd = await temporaryDirectory({
-      'x\nrg: y\nz/.gitignore': rules(mebibyte),
-      'x\nrg: y\nz/a.txt': 'x',
-    });
-    const error = await toolError(searchIn(cwd)({ pattern: 'x' }));
-    expect(error.message).toContain('"./x\\nrg: y\\nz/.gitignore" and the ignore files above it');
-  });
+  test.runIf(process.platform === 'linux')(
+    'counts rules in a directory with line breaks in its name',
+    async () => {
+      const cwd = await temporaryDirectory({
+        'x\nrg: y\nz/.gitignore': rules(mebibyte),
+        'x\nrg: y\nz/a.txt': 'x',
+      });
+      const error = await toolError(searchIn(cwd)({ pattern: 'x' }));
+      expect(error.message).toContain('"./x\\nrg: y\\nz/.gitignore" and the ignore files above it');
+    },
+  );
 
-  test('count along the way down to a directory, not side by side', async () => {
-    // What counts is their size: a comment costs ripgrep nothing.
+  test('adds up along a path, not across siblings', async () => {
+    // Only the size counts: comments cost ripgrep nothing.
     const part = `${'#'.repeat(29_999)}\n`;
     const cwd = await temporaryDirectory({
       '.gitignore': part,
@@ -118,18 +125,21 @@ describe('the rules of a project for what to ignore', () => {
     expect(error.message).toContain('"./b/c/.ignore"');
   });
 
-  test.runIf(process.platform === 'linux')('are heeded up to their bound within it', async () => {
-    const cwd = await temporaryDirectory({ '.gitignore': rules(64 * 1024 - 100), 'a.txt': 'x' });
-    const search = searchIn(cwd);
-    const peak = await peakOfRipgrep(async () => {
-      expect((await search({ pattern: 'x' })).matchingLines).toBe(1);
-    });
-    expect(peak).toBeLessThan(mostBytes);
-  });
+  test.runIf(process.platform === 'linux')(
+    'allows rules up to the limit at bounded memory',
+    async () => {
+      const cwd = await temporaryDirectory({ '.gitignore': rules(64 * 1024 - 100), 'a.txt': 'x' });
+      const search = searchIn(cwd);
+      const peak = await peakOfRipgrep(async () => {
+        expect((await search({ pattern: 'x' })).matchingLines).toBe(1);
+      });
+      expect(peak).toBeLessThan(mostBytes);
+    },
+  );
 });
 
-describe('what is left out for it', () => {
-  test('lines over 256 KiB are named, and the rest of a large file is searched', async () => {
+describe('content omitted from a search', () => {
+  test('includes lines over 256 KiB, which are reported while the rest of the file is searched', async () => {
     const long = `needle${'x'.repeat(300_000)}\n`;
     const line = `${'y'.repeat(99)}\n`;
     const cwd = await temporaryDirectory({
@@ -143,7 +153,7 @@ describe('what is left out for it', () => {
   });
 
   test.runIf(process.platform !== 'win32')(
-    'a large file is searched if line breaks are in its name',
+    'does not include a large file with line breaks in its name',
     async () => {
       const large = `${'y'.repeat(99)}\n`.repeat(50_000);
       const cwd = await temporaryDirectory({ 'a\nb\nc.txt': `${large}needle` });
@@ -153,7 +163,7 @@ describe('what is left out for it', () => {
     },
   );
 
-  test('problems beyond those that are listed are counted', async () => {
+  test('is counted beyond the listed problems', async () => {
     const long = `needle${'x'.repeat(300_000)}`;
     const names = Array.from({ length: 25 }, (_, index) => `${index}.txt`);
     const cwd = await temporaryDirectory(Object.fromEntries(names.map((name) => [name, long])));
@@ -162,14 +172,14 @@ describe('what is left out for it', () => {
     expect(problems.at(-1)).toBe('and 5 more, which are not listed');
   });
 
-  test('a long line says so even if it would match what stands for it', async () => {
+  test('includes an overlong line even if its placeholder would match', async () => {
     const cwd = await temporaryDirectory({ 'a.txt': `x\n${'y'.repeat(300_000)}\n\n` });
     const found = await searchIn(cwd)({ pattern: '^$', regex: true });
     expect(found.files[0]?.lines.map(({ line }) => line)).toEqual([3]);
     expect(found.problems).toHaveLength(1);
   });
 
-  test('a line of just 256 KiB is searched, wherever it begins', async () => {
+  test('does not include a line of exactly 256 KiB at any offset', async () => {
     const line = `${'x'.repeat(256 * 1024 - 7)}needle\n`;
     const cwd = await temporaryDirectory({ 'a.txt': `${'short\n'.repeat(7)}${line}${line}end\n` });
     const found = await searchIn(cwd)({ pattern: 'needle' });
@@ -177,7 +187,7 @@ describe('what is left out for it', () => {
     expect(found.problems).toEqual([]);
   });
 
-  test('files in other encodings are found and shown, small and large', async () => {
+  test('does not include small and large files in other encodings', async () => {
     const text = `needle é\n${'other line 項\n'.repeat(180_000)}needle\n`;
     const cwd = await temporaryDirectory({
       'small.txt': Buffer.from('\ufeffone\nneedle é\n', 'utf16le'),
@@ -193,7 +203,7 @@ describe('what is left out for it', () => {
     expect(files[0]?.lines[0]?.text).toBe('needle é');
   });
 
-  test('a large binary file is left out, and a large one with ignored neighbours is found', async () => {
+  test('includes a large binary file, but not a large file with ignored siblings', async () => {
     const filler = `${'z'.repeat(100)}\n`.repeat(50_000);
     const cwd = await temporaryDirectory({
       '.gitignore': '*.log',
@@ -209,7 +219,7 @@ describe('what is left out for it', () => {
     expect(await pathsOf({ globs: ['src/**'] })).toEqual(['src/large.ts']);
   });
 
-  test('the context of a match does not reach into another file', async () => {
+  test('does not mix context lines of different files', async () => {
     const cwd = await temporaryDirectory({
       'a.txt': 'one\nneedle\n',
       'b.txt': 'needle\ntwo',
@@ -241,10 +251,10 @@ function searchOf(boundary: Boundary, paths: readonly string[]): TextSearchRun {
   };
 }
 
-describe('the time of a search', () => {
+describe('search timeout', () => {
   afterEach(() => void vi.useRealTimers());
 
-  test('ends it with what it has, and it says so', async () => {
+  test('returns and reports partial results', async () => {
     const cwd = await temporaryDirectory({ 'a.txt': 'needle\n'.repeat(200_000) });
     const deadline = new AbortController();
     const run: TextSearchRun = {
@@ -258,7 +268,7 @@ describe('the time of a search', () => {
     expect(next).toEqual({ path: 'a.txt', line: matchingLines });
   });
 
-  test('ends it where it was, so that a cursor can go on there', async () => {
+  test('stops with a cursor to continue from', async () => {
     const names = Array.from({ length: 2000 }, (_, index) => `${10_000 + index}${'x'.repeat(90)}`);
     const cwd = await temporaryDirectory({ [names[1999] ?? '']: 'needle' });
     await writeAlike(cwd, names.slice(0, 1999), 'other');
@@ -285,7 +295,7 @@ describe('the time of a search', () => {
     expect(rest.files).toEqual([{ path: names[1999], matchingLines: 1 }]);
   });
 
-  test('is 20 s by default, and an option', async () => {
+  test('is 20 s by default and configurable', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const cwd = await temporaryDirectory();
     for (const [sources, ms] of [
@@ -295,7 +305,7 @@ describe('the time of a search', () => {
       const workspace = createWorkspace({ cwd, home: '/nobody', ...sources });
       const entered = await workspace.enter(fakeContext(), undefined);
       const ended = workspace.search(entered, fakeContext(), async (_, deadline) => {
-        // What is still asked of the disk has a time of its own, which is not over.
+        // Pending file system calls have their own timeout, which has not expired.
         while (vi.getTimerCount() > 1) await setImmediate();
         return await new Promise<Error>((resolve) => {
           deadline.addEventListener('abort', () => resolve(deadline.reason as Error));
@@ -310,8 +320,8 @@ describe('the time of a search', () => {
   });
 });
 
-describe('searches at once', () => {
-  /** Searches of two sessions that go on until they are told to end. */
+describe('concurrent searches', () => {
+  /** Searches of two sessions that run until told to end. */
   async function held(count: number) {
     const cwd = await temporaryDirectory();
     const sessions = [0, 1].map(() => createWorkspace({ cwd, home: '/nobody' }));
@@ -332,7 +342,7 @@ describe('searches at once', () => {
     return { ends, signals, searches };
   }
 
-  test('are four in all sessions; the next one begins when one has ended', async () => {
+  test('are limited to four across sessions; the next starts when one ends', async () => {
     const { ends, searches } = await held(6);
     expect(ends).toHaveLength(4);
     ends[0]?.();
@@ -344,12 +354,12 @@ describe('searches at once', () => {
     await Promise.all(searches);
   });
 
-  test('one that waits and is cancelled leaves the others their turns', async () => {
+  test('keep their slots when a waiting one is cancelled', async () => {
     const { ends, signals, searches } = await held(6);
     const settled = Promise.allSettled(searches);
     const reason = new Error('cancelled');
     for (const { signal } of signals) expect(signal.aborted).toBe(false);
-    // Which of them wait is not known from outside: those that run ignore their signals.
+    // Which ones are waiting is invisible from outside: running ones ignore their signals.
     for (const controller of signals) controller.abort(reason);
     await expect.poll(() => ends).toHaveLength(4);
     for (const end of ends) end();
@@ -363,7 +373,7 @@ describe('searches at once', () => {
     await Promise.all(again.searches);
   });
 
-  test('one that has waited until its time is over says so', async () => {
+  test('report a timeout while waiting', async () => {
     const { ends, searches } = await held(4);
     const search = searchIn(await temporaryDirectory(), { searchTimeoutMs: 1 });
     expect((await toolError(search({ pattern: 'x' }))).code).toBe('SEARCH_TIMED_OUT');

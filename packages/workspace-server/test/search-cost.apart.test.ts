@@ -1,4 +1,4 @@
-/** What a search asks the system for, counted. */
+/** Counts the system calls of a search. */
 import type * as childProcess from 'node:child_process';
 import type * as fs from 'node:fs/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -29,7 +29,7 @@ vi.mock('node:fs/promises', async (importOriginal) => {
 
 const never = new AbortController().signal;
 
-/** A search in files of one line each. */
+/** Searches in single-line files. */
 async function searchOf(line: string, limit: number, count = 200): Promise<TextSearchRun> {
   const names = Array.from({ length: count }, (_, index) => `${'x'.repeat(100)}${index}.txt`);
   const cwd = await temporaryDirectory();
@@ -50,16 +50,16 @@ async function searchOf(line: string, limit: number, count = 200): Promise<TextS
   };
 }
 
-describe('a text search', () => {
-  // The first search looks for the binary.
+describe('text search', () => {
+  // The first search also locates the binary.
   beforeEach(async () => void (await findLines(await searchOf('other', 1, 1))));
 
-  test('starts no process for lines if there is no match', async () => {
+  test('starts no process for lines if nothing matches', async () => {
     expect(await findLines(await searchOf('other', 100, 50))).toMatchObject({ matchingLines: 0 });
     expect(asked.processes).toBe(1);
   });
 
-  test('looks at no more files than a few parts if there are enough', async () => {
+  test('reads only a few batches of files if they have enough matches', async () => {
     const search = await searchOf('needle', 5, 500);
     const found = await findCounts(search, false);
     expect(found).toMatchObject({ endedBy: 'limit' });
@@ -72,7 +72,7 @@ describe('a text search', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'checks its root, not the way to each file',
+    'checks its root, not the path of each file',
     async () => {
       expect((await findLines(await searchOf('needle', 1000))).matchingLines).toBe(200);
       expect(asked.realPaths).toBeLessThan(40);

@@ -1,4 +1,4 @@
-/** What a search reads if the place of a file or of its root changes meanwhile. */
+/** Searches while a file's path or its root changes. */
 import { rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { toolError } from '../../roots/test/fake-context.ts';
 import { boundaryAt } from '../../roots/test/root-at.ts';
 import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
-test('a directory that became a link out after a match was found in it is not read', async () => {
+test('does not read a directory replaced by an outward link after a match was found in it', async () => {
   const cwd = await temporaryDirectory({ 'sub/a.txt': 'needle inside\n', 'b.txt': 'needle\n' });
   const outside = await temporaryDirectory({ 'a.txt': 'needle outside\n' });
   const problems: string[] = [];
@@ -29,7 +29,7 @@ test('a directory that became a link out after a match was found in it is not re
   expect(problems).toEqual([expect.stringContaining('"sub/a.txt" is outside the roots boundary')]);
 });
 
-test('a root that another directory replaces while it is searched is not read', async () => {
+test('does not read a root replaced by another directory during a search', async () => {
   const parent = await temporaryDirectory({
     'root/a.txt': 'needle 1\n',
     'root/b.txt': 'needle 2\n',

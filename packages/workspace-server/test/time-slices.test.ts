@@ -4,7 +4,7 @@ import { countTurns, workFor } from '../../../test/actors/busy-loop.ts';
 
 const never = new AbortController().signal;
 
-test('all workers together take one slice per turn of the event loop', async () => {
+test('all workers share one time slice per event loop turn', async () => {
   const turns = countTurns();
   const stepsOfTurn = new Map<number, number>();
   const work = async () => {
@@ -15,11 +15,11 @@ test('all workers together take one slice per turn of the event loop', async () 
     }
   };
   await Promise.all(Array.from({ length: 8 }, work));
-  // Five milliseconds, and the step that goes past them.
+  // Five milliseconds, plus the step that exceeds them.
   expect(Math.max(...stepsOfTurn.values())).toBeLessThanOrEqual(6);
 });
 
-test('a worker whose signal has fired gets its reason instead of a slice', async () => {
+test('nextSlice rejects with the reason of an aborted signal', async () => {
   const controller = new AbortController();
   const reason = new Error('cancelled');
   const slice = nextSlice(controller.signal);
@@ -27,7 +27,7 @@ test('a worker whose signal has fired gets its reason instead of a slice', async
   await expect(slice).rejects.toBe(reason);
 });
 
-test('a slice is over after its time', async () => {
+test('isSliceOver is true once the slice has elapsed', async () => {
   await nextSlice(never);
   workFor(6);
   expect(isSliceOver()).toBe(true);

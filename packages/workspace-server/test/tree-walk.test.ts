@@ -28,7 +28,7 @@ async function walk(cwd: string, rest: Partial<TreeWalkRun> = {}) {
   });
 }
 
-test('files too large for the threads of a search are told apart, and chosen in slices of time', async () => {
+test('walkTree reports files too large for search threads, in time slices', async () => {
   const names = Array.from({ length: 40 }, (_, index) => `${index}.txt`);
   const cwd = await temporaryDirectory(Object.fromEntries(names.map((name) => [name, ''])));
   for (const name of names) await truncate(join(cwd, name), 5 * 1024 * 1024);
@@ -45,11 +45,11 @@ test('files too large for the threads of a search are told apart, and chosen in 
   const { large, paths } = await walk(cwd, { selection });
   expect([...large].toSorted()).toEqual(names.toSorted());
   expect(paths).toHaveLength(40);
-  // Five milliseconds, and the file that goes past them.
+  // Five milliseconds, plus the file that exceeds them.
   expect(Math.max(...filesOfTurn.values())).toBeLessThanOrEqual(6);
 });
 
-test('links that lead into each other end', async () => {
+test('walkTree terminates on links that form a cycle', async () => {
   const cwd = await temporaryDirectory({ '.gitignore': 'a/\nb/\n', 'a/x.ts': '', 'b/y.ts': '' });
   await symlink('../b', join(cwd, 'a/to-b'));
   await symlink('../a', join(cwd, 'b/to-a'));
@@ -57,7 +57,7 @@ test('links that lead into each other end', async () => {
   expect((await walk(cwd)).paths).toEqual(['first/to-b/y.ts', 'first/x.ts']);
 });
 
-test('only so many linked directories are followed, and the answer says so', async () => {
+test('walkTree follows a limited number of linked directories and reports the rest', async () => {
   const cwd = await temporaryDirectory({ '.gitignore': 'out/\n' });
   for (let index = 0; index < 103; index += 1) {
     await mkdir(join(cwd, `out/${index}`), { recursive: true });
@@ -66,13 +66,13 @@ test('only so many linked directories are followed, and the answer says so', asy
   expect((await walk(cwd)).leftOut.count('links')).toBe(3);
 });
 
-test('a walk that is ended by its deadline says so', async () => {
+test('walkTree reports a walk ended by its deadline', async () => {
   const cwd = await temporaryDirectory({ 'a.ts': '' });
   const deadline = AbortSignal.abort(new Error('The time is over'));
   expect(await walk(cwd, { deadline })).toMatchObject({ isWhole: false, paths: [] });
 });
 
-test('the first paths of any number in any order are kept within a bound', () => {
+test('FirstPaths keeps the first of any number of paths within its size limit', () => {
   const all = Array.from({ length: 1000 }, (_, index) => `${index % 10}/${index}/x`);
   for (const order of [byPath, byBreadth]) {
     const sorted = all.toSorted(order);
@@ -86,7 +86,7 @@ test('the first paths of any number in any order are kept within a bound', () =>
   }
 });
 
-test('what a walk has found is forgotten after a minute', async () => {
+test('KeptWalk drops a walk after a minute', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const found = await walk(await temporaryDirectory({ 'a.ts': '', 'b.ts': '' }));

@@ -36,7 +36,7 @@ async function infoOf(options: Partial<WorkspaceOptions>, report: RootsReport = 
   return await callTool<WorkspaceFacts>(tool, {}, fakeContext(report));
 }
 
-test('an unexpected error of a tool stays in the log', async () => {
+test('unexpected errors of a tool are only logged', async () => {
   const { definition } = serverOf();
   const broken = defineTool({
     name: 'broken',
@@ -52,7 +52,7 @@ test('an unexpected error of a tool stays in the log', async () => {
 });
 
 describe('workspace_info', () => {
-  test('tells the project, why, each root, the branch and the scripts', async () => {
+  test('reports the project and its reason, each root, the branch and the scripts', async () => {
     const directory = await temporaryDirectory({
       'a/.git/HEAD': 'ref: refs/heads/main\n',
       'a/package.json': '{"scripts":{"test":"vitest"}}',
@@ -82,14 +82,14 @@ describe('workspace_info', () => {
     ]);
   });
 
-  test('without any project it says why there is none', async () => {
+  test('explains a missing project', async () => {
     const { structured } = await infoOf({ environment: { MCP_PROJECT_PATH: 'relative' } });
     expect(structured.project).toBeUndefined();
     expect(structured.why).toContain('no project');
     expect(structured.warnings?.[0]).toMatch(/MCP_PROJECT_PATH.*absolute/);
   });
 
-  test('an explicit but missing MCP_PROJECT_PATH is a warning, and the working directory is used', async () => {
+  test('warns about a missing MCP_PROJECT_PATH and uses the working directory', async () => {
     const cwd = await temporaryDirectory();
     const { structured } = await infoOf({
       cwd,
@@ -99,13 +99,13 @@ describe('workspace_info', () => {
     expect(structured.warnings).toEqual([expect.stringContaining('gone')]);
   });
 
-  test('a project that has disappeared is a warning', async () => {
+  test('warns about a project that has disappeared', async () => {
     const path = join(await temporaryDirectory(), 'gone');
     const { structured } = await infoOf({}, reportOf([rootAt(path)]));
     expect(structured.warnings).toEqual([expect.stringContaining('does not exist')]);
   });
 
-  test('a client without roots is no fault, and a fallback that it has told of is told once', async () => {
+  test('does not treat missing roots as a problem, and mentions a fallback once', async () => {
     const cwd = await temporaryDirectory({ 'a.txt': 'one\n' });
     const server = serverOf({ cwd });
     const { text } = await callTool(toolOf(server, 'workspace_info'), {}, fakeContext());
@@ -116,7 +116,7 @@ describe('workspace_info', () => {
     expect(read.text).toBe('a.txt: 1 line, 4 bytes\n\none\n');
   });
 
-  test('the faults of roots are said once, in both forms', async () => {
+  test('lists problems of roots once, in text and structured content', async () => {
     const problem = { code: 'NOT_FOUND', message: '"/gone" does not exist' } as const;
     const { structured, text } = await infoOf({}, reportOf([{ uri: 'file:///gone', problem }]));
     for (const form of [JSON.stringify(structured), text]) {
@@ -124,7 +124,7 @@ describe('workspace_info', () => {
     }
   });
 
-  test('ten thousand roots are counted, and listed as far as there is room', async () => {
+  test('counts ten thousand roots and lists those that fit', async () => {
     const usable = Array.from({ length: 10_000 }, (_, index) => rootAt(`/gone/${index}`));
     const problem = { code: 'NOT_FOUND', message: 'x'.repeat(700) } as const;
     const unusable = usable.map(({ uri }) => ({ uri, problem }));
@@ -136,7 +136,7 @@ describe('workspace_info', () => {
     }
   });
 
-  test('the resource has the same facts', async () => {
+  test('matches the resource workspace://roots', async () => {
     const cwd = await temporaryDirectory({ Makefile: 'all:\n' });
     const { definition } = serverOf({ cwd });
     const [resource] = definition.resources ?? [];
@@ -146,8 +146,8 @@ describe('workspace_info', () => {
   });
 });
 
-describe('every tool', () => {
-  test('declares itself read-only, with titles, descriptions and closed schemas', () => {
+describe('workspace tools', () => {
+  test('are read-only, with titles, descriptions and closed schemas', () => {
     for (const tool of serverOf().definition.tools ?? []) {
       expect(tool.title).toMatch(/\w/);
       expect(tool.description.length).toBeGreaterThan(40);
@@ -159,7 +159,7 @@ describe('every tool', () => {
     }
   });
 
-  test('gives results that conform to its output schema', async () => {
+  test('return results that conform to their output schema', async () => {
     const cwd = await temporaryDirectory({ 'a.txt': 'needle\nmore\n', Makefile: 'all:\n' });
     const server = serverOf({ cwd });
     const calls: Record<string, object> = {
@@ -184,7 +184,7 @@ describe('every tool', () => {
     ['find_files', {}],
     ['search_text', { pattern: 'needle' }],
     ['read_file', { path: 'a.txt' }],
-  ])('says that it rests on a fallback, and why, in the first result: %s', async (name, args) => {
+  ])('mention a fallback and its reason in the first result: %s', async (name, args) => {
     const cwd = await temporaryDirectory({ 'a.txt': 'needle' });
     const problem = 'the client did not answer within 5000 ms';
     const context = fakeContext(reportOf([], { status: 'failed', problem }));
@@ -195,17 +195,17 @@ describe('every tool', () => {
     expect(first.split(problem)).toHaveLength(2);
     expect(first).toContain(`Working in ${cwd}, the server's working directory: `);
     expect(await call()).not.toContain(problem);
-    // Another one is news.
+    // A different fallback is mentioned again.
     expect(await call(fakeContext(reportOf([])))).toContain('an empty list of roots');
   });
 
-  test('without a project fails with the reasons', async () => {
+  test('fail without a project, with the reasons', async () => {
     const error = await toolError(callTool(toolOf(serverOf(), 'find_files'), {}, fakeContext()));
     expect(error.code).toBe('NO_PROJECT');
     expect(error.message).toContain('the root of the file system');
   });
 
-  test('notices a root that has disappeared', async () => {
+  test('notice a root that has disappeared', async () => {
     const path = join(await temporaryDirectory({ 'a/': '' }), 'a');
     const server = serverOf();
     const context = fakeContext(reportOf([rootAt(path)]));
@@ -222,7 +222,7 @@ describe('every tool', () => {
   });
 });
 
-describe('choosing a root', () => {
+describe('root argument', () => {
   async function twoRoots() {
     const directory = await temporaryDirectory({ 'one/a.txt': '', 'two/b.txt': '' });
     const [one, two] = [join(directory, 'one'), join(directory, 'two')];
@@ -232,7 +232,7 @@ describe('choosing a root', () => {
     return { one, two, find };
   }
 
-  test('the first is the default; others go by name, URI or path', async () => {
+  test('defaults to the first root and accepts a name, URI or path', async () => {
     const { two, find } = await twoRoots();
     expect(readAnswer((await find()).text).lines).toEqual(['a.txt']);
     for (const root of [
@@ -257,7 +257,7 @@ describe('choosing a root', () => {
     },
   );
 
-  test('a name that two roots have is no choice', async () => {
+  test('refuses a name that two roots share', async () => {
     const directory = await temporaryDirectory({ 'one/': '', 'two/': '' });
     const roots = ['one', 'two'].map((name) => rootAt(join(directory, name), 'Same'));
     const call = callTool(
@@ -269,8 +269,8 @@ describe('choosing a root', () => {
   });
 });
 
-describe('a roots update', () => {
-  /** A search that runs until its signal fires, and what it ends with. */
+describe('roots update', () => {
+  /** Starts a search that runs until its signal is aborted, and returns its outcome. */
   async function runningIn(path: string, report: RootsReport) {
     const workspace = createWorkspace({ cwd: '/', home: '/nobody' });
     const context = fakeContext(report);
@@ -284,7 +284,7 @@ describe('a roots update', () => {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
 
-  test('ends a search in a root that was removed, with a ToolError that says so', async () => {
+  test('ends a search in a removed root with ROOT_REMOVED', async () => {
     const path = await temporaryDirectory();
     const { workspace, ended } = await runningIn(path, reportOf([rootAt(path)]));
     workspace.rootsUpdated(reportOf([], { generation: 2 }));
@@ -293,7 +293,7 @@ describe('a roots update', () => {
     expect(error.message).toContain(path);
   });
 
-  test('lets a search go on whose root is still inside', async () => {
+  test('keeps a search whose root is still inside', async () => {
     const outer = await temporaryDirectory({ 'inner/': '' });
     const inner = join(outer, 'inner');
     const report = reportOf([rootAt(outer), rootAt(inner)]);
@@ -304,13 +304,13 @@ describe('a roots update', () => {
       untilAborted,
     );
     workspace.rootsUpdated(reportOf([rootAt(outer)], { generation: 2 }));
-    // Both were judged by the same update: once the other has ended, this one has been spared.
+    // Both searches saw the same update, so once one has ended, the other was spared.
     expect((await toolError(other)).code).toBe('ROOT_REMOVED');
     workspace.rootsUpdated(reportOf([], { generation: 3 }));
     expect((await toolError(ended)).code).toBe('ROOT_REMOVED');
   });
 
-  test('that comes before the search has begun ends it too', async () => {
+  test('before a search has started ends it as well', async () => {
     const path = await temporaryDirectory();
     const workspace = createWorkspace({ cwd: '/', home: '/nobody' });
     const context = fakeContext(reportOf([rootAt(path)]));
@@ -320,7 +320,7 @@ describe('a roots update', () => {
     expect(error.code).toBe('ROOT_REMOVED');
   });
 
-  test('changes the directory to the project only where asked to, and to the last one', async () => {
+  test('calls chdir with the latest project, only if configured', async () => {
     const directory = await temporaryDirectory({ 'one/': '', 'two/': '' });
     const [one, two] = [join(directory, 'one'), join(directory, 'two')];
     let changed = (_: string) => {};
@@ -331,7 +331,7 @@ describe('a roots update', () => {
     expect(await change).toBe(two);
   });
 
-  test('whose directory cannot be changed to is a warning', async () => {
+  test('warns if the working directory cannot be changed', async () => {
     const cwd = await temporaryDirectory();
     let tried = () => {};
     const trying = new Promise<void>((resolve) => void (tried = resolve));
@@ -353,7 +353,7 @@ describe('a roots update', () => {
   });
 });
 
-test('two servers share nothing', async () => {
+test('two workspace servers share no state', async () => {
   const one = await temporaryDirectory({ 'a.txt': '' });
   const two = join(await temporaryDirectory(), 'made');
   await mkdir(two);

@@ -84,7 +84,7 @@ export class Model {
   #skips = 0;
   #arrived = 0;
 
-  apply({ sessions, omitted, missed, endpoints: endpoints }: PageUpdate): void {
+  apply({ sessions, omitted, missed, endpoints }: PageUpdate): void {
     this.missed += missed;
     this.omitted = omitted;
     this.endpoints = endpoints;

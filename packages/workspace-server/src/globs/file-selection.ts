@@ -1,6 +1,6 @@
 /**
- * The paths that a call selects: its globs and file types as matchers, and the places where the
- * search begins.
+ * Compiles the globs and file types of a call into path matchers, and the directories where its
+ * search starts.
  */
 import { areOfNames, compileGlobs, readGlobs, startsOf } from './glob.ts';
 import type { WrittenGlob } from './glob.ts';
@@ -8,42 +8,44 @@ import { isSliceOver, nextSlice } from './time-slices.ts';
 
 export interface FileSelection {
   /**
-   * Paths, relative to the root, below which all chosen ones are; '' for the root. What they name
-   * is looked at even if it is hidden or ignored.
+   * Paths relative to the root that contain all selected ones; '' for the root. A start named
+   * explicitly is searched even if it is hidden or ignored.
    */
   readonly starts: readonly string[];
-  /** True for the path of a chosen file. */
+  /** True if the file at a path is selected. */
   readonly acceptsFile: (path: string) => boolean;
-  /** True for the path of a chosen directory, without a slash at its end. */
+  /** True if the directory at a path (without a trailing slash) is selected. */
   readonly acceptsDirectory: (path: string) => boolean;
-  /** True for what is excluded, with what is below it. */
+  /** True if a path and everything below it is excluded. */
   readonly excludes: (path: string) => boolean;
-  /** True if something below a directory could be chosen. */
+  /** True if anything below a directory could be selected. */
   readonly reaches: (directory: string) => boolean;
-  /** True if a file's name alone tells whether it is chosen. */
+  /** True if a file's name alone decides whether it is selected. */
   readonly isOfNames: boolean;
-  /** Excluded directories, as options of ripgrep: it then does not even enter them. */
+  /** Ripgrep options for excluded directories, which it then never enters. */
   readonly pruneArgs: readonly string[];
 }
 
 export interface SelectionQuery {
-  /** Those that begin with `!` exclude. */
+  /** Globs; a leading `!` excludes. */
   readonly globs: readonly string[];
-  /** Globs of which a file has to match one, too; none: all files. */
+  /** Globs of which a file must match at least one as well; empty for all files. */
   readonly types?: readonly string[];
-  /** `find`: `packages/*\/` means the directories; `search`: it means what is below them. */
+  /** `find`: `packages/*\/` selects the directories. `search`: it selects the files below them. */
   readonly purpose: 'find' | 'search';
-  /** The root's path: an absolute glob below it is taken as relative to it. */
+  /** Path of the root. Absolute globs below it count as relative to it. */
   readonly root: string;
-  /** Finds the existing path that a glob with special characters names: `app/[id]/page.tsx`. */
+  /**
+   * Resolves a glob that is also the literal path of an existing file, such as `app/[id]/page.tsx`.
+   */
   readonly pathOf: (glob: string) => Promise<string | undefined>;
 }
 
 /**
  * Compiles a call's globs.
  *
- * Including is not left to ripgrep: its `--glob` would override `.gitignore`, and its file types
- * make it say of each other file that it is left out.
+ * Including is not delegated to ripgrep: its `--glob` overrides `.gitignore`, and with its file
+ * types it would report every other file as ignored.
  *
  * @throws {ToolError} INVALID_GLOB; the signal's reason
  */
@@ -58,7 +60,7 @@ export async function selectFiles(
   for (const text of [...included, ...excluded]) {
     written.push({ text, path: mayNamePath(text) ? await pathOf(text) : undefined });
   }
-  // Many calls may come at once, and compiling takes some milliseconds for globs at their budget.
+  // Globs at their limits take milliseconds to compile, and many calls may arrive at once.
   if (isSliceOver()) await nextSlice(signal);
   const read = readGlobs(written);
   const includedGlobs = read.slice(0, included.length);
@@ -83,7 +85,7 @@ export async function selectFiles(
   };
 }
 
-/** All that is below a path of the root, or the file at it. */
+/** Selects everything below a path of the root, or the file at that path. */
 export function everythingBelow(path: string): FileSelection {
   const always = () => true;
   return {
@@ -97,7 +99,7 @@ export function everythingBelow(path: string): FileSelection {
   };
 }
 
-/** A glob without special characters is a path as it is. */
+/** Globs without special characters already are literal paths. */
 function mayNamePath(glob: string): boolean {
   return /[*?[\]{}\\]/.test(glob);
 }
@@ -108,8 +110,8 @@ function below(root: string, glob: string): string {
 }
 
 /**
- * Our own language allows a little more than ripgrep's, and ripgrep says of each excluded file that
- * it is left out: only what is meant for directories is worth telling it.
+ * Passes only plain directory globs to ripgrep: our glob language is a little wider than ripgrep's,
+ * and ripgrep reports each excluded file.
  */
 function prunes(glob: string): boolean {
   return (

@@ -1,10 +1,10 @@
 /**
  * Globs over paths relative to a root, in the language of `.gitignore`: `*` and `?` within a
- * segment, `**` over segments, `[a-z]`, `[!a]`, `{a,b}`, `\` escapes. A glob without a slash
- * matches at any depth; a name without wildcards also matches what is below it.
+ * segment, `**` across segments, `[a-z]`, `[!a]`, `{a,b}`, and `\` as escape. A glob without a
+ * slash matches at any depth; a name without wildcards also matches everything below it.
  *
- * Matching a path costs its length times the length of the globs, and never more
- * (docs/maintaining/decisions/26-bounded-matching.md).
+ * Matching costs at most the path's length times the length of the globs
+ * (docs/decisions/26-bounded-matching.md).
  */
 import { quoted } from 'mcp-actors/internal';
 import { ToolError } from 'mcp-actors';
@@ -13,73 +13,73 @@ import type { CharacterClass, NameToken, PathMatcher, PathPattern } from './path
 
 const maxGlobs = 64;
 const maxGlobCharacters = 1000;
-/** How many globs without braces a glob may stand for. */
+/** Limit on the brace-free globs that one glob expands to. */
 const maxAlternatives = 256;
 /**
- * How long the globs of one call may be together, written out without braces and one per line,
- * characters: matching costs so much.
+ * Limit on the total length of a call's globs after brace expansion, one per line, characters.
+ * Bounds the cost of matching.
  */
 const maxWrittenOut = 8192;
 
-/** Text and groups of alternatives, one after the other. */
+/** A concatenation of literal text and brace groups. */
 type Sequence = readonly (string | readonly Sequence[])[];
 
-/** A glob as it was read: what it stands for is not written out yet. */
+/** A parsed glob, before brace expansion. */
 export interface Glob {
   readonly text: string;
-  /** Undefined if it only names a path. */
+  /** Undefined for a glob that is only a literal path. */
   readonly sequence: Sequence | undefined;
   readonly path: string | undefined;
 }
 
-/** A glob as its caller wrote it. */
+/** A glob as passed by the caller. */
 export interface WrittenGlob {
   readonly text: string;
-  /** An existing path that it names, too, if its special characters are taken as they are. */
+  /** Existing path that equals the glob taken literally, if any. */
   readonly path?: string | undefined;
 }
 
 /**
- * Reads the globs of one call, and refuses what would cost too much before it costs anything.
+ * Parses the globs of one call and rejects those too expensive to expand.
  *
- * @throws {ToolError} INVALID_GLOB, saying what is wrong
+ * @throws {ToolError} INVALID_GLOB with the reason
  */
 export function readGlobs(written: readonly WrittenGlob[]): readonly Glob[] {
   if (written.length > maxGlobs) {
-    throw new ToolError(`At most ${maxGlobs} globs; these are ${written.length}`, {
+    throw new ToolError(`At most ${maxGlobs} globs are allowed, got ${written.length}`, {
       code: 'INVALID_GLOB',
     });
   }
-  const globs = written.map(loadTask);
+  const globs = written.map(readWritten);
   let total = 0;
   for (const { text, sequence, path } of globs) {
     const { alternatives, characters } = sizeOf(sequence ?? []);
     if (alternatives > maxAlternatives) {
       throw invalid(
         text,
-        `its braces give ${alternatives} alternatives, at most ${maxAlternatives} are allowed`,
+        `its braces expand to ${alternatives} alternatives; at most ${maxAlternatives} are allowed`,
       );
     }
-    // Each alternative takes a line.
+    // One line per alternative.
     total += characters + alternatives + (path?.length ?? 0);
   }
   if (total <= maxWrittenOut) return globs;
   throw new ToolError(
-    `These globs are too long together: written out without braces, one per line, they have ${total} characters, and at most ${maxWrittenOut} are allowed. Use fewer or simpler globs.`,
+    `Globs must have at most ${maxWrittenOut} characters in total after expanding braces, one per line, got ${total}. Use fewer or simpler globs.`,
     { code: 'INVALID_GLOB' },
   );
 }
 
 /**
- * What a glob with a wildcard and a slash at its end (`packages/*\/`) takes: what is below such
- * directories, the directories themselves, or no file.
+ * Meaning of a glob with a wildcard and a trailing slash (`packages/*\/`): the files below such
+ * directories, the directories themselves, or no files.
  */
 export type GlobUse = 'below' | 'directories' | 'files';
 
 /**
- * Compiles globs that have been read: a path matches if it matches any of them.
+ * Compiles parsed globs. A path matches if it matches any of them.
  *
- * @throws {ToolError} INVALID_GLOB, saying what is wrong
+ * @throws {ToolError} INVALID_GLOB with the reason
  */
 export function compileGlobs(globs: readonly Glob[], use: GlobUse = 'below'): PathMatcher {
   const patterns = alternativesOf(globs)
@@ -89,8 +89,8 @@ export function compileGlobs(globs: readonly Glob[], use: GlobUse = 'below'): Pa
 }
 
 /**
- * Compiles rules of git: braces are literal, a rule takes a path itself and nothing below it, and a rule that is no glob
- * takes nothing.
+ * Compiles gitignore rules: braces are literal, a rule matches a path itself but nothing below it,
+ * and invalid rules match nothing.
  */
 export function compileRules(rules: readonly string[]): PathMatcher {
   return matchAny(
@@ -107,9 +107,8 @@ export function compileRules(rules: readonly string[]): PathMatcher {
 }
 
 /**
- * Where the paths begin that globs can match: the names that each glob has before its first
- * wildcard, as a path; '' for the root. A name without a slash may be anywhere, and first of all in
- * the root: it gives both.
+ * Returns the literal directory prefixes of globs; '' for the root. A name without a slash may
+ * match anywhere, most likely in the root, so it yields both the root and itself.
  *
  * @throws {ToolError} INVALID_GLOB
  */
@@ -122,7 +121,10 @@ export function startsOf(globs: readonly Glob[]): readonly string[] {
   return [...new Set(starts)];
 }
 
-/** True if a path's last name alone tells whether any of the globs matches it: `*.ts`, `**\/*.ts`. */
+/**
+ * True if the last segment of a path alone decides whether any glob matches, as with `*.ts` and
+ * `**\/*.ts`.
+ */
 export function areOfNames(globs: readonly Glob[], use: GlobUse): boolean {
   return alternativesOf(globs).every(
     ({ names, anchored, isDirectory }) =>
@@ -132,8 +134,10 @@ export function areOfNames(globs: readonly Glob[], use: GlobUse): boolean {
   );
 }
 
-/** A text that cannot be read as a glob, or escapes characters as a printed name does, is a path alone. */
-function loadTask({ text, path }: WrittenGlob): Glob {
+/**
+ * Text that is not a valid glob, or contains the escapes of a printed name, is only a literal path.
+ */
+function readWritten({ text, path }: WrittenGlob): Glob {
   if (path === undefined) return { text, sequence: readGlob(text), path };
   if (text.includes('\\')) return { text, sequence: undefined, path };
   try {
@@ -145,11 +149,12 @@ function loadTask({ text, path }: WrittenGlob): Glob {
 }
 
 function invalid(glob: string, why: string): ToolError {
-  return new ToolError(`${quoted(glob)} is not a glob: ${why}`, { code: 'INVALID_GLOB' });
+  return new ToolError(`${quoted(glob)} is not a valid glob: ${why}`, { code: 'INVALID_GLOB' });
 }
 
 function readGlob(given: string): Sequence {
-  // Some systems give names decomposed: paths are composed before they are matched.
+  // Some systems return decomposed names. Paths are composed before matching, so patterns must be
+  // as well.
   const text = given.normalize();
   if (text === '' || text.includes('\0') || text.length > maxGlobCharacters) {
     throw invalid(text, `it must have 1 to ${maxGlobCharacters} characters and no NUL`);
@@ -175,7 +180,7 @@ function readGlob(given: string): Sequence {
     endText();
     return sequence;
   };
-  /** From a `{` to its `}`. */
+  /** Parses the alternatives from `{` to `}`. */
   const readAlternatives = (): readonly Sequence[] => {
     const alternatives: Sequence[] = [];
     do {
@@ -183,12 +188,12 @@ function readGlob(given: string): Sequence {
       alternatives.push(readSequence(true));
     } while (text[at] === ',');
     if (text[at] === '}') return alternatives;
-    throw invalid(text, 'a "{" is not closed; write "\\{" for the character');
+    throw invalid(text, 'unclosed "{"; escape a literal one as "\\{"');
   };
   return readSequence(false);
 }
 
-/** How many texts a sequence stands for, and how long they are together. */
+/** Counts the expansions of a sequence and their total length. */
 function sizeOf(sequence: Sequence): { alternatives: number; characters: number } {
   let [alternatives, characters] = [1, 0];
   for (const part of sequence) {
@@ -202,7 +207,7 @@ function sizeOf(sequence: Sequence): { alternatives: number; characters: number 
   return { alternatives, characters };
 }
 
-/** `a{b,c}` → `ab`, `ac`; each once. */
+/** Expands braces, without duplicates: `a{b,c}` becomes `ab` and `ac`. */
 function writeOut(sequence: Sequence): readonly string[] {
   let texts = [''];
   for (const part of sequence) {
@@ -217,9 +222,9 @@ type Name = readonly NameToken[] | 'globstar';
 /** A glob without braces. */
 interface Alternative {
   readonly names: readonly Name[];
-  /** True if the first name is one of the root's. */
+  /** True if the first segment must match at the root. */
   readonly anchored: boolean;
-  /** True if it ends with a slash. */
+  /** True if the glob ends with a slash. */
   readonly isDirectory: boolean;
 }
 
@@ -233,7 +238,7 @@ function alternativesOf(globs: readonly Glob[]): readonly Alternative[] {
         ...writeOut(sequence).map((alternative) => readAlternative(alternative, text)),
       ];
     } catch (error) {
-      // It is no glob, but an existing path.
+      // Not a valid glob, but an existing path.
       if (error instanceof ToolError && path !== undefined) return named;
       throw error;
     }
@@ -255,7 +260,7 @@ function readAlternative(alternative: string, glob: string): Alternative {
   const relative = alternative.replace(/^(?:\.?\/)+/, '');
   const names = relative.split('/').filter((name) => name !== '');
   if (names.includes('..'))
-    throw invalid(glob, 'it climbs with ".."; globs are relative to the root');
+    throw invalid(glob, 'globs are relative to the root and must not contain ".."');
   return {
     names: names.map((name) => (name === '**' ? 'globstar' : readName(name, glob))),
     anchored: /^\.?\//.test(alternative) || /\/./.test(relative),
@@ -269,7 +274,7 @@ function patternOf(
 ): PathPattern {
   if (names.length === 0) return ['globstar'];
   const isExact = use === 'directories' || use === 'rule';
-  // "src/**" means the directories in "src", and not "src" itself.
+  // "src/**" selects the directories below "src", not "src" itself.
   if (isExact && names.at(-1) === 'globstar') return [...names, [{ kind: 'star' }]];
   const takesBelow = use !== 'rule' && (isPlain(names.at(-1)) || (isDirectory && use === 'below'));
   return [
@@ -302,7 +307,7 @@ function readName(name: string, glob: string): readonly NameToken[] {
     } else if (character === '[') {
       const first = index + (/[!^]/.test(characters[index + 1] ?? '') ? 3 : 2);
       const close = characters.indexOf(']', first);
-      if (close === -1) throw invalid(glob, 'a "[" is not closed; write "\\[" for the character');
+      if (close === -1) throw invalid(glob, 'unclosed "["; escape a literal one as "\\["');
       tokens.push(readClass(characters.slice(index + 1, close)));
       index = close;
     } else {

@@ -1,20 +1,19 @@
 /**
- * Matching a path against many patterns at once: all of them are one nondeterministic automaton,
- * and the set of its active states is a bit set (the Shift-And algorithm). Each character of a path
- * costs a few operations per 32 states, for any path and any patterns; nothing is ever
- * tried again.
+ * Matches a path against many patterns at once. The patterns form one nondeterministic automaton
+ * whose active states are a bit set (the Shift-And algorithm). Each character costs a few
+ * operations per 32 states, for any path and patterns, without backtracking.
  */
 
-/** Tells whether a path (relative, with `/`) matches. */
+/** Returns true if a path (relative, with `/`) matches. */
 export interface PathMatcher {
   (path: string): boolean;
-  /** Tells whether a path below this directory could match. */
+  /** Returns true if a path below this directory could match. */
   readonly reaches: (directory: string) => boolean;
 }
 
 /**
- * What one place of a name takes: any number of characters, any one, this one (a code point), or
- * one of these. None takes a slash.
+ * One element of a name pattern: any characters, any single character, a specific code point, or a
+ * class. None matches a slash.
  */
 export type NameToken =
   | { readonly kind: 'star' }
@@ -24,36 +23,36 @@ export type NameToken =
 
 export interface CharacterClass {
   readonly kind: 'class';
-  /** Code points, first and last. */
+  /** Inclusive ranges of code points. */
   readonly ranges: readonly (readonly [number, number])[];
   readonly negated: boolean;
 }
 
-/** One after the other; a globstar takes any number of segments, none too. */
+/** Segments of a path; a globstar matches zero or more segments. */
 export type PathPattern = readonly (readonly NameToken[] | 'globstar')[];
 
 const slash = 0x2f;
 const asciiCodes = 128;
-/** How many masks are kept for characters outside of ASCII; then they are computed anew. */
+/** Cached masks for non-ASCII characters. The cache is cleared when full. */
 const maxKeptMasks = 512;
 
 type Entry =
-  /** The character that leads here from the state before. */
+  /** Character that leads from the previous state to this one. */
   | Exclude<NameToken, { kind: 'star' }>
   /**
-   * `path`: the beginning of the path. `segment`: that of any of its segments. `globstar`: that of
-   * a segment in the globstar before.
+   * Position at which the state is entered: the start of the path (`path`), of any segment
+   * (`segment`), or of a segment within the preceding globstar (`globstar`).
    */
   | { readonly kind: 'path' | 'segment' | 'globstar' };
 
 interface State {
   readonly entry: Entry;
-  /** On which characters the state stays active. */
+  /** Characters on which the state stays active. */
   stays: 'never' | 'within a name' | 'always';
   accepts: boolean;
 }
 
-/** Makes a matcher that accepts the paths that any of the patterns matches. */
+/** Compiles a matcher that accepts paths matching any of the patterns. */
 export function matchAny(patterns: readonly PathPattern[]): PathMatcher {
   const states = patterns.flatMap(statesOf);
   const entries = new EntryMasks(states);
@@ -70,7 +69,7 @@ export function matchAny(patterns: readonly PathPattern[]): PathMatcher {
     let carry = 0;
     for (let word = 0; word < active.length; word += 1) {
       const before = active[word] ?? 0;
-      // Most words have no active state most of the time.
+      // Most words have no active states.
       if ((before | carry) === 0) continue;
       const led = ((before << 1) | carry) & (entered[word] ?? 0);
       active[word] = led | (before & (staysWithin[word] ?? 0));
@@ -85,7 +84,7 @@ export function matchAny(patterns: readonly PathPattern[]): PathMatcher {
       const led = ((before << 1) | carry) & (entered[word] ?? 0);
       const after = led | (before & (staysAlways[word] ?? 0)) | (ofSegments[word] ?? 0);
       carry = before >>> 31;
-      // A globstar that takes no segment: the one behind it begins with the same slash.
+      // If a globstar matches zero segments, the state after it is entered on the same slash.
       active[word] = after | (((after << 1) | globstarCarry) & (afterGlobstar[word] ?? 0));
       globstarCarry = after >>> 31;
     }
@@ -112,12 +111,12 @@ export function matchAny(patterns: readonly PathPattern[]): PathMatcher {
   return Object.assign(matches, { reaches });
 }
 
-/** Unicode normalization form C, in which patterns are read. Characters below U+0300 have it. */
+/** Converts to NFC, like the patterns. Characters below U+0300 need no conversion. */
 function composed(path: string): string {
   return /[\u0300-\uffff]/.test(path) ? path.normalize() : path;
 }
 
-/** A pattern's states: each leads to the next one. */
+/** Builds the states of a pattern, each leading to the next. */
 function statesOf(given: PathPattern): State[] {
   const pattern = given.filter((part, at) => part !== 'globstar' || given[at - 1] !== 'globstar');
   const states: State[] = [];
@@ -129,7 +128,7 @@ function statesOf(given: PathPattern): State[] {
   for (const [at, part] of pattern.entries()) {
     const entry = entryOf(pattern, at);
     if (part === 'globstar') {
-      // A globstar at the beginning needs no state: the segment behind it begins anywhere.
+      // A leading globstar needs no state: the next segment may begin anywhere.
       if (at > 0 || pattern.length === 1) add(entry, 'always');
       continue;
     }
@@ -139,7 +138,7 @@ function statesOf(given: PathPattern): State[] {
       else state = add(token);
     }
   }
-  // A globstar at the end takes no segment, too.
+  // A trailing globstar also matches zero segments.
   for (const state of states.slice(pattern.at(-1) === 'globstar' ? -2 : -1)) state.accepts = true;
   return states;
 }
@@ -160,7 +159,7 @@ function setBit(mask: Int32Array, index: number): void {
   mask[index >> 5] = (mask[index >> 5] ?? 0) | (1 << (index & 31));
 }
 
-/** Which states each character leads to. */
+/** Masks of the states that each character leads to. */
 class EntryMasks {
   readonly #any: Int32Array;
   readonly #none: Int32Array;

@@ -1,25 +1,25 @@
 /**
- * Long work in slices of time, so that the event loop turns in between: messages are read, answers
- * written, cancellations heard. All such work of the process shares one slice per turn of the loop:
- * however many calls filter files, a turn takes no longer.
+ * Cooperative time slices for long computations, so that the event loop can read messages, write
+ * responses and process cancellations in between. All such work in the process shares one slice per
+ * event loop turn, so a turn stays short however many calls filter files.
  */
 import { systemClock } from 'mcp-actors/internal';
 
-/** A fraction of the delay that is noticed in the answer to a ping. */
+/** Short enough to go unnoticed in the response time of a ping. */
 const sliceMs = 5;
 
 let sliceEnd = 0;
 const waiting: (() => void)[] = [];
 
-/** True if the work at hand should wait for its {@link nextSlice} before it goes on. */
+/** True if the current computation should await {@link nextSlice} before continuing. */
 export function isSliceOver(): boolean {
   return systemClock.now() >= sliceEnd;
 }
 
 /**
- * Waits for its turn after others that wait, at least until the event loop has turned.
+ * Waits in FIFO order for the next slice, for at least one event loop turn.
  *
- * @throws the signal's reason if it has fired by then
+ * @throws the signal's reason if it is aborted by then
  */
 export async function nextSlice(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {

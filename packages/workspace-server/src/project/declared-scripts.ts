@@ -1,29 +1,29 @@
 /**
- * Reading the scripts that a project's files declare. Pure, linear in the text and in pieces: a
- * hostile project's files come here too. A file that cannot be read throws a `SyntaxError` with the
- * reason, and nothing else is thrown.
+ * Parsers for the scripts a project's files declare. Pure, linear in the text, and interruptible,
+ * because project files may be hostile. Unreadable files throw a `SyntaxError` with the reason;
+ * nothing else is thrown.
  */
 import { inspectValue, isJsonObject } from 'mcp-actors/internal';
 
 /** A kind of file that declares scripts. */
 export interface ScriptFile {
   readonly file: string;
-  /** How a person runs one, without the name. */
+  /** Command that runs a script, without the script's name. */
   readonly runner: string;
-  /** Reads the names, as they stand in the file. */
+  /** Reads the names as written in the file. */
   readonly read: (text: string) => Reading;
 }
 
 /**
- * Names that are being read. After each piece it yields how many characters it has looked at: the event
- * loop may turn there.
+ * Interruptible parse of names. Yields the number of characters processed after each chunk, so that
+ * the caller can let the event loop turn.
  */
 export type Reading = Generator<number, string[]>;
 
-/** A piece, characters; some milliseconds of work at most. */
+/** Characters per chunk; a few milliseconds of work. */
 export const pieceCharacters = 64 * 1024;
 
-/** What is looked for, in the order in which it is reported. */
+/** Supported files in the order in which they are reported. */
 export const scriptFiles: readonly ScriptFile[] = [
   { file: 'package.json', runner: 'npm run', read: fromManifest },
   { file: 'deno.json', runner: 'deno task', read: fromDeno },
@@ -38,7 +38,7 @@ export const scriptFiles: readonly ScriptFile[] = [
   { file: '.justfile', runner: 'just', read: fromJustfile },
 ];
 
-// JSON.parse takes some milliseconds for the largest file.
+// JSON.parse takes only milliseconds for the largest file, so this is a single chunk.
 // oxlint-disable-next-line require-yield -- it is one piece
 function* fromManifest(text: string): Reading {
   return fromMember(JSON.parse(text), 'scripts');
@@ -49,19 +49,19 @@ function* fromDeno(text: string): Reading {
 }
 
 function fromMember(value: unknown, member: string): string[] {
-  if (!isJsonObject(value)) throw new SyntaxError(`it is ${inspectValue(value)}, not an object`);
+  if (!isJsonObject(value)) throw new SyntaxError(`must be an object, got ${inspectValue(value)}`);
   const scripts = value[member];
   if (scripts === undefined) return [];
   if (!isJsonObject(scripts)) {
-    throw new SyntaxError(`"${member}" is ${inspectValue(scripts)}, not an object`);
+    throw new SyntaxError(`"${member}" must be an object, got ${inspectValue(scripts)}`);
   }
   return Object.keys(scripts);
 }
 
 /**
- * JSON with comments and trailing commas. Strings are matched first, so that nothing in them is
- * taken for a comment. What is not closed runs to the end, also if its last character is a
- * backslash: a pattern that fails there would be tried again from every quote.
+ * Parses JSON with comments and trailing commas. The patterns match strings first, so comment
+ * markers in strings are ignored. Unclosed strings run to the end even after a trailing backslash;
+ * otherwise matching would restart at every quote and become quadratic.
  */
 function* parseJsonc(text: string): Generator<number, unknown> {
   const string = String.raw`("(?:[^"\\]|\\[^]?)*"?)`;
@@ -70,7 +70,7 @@ function* parseJsonc(text: string): Generator<number, unknown> {
   return JSON.parse(yield* without(trailingCommas, yield* without(comments, text))) as unknown;
 }
 
-/** A text without what matches, but for the strings, which are the first group. */
+/** Removes the matches of a pattern, except for strings, which its first group captures. */
 function* without(leftOut: RegExp, text: string): Generator<number, string> {
   const kept: string[] = [];
   let [start, paused] = [0, 0];
@@ -88,7 +88,7 @@ function* without(leftOut: RegExp, text: string): Generator<number, string> {
   return kept.join('');
 }
 
-/** What lines declare, each of them by a line of its own. */
+/** Collects names from files in which each line declares its own. */
 function* fromLines(
   text: string,
   namesOf: (line: string) => readonly string[],
@@ -119,12 +119,13 @@ function fromPyproject(text: string): Reading {
 }
 
 function fromMakefile(text: string): Reading {
-  // A rule begins in the first column; "%" is a pattern, ".PHONY" and its like are make's own, ":="
-  // assigns.
+  // Rules start in the first column. "%" marks patterns, ".PHONY" and similar are special targets,
+  // ":=" assigns.
   const known = new Set<string>();
   return fromLines(text, (line) => {
     const colon = line.indexOf(':');
-    // The class takes all that may come before the colon, so that nothing is ever tried twice.
+    // The character class covers everything allowed before the colon, so the match never
+    // backtracks.
     if (colon === -1 || !/^\w[\w./ \t-]*$/.test(line.slice(0, colon))) return [];
     if (/^:+=/.test(line.slice(colon, colon + 4))) return [];
     const names = new Set(line.slice(0, colon).split(/[ \t]+/));
@@ -137,7 +138,7 @@ function fromMakefile(text: string): Reading {
 }
 
 function fromJustfile(text: string): Reading {
-  // `name arguments: dependencies`; ":=" assigns, a leading "_" makes a recipe private.
+  // Matches `name arguments: dependencies`. ":=" assigns, and a leading "_" makes a recipe private.
   return fromLines(text, (line) => {
     const name = /^@?([A-Za-z][\w-]*)(?:[ \t][^:]*)?:(?!=)/.exec(line)?.[1];
     return name === undefined ? [] : [name];

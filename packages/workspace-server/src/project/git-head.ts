@@ -1,4 +1,4 @@
-/** What is checked out, read from `.git` without running git. */
+/** Reads the checked-out branch or commit from `.git` without running git. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { checkDirectory, contains } from 'mcp-actors/internal';
 import { openInside } from 'mcp-actors/roots';
@@ -8,23 +8,23 @@ import { readWhole } from '../text/read-text.ts';
 
 export type GitHead =
   | { readonly kind: 'branch'; readonly branch: string; readonly repository: string }
-  /** A commit, a tag or the middle of a rebase: no branch is checked out. */
+  /** Detached head: a commit, a tag, or a rebase in progress. */
   | { readonly kind: 'detached'; readonly commit: string; readonly repository: string }
   | { readonly kind: 'unreadable'; readonly problem: string; readonly repository: string };
 
-/** `.git` and `HEAD` are of one line. */
+/** `.git` and `HEAD` files have one line. */
 const maxFileBytes = 4096;
 const maxConfigBytes = 64 * 1024;
 
 /**
- * The head of the repository that the boundary's base lies in, or undefined if there is none. As
- * git does, it looks in the directories above too, as far as they are inside the boundary;
- * `repository` is the one that has `.git`.
+ * Reads the head of the repository that contains the boundary's base, or returns undefined without
+ * a repository. Like git, searches parent directories, but only inside the boundary; `repository`
+ * is the directory that has `.git`.
  *
- * What is read lies inside the boundary, with one exception: `.git` of a worktree or a submodule is
- * a file that says where the rest is, and a place outside is read if it says in its turn that it
- * belongs to this worktree. Nothing of a file's content is given out unless it has the form of a
- * branch or a commit. Never rejects because of what is on the disk.
+ * Only files inside the boundary are read, with one exception: in a worktree or submodule, `.git`
+ * is a file that points to the git directory. A git directory outside is read if it points back to
+ * this worktree. File content is only returned in the form of a branch name or commit hash. Never
+ * rejects because of the disk's content.
  */
 export async function readGitHead(boundary: Boundary): Promise<GitHead | undefined> {
   let repository = boundary.base.path;
@@ -40,7 +40,7 @@ export async function readGitHead(boundary: Boundary): Promise<GitHead | undefin
 async function headOf(repository: string, boundary: Boundary): Promise<GitHead | undefined> {
   const dotGit = join(repository, '.git');
   try {
-    // The usual case first: `.git` is a directory.
+    // Most common case first: `.git` is a directory.
     const head =
       (await readSmall(boundary, join(dotGit, 'HEAD'))) ?? (await readLinked(boundary, dotGit));
     return head === undefined ? undefined : readHead(head, repository);
@@ -50,15 +50,13 @@ async function headOf(repository: string, boundary: Boundary): Promise<GitHead |
   }
 }
 
-/**
- * What the errors of `openInside` mean here; their own words are for a path that a tool was given.
- */
+/** Explanations of `openInside` errors; its own messages refer to a path passed to a tool. */
 const phrases: { readonly [code: string]: string } = {
-  OUTSIDE_ROOTS: '.git leads out of the roots',
-  NOT_A_FILE: '.git holds no HEAD that is a regular file',
+  OUTSIDE_ROOTS: '.git points outside the roots',
+  NOT_A_FILE: '.git has no HEAD that is a regular file',
 };
 
-/** The text of a file inside: empty if it is too large, undefined if it does not exist. */
+/** Reads a file inside the boundary: empty if too large, undefined if missing. */
 async function readSmall(
   boundary: Boundary,
   path: string,
@@ -77,13 +75,17 @@ async function readSmall(
   }
 }
 
-/** `HEAD` in the directory that the file `.git` names; undefined if there is no such file. */
+/**
+ * Reads `HEAD` in the directory that a `.git` file points to; undefined if there is no such file.
+ */
 async function readLinked(boundary: Boundary, dotGit: string): Promise<string | undefined> {
   const link = await readSmall(boundary, dotGit);
   if (link === undefined) return undefined;
   const target = link.startsWith('gitdir: ') ? link.slice('gitdir: '.length).trimEnd() : '';
   if (target === '' || /[\0\n]/.test(target)) {
-    throw new ToolError('.git has no form that git writes', { code: 'NOT_A_REPOSITORY' });
+    throw new ToolError('.git must be a directory or a file written by git', {
+      code: 'NOT_A_REPOSITORY',
+    });
   }
   const gitDirectory = resolve(dirname(dotGit), target);
   try {
@@ -95,9 +97,9 @@ async function readLinked(boundary: Boundary, dotGit: string): Promise<string | 
 }
 
 /**
- * `HEAD` of a git directory outside the boundary: a project can write any path into `.git`, but not
- * into the place to which the path leads. The answer to any fault there is the same, so that it
- * does not tell what exists.
+ * Reads `HEAD` of a git directory outside the boundary. A project can write any path into `.git`,
+ * but cannot write to the target, so the target must point back. All failures look the same, so
+ * they do not reveal what exists outside.
  */
 async function readOutside(gitDirectory: string, repository: string): Promise<string> {
   const check = await checkDirectory(gitDirectory);
@@ -113,19 +115,19 @@ async function readOutside(gitDirectory: string, repository: string): Promise<st
     }
   }
   throw new ToolError(
-    '.git leads out of the roots, and not to a git directory that belongs to this worktree',
+    '.git points outside the roots, and not to a git directory that belongs to this worktree',
     { code: 'NOT_A_REPOSITORY' },
   );
 }
 
-/** What `git worktree add` writes: the path of the worktree's `.git`. */
+/** Reads the back reference that `git worktree add` writes: the path of the worktree's `.git`. */
 async function linkedWorktree(gitDirectory: Boundary): Promise<string | undefined> {
   const link = (await readSmall(gitDirectory, 'gitdir'))?.trimEnd();
   if (link === undefined || basename(link) !== '.git' || /[\0\n]/.test(link)) return undefined;
   return resolve(gitDirectory.base.path, dirname(link));
 }
 
-/** What git writes for a submodule: `worktree` in the section `core` of `config`. */
+/** Reads the back reference of a submodule: `worktree` in the `core` section of `config`. */
 async function configuredWorktree(gitDirectory: Boundary): Promise<string | undefined> {
   const config = (await readSmall(gitDirectory, 'config', maxConfigBytes)) ?? '';
   let section = '';
@@ -141,14 +143,14 @@ function readHead(content: string, repository: string): GitHead {
   const head = content.trim();
   const branch = head.startsWith(branchPrefix) ? head.slice(branchPrefix.length) : undefined;
   if (branch === '.invalid') {
-    const problem = 'the repository keeps its references in the reftable format';
+    const problem = 'the repository uses the reftable format, which is not supported';
     return { kind: 'unreadable', problem, repository };
   }
   if (branch !== undefined && isBranchName(branch)) return { kind: 'branch', branch, repository };
   if (/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(head)) {
     return { kind: 'detached', commit: head, repository };
   }
-  return { kind: 'unreadable', problem: '.git/HEAD has no form that git writes', repository };
+  return { kind: 'unreadable', problem: '.git/HEAD must name a branch or a commit', repository };
 }
 
 const branchPrefix = 'ref: refs/heads/';

@@ -1,4 +1,4 @@
-/** What a project says of itself: its branch, and the scripts and targets that it declares. */
+/** Facts a project declares: its branch, scripts and targets. */
 import { printable } from 'mcp-actors/internal';
 import { openInside } from 'mcp-actors/roots';
 import type { Boundary } from 'mcp-actors/roots';
@@ -12,36 +12,36 @@ import { readWhole } from '../text/read-text.ts';
 
 export interface ScriptSource {
   readonly file: string;
-  /** What runs one of them: `npm run`; empty if they are commands of their own. */
+  /** Command that runs the scripts, such as `npm run`; empty if they are commands themselves. */
   readonly runner: string;
-  /** At most a hundred, as they stand in the file. */
+  /** Names as written in the file, at most 100. */
   readonly names: readonly string[];
-  /** Why the file could not be read, or that it declares more than is listed. */
+  /** Reason why the file was not read, or the number of names not listed. */
   readonly problem?: string;
 }
 
 export interface ProjectFacts {
   readonly git?: GitHead;
-  /** One for each file that declares something or cannot be read. */
+  /** One entry per file that declares scripts or could not be read. */
   readonly scripts: readonly ScriptSource[];
 }
 
-/** Larger files are reported, not read. */
+/** Larger files are reported as too large. */
 const maxFileBytes = 1024 * 1024;
 /**
- * How many scripts of one file are listed. Overlong names are left out: a shortened name would be
- * another one.
+ * Scripts listed per file. Overlong names are omitted, because a truncated name would be a
+ * different one.
  */
 const maxScripts = 100;
 const maxNameCharacters = 200;
-/** What is listed of all files, characters. */
+/** Total characters listed over all files. */
 const maxListedCharacters = 8000;
-/** A directory called `makefile` declares nothing. */
+/** A directory named `makefile`, for example, declares nothing. */
 const absent: ReadonlySet<string> = new Set(['NOT_FOUND', 'NOT_A_FILE']);
 
 /**
- * Reads a project's facts. A broken file is reported in its place; nothing about a file's content
- * makes it reject.
+ * Reads a project's facts. Broken files are reported in their entry; file content never causes a
+ * rejection.
  */
 export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts> {
   const [git, read] = await Promise.all([
@@ -50,7 +50,7 @@ export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts
   ]);
   const byFile = new Map<string, ScriptSource>();
   for (const source of read) {
-    // On a file system that ignores case, `makefile` and `Makefile` are one file.
+    // On case-insensitive file systems, `makefile` and `Makefile` are the same file.
     const key = source?.file.toLowerCase();
     if (source !== undefined && key !== undefined && !byFile.has(key)) byFile.set(key, source);
   }
@@ -58,7 +58,7 @@ export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts
   return git === undefined ? { scripts } : { git, scripts };
 }
 
-/** The sources that fit into a result; the others are counted. */
+/** Truncates names to the limits of a result and reports how many are missing. */
 function listed(sources: readonly ScriptSource[]): readonly ScriptSource[] {
   let room = maxListedCharacters;
   return sources.map((source) => {
@@ -71,7 +71,7 @@ function listed(sources: readonly ScriptSource[]): readonly ScriptSource[] {
     }
     const declared = source.names.length;
     if (names.length === declared) return source;
-    const problem = `${declared} are declared, ${names.length} are listed: at most ${maxScripts} of a file and ${maxListedCharacters} characters of all, with names of at most ${maxNameCharacters}`;
+    const problem = `${names.length} of ${declared} scripts listed: at most ${maxScripts} per file, ${maxListedCharacters} characters in total, and ${maxNameCharacters} characters per name`;
     return { ...source, names, problem };
   });
 }
@@ -90,14 +90,14 @@ async function readScripts(
   } catch (error) {
     if (error instanceof ToolError && absent.has(error.code ?? '')) return undefined;
     if (error instanceof ToolError || error instanceof SyntaxError) {
-      // The parser's words quote the file.
+      // Parser messages quote the file, so make them printable.
       return { file, runner, names: [], problem: printable(error.message, 1000) };
     }
     throw error;
   }
 }
 
-/** Lets the event loop turn after each piece. */
+/** Runs a parse in time slices. */
 async function inTurns(reading: Reading): Promise<string[]> {
   for (;;) {
     const { done, value } = reading.next();
@@ -106,7 +106,7 @@ async function inTurns(reading: Reading): Promise<string[]> {
   }
 }
 
-/** The reading is never aborted: its result serves the next caller too. */
+/** Never aborted, because later callers share the result. */
 const unstoppable = new AbortController().signal;
 
 async function readText(boundary: Boundary, file: string): Promise<string | undefined> {

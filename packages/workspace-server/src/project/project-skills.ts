@@ -1,4 +1,4 @@
-/** The skills that lie in the project, for hosts that know skills. */
+/** Skills found in the project, for hosts that support skills. */
 import { quoted } from 'mcp-actors/internal';
 import type { HandlerContext, RootsReport, Skill } from 'mcp-actors';
 import type { SkillFinder } from 'mcp-actors/internal';
@@ -6,19 +6,23 @@ import { SkillDirectory } from 'mcp-actors/skills';
 import type { UsableRoot } from './project.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Where projects keep skills. Of two with one name the first counts: many a project links one directory to the other. */
+/**
+ * Directories where projects keep skills. On equal names the first directory wins; many projects
+ * link one to the other.
+ */
 const directories = ['.agents/skills', '.claude/skills'] as const;
 
 /**
- * Finds the skills of the project that a session works in, inside its root.
+ * Finds the skills in the root of a session's project.
  *
- * @param onProblem receives why a skill is left out, once until that changes; by default the process is warned
+ * @param onProblem receives the reason why a skill is skipped, once until the reason changes;
+ * default: a process warning
  */
 export function projectSkills(
   workspace: Workspace,
   onProblem: (problem: string) => void = (problem) => process.emitWarning(problem),
 ): SkillFinder {
-  // A set: two directories may be one, by a link.
+  // A set, because both directories may be the same through a link.
   const problems = new Set<string>();
   const looking = directories.map((path) => {
     const directory = new SkillDirectory({ onProblem: (problem) => problems.add(problem) });
@@ -40,7 +44,10 @@ export function projectSkills(
   };
 }
 
-/** The problems of skills that another skill of the same name hides. A link to that other skill hides nothing. */
+/**
+ * Reports skills hidden by a different skill of the same name. A link to the same skill hides
+ * nothing.
+ */
 async function shadowedIn(skills: readonly Skill[]): Promise<ReadonlySet<string>> {
   const first = new Map<string, Skill>();
   const problems = new Set<string>();
@@ -50,7 +57,7 @@ async function shadowedIn(skills: readonly Skill[]): Promise<ReadonlySet<string>
     else if ((await digestOf(skill)) !== (await digestOf(other))) {
       const name = quoted(skill.frontmatter.name);
       const [served, hidden] = directories;
-      problems.add(`The skill ${name} in ${hidden} is left out: ${served} has one of that name`);
+      problems.add(`Skill ${name} in ${hidden} is skipped: ${served} has a skill of the same name`);
     }
   }
   return problems;
@@ -59,12 +66,13 @@ async function shadowedIn(skills: readonly Skill[]): Promise<ReadonlySet<string>
 const digestOf = (skill: Skill): Promise<string> | undefined =>
   skill.files.get('SKILL.md')?.digest?.();
 
-/** Stands for roots that are not asked for. */
+/** Stands in for roots that may not be queried. */
 const notAsked: RootsReport = { status: 'undeclared', generation: 0, settled: true, roots: [] };
 
 /**
- * The root of the project. Since 2026-07-28 a list asks its client nothing, and what is listed has to be what is read: so
- * there only a directory counts that the user has named, unless the client has no roots at all.
+ * Returns the project's root for listing skills. Since 2026-07-28 a list request cannot query its
+ * client, and lists must agree with reads. For such clients only a directory chosen by the user
+ * counts, unless the client has no roots capability.
  */
 async function rootFor(
   context: HandlerContext,

@@ -1,6 +1,6 @@
 /**
- * Which project a session works in, and why. Pure: what the file system and the client said comes
- * in as readings, so that every combination can be tested.
+ * Chooses a session's project and explains the choice. Pure: facts from the file system and the
+ * client are passed in, so every combination can be tested.
  */
 import { contains, quoted, explainNoRoots } from 'mcp-actors/internal';
 import type { checkDirectory } from 'mcp-actors/internal';
@@ -9,31 +9,33 @@ import type { Root, RootsReport } from 'mcp-actors';
 import { basename, parse } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Where a project may come from; see {@link projectSources} for the order. */
+/** Source of a project; {@link projectSources} has the precedence. */
 export type ProjectSource = 'argument' | 'roots' | 'query' | 'env' | 'cwd';
 
-/** The order of precedence. There is a query only over HTTP, if its client gives a project's path. */
+/**
+ * Order of precedence. `query` only exists over HTTP, if the client's URL contains a project path.
+ */
 const projectSources: readonly ProjectSource[] = ['argument', 'roots', 'query', 'env', 'cwd'];
 
-/** A directory as it was asked for, and what the file system says of it. */
+/** A requested directory and its check against the file system. */
 export interface InspectedDirectory {
   readonly given: string;
   readonly check: Awaited<ReturnType<typeof checkDirectory>>;
 }
 
-/** Everything that the choice depends on. */
+/** Inputs of the choice. */
 export interface SourceReadings {
-  /** The directories of the command line: a ceiling within which the client's roots choose. */
+  /** Directories from the command line: a ceiling within which the client's roots choose. */
   readonly directories: readonly InspectedDirectory[];
-  /** With true the client's usable roots replace the directories of the command line. */
+  /** True if the client's usable roots replace the command line's directories. */
   readonly followRoots: boolean;
   readonly report: RootsReport;
-  /** `project_path` of the URL that the client has connected to, if it has one. */
+  /** `project_path` of the client's connection URL, if present. */
   readonly query?: InspectedDirectory;
-  /** `MCP_PROJECT_PATH`, if it is set and not empty. */
+  /** `MCP_PROJECT_PATH`, if set and not empty. */
   readonly env?: InspectedDirectory;
   readonly cwd: InspectedDirectory;
-  /** The home directory's real path. */
+  /** Real path of the home directory. */
   readonly home: string;
 }
 
@@ -46,37 +48,31 @@ export interface UsableRoot extends RootDirectory {
 
 export interface SkippedSource {
   readonly source: ProjectSource;
-  /** For a person: why this source did not choose the project. */
+  /** Readable reason why this source did not choose the project. */
   readonly reason: string;
 }
 
 export interface ProjectChoice {
-  /**
-   * The directories in which tools may work; the first is the project and the default. May be
-   * empty.
-   */
+  /** Directories that tools may work in; the first is the project and the default. May be empty. */
   readonly usable: readonly UsableRoot[];
-  /** The source of all of `usable`; undefined if there is none. */
+  /** Source of all `usable` directories; undefined if there are none. */
   readonly source: ProjectSource | undefined;
-  /** True if the `primaryRoot` of the workspace has chosen the first of `usable`. */
+  /** True if `primaryRoot` of the workspace selected the first directory. */
   readonly isPrimary?: true;
-  /** Every other source, in order of precedence, and why it did not choose. */
+  /** The other sources in order of precedence, with the reason why each was skipped. */
   readonly skipped: readonly SkippedSource[];
   /**
-   * The client's list, in its order. A directory that the choice turned down has the problem
+   * The client's roots in order. Roots outside the command line's directories have the problem
    * `OUTSIDE_DIRECTORIES`.
    */
   readonly roots: readonly Root[];
-  /** True if the client was asked for its roots, and its answer failed or is still awaited. */
+  /** True if the roots query failed or is still pending. */
   readonly rootsMissed: boolean;
-  /**
-   * What a person should know: explicit settings that could not be followed, old roots still in
-   * use.
-   */
+  /** Warnings for people: explicit settings that had no effect, or stale roots in use. */
   readonly warnings: readonly string[];
 }
 
-/** Chooses the project. The same readings give the same choice. */
+/** Chooses the project deterministically from the readings. */
 export function chooseProject(readings: SourceReadings): ProjectChoice {
   const { directories, followRoots, report } = readings;
   const given = directories.flatMap(toArgumentRoot);
@@ -109,18 +105,18 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
   };
 }
 
-/** The sources that give nothing wider than what was asked for, in order of precedence. */
+/** Sources in order of precedence, without those wider than what was explicitly requested. */
 function eligibleSources({ directories, report, query }: SourceReadings): readonly ProjectSource[] {
-  // A client that asks for one project does not mean another one.
+  // A client that asks for one project does not mean another.
   if (query !== undefined) return ['roots', 'query'];
-  // A command line that names directories is followed or nothing is.
+  // Explicit directories have no fallback.
   if (directories.length > 0) return ['roots', 'argument'];
-  // A client that names roots does not mean the server's working directory, which may be a whole disk.
+  // A client with roots does not mean the server's working directory, which may be a whole disk.
   if (report.roots.length > 0) return ['roots', 'env'];
   return projectSources;
 }
 
-/** What a source has to offer: usable roots, or the reason why none. */
+/** Usable roots of a source, or the reason why there are none. */
 interface Offer {
   readonly usable: readonly UsableRoot[];
   readonly reason?: string;
@@ -160,7 +156,7 @@ function offerArgument({ directories }: SourceReadings, given: readonly UsableRo
   }
   if (given.length > 0) return { usable: uniqueByPath(given) };
   const faults = directories.flatMap(({ check }) => (check.ok ? [] : [check.message]));
-  const reason = `the directories of the command line cannot be used: ${faults.join('; ')}`;
+  const reason = `directories on the command line are unusable: ${faults.join('; ')}`;
   return { usable: [], reason };
 }
 
@@ -175,7 +171,7 @@ function offerRoots(roots: readonly Root[], ceiling: readonly UsableRoot[] = [])
   return { usable };
 }
 
-/** Within the directories of the command line, if there are any, whatever the roots may do. */
+/** Limited to the command line's directories, if any, whatever the roots allow. */
 function offerQuery(readings: SourceReadings, given: readonly UsableRoot[]): Offer {
   const { directories, query } = readings;
   const offer = offerFallback('query', query, readings);
@@ -209,7 +205,7 @@ function offerFallback(
         ? 'the home directory'
         : undefined;
   if (tooWide === undefined) return { usable: [toUsable(check, source)] };
-  const reason = `${unused}: ${quoted(check.path)} is ${tooWide}, which is used only if it is given on the command line or as a root`;
+  const reason = `${unused}: ${quoted(check.path)} is ${tooWide}, which must be given on the command line or as a root`;
   return { usable: [], reason };
 }
 
@@ -222,7 +218,7 @@ function whyPassedOver(
   chosen: ProjectSource | undefined,
   { directories, followRoots, query }: SourceReadings,
 ): string {
-  if (query !== undefined && chosen !== 'roots') return 'the client has asked for one project';
+  if (query !== undefined && chosen !== 'roots') return 'the client asked for one project';
   if (passed === 'argument') {
     return followRoots
       ? "the client's roots replace the directories of the command line"
@@ -230,9 +226,9 @@ function whyPassedOver(
   }
   if (directories.length > 0) return 'directories were given on the command line';
   if (chosen === undefined) {
-    return 'the working directory is not used, because the client has declared other roots';
+    return 'the working directory is not used because the client declared roots';
   }
-  return `${chosen} comes first`;
+  return `${chosen} has precedence`;
 }
 
 function warningsOf(
@@ -241,11 +237,11 @@ function warningsOf(
   source: ProjectSource | undefined,
 ): string[] {
   const warnings = directories.flatMap(({ check }) => (check.ok ? [] : [check.message]));
-  // It was set on purpose, so the user must learn that it has no effect.
+  // The user set it on purpose and must learn that it has no effect.
   if (env !== undefined && envOffer.reason !== undefined) warnings.push(envOffer.reason);
   if (source === 'roots' && report.status === 'failed') {
     const problem = report.problem ?? 'the last query failed';
-    warnings.push(`The roots are those known before: ${problem}`);
+    warnings.push(`Using the last known roots: ${problem}`);
   }
   return warnings;
 }

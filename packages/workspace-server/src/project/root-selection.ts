@@ -1,14 +1,14 @@
-/** Which of several roots a tool call means. */
+/** Resolves the `root` argument of a tool call. */
 import { resolve } from 'node:path';
 import { checkDirectory, printable, quoted, readFileUri } from 'mcp-actors/internal';
 import { ToolError } from 'mcp-actors';
 import type { UsableRoot } from './project.ts';
 
 /**
- * Finds the root that `asked` names: by name, by URI, or by path. Without `asked` it is the first.
+ * Finds the root with a name, URI or path. Default: the first root.
  *
  * @param usable not empty
- * @throws {ToolError} UNKNOWN_ROOT, AMBIGUOUS_ROOT, both naming the roots
+ * @throws {ToolError} UNKNOWN_ROOT or AMBIGUOUS_ROOT, listing the roots
  */
 export async function selectRoot(
   usable: readonly [UsableRoot, ...UsableRoot[]],
@@ -24,7 +24,7 @@ export async function selectRoot(
   const path = await pathOf(asked);
   const found = usable.find((root) => root.uri === asked || root.path === path);
   if (found !== undefined) return found;
-  throw new ToolError(`There is no root ${quoted(asked)}. ${listRoots(usable)}`, {
+  throw new ToolError(`Unknown root ${quoted(asked)}. ${listRoots(usable)}`, {
     code: 'UNKNOWN_ROOT',
   });
 }
@@ -32,17 +32,17 @@ export async function selectRoot(
 async function pathOf(asked: string): Promise<string | undefined> {
   const reading = readFileUri(asked);
   const path = reading.ok ? reading.path : asked;
-  // A root has an absolute path, without a NUL.
+  // Roots have absolute paths without NUL.
   if (path !== resolve(path) && `${resolve(path)}/` !== path) return undefined;
   const check = await checkDirectory(path);
   return check.ok ? check.path : undefined;
 }
 
-/** The roots for a message: names and paths, the first twenty. */
+/** Names and paths of the first twenty roots, for a message. */
 function listRoots(usable: readonly UsableRoot[]): string {
   const listed = usable
     .slice(0, 20)
     .map(({ name, path }) => `${quoted(name)} (${printable(path)})`);
   const more = usable.length > 20 ? `, and ${usable.length - 20} more` : '';
-  return `The roots are: ${listed.join(', ')}${more}.`;
+  return `Roots: ${listed.join(', ')}${more}.`;
 }

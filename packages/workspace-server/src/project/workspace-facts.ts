@@ -1,6 +1,6 @@
 /**
- * A full description of a session's workspace, for `workspace_info` and the `workspace://roots`
- * resource. Each fact appears at most once.
+ * Complete description of a session's workspace, for `workspace_info` and the `workspace://roots`
+ * resource. Each fact appears once.
  */
 import { assertRootAvailable } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
@@ -11,7 +11,7 @@ import { whyChosen, whyNoProject } from './project-notes.ts';
 import type { ProjectChoice, UsableRoot } from './project.ts';
 import type { Workspace } from './workspace.ts';
 
-/** How many characters of each list are shown, as JSON; the count always covers the whole list. */
+/** Characters shown of each list as JSON; counts always cover the whole list. */
 const maxListedCharacters = 8000;
 
 const text = { type: 'string' } as const;
@@ -26,7 +26,7 @@ function object<const TProperties extends Record<string, unknown>, const TRequir
   return description === undefined ? schema : { ...schema, description };
 }
 
-/** The schema of {@link WorkspaceFacts}, JSON Schema 2020-12. */
+/** JSON Schema 2020-12 of {@link WorkspaceFacts}. */
 export const workspaceFactsSchema = object(
   {
     project: object(
@@ -36,12 +36,12 @@ export const workspaceFactsSchema = object(
         source: { type: 'string', enum: ['argument', 'roots', 'query', 'env', 'cwd'] },
       },
       ['path', 'name', 'source'],
-      'The default root of every tool; absent if there is none.',
+      'Default root of every tool; absent without a project.',
     ),
-    why: { type: 'string', description: 'Why this project, or why none.' },
+    why: { type: 'string', description: 'Reason for this project, or for having none.' },
     others: {
       type: 'array',
-      description: 'The other roots that tools may work in.',
+      description: 'Other roots that tools may work in.',
       items: object({ name: text, path: text }, ['name', 'path']),
     },
     roots: object(
@@ -51,7 +51,7 @@ export const workspaceFactsSchema = object(
           enum: ['known', 'undeclared', 'unsupported', 'failed'],
           description: 'undeclared: the client does not use roots.',
         },
-        isStale: { type: 'boolean', description: 'True while a newer list is being asked for.' },
+        isStale: { type: 'boolean', description: 'True while a newer list has been requested.' },
         listed: count,
         usable: count,
         unusable: {
@@ -60,22 +60,22 @@ export const workspaceFactsSchema = object(
         },
       },
       ['status', 'listed', 'usable'],
-      'What came of asking the client for its roots.',
+      'Outcome of the roots query.',
     ),
     git: object(
       { repository: text, branch: text, commit: text, problem: text },
       [],
-      'branch, or commit if the head is detached; repository if it is not the project.',
+      'branch, or commit if the head is detached; repository if it differs from the project.',
     ),
     scripts: {
       type: 'array',
-      description: 'Scripts and targets that the project declares, by file.',
+      description: 'Scripts and targets declared by the project, by file.',
       items: object(
         {
           file: text,
           runner: {
             type: 'string',
-            description: 'What runs one of them; empty if they are commands of their own.',
+            description: 'Command that runs them; empty if they are commands themselves.',
           },
           names: { type: 'array', items: text },
           problem: text,
@@ -89,8 +89,8 @@ export const workspaceFactsSchema = object(
 );
 
 /**
- * Gathers the facts. Fails only as `context.roots()` does: a project that has disappeared is a
- * warning.
+ * Collects the facts. Rejects only if `context.roots()` does; a project that has disappeared
+ * becomes a warning.
  */
 export async function gatherFacts(workspace: Workspace, context: HandlerContext) {
   const { choice, report } = await workspace.choose(context);
@@ -115,7 +115,7 @@ export async function gatherFacts(workspace: Workspace, context: HandlerContext)
 /** Conforms to {@link workspaceFactsSchema}. */
 export type WorkspaceFacts = Awaited<ReturnType<typeof gatherFacts>>;
 
-/** As many of the items as there is room for. */
+/** The first items that fit. */
 function listed<T>(items: readonly T[]): readonly T[] {
   let room = maxListedCharacters;
   const end = items.findIndex((item) => {
@@ -137,7 +137,7 @@ async function readFacts(
     return { facts: { scripts: [] }, warnings: [error.message] };
   }
   const boundary = { directories: choice.usable, base: project };
-  // A server that has just been launched describes its tools without it.
+  // Loaded on demand: listing tools must not wait for it.
   const { readProjectFacts } = await import('./project-facts.ts');
   return { facts: await readProjectFacts(boundary), warnings: [] };
 }
@@ -160,10 +160,10 @@ function rootsFacts(roots: readonly Root[], { status, settled }: RootsReport) {
 }
 
 function faultOf({ uri, problem }: Root) {
-  return { uri, ...(problem ?? { code: 'UNRESOLVED', message: 'it has not been resolved' }) };
+  return { uri, ...(problem ?? { code: 'UNRESOLVED', message: 'not resolved' }) };
 }
 
-/** One of the first three. */
+/** Exactly one of the first three is set. */
 interface GitFacts {
   readonly branch?: string;
   readonly commit?: string;

@@ -1,4 +1,4 @@
-/** What the tools of one session share: the choice of the project, and the searches that run. */
+/** State shared by a session's tools: the chosen project and the running searches. */
 import { checkDirectory, contains, quoted } from 'mcp-actors/internal';
 import { assertRootAvailable, rootsBoundary } from 'mcp-actors/roots';
 import type { Boundary, PrimaryRoot } from 'mcp-actors/roots';
@@ -9,25 +9,27 @@ import { chooseProject } from './project.ts';
 import type { InspectedDirectory, ProjectChoice, UsableRoot } from './project.ts';
 import { fallbackNote, noProjectMessage } from './project-notes.ts';
 import { selectRoot } from './root-selection.ts';
-import { deadlineIn, defaultSearchTimeoutMs, turns } from '../search/search-turns.ts';
+import { deadlineIn, defaultSearchTimeoutMs, turns } from '../search/search-limits.ts';
 
 export interface WorkspaceSources {
-  /** Absolute directories of the command line: a ceiling within which the client's roots choose. */
+  /**
+   * Absolute directories from the command line: a ceiling within which the client's roots choose.
+   */
   readonly directories?: readonly string[];
-  /** With true the client's usable roots replace `directories`. */
+  /** True if the client's usable roots replace `directories`. */
   readonly followRoots?: boolean;
-  /** The project among several roots of the client. Default: `first`. */
+  /** Which of several client roots is the project. Default: `first`. */
   readonly primaryRoot?: PrimaryRoot;
-  /** The project that the client asks for in the URL that it connects to. */
+  /** Project path in the client's connection URL. */
   readonly projectPath?: string;
   readonly environment?: { readonly MCP_PROJECT_PATH?: string | undefined };
-  /** The process's working directory. */
+  /** Working directory of the process. */
   readonly cwd: string;
-  /** The user's home directory: never used unless it is named explicitly. */
+  /** Home directory of the user, never used as a project unless named explicitly. */
   readonly home: string;
   /**
-   * How long a search may take, milliseconds, including its wait for other searches; then it
-   * answers with the results so far. 20 s by default.
+   * Time limit of a search in ms, including the wait for other searches. A search that times out
+   * returns its results so far. Default: 20,000.
    */
   readonly searchTimeoutMs?: number;
   /** Called with the chosen project after each roots update. */
@@ -37,40 +39,40 @@ export interface WorkspaceSources {
 /** The root that a tool call works in. */
 export interface Entered {
   readonly root: UsableRoot;
-  /** All usable roots; relative paths are relative to `root`. */
+  /** All usable roots. Relative paths are relative to `root`. */
   readonly boundary: Boundary;
   /**
-   * A sentence that says so, if the root rests on a fallback. It is given once: undefined if the
-   * session has been told already.
+   * Returns a note if the root comes from a fallback. Undefined once the session has received it.
    */
   takeNote(): string | undefined;
-  /** The roots report that the choice rests on. */
+  /** Generation of the roots report behind the choice. */
   readonly generation: number;
 }
 
 export interface Workspace {
-  /** The choice that this report leads to. */
+  /** Chooses a project for a roots report. */
   chooseFor(report: RootsReport): Promise<ProjectChoice>;
   /**
-   * The choice as it stands, and the report that it rests on. Waits for the roots as
-   * `context.roots()` does.
+   * Returns the current choice with its roots report. Waits for the roots as `context.roots()`
+   * does.
    */
   choose(context: HandlerContext): Promise<{ choice: ProjectChoice; report: RootsReport }>;
-  /** Notes that the session was told of the choice, if the choice is a fallback. */
+  /** Records that the session has seen the note about the current fallback. */
   told(choice: ProjectChoice): void;
   /**
-   * The root that a call means; the first usable one without `asked`.
+   * Resolves the root of a call. Default: the first usable root.
    *
    * @throws {ToolError} NO_PROJECT, UNKNOWN_ROOT, AMBIGUOUS_ROOT, ROOT_UNAVAILABLE
    */
   enter(context: HandlerContext, asked: string | undefined): Promise<Entered>;
   /**
-   * Runs a search; only a few run at once. Its signal fires when the client cancels it or its root
-   * can no longer be used. Its deadline comes after `timeoutMs`, or the workspace's own search
-   * time; then it must answer with the results so far.
+   * Runs a search within the process-wide concurrency limit. `signal` is aborted if the client
+   * cancels or the root becomes unusable. `deadline` is aborted after `timeoutMs` (default: the
+   * workspace's search timeout); the search must then return its results so far.
    *
-   * @throws {ToolError} ROOT_REMOVED if its root has gone, SEARCH_TIMED_OUT if it has waited for
-   *   others until its deadline
+   * @throws {ToolError} ROOT_REMOVED if its root was removed, SEARCH_TIMED_OUT if the deadline
+   * passed
+   * while waiting for other searches
    */
   search<T>(
     entered: Entered,
@@ -78,26 +80,22 @@ export interface Workspace {
     run: (signal: AbortSignal, deadline: AbortSignal) => Promise<T>,
     timeoutMs?: number,
   ): Promise<T>;
-  /**
-   * Takes a roots update: ends the searches in roots that are gone, follows the project with
-   * `chdir`.
-   */
+  /** Applies a roots update: aborts searches in removed roots and calls `chdir`. */
   rootsUpdated(report: RootsReport): void;
 }
 
-/** Of all sessions of this process. */
+/** Shared by all sessions of the process. */
 const searches = turns(4);
 
-/** Makes the workspace of one session. */
+/** Creates the workspace of one session. */
 export function createWorkspace(sources: WorkspaceSources): Workspace {
   const running = new Set<{ readonly root: UsableRoot; readonly controller: AbortController }>();
   let newest: RootsReport | undefined;
   let chdirProblem: string | undefined;
-  /** What the session has last been told of a fallback. */
+  /** The fallback note the session last received. */
   let told: string | undefined;
   const readDirectory = directoryReader();
-  // What the paths of the command line, the environment and the process mean is settled now, not at
-  // the first call.
+  // Resolve the configured paths now, so that later changes cannot redirect them.
   void readSources(sources, readDirectory);
 
   const chooseFor = async (report: RootsReport): Promise<ProjectChoice> => {
@@ -112,7 +110,7 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
     if (newest !== report) return;
     for (const { root, controller } of running) {
       if (usable.some(({ path }) => contains(path, root.path))) continue;
-      const message = `The search was stopped: ${quoted(root.path)} is not a root of this session any more.`;
+      const message = `Search aborted: ${quoted(root.path)} is no longer a root of this session.`;
       controller.abort(new ToolError(message, { code: 'ROOT_REMOVED' }));
     }
     const [project] = usable;
@@ -161,7 +159,7 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
       const entry = { root, controller: new AbortController() };
       const { signal } = entry.controller;
       running.add(entry);
-      // An update that came between choosing the root and this line has not seen the search.
+      // An update between choosing the root and this line missed the search: apply it again.
       if (newest !== undefined && newest.generation > generation) void applyUpdate(newest);
       const ending = AbortSignal.any([context.signal, signal]);
       const { deadline, clear } = deadlineIn(timeoutMs);
@@ -190,8 +188,8 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
 }
 
 /**
- * Puts the primary root first, which makes it the project. Without such a root there is no project: another one would be a
- * guess.
+ * Moves the primary root to the front, which makes it the project. If no root matches, there is no
+ * project, because any other would be a guess.
  */
 async function primaryFirst(
   choice: ProjectChoice,
@@ -216,7 +214,7 @@ async function primaryFirst(
   }
 }
 
-/** Clients that keep no session share a workspace: one does not know what another was told. */
+/** Sessionless clients share a workspace, so a note shown to one is unknown to the others. */
 function isWithoutSession({ http }: HandlerContext): boolean {
   return http !== undefined && http.header('mcp-session-id') === undefined;
 }
@@ -244,20 +242,20 @@ async function readSources(sources: WorkspaceSources, readDirectory: DirectoryRe
 type DirectoryReader = (given: string, what: string) => Promise<InspectedDirectory>;
 
 /**
- * Reads directories that the user has named. One that could be used once stays what it was then: a
- * path that leads elsewhere later does not move the boundary.
+ * Resolves directories named by the user. A directory that was usable keeps its first resolution,
+ * so that redirecting a path later cannot move the boundary.
  */
 function directoryReader(): DirectoryReader {
   const settled = new Map<string, InspectedDirectory>();
   return async (given, what) => {
     if (!isAbsolute(given)) {
-      const message = `${what} must be an absolute path, this is ${quoted(given)}`;
+      const message = `${what} must be an absolute path, got ${quoted(given)}`;
       return { given, check: { ok: false, code: 'INACCESSIBLE', message } };
     }
     const known = settled.get(given);
     if (known !== undefined) return known;
     const reading = { given, check: await checkDirectory(given) };
-    // Two calls may have read at once: the first answer counts.
+    // Of two concurrent reads, the first result counts.
     const first = settled.get(given) ?? reading;
     if (first.check.ok) settled.set(given, first);
     return first;
@@ -274,6 +272,6 @@ async function tryChdir(
     return undefined;
   } catch (error) {
     const why = error instanceof ToolError ? error.message : String(error);
-    return `The process could not change to ${quoted(project.path)}: ${why}`;
+    return `Could not change the working directory to ${quoted(project.path)}: ${why}`;
   }
 }

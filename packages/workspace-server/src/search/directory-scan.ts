@@ -1,32 +1,32 @@
 /**
- * What ripgrep does not tell of the directories that it walks: links to directories, directories
- * without a file, and which of the paths that it has left out are directories.
+ * Scans directories for entries ripgrep does not report: links to directories, empty directories,
+ * and which of the omitted paths are directories.
  */
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { disk, quoted } from 'mcp-actors/internal';
 
 export interface DirectoryScan {
-  /** The real path of the root. */
+  /** Real path of the root. */
   readonly root: string;
-  /** Those that have been walked, relative to the root. Found ones are added. */
+  /** Directories already walked, relative to the root. Newly found ones are added. */
   readonly directories: Set<string>;
-  /** True for what is not entered and not followed. */
+  /** True for paths that are neither entered nor followed. */
   readonly isLeftOut: (path: string) => boolean;
   readonly onLink: (path: string) => void;
-  /** Told of directories that are left out. */
+  /** Called with omitted directories. */
   readonly onLeftOutDirectory: (path: string) => void;
   readonly onProblem: (problem: string) => void;
-  /** Ends the scan without an error. */
+  /** True if the scan should stop without an error. */
   readonly isOver: () => boolean;
 }
 
-/** The file system gives one volume two threads. */
+/** The file system layer runs two threads per volume. */
 const readers = 2;
-/** How many directories are read in one go: asking for each takes as long as reading it. */
+/** Directories per request: a round trip costs as much as reading a directory. */
 const maxBatch = 32;
 
-/** Reads the directories, and those that it finds in them. */
+/** Scans the directories and those found in them. */
 export async function scanDirectories(scan: DirectoryScan): Promise<void> {
   const unread = [...scan.directories];
   const readOn = async (): Promise<void> => {
@@ -50,12 +50,12 @@ async function scanBatch(
       else unread.push(...scanEntries(scan, directory, reading));
     }
   } catch (error) {
-    // The volume does not answer.
+    // The volume does not respond.
     tellFault(scan, batch[0] ?? '', error);
   }
 }
 
-/** Gives the directories that nobody knew of. */
+/** Returns directories not walked yet. */
 function scanEntries(
   scan: DirectoryScan,
   directory: string,
@@ -66,7 +66,7 @@ function scanEntries(
     const isDirectory = entry.isDirectory();
     if (!isDirectory && !entry.isSymbolicLink()) continue;
     const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
-    // Most directories have been walked.
+    // Most directories have been walked already.
     if (entry.name === '.git' || scan.directories.has(path)) continue;
     if (scan.isLeftOut(path)) {
       if (isDirectory) scan.onLeftOutDirectory(path);
@@ -80,9 +80,9 @@ function scanEntries(
 function tellFault(scan: DirectoryScan, directory: string, error: unknown): void {
   if (disk.systemCode(error) === undefined) throw error;
   const { code, phrase } = disk.describeFsError(error);
-  // Its name is not UTF-8, so that no text leads to it; ripgrep tells what is in it.
+  // The name is not UTF-8, so no string can address it; ripgrep reports its content.
   if (code === 'NOT_FOUND' && directory.includes('\ufffd')) scan.directories.delete(directory);
-  // It has gone since.
+  // Removed in the meantime.
   if (code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY') return;
   scan.onProblem(`${quoted(directory === '' ? '.' : directory)} ${phrase}`);
 }

@@ -1,4 +1,4 @@
-/** A directory with what is in it, some levels deep and of bounded size. */
+/** Lists a directory as a tree, limited in depth and size. */
 import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
@@ -15,58 +15,58 @@ export interface TreeEntry {
   /** Relative to the root. */
   readonly path: string;
   readonly kind: 'directory' | 'file' | 'link' | 'special';
-  /** `ignored`: by a rule; `closed`: of git, which nobody lists by mistake. */
+  /** `ignored`: excluded by a rule. `closed`: a git directory, never entered. */
   readonly standing: 'listed' | 'ignored' | 'closed';
-  /** Of a file. */
+  /** Files only. */
   sizeBytes?: number;
-  /** Of a link: where it leads, or why nowhere. */
+  /** Links only: the target, or why it cannot be resolved. */
   target?: string;
-  /** Of a directory: how many files are below it that no rule ignores. */
+  /** Directories only: number of files below that no rule ignores. */
   files?: number;
-  /** Of a directory that was entered. */
+  /** Set for directories that were entered. */
   content?: DirectoryContent;
 }
 
 export interface DirectoryContent {
-  /** Directories first, then the rest, by name. */
+  /** Directories first, then other entries, each by name. */
   readonly entries: readonly TreeEntry[];
-  /** How many entries are not shown behind these. */
+  /** Number of entries not shown. */
   readonly more: number;
-  /** How many have a name that is not UTF-8: no text stands for it. */
+  /** Number of entries whose names are not UTF-8 and therefore cannot be shown. */
   readonly unnamed: number;
-  /** Why it could not be read. */
+  /** Reason why the directory could not be read. */
   readonly fault?: string;
 }
 
 export interface DirectoryTreeRun {
   readonly boundary: Boundary;
-  /** The directory that is listed. */
+  /** The directory to list. */
   readonly start: Start;
-  /** What is below it, hidden files too. */
+  /** Walk of everything below the directory, including hidden files. */
   readonly walk: WalkedTree;
-  /** 1: its own entries alone. */
+  /** Depth of the tree; 1 lists only the directory's own entries. */
   readonly depth: number;
-  /** Entries in all. */
+  /** Total number of entries. */
   readonly limit: number;
-  /** Only entries behind this one are shown: a value of {@link sortKeyOf}. */
+  /** Only entries after this {@link sortKeyOf} value are shown. */
   readonly after: string | undefined;
-  /** Ends it with its reason. */
+  /** Aborts the listing with its reason. */
   readonly signal: AbortSignal;
-  /** Ends it with what it has. */
+  /** Ends the listing with the entries so far. */
   readonly deadline: AbortSignal;
 }
 
-/** How many entries of a directory are worth showing if there is no room for all. */
+/** Minimum number of entries per directory that is worth showing. */
 const leastShare = 4;
 
-/** What entries of a directory are sorted by. */
+/** Sort key of directory entries. */
 export function sortKeyOf({ kind, name }: Pick<TreeEntry, 'kind' | 'name'>): string {
   return `${kind === 'directory' ? 0 : 1}${name}`;
 }
 
 /**
- * Lists level by level, so that a large directory leaves room for its neighbours: those of a level
- * share what the levels above have left.
+ * Lists level by level: directories of a level share the entries left by the levels above, so a
+ * large directory does not starve its neighbours.
  *
  * @throws the signal's reason
  */
@@ -79,7 +79,7 @@ export async function listTree(run: DirectoryTreeRun): Promise<DirectoryContent>
   for (let at = 1; at <= depth; at += 1) {
     const directories = level.filter((entry) => entry.kind === 'directory');
     const next: TreeEntry[] = [];
-    // A few entries of many directories would tell less than how much there is in each.
+    // File counts say more than a handful of entries from each of many directories.
     const isWorthwhile = at < depth && left >= leastShare * directories.length;
     for (const [index, entry] of directories.entries()) {
       entry.files = counts.get(entry.path) ?? 0;
@@ -95,7 +95,7 @@ export async function listTree(run: DirectoryTreeRun): Promise<DirectoryContent>
   return content;
 }
 
-/** How many files are below each directory. */
+/** Counts the files below each directory. */
 async function countFiles(
   paths: readonly string[],
   signal: AbortSignal,
@@ -138,7 +138,7 @@ async function readEntries(
   { boundary, walk }: DirectoryTreeRun,
   directory: string,
 ): Promise<{ readonly entries: readonly TreeEntry[]; readonly unnamed: number }> {
-  // Looked at again: a link may have taken its place since it was found.
+  // Resolve again: a link may have replaced the directory since it was found.
   const start = await startAt(boundary, directory);
   if (start === undefined) return { entries: [], unnamed: 0 };
   const [entries = []] = await disk.readDirectories([start.real]);
@@ -160,17 +160,20 @@ async function readEntries(
   return { entries: described, unnamed: entries.length - named.length };
 }
 
-/** The entries whose names are UTF-8. Others decode to names with U+FFFD, as some names have it. */
+/**
+ * Entries with UTF-8 names. Other names decode to text with U+FFFD, which valid names may contain
+ * as well.
+ */
 async function namedOf(directory: string, entries: readonly Dirent[]): Promise<readonly Dirent[]> {
   const isDoubtful = ({ name }: Dirent): boolean => name.includes('\ufffd');
   if (!entries.some(isDoubtful)) return entries;
   const names = await disk.readNames(directory);
   const left = new Set(names.filter((name) => isUtf8(name)).map((name) => name.toString()));
-  // Several names decode to the same text: one of them may be meant.
+  // Several names decode to the same text; one of them may be valid.
   return entries.filter((entry) => !isDoubtful(entry) || left.delete(entry.name));
 }
 
-/** Finds a file's size and a link's end. */
+/** Adds a file's size or a link's target. */
 async function describe({ boundary }: DirectoryTreeRun, entry: TreeEntry): Promise<void> {
   try {
     if (entry.kind === 'file') {
@@ -182,9 +185,9 @@ async function describe({ boundary }: DirectoryTreeRun, entry: TreeEntry): Promi
     }
   } catch (error) {
     if (error instanceof ToolError && error.code === 'OUTSIDE_ROOTS') {
-      entry.target = 'outside of the roots';
+      entry.target = 'outside the roots';
     } else if (error instanceof ToolError) entry.target = error.message;
     else if (disk.systemCode(error) === undefined) throw error;
-    // A file that has gone since has no size.
+    // A file removed in the meantime has no size.
   }
 }

@@ -1,4 +1,4 @@
-/** File types by name, as ripgrep knows them: `ts` stands for `*.ts`, `*.tsx`, `*.mts`, `*.cts`. */
+/** File types known to ripgrep: `ts` stands for `*.ts`, `*.tsx`, `*.mts`, `*.cts`. */
 import { quoted } from 'mcp-actors/internal';
 import type { RootDirectory } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
@@ -8,9 +8,9 @@ import { ripgrep } from './ripgrep.ts';
 let known: ReadonlyMap<string, readonly string[]> | undefined;
 
 /**
- * The globs of file types.
+ * Returns the globs of file types.
  *
- * @throws {ToolError} UNKNOWN_TYPE, naming types that begin alike; what `ripgrep` throws
+ * @throws {ToolError} UNKNOWN_TYPE with similar type names; errors of `ripgrep`
  */
 export async function globsOfTypes(
   types: readonly string[],
@@ -36,7 +36,7 @@ function unknown(type: string, names: readonly string[]): never {
   const alike = names.filter((name) => name.startsWith(type.slice(0, 1)) || type.startsWith(name));
   const some = (alike.length === 0 ? names : alike).slice(0, 40).join(', ');
   throw new ToolError(
-    `${quoted(type)} is not a file type. Types are: ${some}, … Or use globs, such as "*.${type.replaceAll(/\W/g, '')}".`,
+    `${quoted(type)} is not a known file type. Known types: ${some}, … Alternatively use globs, such as "*.${type.replaceAll(/\W/g, '')}".`,
     { code: 'UNKNOWN_TYPE' },
   );
 }

@@ -1,8 +1,9 @@
 /**
- * The rules of git that apply to a path: `.gitignore` files, `.git/info/exclude` and the user's own file.
+ * Evaluates git's ignore rules for a path: `.gitignore` files, `.git/info/exclude` and the user's
+ * global file.
  *
- * ripgrep expands `{a,b}` in them, and git takes braces literally. So ripgrep's verdict stands unless a brace is
- * involved, and these rules decide the rest.
+ * Ripgrep expands `{a,b}` in rules whereas git takes braces literally. Ripgrep's verdict stands
+ * unless a brace is involved; this module decides the rest.
  */
 import { constants } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
@@ -11,10 +12,10 @@ import { compileRules } from '../globs/glob.ts';
 import type { PathMatcher } from '../globs/path-automaton.ts';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 
-/** The last rule of a path that matches; undefined if none does. */
+/** Verdict of the last matching rule; undefined if none matches. */
 export type GitVerdict = 'ignored' | 'included' | undefined;
 
-/** Neighbouring rules of one file that have the same verdict. */
+/** Consecutive rules of a file with the same verdict. */
 interface RuleGroup {
   readonly verdict: GitVerdict;
   readonly isForDirectories: boolean;
@@ -23,23 +24,23 @@ interface RuleGroup {
 
 interface AppliedFile {
   readonly path: string;
-  /** The directory to which its rules are relative. */
+  /** Directory that the rules are relative to. */
   readonly base: string;
 }
 
-/** ripgrep reads no more of all files that apply to one directory. */
+/** The same limit ripgrep gets for all files that apply to one directory. */
 const maxBytes = 64 * 1024;
 
-/** Size of the cache of directories that do or do not hold a repository. */
+/** Cache size for directories known to contain a repository or not. */
 const maxRepositories = 10_000;
 
 export class GitRules {
   readonly #root: string;
   readonly #signal: AbortSignal;
   readonly #files = new Set<string>();
-  /** The user's own file, and that of a worktree, whose git directory is elsewhere. */
+  /** The user's global file, and the exclude file of a worktree with an external git directory. */
   readonly #shared = new Set<string>();
-  /** Of files above the last path, by their own path; each the last group first. */
+  /** Rule groups of files above the last path, by file path; last group first. */
   readonly #groups = new Map<string, readonly RuleGroup[]>();
   readonly #repositories = new Map<string, boolean>();
 
@@ -49,7 +50,7 @@ export class GitRules {
     this.#signal = signal;
   }
 
-  /** Adds a file of rules that ripgrep has opened; a file in ripgrep's own language does not count. */
+  /** Adds a rule file opened by ripgrep, ignoring files in ripgrep's own format. */
   add(path: string): void {
     if (/^\.(?:rg)?ignore$/.test(basename(path))) return;
     const real = resolve(this.#root, path);
@@ -58,7 +59,7 @@ export class GitRules {
   }
 
   /**
-   * Git's verdict about a path in a directory that it does not ignore.
+   * Returns git's verdict for a path whose parent directory is not ignored.
    *
    * @throws the signal's reason
    */
@@ -78,18 +79,18 @@ export class GitRules {
     return undefined;
   }
 
-  /** Rules for the entries of a directory, strongest first. */
+  /** Rule files for the entries of a directory, strongest first. */
   async #filesFor(directory: string): Promise<readonly AppliedFile[]> {
     const files: AppliedFile[] = [];
     let base = directory;
     for (; ; base = dirname(base)) {
       files.push({ path: join(base, '.gitignore'), base });
-      // Rules end at the repository's own directory.
+      // Rules above the repository do not apply.
       if (base === dirname(base) || (await this.#isRepository(base))) break;
     }
     files.push({ path: join(base, '.git/info/exclude'), base });
     const known = files.filter(({ path }) => this.#files.has(path));
-    // The user's own file is the weakest.
+    // The user's global file has the lowest precedence.
     const isExclude = (path: string) => basename(path) === 'exclude';
     const shared = [...this.#shared].sort((one, other) => +isExclude(other) - +isExclude(one));
     return [...known, ...shared.map((path) => ({ path, base }))];
@@ -113,7 +114,7 @@ export class GitRules {
   }
 }
 
-/** Stats of a path without following links; undefined if nothing is there. */
+/** Stats of a path without following links; undefined if missing. */
 export async function statsOf(path: string) {
   try {
     return await disk.lstat(path);
@@ -140,13 +141,13 @@ async function readRules(path: string): Promise<string> {
     }
   } catch (error) {
     const { code } = disk.describeFsError(error);
-    // The file was removed meanwhile.
+    // Removed in the meantime.
     if (code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY') return '';
     throw error;
   }
 }
 
-/** The groups of a file of rules, the last one first. */
+/** Parses a rule file into groups, last group first. */
 async function groupsIn(text: string, signal: AbortSignal): Promise<readonly RuleGroup[]> {
   const groups: { readonly rule: Rule; readonly globs: string[] }[] = [];
   for (const line of text.replace(/^\ufeff/, '').split('\n')) {

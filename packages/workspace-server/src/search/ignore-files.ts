@@ -1,31 +1,31 @@
 /**
- * How much of `.gitignore` and the like a search takes: ripgrep compiles them, to several hundred
- * times their size.
+ * Limits the size of `.gitignore` and similar files, because ripgrep compiles them to several
+ * hundred times their size.
  */
 import { disk, quoted } from 'mcp-actors/internal';
 import { ToolError } from 'mcp-actors';
 import { dirname, resolve } from 'node:path';
 
-/** Of all that apply to one directory: its own and those above it, bytes. */
+/** Limit for all files that apply to one directory, including those of its parents, bytes. */
 const maxIgnoreBytes = 64 * 1024;
 
 export class IgnoreFiles {
   readonly #root: string;
   readonly #onTooMuch: (error: ToolError) => void;
-  /** By their directory. */
+  /** Bytes by directory. */
   readonly #bytes = new Map<string, number>();
   #checked: Promise<void> = Promise.resolve();
 
   /**
-   * @param root what relative paths are relative to
-   * @param onTooMuch told if there is too much of them: SEARCH_FAILED
+   * @param root base of relative paths
+   * @param onTooMuch called with SEARCH_FAILED if the limit is exceeded
    */
   constructor(root: string, onTooMuch: (error: ToolError) => void) {
     this.#root = root;
     this.#onTooMuch = onTooMuch;
   }
 
-  /** Counts a file that ripgrep has opened. */
+  /** Counts a file opened by ripgrep. */
   add(path: string): void {
     const size = sizeOf(resolve(this.#root, path));
     this.#checked = this.#checked.then(async () => this.#count(path, await size));
@@ -44,7 +44,7 @@ export class IgnoreFiles {
       total += this.#bytes.get(above) ?? 0;
     }
     if (total <= maxIgnoreBytes) return;
-    const message = `${quoted(path)} and the ignore files above it have ${total} bytes; at most ${maxIgnoreBytes} can be heeded. Make them shorter, or work in another root`;
+    const message = `${quoted(path)} and the ignore files above it must have at most ${maxIgnoreBytes} bytes in total, got ${total}. Shorten them, or work in another root`;
     this.#onTooMuch(new ToolError(message, { code: 'SEARCH_FAILED' }));
   }
 }
@@ -54,7 +54,7 @@ async function sizeOf(path: string): Promise<number> {
     const stats = await disk.stat(path);
     return stats.isFile() ? stats.size : 0;
   } catch {
-    // It has gone since: how much of it ripgrep has read is unknown.
+    // Removed in the meantime; its size is unknown.
     return 0;
   }
 }

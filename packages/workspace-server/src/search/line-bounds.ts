@@ -1,7 +1,7 @@
-/** How much of a line a search looks at, and how much of it is shown. */
+/** Limits on line length for searching and showing lines. */
 
-/** Longer lines are not searched; they are named. */
+/** Longer lines are reported instead of searched. */
 export const maxLineBytes = 256 * 1024;
 
-/** Longer lines are cut around the match. */
+/** Longer lines are truncated around the match. */
 export const maxLineCharacters = 500;

@@ -1,6 +1,6 @@
 /**
- * Which files have a match, and how many lines of them: ripgrep on several threads, over some
- * thousand files at a time, in order of path.
+ * Counts matching lines per file: multi-threaded ripgrep over a few thousand files at a time,
+ * reported in path order.
  */
 import type { Boundary } from 'mcp-actors/roots';
 import { countedFiles, markedRecords } from './ripgrep-output.ts';
@@ -10,33 +10,33 @@ import { SearchInput } from './search-input.ts';
 import { withoutDot } from './walk-starts.ts';
 
 export interface MatchCountRun {
-  /** What paths are relative to, and where files may be. */
+  /** Base of relative paths, and the limit of accessible files. */
   readonly boundary: Boundary;
-  /** Which lines match: ripgrep's options for the pattern, and the pattern. */
+  /** Ripgrep options for the pattern, and the pattern itself. */
   readonly patternArgs: readonly string[];
   readonly signal: AbortSignal;
-  /** Ends the count; what was being counted is not told. */
+  /** Ends the count; unfinished files are not reported. */
   readonly deadline: AbortSignal;
   readonly onProblem: (problem: string) => void;
-  /** Told each path that is done, in order. */
+  /** Called with each finished path, in order. */
   readonly onReached: (path: string) => void;
 }
 
 export interface MatchCount {
   readonly path: string;
-  /** Undefined for a file over 4 MiB, which has not been looked at. */
+  /** Undefined for a file over 4 MiB, which was not searched. */
   readonly matchingLines: number | undefined;
 }
 
 /**
- * The paths of a part are arguments of one process: Windows takes 32,767 characters of them, Linux
- * and macOS far more.
+ * Paths of a batch are arguments of one process: Windows allows 32,767 characters, Linux and macOS
+ * far more.
  */
 const maxPartCharacters = process.platform === 'win32' ? 24_000 : 120_000;
-/** Small, so that a search for what is everywhere ends soon. */
+/** A small first batch, so that searches with many matches end early. */
 const firstPartCharacters = 12_000;
 
-/** The files that have a match, and those too large to tell, in the given order. */
+/** Yields the files with matches, and those too large to count, in the given order. */
 export async function* countMatches(
   run: MatchCountRun,
   paths: Iterable<string>,
@@ -46,7 +46,7 @@ export async function* countMatches(
     const waiting = part.values();
     let { value: next } = waiting.next();
     const counts = new Map<string, number>();
-    // ripgrep has several files at hand: each is told once those before it are known.
+    // Ripgrep searches several files at once: report each file once all before it are known.
     const known = function* (isOver: boolean): Generator<MatchCount, void, void> {
       while (next !== undefined) {
         const matchingLines = large.has(next) ? undefined : counts.get(next);
@@ -73,7 +73,7 @@ function* partsOf(paths: Iterable<string>): Generator<readonly string[], void, v
   let characters = 0;
   let most = firstPartCharacters;
   for (const path of paths) {
-    // Bytes are what counts, and a character has at most three.
+    // The limit is in bytes, and a UTF-16 unit has at most three.
     const size = path.length + './ '.length;
     if (characters + size > most && part.length > 0) {
       yield part;
@@ -96,12 +96,12 @@ async function* countPart(
     args: [
       ...ripgrepArguments,
       '--count',
-      // Tells that a file is done. And if this process is killed, ripgrep ends at the next file
+      // Reports every finished file. If this process is killed, ripgrep then stops at the next file
       // instead of the last.
       '--include-zero',
       '--with-filename',
       '--null',
-      // The walk has chosen: no rule is read again.
+      // The walk has already applied ignore rules.
       '--no-ignore',
       '--hidden',
       ...patternArgs,
@@ -116,7 +116,7 @@ async function* countPart(
   });
 }
 
-/** Counts the matching lines of a file of any size, in bounded memory. */
+/** Counts the matching lines of a file of any size in bounded memory. */
 export async function countInStream(run: MatchCountRun, path: string): Promise<number> {
   const { boundary, patternArgs, signal, deadline, onProblem } = run;
   const input = new SearchInput(boundary, 0, onProblem, () => {});

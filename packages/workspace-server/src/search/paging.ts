@@ -1,21 +1,23 @@
-/** Pages of an answer: cursors, and what a walk has found, kept for the next page. */
+/** Pagination of results: cursors, and a cached walk for the next page. */
 import { ToolError } from 'mcp-actors';
 import { indexBehind } from './path-order.ts';
 import type { PathOrder } from './path-order.ts';
 import type { WalkedTree } from './tree-walk.ts';
 
-/** Where a page ends: behind this path or, in a text search, behind this line of it. */
+/** End of a page: after this path or, in a text search, after this line of it. */
 export interface Position {
   readonly path: string;
-  /** From 1; 0: the whole file is still to come. */
+  /** From 1; 0 means before the first line. */
   readonly line?: number;
 }
 
 const keyLength = 8;
 
-/** A cursor belongs to one query: it would skip at random in another. */
+/**
+ * Key that ties a cursor to its query, because in another query it would skip arbitrary results.
+ */
 export async function queryKey(query: readonly unknown[]): Promise<string> {
-  // A server that has just been launched answers its first messages without it.
+  // Loaded on demand: a server's first responses do not need it.
   const { createHash } = await import('node:crypto');
   const hash = createHash('sha256').update(JSON.stringify(query)).digest('base64url');
   return hash.slice(0, keyLength);
@@ -26,9 +28,9 @@ export function writeCursor({ path, line }: Position, query: string): string {
 }
 
 /**
- * Reads a cursor; undefined if there is none.
+ * Decodes a cursor; undefined without one.
  *
- * @throws {ToolError} INVALID_CURSOR if it is of another query
+ * @throws {ToolError} INVALID_CURSOR if it belongs to another query
  */
 export function readCursor(cursor: string | undefined, query: string): Position | undefined {
   if (cursor === undefined) return undefined;
@@ -38,15 +40,15 @@ export function readCursor(cursor: string | undefined, query: string): Position 
     return line === '' ? { path } : { path, line: Number(line) };
   }
   throw new ToolError(
-    'This cursor is of another query: pass the cursor of the answer before, with the same arguments, or start without a cursor.',
+    'Cursor belongs to another query: repeat the same arguments with the latest cursor, or omit the cursor.',
     { code: 'INVALID_CURSOR' },
   );
 }
 
-/** How old a page may be that was seen ahead. */
+/** Lifetime of a cached walk, ms. */
 const keptMs = 60_000;
 
-/** The last walk of a session's tool, for the page behind the one that it was made for. */
+/** Caches the last walk of a session's tool for the next page. */
 export class KeptWalk {
   readonly #order: PathOrder;
   #kept: { readonly query: string; readonly walk: WalkedTree } | undefined;
@@ -56,7 +58,10 @@ export class KeptWalk {
     this.#order = order;
   }
 
-  /** The walk, if the same query was asked within the last minute and it has what is behind a path. */
+  /**
+   * Returns the walk if the query is the same, the walk is younger than a minute, and it contains
+   * the paths after `path`.
+   */
   at(query: string, path: string): WalkedTree | undefined {
     if (this.#kept?.query !== query) return undefined;
     const { walk } = this.#kept;

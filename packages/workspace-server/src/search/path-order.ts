@@ -1,32 +1,32 @@
-/** Orders of paths, and the first paths of an order within a bound of memory. */
+/** Orders of paths, and selection of the first paths of an order in bounded memory. */
 
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 
-/** Negative if `left` comes before `right`; 0 for the same path alone. */
+/** Negative if `left` comes before `right`; 0 only for equal paths. */
 export type PathOrder = (left: string, right: string) => number;
 
 const slash = 0x2f;
 
-/** Segment by segment: what is in a directory comes right behind it. */
+/** Orders by segments, so that a directory's content follows it directly. */
 export const byPath: PathOrder = (left, right) => {
   const length = Math.min(left.length, right.length);
   for (let index = 0; index < length; index += 1) {
     const [leftUnit, rightUnit] = [left.charCodeAt(index), right.charCodeAt(index)];
     if (leftUnit === rightUnit) continue;
-    // A segment that ends comes before one that goes on.
+    // The shorter segment comes first.
     if (leftUnit === slash) return -1;
     return rightUnit === slash ? 1 : leftUnit - rightUnit;
   }
   return left.length - right.length;
 };
 
-/** Breadth before depth: the root's own entries first, then those one level below. */
+/** Breadth first: the root's own entries, then those one level below, and so on. */
 export const byBreadth: PathOrder = (left, right) =>
   depthOf(left) - depthOf(right) || byPath(left, right);
 
 function depthOf(path: string): number {
   let depth = 0;
-  // A directory's path may end with a slash.
+  // Directory paths may have a trailing slash.
   for (
     let at = path.indexOf('/');
     at !== -1 && at < path.length - 1;
@@ -37,7 +37,7 @@ function depthOf(path: string): number {
   return depth;
 }
 
-/** Where the paths behind one begin, in paths that are in order; by halves. */
+/** Binary search for the first path after `after`. */
 export function indexBehind(paths: readonly string[], order: PathOrder, after: string): number {
   let [low, high] = [0, paths.length];
   while (low < high) {
@@ -48,7 +48,7 @@ export function indexBehind(paths: readonly string[], order: PathOrder, after: s
   return low;
 }
 
-/** Keeps the first paths from one on, of any number in any order. */
+/** Collects the first paths, from a given one on, out of any number in any order. */
 export class FirstPaths {
   readonly #order: PathOrder;
   readonly #from: string | undefined;
@@ -57,7 +57,7 @@ export class FirstPaths {
   #characters = 0;
   #last: string | undefined;
 
-  /** @param maxCharacters how long the kept paths are together */
+  /** @param maxCharacters total length of the collected paths */
   constructor(order: PathOrder, from: string | undefined, maxCharacters: number) {
     this.#order = order;
     this.#from = from;
@@ -69,12 +69,12 @@ export class FirstPaths {
     if (this.#last !== undefined && this.#order(path, this.#last) > 0) return;
     this.#paths.push(path);
     this.#characters += path.length;
-    // Sorting is worth while once as much again has come.
+    // Sort only after the buffer has doubled.
     if (this.#characters > 2 * this.#maxCharacters) this.#cut();
   }
 
   /**
-   * Takes kept paths out again. Gives their number.
+   * Removes collected paths and returns their number.
    *
    * @throws the signal's reason
    */
@@ -90,7 +90,7 @@ export class FirstPaths {
     return removed;
   }
 
-  /** The kept paths in order, each once; `isCut` if others come behind them. */
+  /** Returns the collected paths in order, without duplicates; `isCut` if more follow. */
   finish(): { readonly paths: readonly string[]; readonly isCut: boolean } {
     this.#cut();
     return { paths: this.#paths, isCut: this.#last !== undefined };
@@ -110,7 +110,7 @@ export class FirstPaths {
     this.#characters = characters;
   }
 
-  /** Level by level: paths come in order of path, and what is sorted costs little to sort. */
+  /** Sorts per level: paths arrive nearly in path order, which is cheap to sort. */
   #sorted(): string[] {
     if (this.#order !== byBreadth) return this.#paths.toSorted(this.#order);
     const levels: string[][] = [];

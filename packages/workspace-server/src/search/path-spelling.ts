@@ -1,6 +1,6 @@
 /**
- * Paths written differently from the names on disk: in another Unicode normalization form, or with
- * the escapes of our own answers (`\u001b`).
+ * Finds paths spelled differently from the names on disk: in another Unicode normalization form, or
+ * with the escapes of our own output (`\u001b`).
  */
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { contains, disk, printable, quoted } from 'mcp-actors/internal';
@@ -11,11 +11,11 @@ import { ToolError } from 'mcp-actors';
 /**
  * Finds the existing path that `given` spells differently.
  *
- * @returns undefined if nothing is there, by any spelling; relative for a relative path
- * @throws {ToolError} what `resolveInside` throws
+ * @returns undefined if nothing exists under any spelling; relative for a relative path
+ * @throws {ToolError} errors of `resolveInside`
  */
 export async function findSpelling(boundary: Boundary, given: string): Promise<string | undefined> {
-  // Names in plain ASCII have one spelling; a URI may encode others.
+  // Plain ASCII names have a single spelling, except in encoded URIs.
   if (!/[^\x20-\x7e]|[\\%]/.test(given)) return undefined;
   const found = await resolveInside(boundary, given);
   const isRelative = !isAbsolute(given) && !/^file:[/\\]/i.test(given);
@@ -37,7 +37,7 @@ export async function findSpelling(boundary: Boundary, given: string): Promise<s
   return isRelative ? at.replaceAll(sep, '/') : at;
 }
 
-/** Finds the existing path, relative to the root, that a glob names if its characters are literal. */
+/** Finds the existing path, relative to the root, that equals a glob taken literally. */
 export async function findGlobPath(boundary: Boundary, glob: string): Promise<string | undefined> {
   const path = glob.replace(/^(?:\.?\/)+/, '');
   if (path === '') return undefined;
@@ -45,7 +45,7 @@ export async function findGlobPath(boundary: Boundary, glob: string): Promise<st
     const { exists } = await resolveInside(boundary, `./${path}`);
     return exists ? path : await findSpelling(boundary, `./${path}`);
   } catch (error) {
-    // The glob is no path, or the walk meets the same error.
+    // The glob is not a path, or the walk will report the same error.
     if (error instanceof ToolError) return undefined;
     throw error;
   }
@@ -59,7 +59,7 @@ async function findName(
   const { path } = await resolveInside(boundary, directory);
   try {
     const [entries = []] = await disk.readDirectories([path]);
-    // A directory that cannot be listed offers no other spelling: the path stays not found.
+    // An unreadable directory offers no other spelling.
     if (entries instanceof Error) return undefined;
     const composed = written.normalize();
     return entries.find(({ name }) => name !== written && spells(composed, name))?.name;
@@ -69,7 +69,7 @@ async function findName(
   }
 }
 
-/** @param written in Unicode normalization form C */
+/** @param written in NFC */
 function spells(written: string, name: string): boolean {
   if (name.normalize() === written) return true;
   if (!written.includes('\\')) return false;

@@ -1,24 +1,24 @@
 /**
- * What ripgrep prints: records on its stdout, and on its stderr problems for a person and, with
- * `--debug`, what it does with which file.
+ * Parsers for ripgrep's output: records on stdout; on stderr problems and, with `--debug`, which
+ * files were skipped.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 
-/** Cuts output into records. Each record is taken before the next chunk is added. */
+/** Splits output into records. Consume all records before adding the next chunk. */
 export interface RecordReader<T> {
   add(chunk: Buffer): Iterable<T>;
-  /** The record that the output ends with, if nothing closes it. */
+  /** The last record, if the output ends without a delimiter. */
   end(): Iterable<T>;
 }
 
 export interface RipgrepRecord {
   readonly bytes: Buffer;
-  /** True if the record was longer than 4 MiB and `bytes` is only its beginning. */
+  /** True if the record exceeded 4 MiB and `bytes` is only its beginning. */
   readonly cut: boolean;
 }
 
-/** A file that was searched, from `--count --null`. */
+/** A searched file, from `--count --null`. */
 export interface CountedFile {
   readonly path: string;
   readonly matchingLines: number;
@@ -27,14 +27,17 @@ export interface CountedFile {
 /** Files from `--files --null`. */
 export interface ListedPaths {
   readonly paths: readonly string[];
-  /** Those whose names are not UTF-8; `\\xff` stands for a byte. */
+  /** Names that are not UTF-8; `\\xff` stands for a byte. */
   readonly unnamed: readonly string[];
 }
 
 const maxRecordBytes = 4 * 1024 * 1024;
 const newline = 0x0a;
 
-/** Reads records that end with a mark: `\n` for `--json`, NUL for `--files --null`. */
+/**
+ * Splits at a delimiter: `
+ * ` for `--json`, NUL for `--files --null`.
+ */
 export function markedRecords(mark: '\n' | '\0'): RecordReader<RipgrepRecord> {
   const markByte = mark.charCodeAt(0);
   let parts: Buffer[] = [];
@@ -68,8 +71,8 @@ export function markedRecords(mark: '\n' | '\0'): RecordReader<RipgrepRecord> {
 }
 
 /**
- * Reads `--files --null`: the paths of a chunk in one record, because each record has its price. A
- * path that is not UTF-8 is not among them: it counts as `unnamed`.
+ * Parses `--files --null`. All paths of a chunk form one record, to save per-record overhead. Paths
+ * that are not UTF-8 go to `unnamed`.
  */
 export function listedPaths(): RecordReader<ListedPaths> {
   let rest: Buffer = Buffer.alloc(0);
@@ -77,7 +80,7 @@ export function listedPaths(): RecordReader<ListedPaths> {
     *add(chunk) {
       const output = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
       const end = output.lastIndexOf(0);
-      // A name that never ends is not a file's.
+      // A file name cannot be this long.
       rest = output.subarray(end + 1).subarray(0, maxRecordBytes);
       if (end === -1) return;
       const whole = output.subarray(0, end);
@@ -100,20 +103,23 @@ function splitPaths(whole: Buffer): ListedPaths {
   return { paths, unnamed };
 }
 
-/** A name that is not UTF-8, in which `\\xff` stands for a byte beyond ASCII: each name is told from the others. */
+/**
+ * Escapes a name that is not UTF-8 with `\\xff` for each non-ASCII byte, so that names stay
+ * distinct.
+ */
 function escapedName(name: Buffer): string {
   return name
     .toString('latin1')
     .replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16)}`);
 }
 
-/** Reads `--count --include-zero --null`: a path, NUL, the count, a line end. */
+/** Parses `--count --include-zero --null`: a path, NUL, the count, a newline. */
 export function countedFiles(): RecordReader<readonly CountedFile[]> {
   let rest: Buffer = Buffer.alloc(0);
   return {
     *add(chunk) {
       const output = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      // A line ends with a line feed, and a name may have some: the last one is behind a NUL.
+      // Names may contain newlines, so a record ends at the first newline after a NUL.
       const end = output.indexOf(newline, output.lastIndexOf(0));
       const last = end === -1 ? lastEnd(output) : end;
       rest = output.subarray(last + 1).subarray(0, maxRecordBytes);
@@ -124,7 +130,7 @@ export function countedFiles(): RecordReader<readonly CountedFile[]> {
   };
 }
 
-/** Where the last whole line before the last NUL ends. */
+/** End of the last complete record before the last NUL. */
 function lastEnd(output: Buffer): number {
   const nul = output.lastIndexOf(0);
   const before = nul <= 0 ? -1 : output.lastIndexOf(0, nul - 1);
@@ -142,7 +148,7 @@ function* readCounts(text: string): Generator<CountedFile, void, void> {
 
 const maxKeptCharacters = 64 * 1024;
 const maxLineCharacters = 16 * 1024;
-/** How each message of `--debug` begins. */
+/** Prefix of every `--debug` message. */
 const debugStart = /^rg: DEBUG\|[\w:]+\|[^:]+\.rs:\d+: /;
 const namingStart = /: (?:ignoring|whitelisting|opened gitignore file:) /;
 const ignoreFile = /^rg: DEBUG\|ignore::gitignore\|[^:]+:\d+: opened gitignore file: (.+)$/s;
@@ -152,22 +158,24 @@ const whitelisted =
   /^rg: DEBUG\|ignore::walk\|[^:]+:\d+: whitelisting (.+): Whitelist\(IgnoreMatch\(Gitignore/s;
 
 /**
- * Why ripgrep has not listed a path: by a rule, by its name, by its size, or as no regular file. `braces`: by a rule of
- * git, and a brace is in the rule or in the path.
+ * Reason why ripgrep omitted a path: a rule, a hidden name, its size, or not a regular file.
+ * `braces`: a git rule, with a brace in the rule or in the path.
  */
 export type LeftOutReason = 'ignored' | 'hidden' | 'large' | 'special' | 'braces';
 
 export interface MessageListeners {
   /**
-   * Told each path that was left out, and what is below it with it. Of a path with line breaks it is
-   * also told what comes before each of them.
+   * Called with each omitted path; paths below it are not reported. A path with line breaks is also
+   * reported truncated at each of them.
    */
   readonly onLeftOut?: ((path: string, reason: LeftOutReason) => void) | undefined;
-  /** Called with each path that a rule of git has included, if a brace is in the rule or in the path. */
+  /**
+   * Called with each path that a git rule re-includes, if the rule or the path contains a brace.
+   */
   readonly onIncluded?: ((path: string) => void) | undefined;
   /**
-   * Told the path of each file that says which ones to ignore, when it has been opened; of a path
-   * with line breaks also what comes before each of them.
+   * Called with the path of each opened ignore file. A path with line breaks is also reported
+   * truncated at each of them.
    */
   readonly onIgnoreFile: (path: string) => void;
 }
@@ -179,8 +187,8 @@ function reasonOf(phrase: string): LeftOutReason {
 }
 
 /**
- * True if a brace is in a rule of git or in a path that it applies to: another rule may decide. Of files that are not
- * git's, ripgrep defines the language.
+ * True if a git rule or its path contains a brace, so that git may decide differently. Ripgrep's
+ * own ignore files are exempt, because ripgrep defines their language.
  */
 function isOfBraces(message: string, path: string): boolean {
   const from = textBetween(message, '(Glob { from: Some("', '"), original: "');
@@ -189,7 +197,7 @@ function isOfBraces(message: string, path: string): boolean {
   return hasBrace(rule) || hasBrace(path);
 }
 
-/** True if ripgrep and git may differ in a rule or in a rule for a path. */
+/** True if ripgrep and git may interpret a rule or path differently. */
 export function hasBrace(text: string): boolean {
   return /[{}]/.test(text);
 }
@@ -202,8 +210,9 @@ function textBetween(text: string, before: string, after: string): string | unde
 }
 
 /**
- * Reads the messages as they come. Gives a function that tells the problems so far: the last 64 KiB
- * of them.
+ * Parses messages as they arrive.
+ *
+ * @returns getter for the problems so far, limited to the last 64 KiB
  */
 export function readMessages(
   stderr: Readable,
@@ -211,13 +220,13 @@ export function readMessages(
 ): () => string {
   let problems = '';
   let rest = '';
-  /** The message that names a path, as far as it has come. */
+  /** The message that names a path, as far as received. */
   let naming = '';
   const take = (line: string): void => {
     const isDebug = debugStart.test(line);
     if (!isDebug) problems = `${problems}${line}\n`.slice(-maxKeptCharacters);
-    // A path is printed as it is, and a name can contain line breaks: these must not let it escape
-    // what bounds the memory.
+    // Paths are printed unescaped and may contain line breaks, so the length limit must apply to
+    // continuation lines as well.
     if (isDebug) naming = namingStart.test(line) ? line : '';
     else if (naming !== '') naming = `${naming}\n${line}`.slice(0, maxLineCharacters);
     const [, left, phrase = ''] = leftOut.exec(naming) ?? [];

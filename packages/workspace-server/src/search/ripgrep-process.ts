@@ -1,6 +1,6 @@
 /**
- * One process of ripgrep, and its end. A thread of it that waits for a dead network mount sits in
- * the kernel, and no signal reaches it; we must not wait with it.
+ * One ripgrep process and its termination. A thread blocked on a dead network mount cannot be
+ * killed, so we never wait for it indefinitely.
  */
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,37 +14,37 @@ import { findBinary } from './ripgrep-binary.ts';
 import { readMessages } from './ripgrep-output.ts';
 import type { MessageListeners } from './ripgrep-output.ts';
 
-/** How long a killed process may take to go, milliseconds; then it is left to the system. */
+/** Time for a killed process to exit, ms; afterwards it is abandoned. */
 const endTimeoutMs = 1000;
-/** How many processes may be left behind before no other is started. */
+/** Number of abandoned processes above which no other is started. */
 const maxLeftBehind = 8;
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export interface RipgrepProcess {
-  /** Its stdout in chunks; ends early once it is killed. */
+  /** Stdout in chunks; ends early once the process is killed. */
   output(): AsyncGenerator<Buffer, void, void>;
-  /** The problems that it has written of so far. */
+  /** Problems written to stderr so far. */
   problems(): string;
-  /** Writes its stdin, to the end of `input`. */
+  /** Writes all of `input` to stdin. */
   feed(input: AsyncIterable<Buffer>, onFault: (error: unknown) => void): void;
   /**
-   * Its exit code, once it has gone and its output has been read; null if it was killed. Comes at
-   * most a second after `kill`, even if the system cannot end it.
+   * Exit code, once the process has exited and its output is read; null if killed. Settles at most
+   * a second after `kill`, even if the system cannot end the process.
    */
   readonly ended: Promise<number | null>;
-  /** Ends it, and its streams with what they still hold. */
+  /** Kills the process and discards the rest of its output. */
   kill(): void;
 }
 
-/** Killed ones that have not gone, of all sessions of this process. */
+/** Killed processes of all sessions that have not exited. */
 const leftBehind = new Set<Child>();
 
 /**
- * Starts ripgrep in a root. It is killed at our exit.
+ * Starts ripgrep in a root. It is killed when this process exits.
  *
  * @throws {ToolError} SEARCH_UNAVAILABLE if there is no binary for this platform or too many
- *   processes hang, SEARCH_FAILED if the system cannot start it, ROOT_UNAVAILABLE
+ * processes hang, SEARCH_FAILED if the system cannot start it, ROOT_UNAVAILABLE
  */
 export async function startRipgrep(
   args: readonly string[],
@@ -52,7 +52,7 @@ export async function startRipgrep(
   listeners: MessageListeners,
 ): Promise<RipgrepProcess> {
   if (leftBehind.size >= maxLeftBehind) {
-    const message = `${leftBehind.size} searches before this one hang in a file system that does not answer, as a network mount does whose server is gone. Unmount it or bring it back, then try again`;
+    const message = `${leftBehind.size} earlier searches hang in a file system that does not respond, such as a dead network mount. Unmount or restore it, then try again`;
     throw new ToolError(message, { code: 'SEARCH_UNAVAILABLE' });
   }
   const binary = await findBinary();
@@ -74,10 +74,10 @@ export async function startRipgrep(
 
 async function spawnChild(binary: string, args: readonly string[], cwd: string): Promise<Child> {
   try {
-    // Loaded with the first search, as its binary is.
+    // Loaded with the first search, like the binary.
     const { spawn } = await import('node:child_process');
     const child = spawn(binary, args, { cwd, stdio: 'pipe', windowsHide: true });
-    // Only then are its streams sure to be there.
+    // The streams are only guaranteed to exist after `spawn`.
     await once(child, 'spawn');
     return child;
   } catch (error) {
@@ -94,7 +94,8 @@ function superviseChild(child: Child, listeners: MessageListeners): RipgrepProce
     if (closing.value !== 'open') return;
     closing = closingChart.next(closing, { type: 'close.begin' });
     child.kill('SIGKILL');
-    // Another process may hold the other ends: then they would never close by themselves.
+    // Another process may hold the other ends of the pipes, so they would never close by
+    // themselves.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     const timer = setTimeout(() => expiry.abort(), endTimeoutMs);
     child.once('close', () => clearTimeout(timer));
@@ -114,14 +115,14 @@ function superviseChild(child: Child, listeners: MessageListeners): RipgrepProce
       resolve(null);
     });
   });
-  // Node throws away what nobody listens for when the child exits.
+  // Without a listener, Node discards unread output when the child exits.
   child.stdout.on('readable', () => {});
   return {
     async *output() {
       try {
         yield* child.stdout;
       } catch (error) {
-        // Without an error of its own it was closed before its end, by ourselves.
+        // Without a stream error, we destroyed the stream ourselves.
         if (child.stdout.errored) throw error;
       }
     },
@@ -134,7 +135,7 @@ function superviseChild(child: Child, listeners: MessageListeners): RipgrepProce
           onFault(error);
         }
       };
-      // What fails then is the pipe of a child that has gone: its exit code says why.
+      // Only the pipe of an exited child fails here; its exit code has the reason.
       pipeline(guarded, child.stdin).catch(() => {});
     },
     ended,

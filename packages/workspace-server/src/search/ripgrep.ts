@@ -1,4 +1,4 @@
-/** Running ripgrep: records as they come, the process gone when nobody wants more. */
+/** Runs ripgrep: yields records as they arrive, and ends the process with the iteration. */
 import { constants } from 'node:os';
 import { disk, quoted } from 'mcp-actors/internal';
 import type { RootDirectory } from 'mcp-actors/roots';
@@ -9,39 +9,39 @@ import type { MessageListeners, RecordReader } from './ripgrep-output.ts';
 import { startRipgrep } from './ripgrep-process.ts';
 
 export interface RipgrepRun<T> {
-  /** Options and the paths to search; see {@link ripgrepArguments}. */
+  /** Options and paths to search; see {@link ripgrepArguments}. */
   readonly args: readonly string[];
-  /** The directory that it runs in: paths in `args` and in what it gives are relative to it. */
+  /** Working directory. Paths in `args` and in the output are relative to it. */
   readonly root: RootDirectory;
-  /** Kills the process; the iteration then throws the signal's reason. */
+  /** Kills the process; the iteration throws the signal's reason. */
   readonly signal: AbortSignal;
-  /** Kills the process; the iteration then ends, and its reason is among the problems. */
+  /** Kills the process; the iteration ends normally, with the reason among the problems. */
   readonly deadline?: AbortSignal;
-  /** Cuts what it prints into records. */
+  /** Splits the output into records. */
   readonly records: RecordReader<T>;
-  /**
-   * What the process reads from its stdin; nothing by default. An error of it ends the iteration.
-   */
+  /** Input for stdin; none by default. Its errors end the iteration. */
   readonly input?: AsyncIterable<Buffer>;
-  /** Told, with `--debug`, which paths were left out. */
+  /** Called with each omitted path, if `args` contains `--debug`. */
   readonly onLeftOut?: MessageListeners['onLeftOut'];
-  /** Called, with `--debug`, with paths that a rule of git has included, if a brace is in the rule or in the path. */
+  /**
+   * Called with each path that a git rule re-includes, if the rule or the path contains a brace and
+   * `args` contains `--debug`.
+   */
   readonly onIncluded?: MessageListeners['onIncluded'];
-  /** Called, with `--debug`, with each file of rules that was opened. */
+  /** Called with each opened ignore file, if `args` contains `--debug`. */
   readonly onIgnoreFile?: MessageListeners['onIgnoreFile'];
-  /** Told once, when ripgrep has ended by itself or at the deadline. */
+  /** Called once when ripgrep has ended by itself or at the deadline. */
   readonly onEnd?: (end: RipgrepEnd) => void;
 }
 
 export interface RipgrepEnd {
-  /** What could not be read, one line each: ripgrep has gone on without it. */
+  /** Unreadable files and similar, one line each; ripgrep continued without them. */
   readonly problems: readonly string[];
 }
 
 /**
- * Options of every run: nobody's configuration file, no links followed, the same paths on every
- * system. The sizes bound what a pattern costs; by default ripgrep allows it a hundred times as
- * much.
+ * Options of every run: no configuration file, no followed links, the same paths on every system.
+ * The size limits bound a pattern's cost to a hundredth of ripgrep's default.
  */
 export const ripgrepArguments: readonly string[] = [
   '--no-config',
@@ -56,19 +56,20 @@ export const ripgrepArguments: readonly string[] = [
 ];
 
 /**
- * Runs ripgrep and gives its records as they come. Leaving the loop early kills the process; it
- * reads on only as fast as the records are taken. The child never has our stdin or stdout.
+ * Runs ripgrep and yields its records as they arrive. Leaving the loop early kills the process, and
+ * unread records apply backpressure. The child never inherits our stdin or stdout.
  *
- * The child does not outlive this process: it is killed at our exit. If this process is killed
- * itself, the child ends when it next writes, or at once if it reads `input`. A killed child that
- * does not end within a second, because its threads wait for a dead mount, is left behind.
+ * The child is killed when this process exits. If this process is killed, the child ends at its
+ * next write, or at once if it reads `input`. A killed child that does not exit within a second,
+ * because its threads wait for a dead mount, is abandoned.
  *
- * @throws {ToolError} SEARCH_FAILED with ripgrep's own words if it could not begin (a broken
- *   pattern, for one), and what `startRipgrep` throws; the signal's reason
+ * @throws {ToolError} SEARCH_FAILED with ripgrep's message if it could not start, for example
+ * because
+ * of an invalid pattern; errors of `startRipgrep`; the signal's reason
  */
 export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, void> {
   const { deadline, onLeftOut, onIncluded, records } = run;
-  // Fires also if this run has to end for a reason of its own.
+  // Aborted if this run fails for an internal reason.
   const own = new AbortController();
   const signal = AbortSignal.any([run.signal, own.signal]);
   signal.throwIfAborted();
@@ -88,7 +89,7 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     for await (const chunk of child.output()) {
       bytes += chunk.length;
       for (const record of records.add(chunk)) {
-        // What is done with the records counts, too: they come faster than a busy loop turns.
+        // Includes the time spent on records: they arrive faster than a busy event loop turns.
         if (isSliceOver()) await nextSlice(signal);
         signal.throwIfAborted();
         yield record;
@@ -97,7 +98,7 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     const code = await child.ended;
     signal.throwIfAborted();
     if (deadline?.aborted === true) {
-      // The last record may be a part, and nobody asks files that hang.
+      // The last record may be incomplete, so it is dropped.
       const { message } = deadline.reason as Error;
       run.onEnd?.({ problems: [message, ...linesOf(child.problems()).map(inOurWords)] });
       return;
@@ -105,8 +106,8 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     yield* records.end();
     await ignoreFiles.checked();
     signal.throwIfAborted();
-    // 0: something was found; 1: nothing; 2: an error, after which it has gone on if it has written
-    // anything, or only files that could not be read.
+    // Exit code 0: matches; 1: none; 2: an error. After an error, ripgrep continued if it produced
+    // output, or if only individual files were unreadable.
     const lines = linesOf(child.problems());
     const isGoingOn = bytes > 0 || (lines.length > 0 && lines.every(isSurvived));
     const usable = code === 0 || code === 1 || (code === 2 && isGoingOn);
@@ -117,7 +118,7 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     signal.removeEventListener('abort', child.kill);
     deadline?.removeEventListener('abort', child.kill);
     child.kill();
-    // The process has gone before the caller goes on: no orphan, no zombie.
+    // Wait for the exit, so that no orphan or zombie remains.
     await child.ended;
   }
 }
@@ -128,21 +129,21 @@ function linesOf(text: string): string[] {
   return text.split('\n').filter(Boolean);
 }
 
-/** True if ripgrep has gone on: with the next file or without a rule. */
+/** True if ripgrep continued after a problem, with the next file or without a rule. */
 function isSurvived(problem: string): boolean {
   return /^rg: .*\(os error \d+\)$/.test(problem) || unreadRule.test(problem);
 }
 
-/** Several rules are one message, of one line each. */
+/** Several invalid rules form one message with a line each. */
 const unreadRule = /^(?:rg: )?(.*): line \d+: error parsing glob '/;
 
-/** True for a rule of git that is no glob to ripgrep. Git does not complain either. */
+/** True for a git rule that ripgrep cannot parse. Git ignores such rules silently. */
 function isOfGitRule(problem: string): boolean {
   const path = unreadRule.exec(problem)?.[1];
   return path !== undefined && !/[/\\]\.(?:rg)?ignore$/.test(path);
 }
 
-/** As our own walk says it: what both have met is told once. */
+/** Rephrases a problem like our own walk does, so that duplicates can be removed. */
 function inOurWords(problem: string): string {
   const [, path, number] = /^rg: (?:\.\/)?(.*): .*\(os error (\d+)\)$/.exec(problem) ?? [];
   const code = systemErrors.find(([, errno]) => errno === Number(number))?.[0];
@@ -151,7 +152,7 @@ function inOurWords(problem: string): string {
 }
 
 function failed(stderr: string, code: number | null): ToolError {
-  // Its advice names flags of its command line, which the tool's caller does not have.
+  // Drop ripgrep's advice about command line flags, which the tool's caller cannot set.
   const words = stderr
     .replace(/^rg: /, '')
     .replace(/\n\nConsider enabling PCRE2[^]*$/, '')

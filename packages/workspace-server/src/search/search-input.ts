@@ -1,9 +1,9 @@
 /**
- * The files that a search reads, as one stream of bounded lines.
+ * Feeds the searched files to ripgrep as one stream of bounded lines.
  *
- * ripgrep holds a whole line in memory, and each of its matches. What it gets from us has no line
- * longer than `maxLineBytes`, comes from files that were open when they were found inside the roots
- * boundary, and is UTF-8 if the encoding of the file is known.
+ * Ripgrep holds a whole line and all its matches in memory. The stream therefore contains no line
+ * longer than `maxLineBytes`. It only reads files opened inside the roots boundary, and converts
+ * known encodings to UTF-8.
  */
 import { disk, quoted } from 'mcp-actors/internal';
 import { fileOpener } from 'mcp-actors/roots';
@@ -15,7 +15,7 @@ import { decoderOf, detectContent } from '../text/text-encoding.ts';
 const pieceBytes = 64 * 1024;
 const newline = 0x0a;
 
-/** Where a line of the stream comes from. */
+/** Origin of a line of the stream. */
 export interface Place {
   readonly path: string;
   /** From 1. */
@@ -23,11 +23,11 @@ export interface Place {
 }
 
 interface Section {
-  /** Undefined between two files. */
+  /** Undefined for the gap between two files. */
   readonly path: string | undefined;
-  /** The line of the stream that is its first, from 1. */
+  /** Stream line number of the section's first line, from 1. */
   readonly first: number;
-  /** Lines of the stream that stand for longer ones. */
+  /** Stream lines that replace overlong ones. */
   readonly overlong: Set<number>;
 }
 
@@ -36,15 +36,15 @@ export class SearchInput {
   readonly #gap: Buffer;
   readonly #onProblem: (problem: string) => void;
   readonly #onBinary: (path: string) => void;
-  /** Those whose lines may still come back, in order. */
+  /** Sections whose lines may still be requested, in order. */
   #sections: Section[] = [];
   #lines = 0;
 
   /**
-   * @param gapLines empty lines between two files, so that the context of a match does not reach
-   *   into the next file
-   * @param onProblem told what was not searched
-   * @param onBinary told of files that are not text, of which nothing is in the stream
+   * @param gapLines empty lines between files, so that the context of a match does not reach into
+   * the next file
+   * @param onProblem called with parts that were not searched
+   * @param onBinary called with binary files, which are not in the stream
    */
   constructor(
     boundary: Boundary,
@@ -59,9 +59,9 @@ export class SearchInput {
   }
 
   /**
-   * The stream. What cannot be read is a problem, and the stream goes on.
+   * Yields the stream. Unreadable files are reported as problems and skipped.
    *
-   * @throws {ToolError} ROOT_UNAVAILABLE; what `paths` throws
+   * @throws {ToolError} ROOT_UNAVAILABLE; errors of `paths`
    */
   async *read(paths: AsyncIterable<string>): AsyncGenerator<Buffer, void, void> {
     const opener = await fileOpener(this.#boundary);
@@ -83,8 +83,8 @@ export class SearchInput {
   }
 
   /**
-   * Where a line of the stream comes from; undefined for what separates files and for lines
-   * that were left out. Lines are asked for in order.
+   * Returns the origin of a stream line; undefined for gaps and replaced lines. Call it with
+   * increasing line numbers.
    */
   place(line: number): Place | undefined {
     let [section, next] = this.#sections;
@@ -103,8 +103,8 @@ export class SearchInput {
       let held: Buffer[] = [];
       let heldBytes = 0;
       for await (const piece of readPieces(handle, stats.size, () => this.#onBinary(path))) {
-        // Lines within a piece are short enough: only one that began in a piece before can be too
-        // long.
+        // Lines within a chunk are short enough; only a line continued from an earlier chunk can be
+        // too long.
         const end = piece.indexOf(newline);
         const last = piece.lastIndexOf(newline);
         const head = end === -1 ? piece : piece.subarray(0, end + 1);
@@ -153,22 +153,21 @@ export class SearchInput {
 }
 
 /**
- * A file's text, in UTF-8 if its encoding is known. What is appended meanwhile is not
- * read.
+ * Yields a file's text, as UTF-8 if its encoding is known. Data appended later is not read.
  *
- * @param onBinary called instead if a NUL in its beginning says that it is not text
+ * @param onBinary called if a NUL near the start marks the file as binary
  */
 async function* readPieces(
   handle: disk.OpenFile,
   sizeBytes: number,
   onBinary: () => void,
 ): AsyncGenerator<Buffer, void, void> {
-  // The system's own files (`/proc`) say that they are empty.
+  // System files (`/proc`) report a size of 0.
   const end = sizeBytes === 0 ? Number.POSITIVE_INFINITY : sizeBytes;
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let position = 0;
   while (position < end) {
-    // A new one each time: what was given out waits to be written.
+    // A new buffer per chunk, because yielded ones are queued for writing.
     const buffer = Buffer.allocUnsafe(Math.min(pieceBytes, end - position));
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
     if (bytesRead === 0) return;
@@ -182,7 +181,7 @@ async function* readPieces(
     }
     position += bytesRead;
     if (decoder !== undefined) piece = Buffer.from(decoder.decode(piece, { stream: true }));
-    // A later one is part of the text, as it is for `read_file`.
+    // A NUL further on counts as text, as in `read_file`.
     if (isFirst && piece.includes(0)) return onBinary();
     yield piece;
   }

@@ -1,23 +1,23 @@
-/** What a search could not look at, as a list of bounded length that says how much it leaves out. */
+/** Bounded list of paths a search could not read, which counts the rest. */
 
-/** What a list holds; the rest is counted. */
+/** Number of listed problems. */
 const maxListed = 20;
 
 export class SearchProblems {
-  /** Each once. */
+  /** Without duplicates. */
   readonly #listed = new Set<string>();
   #others = 0;
 
-  /** Notes a problem: one sentence for a person. */
+  /** Adds a problem as a readable sentence. */
   add(problem: string): void {
     if (this.#listed.has(problem)) return;
     if (this.#listed.size < maxListed) this.#listed.add(problem);
     else this.#others += 1;
   }
 
-  /** The first of them and, if there are more, how many. */
+  /** Returns the listed problems and the number of others. */
   list(): string[] {
-    const others = this.#others === 0 ? [] : [`and ${this.#others} more, which are not listed`];
+    const others = this.#others === 0 ? [] : [`and ${this.#others} more`];
     return [...this.#listed, ...others];
   }
 }

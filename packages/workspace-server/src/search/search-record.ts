@@ -1,5 +1,5 @@
 /**
- * Reading ripgrep's `--json` records.
+ * Parser for ripgrep's `--json` records.
  *
  * @see https://docs.rs/grep-printer, "JSON output format"
  */
@@ -8,28 +8,25 @@ import type { RipgrepRecord } from './ripgrep-output.ts';
 import { maxLineCharacters } from './line-bounds.ts';
 import { cutText } from '../text/line-range.ts';
 
-/** One line of what was searched: a match, or a line near one. */
+/** A matching line or a context line. */
 export interface SearchLine {
   /** From 1. */
   readonly line: number;
-  /** Without its line end. */
+  /** Without the line ending. */
   readonly text: string;
-  /** Where a match begins, in characters from 1; undefined for a context line. */
+  /** Start of the match in characters, from 1; undefined for a context line. */
   readonly column: number | undefined;
-  /** How much of the line is not shown, characters. */
+  /** Number of characters not shown. */
   readonly omitted: number;
 }
 
 const submatchesKey = '"submatches":[';
 const startKey = '"start":';
 
-/**
- * Reads one record; undefined if it is not a line but the beginning or end of a file, or the
- * summary.
- */
+/** Parses a record; undefined for records other than lines. */
 export function readSearchRecord({ bytes }: RipgrepRecord): SearchLine | undefined {
-  // A quote in a text is escaped, so these can only be the keys. A line may have a hundred thousand
-  // matches: only the first is read.
+  // Quotes in text are escaped, so this can only be the key. Only the first match is parsed,
+  // because a line may have a hundred thousand.
   const submatches = bytes.indexOf(submatchesKey);
   if (submatches === -1) return undefined;
   const record: unknown = JSON.parse(`${bytes.toString('utf8', 0, submatches)}${submatchesKey}]}}`);
@@ -40,7 +37,7 @@ export function readSearchRecord({ bytes }: RipgrepRecord): SearchLine | undefin
   return { line, ...cutAround(bytesOf(lines), start) };
 }
 
-/** Text that is not UTF-8 comes as base64. */
+/** Text that is not UTF-8 is base64. */
 function bytesOf(value: unknown): Buffer {
   if (!isJsonObject(value)) return Buffer.alloc(0);
   if (typeof value['text'] === 'string') return Buffer.from(value['text']);

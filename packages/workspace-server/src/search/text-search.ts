@@ -1,4 +1,4 @@
-/** Gathering what a text search finds: lines, or the files that have them, in order of path. */
+/** Collects the results of a text search, lines or files, in path order. */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { printable } from 'mcp-actors/internal';
@@ -23,47 +23,47 @@ export interface FoundFile {
 }
 
 interface TextSearchEnd {
-  /** Why the search has ended before its end: there is or may be more. */
+  /** Why the search ended early, so that more results may exist. */
   readonly endedBy?: 'limit' | 'size' | 'time';
-  /** Where to go on; undefined if it has got nowhere. */
+  /** Where to continue; undefined if no progress was made. */
   readonly next?: Position | undefined;
 }
 
 export interface FoundLines extends TextSearchEnd {
   readonly files: readonly FoundFile[];
   readonly matchingLines: number;
-  /** Files that are not text, and have a match. */
+  /** Binary files with matches. */
   readonly binary: readonly string[];
 }
 
 export interface FoundCounts extends TextSearchEnd {
   readonly files: readonly { readonly path: string; readonly matchingLines: number }[];
-  /** Of all that was counted. */
+  /** Totals over everything counted. */
   readonly total: { readonly files: number; readonly matchingLines: number };
 }
 
 export interface TextSearchRun extends Omit<MatchCountRun, 'onReached'> {
-  /** The files that are searched, in order. */
+  /** Files to search, in order. */
   readonly paths: readonly string[];
-  /** Those of them that are over 4 MiB. */
+  /** Files over 4 MiB among `paths`. */
   readonly large: ReadonlySet<string>;
-  /** The first path is only searched behind this line. */
+  /** The first path is only searched after this line. */
   readonly afterLine: number;
   readonly contextLines: number;
-  /** Matching lines, or files. */
+  /** Maximum number of matching lines, or of files. */
   readonly limit: number;
   readonly onMatch: (count: number, path: string) => void;
 }
 
-/** What a result may hold, characters of text. */
+/** Characters of text in a result. */
 const maxCharacters = 32_000;
 
 /**
- * Finds lines, in two steps, so that memory is bounded for any file. One ripgrep, on several
- * threads, counts which files have a match. Another finds the lines, in a stream of these files with
- * bounded lines; it starts once there is a file, and both end once there are enough lines.
+ * Finds lines in two steps, so that memory is bounded for any file. A multi-threaded ripgrep counts
+ * matches per file; a second one extracts the lines from a stream of these files with bounded
+ * lines. The second starts with the first matching file, and both end once there are enough lines.
  *
- * @throws what `ripgrep` throws
+ * @throws errors of `ripgrep`
  */
 export async function findLines(run: TextSearchRun): Promise<FoundLines> {
   const { deadline, limit } = run;
@@ -74,8 +74,7 @@ export async function findLines(run: TextSearchRun): Promise<FoundLines> {
   let endedBy: TextSearchEnd['endedBy'];
   const candidates = new Candidates(run);
   try {
-    // Files may have no line to show though lines were counted, as binary ones: then there is another
-    // round.
+    // Counted matches may yield no lines, as in binary files: then continue with further files.
     while (endedBy === undefined && candidates.areLeft) {
       const paths = candidates.some(limit - matchingLines);
       for await (const { path, line, text, match } of linesOf(run, paths, binary)) {
@@ -100,7 +99,7 @@ export async function findLines(run: TextSearchRun): Promise<FoundLines> {
     await candidates.end();
   }
   const result = {
-    // A limit may fall between a match and the context before it.
+    // The limit may separate a match from the context before it.
     files: found.flatMap(({ path, lines }) => {
       const end = lines.findLast(({ match }) => match)?.line;
       if (end === undefined) return [];
@@ -117,18 +116,20 @@ interface PlacedLine extends FoundLine {
   readonly path: string;
 }
 
-/** The lines of files that match, with their context. */
+/** Yields the matching lines of files with their context. */
 async function* linesOf(
   run: TextSearchRun,
   found: AsyncIterable<string>,
   binary: string[],
 ): AsyncGenerator<PlacedLine, void, void> {
   const { boundary, contextLines, limit, onProblem } = run;
-  // Taken ahead: the next files are counted while the lines of these are found.
+  // Buffered, so that the next files are counted while lines are extracted.
   const paths = Readable.from(found, { highWaterMark: limit + 1 });
   const input = new SearchInput(boundary, contextLines, onProblem, (path) => binary.push(path));
   const stream = input.read(paths);
-  /** Context at the beginning of a page: of the match before it, or of its first one. */
+  /**
+   * Context lines at the start of a page, which belong to the previous match or to the first one.
+   */
   let held: PlacedLine[] = [];
   let isContinued = run.afterLine > 0;
   try {
@@ -148,17 +149,17 @@ async function* linesOf(
     }
   } finally {
     paths.destroy();
-    // A read that hangs in the file system is left behind.
+    // Do not wait for a read that hangs in the file system.
     stream.return().catch(() => {});
     if (!paths.closed) await once(paths, 'close');
   }
 }
 
 /**
- * Counts matching lines per file, and lists the first `limit` files.
+ * Counts matching lines per file and lists the first `limit` files.
  *
- * @param isWhole true: counts to the end, beyond what is listed
- * @throws what `ripgrep` throws
+ * @param isWhole true to count everything beyond the listed files
+ * @throws errors of `ripgrep`
  */
 export async function findCounts(run: TextSearchRun, isWhole: boolean): Promise<FoundCounts> {
   const files: { path: string; matchingLines: number }[] = [];
@@ -195,7 +196,7 @@ function lastOf(files: readonly { readonly path: string }[]): Position | undefin
   return last && { path: last.path };
 }
 
-/** The files that may have a match. */
+/** Iterates over the files that may match. */
 class Candidates {
   readonly run: MatchCountRun;
   readonly #search: TextSearchRun;
@@ -223,25 +224,25 @@ class Candidates {
     return value ?? undefined;
   }
 
-  /** The next files, until they have more matching lines than are wanted. */
+  /** Yields files until they have more matching lines than wanted. */
   async *some(wanted: number): AsyncGenerator<string, void, void> {
     const { paths, afterLine } = this.#search;
     let lines = 0;
     for (let next = await this.next(); next !== undefined; next = await this.next()) {
       yield next.path;
-      // Of these it is not known how many are behind the line.
+      // How many of the first file's matches follow the line is unknown.
       if (afterLine === 0 || next.path !== paths[0]) lines += next.matchingLines ?? 0;
       if (lines > wanted) return;
     }
   }
 
-  /** Resolves when the process that counts has gone. */
+  /** Resolves when the counting process has exited. */
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#counts.return();
   }
 
-  /** How far a search has come that has found nothing; undefined if it is where it began. */
+  /** How far a search without results has progressed; undefined if not at all. */
   get reached(): Position | undefined {
     if (this.#first === undefined)
       return this.#done === undefined ? undefined : { path: this.#done };
@@ -249,7 +250,7 @@ class Candidates {
   }
 }
 
-/** The lines that match in a stream, as ripgrep's records. An empty stream starts no process. */
+/** Searches a stream and yields ripgrep's records. An empty stream starts no process. */
 async function* searchStream(
   { boundary, contextLines, patternArgs, signal, deadline, onProblem }: TextSearchRun,
   stream: AsyncGenerator<Buffer, void, void>,

@@ -1,7 +1,7 @@
 /**
- * Walks a root: ripgrep says which files its rules leave, and the directories are read for what it
- * does not say. Links are followed if they lead to a place inside the roots; each file is met once,
- * by its own path if that is chosen, else by the first link to it.
+ * Walks a root: ripgrep lists the files its rules allow, and a directory scan finds the rest. Links
+ * are followed inside the roots. Each file is reported once: under its own path if that is
+ * selected, else under the first link to it.
  */
 import type { Stats } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -12,8 +12,8 @@ import type { FileSelection } from '../globs/file-selection.ts';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 import { scanDirectories } from './directory-scan.ts';
 import { GitRules, statsOf } from './git-rules.ts';
-import { LeftOut } from './left-out.ts';
-import type { LeftOutKind } from './left-out.ts';
+import { LeftOut } from './omitted-paths.ts';
+import type { LeftOutKind } from './omitted-paths.ts';
 import { FirstPaths } from './path-order.ts';
 import type { PathOrder } from './path-order.ts';
 import { hasBrace, listedPaths } from './ripgrep-output.ts';
@@ -22,68 +22,74 @@ import { argumentOf, isBelow, isDirect, startAt, withoutDot } from './walk-start
 import type { Start } from './walk-starts.ts';
 
 export interface TreeWalkRun {
-  /** Whose base is walked. */
+  /** The walk starts at the boundary's base. */
   readonly boundary: Boundary;
   readonly selection: FileSelection;
-  /** Whether hidden and ignored files are met. Never those of `.git`, unless a glob names it. */
+  /** True to include hidden and ignored files. `.git` is never included unless a glob names it. */
   readonly hidden: boolean;
   readonly ignored: boolean;
   /**
-   * `files`: chosen files. `entries`: chosen directories too, their paths with a slash at the end,
-   * and each link to a file under its own name.
+   * `files`: selected files. `entries`: also selected directories, with a trailing slash, and every
+   * link to a file under its own name.
    */
   readonly lists: 'files' | 'entries';
   readonly order: PathOrder;
-  /** Only paths from this one on are kept. */
+  /** Only paths from this one on are collected. */
   readonly from: string | undefined;
-  /** Ends the walk with its reason. */
+  /** Aborts the walk with its reason. */
   readonly signal: AbortSignal;
-  /** Ends the walk with what it has found. */
+  /** Ends the walk with the results so far. */
   readonly deadline: AbortSignal;
   readonly onProblem: (problem: string) => void;
-  /** Told of each file: how many were seen so far, and how many paths are chosen. */
+  /** Called for each file with the number of files seen and of paths selected. */
   readonly onFile?: (seen: number, found: number) => void;
 }
 
 export interface WalkedTree {
-  /** In order, each once. */
+  /** In order, without duplicates. */
   readonly paths: readonly string[];
-  /** True if there are chosen paths behind the last one. */
+  /** True if more selected paths follow the last one. */
   readonly isCut: boolean;
-  /** How many are chosen, kept or not. */
+  /** Number of selected paths, including those not collected. */
   readonly total: number;
   /** Files over 4 MiB. */
   readonly large: ReadonlySet<string>;
   readonly leftOut: LeftOut;
-  /** Starts that the selection names and that do not exist. */
+  /** Starts of the selection that do not exist. */
   readonly missing: readonly string[];
-  /** False if the deadline has ended the walk. */
+  /** False if the deadline ended the walk. */
   readonly isWhole: boolean;
 }
 
-/** Larger files are not for ripgrep's threads: each holds a whole file if it is one line. */
+/**
+ * Larger files are kept from ripgrep's threads, each of which loads a whole file if it is a single
+ * line.
+ */
 const largeBytes = 4 * 1024 * 1024;
-/** How much of the paths is kept, characters: some hundred thousand. */
+/** Total characters of collected paths; a few hundred thousand paths. */
 const maxKeptCharacters = 8 * 1024 * 1024;
-/** How many links to directories are followed, and how many directories are looked at for links. */
+/** Limits for followed directory links, and for directories scanned for links. */
 const maxFollowed = 100;
 const maxDirectories = 200_000;
 const maxLargeFiles = 10_000;
-/** Limit for paths checked against git's reading of a rule. The others keep ripgrep's verdict. */
+/**
+ * Limit on paths checked against git's interpretation of a rule. Further paths keep ripgrep's
+ * verdict.
+ */
 const maxDoubtful = 10_000;
-/** Limit for directories passed to one process. */
+/** Directories passed to one process. */
 const maxStarts = 200;
 
-/** Paths about which ripgrep and git may differ. */
+/** Paths on which ripgrep and git may disagree. */
 interface DoubtfulPaths {
   readonly hidden: Set<string>;
   readonly listed: Set<string>;
 }
 
 /**
- * Walks to the end of the tree.
+ * Walks the tree.
  *
- * @throws what `ripgrep` throws; {ToolError} OUTSIDE_ROOTS if the selection names a path outside
+ * @throws errors of `ripgrep`; {ToolError} OUTSIDE_ROOTS if the selection names a path outside
  */
 export async function walkTree(run: TreeWalkRun): Promise<WalkedTree> {
   return await new TreeWalk(run).walk();
@@ -95,14 +101,14 @@ class TreeWalk {
   readonly #leftOut = new LeftOut();
   readonly #leftOutDirectories = new Set<string>();
   readonly #large = new Set<string>();
-  /** Starts that have been walked; `ownPaths`: those that no link leads to. */
+  /** All walked starts; `ownPaths`: those reached without a link. */
   readonly #walked = new Set<string>();
   readonly #ownPaths: string[] = [];
-  /** In walked starts, and which of them have not been read yet. */
+  /** Directories in walked starts; `unread`: those not scanned yet. */
   readonly #directories = new Set<string>();
   #unread = new Set<string>();
   #lastDirectory: string | undefined;
-  /** Links whose ends are settled, and the real paths that links have led to. */
+  /** Links already processed, and the real paths that links led to. */
   readonly #settled = new Set<string>();
   readonly #followed = new Set<string>();
   #followedDirectories = 0;
@@ -165,7 +171,7 @@ class TreeWalk {
     return { starts, missing };
   }
 
-  /** Walks the outermost starts, then those in them that the rules hide. */
+  /** Walks the outermost starts, then the starts inside them that rules hide. */
   async #walkOwn(starts: readonly Start[]): Promise<void> {
     let left = starts;
     while (left.length > 0 && !this.#isOver) {
@@ -196,7 +202,7 @@ class TreeWalk {
     }
   }
 
-  /** Takes what a link leads to, unless it is met by its own path. */
+  /** Reports the target of a link unless it is reported under its own path. */
   async #follow(start: Start): Promise<void> {
     const { selection, lists } = this.#run;
     const { shown, inRoot, real, kind } = start;
@@ -225,7 +231,7 @@ class TreeWalk {
     return this.#ownPaths.some((start) => isBelow(start, path)) && !this.#leftOut.hides(path);
   }
 
-  /** True if a file was chosen by its own path. */
+  /** True if a file is reported under its own path. */
   #isMet(path: string): boolean {
     return this.#isWalked(path) && this.#run.selection.acceptsFile(path);
   }
@@ -246,7 +252,7 @@ class TreeWalk {
     }
   }
 
-  /** Gives directories in them that ripgrep hides, and git does not. */
+  /** @returns directories that ripgrep hides but git does not */
   async #listPart(
     starts: readonly string[],
     shownAs: (path: string) => string,
@@ -274,7 +280,7 @@ class TreeWalk {
     const records = ripgrep({
       args: [
         ...ripgrepArguments,
-        // Says what it leaves out, and which files it takes such rules from.
+        // Reports omitted paths and opened ignore files.
         '--debug',
         '--files',
         '--null',
@@ -328,13 +334,17 @@ class TreeWalk {
         this.#addDirectory(shownAs(path));
         directories.push(path);
       } else if (stats?.isFile()) meet(path, stats.size > largeBytes);
-      // A link is found in its directory.
+      // Links are found by the directory scan.
       else if (!stats?.isSymbolicLink()) this.#leftOut.add('special', shownAs(path));
     }
     return directories;
   }
 
-  /** Takes out again what ripgrep has listed, and git ignores. Gives a test of what is withheld. */
+  /**
+   * Removes paths that ripgrep listed but git ignores.
+   *
+   * @returns predicate for removed paths
+   */
   async #withhold(
     paths: ReadonlySet<string>,
     rules: GitRules,
@@ -361,7 +371,7 @@ class TreeWalk {
     return isWithheld;
   }
 
-  /** Decides by git's rules whether a path is left out. */
+  /** Decides by git's rules whether to omit a path. */
   async #judge(
     path: string,
     rules: GitRules,
@@ -369,7 +379,7 @@ class TreeWalk {
     const { boundary, hidden, onProblem } = this.#run;
     try {
       const stats = await statsOf(resolve(boundary.base.path, path));
-      // The entry was removed meanwhile, or its name is not UTF-8.
+      // Removed in the meantime, or the name is not UTF-8.
       if (stats === undefined) return { reason: 'ignored' };
       const verdict = await rules.verdictOf(path, stats.isDirectory());
       if (verdict === 'ignored') return { reason: 'ignored' };
@@ -382,7 +392,7 @@ class TreeWalk {
     }
   }
 
-  /** @param isListed false for a link, which is listed as such */
+  /** @param isLinked true for a link, which is already listed as such */
   #begin(start: string, isLinked = false): void {
     this.#walked.add(start);
     this.#unread.add(start);
@@ -419,7 +429,7 @@ class TreeWalk {
     this.#paths.add(path);
   }
 
-  /** Gives the links in directories that have not been read yet, in order. */
+  /** Scans pending directories and returns the links in them, in order. */
   async #readDirectories(): Promise<readonly string[]> {
     const { boundary, selection, onProblem } = this.#run;
     const directories = this.#unread;
@@ -439,14 +449,14 @@ class TreeWalk {
   }
 }
 
-/** Adds a path and the directories in it, below their start, if they have a brace in their names. */
+/** Adds a path and its parents below the start, if their names contain braces. */
 function addBraced(paths: Set<string>, path: string, starts: readonly string[]): void {
   for (let at = path; hasBrace(at) && !starts.includes(at); at = above(at)) {
     if (paths.size < maxDoubtful) paths.add(at);
   }
 }
 
-/** The directory that a path is in; '' for the root. */
+/** Parent directory of a path; '' for the root. */
 function above(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }

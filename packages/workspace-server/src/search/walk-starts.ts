@@ -1,4 +1,4 @@
-/** Where a walk begins: in the root, at a path that a call names, and behind links. */
+/** Starting points of a walk: the root, paths named in a call, and link targets. */
 import { isAbsolute, relative, sep } from 'node:path';
 import { disk } from 'mcp-actors/internal';
 import { resolveInside } from 'mcp-actors/roots';
@@ -6,26 +6,26 @@ import type { Boundary } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { findSpelling } from './path-spelling.ts';
 
-/** A place that exists inside the boundary. */
+/** An existing place inside the boundary. */
 export interface Start {
-  /** How paths in it are shown, relative to the root; '' for the root. */
+  /** Displayed path relative to the root; '' for the root. */
   readonly shown: string;
-  /** Its real path relative to the root; undefined if it is in another one. */
+  /** Real path relative to the root; undefined if it lies in another root. */
   readonly inRoot: string | undefined;
-  /** Its real path. */
+  /** Real path. */
   readonly real: string;
   readonly kind: 'directory' | 'file' | 'special';
   readonly sizeBytes: number;
 }
 
 /**
- * Looks where a path of the root leads.
+ * Resolves a path of the root.
  *
- * @param shown relative to the root; the names on disk take its place if it spells them differently
- * @param given what `resolveInside` takes, if it is not relative to the root
- * @returns undefined if nothing is there
- * @throws {ToolError} what `resolveInside` throws: OUTSIDE_ROOTS, ROOT_UNAVAILABLE, INACCESSIBLE,
- *   INVALID_PATH
+ * @param shown relative to the root; replaced by the names on disk if spelled differently
+ * @param given argument of `resolveInside`, if not relative to the root
+ * @returns undefined if nothing exists there
+ * @throws {ToolError} errors of `resolveInside`: OUTSIDE_ROOTS, ROOT_UNAVAILABLE, INACCESSIBLE,
+ * INVALID_PATH
  */
 export async function startAt(
   boundary: Boundary,
@@ -51,28 +51,28 @@ async function startOf(
     return { shown, inRoot: below(boundary.base.path, real), real, kind, sizeBytes: stats.size };
   } catch (error) {
     if (disk.systemCode(error) === undefined || error instanceof ToolError) throw error;
-    // It has gone since.
+    // Removed in the meantime.
     return undefined;
   }
 }
 
-/** True if no link leads to it. */
+/** True if the path contains no links. */
 export function isDirect({ shown, inRoot }: Start): boolean {
   return inRoot === shown;
 }
 
-/** What ripgrep is given for it, with the root as its working directory. */
+/** Ripgrep argument for a start, with the root as working directory. */
 export function argumentOf({ inRoot, real }: Start): string {
   if (inRoot === undefined) return real;
   return inRoot === '' ? '.' : `./${inRoot}`;
 }
 
-/** A path as ripgrep prints it, below the `./` that it was given. */
+/** Strips the leading `./` that ripgrep prints. */
 export function withoutDot(path: string): string {
   return path.replace(/^\.\//, '');
 }
 
-/** True if a path is another one or lies below it; '' is the root. */
+/** True if a path equals a directory or lies below it; '' is the root. */
 export function isBelow(directory: string, path: string): boolean {
   return directory === '' || path === directory || path.startsWith(`${directory}/`);
 }

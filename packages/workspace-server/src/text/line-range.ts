@@ -1,45 +1,46 @@
-/** Taking a range of lines out of text that comes in pieces, holding no more than the range. */
+/** Extracts a range of lines from text that arrives in chunks, storing no more than the range. */
 
 export interface LineRange {
   /** From 1. */
   readonly startLine: number;
-  /** Inclusive; to the end of the file without it. */
+  /** Inclusive. Default: the end of the file. */
   readonly endLine?: number;
-  /** How far into the first line to begin, in characters (UTF-16 units) from 1. */
+  /** Start within the first line, in UTF-16 units from 1. */
   readonly startColumn: number;
   /**
-   * The most that is taken, characters with the numbers; at least 2, or 16 with numbers, so that
-   * any character fits.
+   * Maximum length of the result including line numbers, characters. At least 2, or 16 with
+   * numbers, so that any character fits.
    */
   readonly maxCharacters: number;
-  /** Puts each line's number and a tab in front of it. */
+  /** True to prefix each line with its number and a tab. */
   readonly numbered?: boolean;
 }
 
 export interface TakenLines {
-  /** The file's own text, line ends included, or with the numbers that were asked for. */
+  /** Original text including line endings, with line numbers if requested. */
   readonly text: string;
-  /** The last line of which something was taken; `startLine - 1` if nothing was. */
+  /** Last line of which text was extracted; `startLine - 1` if none. */
   readonly endLine: number;
-  /** Lines in all pieces. */
+  /** Number of lines in all chunks. */
   readonly lines: number;
   /**
-   * Where to go on, if `maxCharacters` ended it before the range did: at the beginning of a line,
-   * unless the first line alone is too long.
+   * Where to continue if `maxCharacters` ended the extraction: at the start of a line, unless the
+   * first line alone is too long.
    */
   readonly next?: { readonly startLine: number; readonly startColumn: number };
 }
 
 /**
- * Takes pieces of text and gives the lines of a range. Lines end with `\n`; the last may lack it.
+ * Extracts the lines of a range from chunks of text. Lines end with `
+ * `; the last may lack it.
  */
 export class LineTaker {
   readonly #range: LineRange;
-  /** Whole lines, and apart from them what there is of the last one. */
+  /** Complete lines, and separately the parts of the current one. */
   readonly #taken: string[] = [];
   #last: string[] = [];
   #length = 0;
-  /** The line that the next character belongs to, and its place in it. */
+  /** Line and column of the next character. */
   #line = 1;
   #column = 1;
   #endLine: number;
@@ -50,7 +51,7 @@ export class LineTaker {
     this.#endLine = range.startLine - 1;
   }
 
-  /** Takes the next piece; what is outside the range is only counted. */
+  /** Adds a chunk. Text outside the range is only counted. */
   add(piece: string): void {
     let from = 0;
     for (let end = piece.indexOf('\n'); end !== -1; end = piece.indexOf('\n', from)) {
@@ -61,7 +62,7 @@ export class LineTaker {
     if (from < piece.length) this.#takePart(piece.slice(from));
   }
 
-  /** Where the next character is, seen from the range. */
+  /** Position of the next character relative to the range. */
   get place(): 'before' | 'inside' | 'behind' {
     const { startLine, endLine = Infinity, startColumn } = this.#range;
     if (this.#next !== undefined || this.#line > endLine) return 'behind';
@@ -70,7 +71,7 @@ export class LineTaker {
     return isBefore ? 'before' : 'inside';
   }
 
-  /** What was taken, once every piece has been added. */
+  /** Result, once every chunk has been added. */
   finish(): TakenLines {
     const lines = this.#column > 1 ? this.#line : this.#line - 1;
     const text = [...this.#taken, ...this.#last].join('');
@@ -85,7 +86,7 @@ export class LineTaker {
     this.#column = 1;
   }
 
-  /** Part of one line: its end, or as much of it as the piece has. */
+  /** Processes a part of one line: up to its end, or to the end of the chunk. */
   #takePart(part: string): void {
     const { startLine, endLine = Infinity, startColumn, maxCharacters, numbered } = this.#range;
     const column = this.#column;
@@ -98,7 +99,7 @@ export class LineTaker {
     const room = maxCharacters - this.#length - label.length;
     const isWhole = part.length - skipped <= room;
     if (!isWhole && this.#taken.length > 0) {
-      // The lines before are an answer: this one is left to the next call, as a whole.
+      // The result has complete lines already: leave this line to the next call.
       this.#last = [];
       this.#endLine = this.#line - 1;
       this.#next = { startLine: this.#line, startColumn: 1 };
@@ -115,22 +116,19 @@ export class LineTaker {
   }
 }
 
-/** What comes before a numbered line. */
+/** Prefix of a numbered line. */
 export function lineLabel(line: number): string {
   return `${line}\t`;
 }
 
-/**
- * `text.slice(from, to)`, each end moved inward off the middle of a surrogate pair: half of one is
- * not Unicode text.
- */
+/** Slices text without splitting surrogate pairs, moving each end inward if necessary. */
 export function cutText(text: string, from: number, to: number): string {
   const start = afterPair(text, from);
   const end = isLowSurrogate(text, to) ? to - 1 : to;
   return text.slice(start, Math.max(start, end));
 }
 
-/** `index`, moved behind a surrogate pair that it would halve. */
+/** Moves an index past a surrogate pair that it would split. */
 function afterPair(text: string, index: number): number {
   return isLowSurrogate(text, index) ? index + 1 : index;
 }

@@ -1,9 +1,9 @@
-/** A path that says which lines are meant, as compilers and searches write it: `src/x.ts:10-40`. */
+/** Paths with line numbers, as compilers and searches print them: `src/x.ts:10-40`. */
 
-/** Which lines of a file are meant, from 1. */
+/** A requested range of lines, from 1. */
 export interface AskedLines {
   readonly startLine?: number;
-  /** In the first line, characters (UTF-16 units). */
+  /** Column in the first line, in UTF-16 units. */
   readonly startColumn?: number;
   /** Inclusive. */
   readonly endLine?: number;
@@ -12,8 +12,8 @@ export interface AskedLines {
 const ending = /^(.+?):([1-9]\d{0,9})(?::([1-9]\d{0,9}))?(?:-([1-9]\d{0,9})?)?$/s;
 
 /**
- * Reads `PATH:LINE`, `PATH:LINE:COLUMN`, each with `-LINE` behind it for the last line. Without the
- * latter the file is meant from there on. Undefined for any other text.
+ * Parses `PATH:LINE` and `PATH:LINE:COLUMN`, each optionally followed by `-LINE` for the last line.
+ * Without it, the range extends to the end of the file. Undefined for any other text.
  */
 export function readPathLines(
   given: string,
@@ -30,7 +30,7 @@ export function readPathLines(
   };
 }
 
-/** Writes what {@link readPathLines} reads. */
+/** Formats a path for {@link readPathLines}. */
 export function pathLines(path: string, { startLine = 1, startColumn = 1, endLine }: AskedLines) {
   const column = startColumn === 1 ? '' : `:${startColumn}`;
   return `${path}:${startLine}${column}${endLine === undefined ? '' : `-${endLine}`}`;

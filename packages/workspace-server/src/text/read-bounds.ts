@@ -1,10 +1,10 @@
-/** How much of a file is read, bytes. */
+/** Limits on reading a file, bytes. */
 export interface ReadBounds {
-  /** The file's size when it was opened: what is appended meanwhile is not read. */
+  /** Size of the file when opened. Data appended later is not read. */
   readonly sizeBytes: number;
-  /** Beyond this nothing is read only to count lines. */
+  /** Limit for reading on only to count lines. */
   readonly countedBytes?: number;
-  /** Beyond this the range is not looked for. */
+  /** Limit for searching the start of the range. */
   readonly soughtBytes?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Reading the last lines of an open file of any size. */
+/** Reads the last lines of an open file of any size. */
 import type { disk } from 'mcp-actors/internal';
 import { cutText, lineLabel } from './line-range.ts';
 import { defaultBounds } from './read-bounds.ts';
@@ -8,33 +8,33 @@ import { decoderOf, sampleBytes } from './text-encoding.ts';
 import type { NotText, TextEncoding } from './text-encoding.ts';
 
 export interface TailRange {
-  /** How many lines at most. */
+  /** Maximum number of lines. */
   readonly lines: number;
-  /** The most that is taken, characters with the numbers: the end counts. At least 16. */
+  /** Maximum length including line numbers, characters; the end is kept. At least 16. */
   readonly maxCharacters: number;
-  /** Puts each line's number and a tab in front of it, if the lines could be counted. */
+  /** True to prefix each line with its number and a tab, if the lines could be counted. */
   readonly numbered: boolean;
 }
 
 export interface TakenTail {
   readonly text: true;
   readonly encoding: TextEncoding;
-  /** The file's own text, line ends included, or with the numbers that were asked for. */
+  /** Original text including line endings, with line numbers if requested. */
   readonly taken: string;
-  /** How many lines it is. */
+  /** Number of lines in `taken`. */
   readonly lines: number;
-  /** Lines of the whole file; undefined if it has more bytes than are read for that. */
+  /** Lines of the whole file; undefined if it is too large to count. */
   readonly total: number | undefined;
-  /** True if there are more of the lines that were asked for, and no room. */
+  /** True if more of the requested lines exist but did not fit. */
   readonly isShort: boolean;
-  /** True if the only line did not fit, and its beginning is missing. */
+  /** True if the only line did not fit and its beginning is missing. */
   readonly isCut: boolean;
 }
 
 /**
- * Reads the last lines, and the rest of the file only to count its lines.
+ * Reads the last lines, and the rest of the file only to count lines.
  *
- * @throws the signal's reason; the system's error if reading fails
+ * @throws the signal's reason; system errors of reading
  */
 export async function readTail(
   handle: disk.OpenFile,
@@ -43,7 +43,7 @@ export async function readTail(
 ): Promise<TakenTail | NotText> {
   const { sizeBytes, countedBytes = defaultBounds.countedBytes } = options;
   const nothing = { startLine: 1, endLine: 0, startColumn: 1, maxCharacters: 2 };
-  // A file that is not counted to its end is not counted at all: the count would be no number.
+  // A partial count is useless, so skip counting if the file is too large.
   const counting = { ...options, countedBytes: sizeBytes > countedBytes ? 0 : countedBytes };
   const counted = await readText(handle, nothing, counting);
   if (!counted.text) return counted;
@@ -55,20 +55,20 @@ export async function readTail(
 
 interface FileEnd {
   readonly text: string;
-  /** False if there is more in front of it. */
+  /** False if more text precedes it. */
   readonly isWhole: boolean;
 }
 
-/** At least the last `characters`, decoded. */
+/** Reads and decodes at least the last `characters`. */
 async function readEnd(
   handle: disk.OpenFile,
   encoding: TextEncoding,
   sizeBytes: number,
   characters: number,
 ): Promise<FileEnd> {
-  // The system's own files (`/proc`) say that they are empty, and are short.
+  // System files (`/proc`) report a size of 0 and are short.
   const size = sizeBytes === 0 ? sampleBytes : sizeBytes;
-  // UTF-8 has at most three bytes for each UTF-16 unit. An even number keeps UTF-16 together.
+  // UTF-8 needs at most three bytes per UTF-16 unit. An even offset keeps UTF-16 units aligned.
   const wanted = 4 * characters + 8;
   const from = Math.max(0, size - wanted - ((size - wanted) % 2));
   const pieces: Buffer[] = [];
@@ -84,7 +84,7 @@ async function readEnd(
   return { text: decoder.decode(bytes.subarray(start)), isWhole: from === 0 };
 }
 
-/** Where the first whole character begins in a file's later bytes. */
+/** Offset of the first complete character. */
 function firstCharacter(bytes: Buffer, encoding: TextEncoding): number {
   if (encoding.startsWith('utf-8')) {
     return Math.max(
@@ -92,7 +92,7 @@ function firstCharacter(bytes: Buffer, encoding: TextEncoding): number {
       bytes.findIndex((byte) => (byte & 0xc0) !== 0x80),
     );
   }
-  // No character of Shift-JIS has such a byte as its second.
+  // No Shift-JIS character has such a byte in second position.
   return encoding === 'shift_jis' ? bytes.findIndex((byte) => byte < 0x40) + 1 : 0;
 }
 

@@ -1,4 +1,4 @@
-/** Reading a range of lines from an open file of any size. */
+/** Reads a range of lines from an open file of any size. */
 import type { disk } from 'mcp-actors/internal';
 import { readBytes } from 'mcp-actors/roots';
 import { LineTaker } from './line-range.ts';
@@ -14,8 +14,7 @@ export type TextReading =
       readonly encoding: TextEncoding;
       readonly taken: TakenLines;
       /**
-       * How far the file was read: to its end, only past the range, or so far without finding the
-       * range.
+       * How far the file was read: to its end, past the range, or not far enough to find the range.
        */
       readonly reach: 'end' | 'range' | 'short';
     }
@@ -23,15 +22,15 @@ export type TextReading =
 
 export interface TextReadOptions extends ReadBounds {
   readonly signal: AbortSignal;
-  /** Told after each piece how many bytes have been read. */
+  /** Called after each chunk with the number of bytes read. */
   readonly onRead?: (bytes: number) => void;
 }
 
 /**
- * Reads the range, and of the rest what the bounds allow, only to count its lines. Memory is
- * bounded by the range.
+ * Reads the range; the rest is read within the limits, only to count lines. Memory is bounded by
+ * the range.
  *
- * @throws the signal's reason; the system's error if reading fails
+ * @throws the signal's reason; system errors of reading
  */
 export async function readText(
   handle: disk.OpenFile,
@@ -39,7 +38,7 @@ export async function readText(
   { signal, onRead, sizeBytes, ...bounds }: TextReadOptions,
 ): Promise<TextReading> {
   const { countedBytes, soughtBytes } = { ...defaultBounds, ...bounds };
-  // The system's own files (`/proc`) say that they are empty, and are short.
+  // System files (`/proc`) report a size of 0 and are short.
   const end = sizeBytes === 0 ? sampleBytes : sizeBytes;
   const sample = await readPiece(handle, Buffer.allocUnsafe(Math.min(sampleBytes, end)), 0);
   const content = detectContent(sample);
@@ -67,10 +66,10 @@ export async function readText(
 }
 
 /**
- * Reads a small file to its end, as UTF-8.
+ * Reads a small file completely, as UTF-8.
  *
- * @returns what {@link readBytes} does
- * @throws the system's error
+ * @returns like {@link readBytes}
+ * @throws system errors
  */
 export async function readWhole(
   handle: disk.OpenFile,
@@ -79,7 +78,7 @@ export async function readWhole(
   return (await readBytes(handle, maxBytes))?.toString('utf8');
 }
 
-/** Reads what the system gives at once: less than asked for at the end, and nothing behind it. */
+/** Reads one chunk: possibly shorter than requested, and empty at the end of the file. */
 export async function readPiece(
   handle: disk.OpenFile,
   buffer: Buffer,

@@ -1,9 +1,9 @@
-/** Whether a file is text, and in which encoding, told from its beginning. */
+/** Detects from a file's beginning whether it is text, and its encoding. */
 import { isUtf8 } from 'node:buffer';
 
 /**
- * `iso-8859-1` and `shift_jis` are guesses. `unknown-8bit` is any other text: bytes that are not
- * UTF-8 are shown as U+FFFD.
+ * `iso-8859-1` and `shift_jis` are guesses. `unknown-8bit` is any other text; bytes that are not
+ * UTF-8 appear as U+FFFD.
  */
 export type TextEncoding =
   | 'utf-8'
@@ -18,16 +18,16 @@ export type ContentKind = { readonly text: true; readonly encoding: TextEncoding
 
 export interface NotText {
   readonly text: false;
-  /** Names the format if the file's beginning gives it away. */
+  /** File format, if its signature is known. */
   readonly kind: string;
-  /** Of a picture or a sound that hosts show. */
+  /** Set for images and audio that hosts can show. */
   readonly mimeType?: `${'image' | 'audio'}/${string}`;
 }
 
-/** How much of a file is looked at, bytes. */
+/** Number of bytes examined. */
 export const sampleBytes = 64 * 1024;
 
-/** The first bytes in hexadecimal, `.` for any digit, and what begins with them; the first counts. */
+/** Signatures in hexadecimal, `.` for any digit; the first match wins. */
 const signatures: readonly (readonly [
   start: RegExp,
   kind: string,
@@ -60,14 +60,14 @@ const signatures: readonly (readonly [
 ];
 
 /**
- * Tells text from binary.
+ * Detects text or binary content.
  *
  * @param sample the file's first bytes, at most `sampleBytes`
  */
 export function detectContent(sample: Buffer): ContentKind {
   const hex = sample.subarray(0, 16).toString('hex');
   const signature = signatures.find(([start]) => start.test(hex));
-  // Two or three printable letters do not make a signature: a text may begin with "BZh".
+  // Short printable signatures are ambiguous: text may begin with "BZh".
   if (signature !== undefined && !isPlainText(sample)) {
     const [, kind, mimeType] = signature;
     return mimeType === undefined ? { text: false, kind } : { text: false, kind, mimeType };
@@ -90,7 +90,7 @@ function isPlainText(sample: Buffer): boolean {
   return !isPdf && !sample.includes(0) && isUtf8(wholeCharacters(sample));
 }
 
-/** Without a character that the end of the sample cuts: at most three bytes. */
+/** Drops a character truncated at the end of the sample, at most three bytes. */
 function wholeCharacters(sample: Buffer): Buffer {
   if (sample.length < sampleBytes) return sample;
   for (let back = 1; back <= 4; back += 1) {
@@ -109,33 +109,34 @@ function isMostlyPrintable(sample: Buffer): boolean {
 }
 
 /**
- * ASCII characters have a NUL as their higher byte: most NULs are on its side. Anything but assigned
- * characters and white space means binary data.
+ * In UTF-16, the high byte of ASCII characters is NUL, so the side with most NULs gives the byte
+ * order. Unassigned characters or controls mean binary data.
  */
 function utf16WithoutMark(sample: Buffer): 'utf-16le' | 'utf-16be' | undefined {
   const odd = sample.reduce((sum, byte, at) => sum + (byte === 0 ? (at % 2) * 2 - 1 : 0), 0);
   const encoding = odd > 0 ? 'utf-16le' : 'utf-16be';
-  // The sample may cut a surrogate pair.
+  // The sample may split a surrogate pair.
   const text = decoded(sample, encoding)?.replace(/[\ud800-\udbff]$/, '') ?? '';
   const isText = /[ \n]/.test(text) && !/(?![\t\n\f\r])[\p{Cc}\p{Cn}\p{Co}\p{Cs}]/u.test(text);
   return isText ? encoding : undefined;
 }
 
 function legacyEncoding(sample: Buffer): 'shift_jis' | 'iso-8859-1' | 'unknown-8bit' {
-  // Kana and Japanese punctuation tell Shift-JIS from others in which its bytes are valid, too.
+  // Kana and Japanese punctuation distinguish Shift-JIS from other encodings with valid Shift-JIS
+  // bytes.
   const japanese = decoded(sample, 'shift_jis');
   if (japanese !== undefined && !/\p{Co}/u.test(japanese)) {
     const kana = japanese.match(/[\u3001-\u30ff]/g)?.length ?? 0;
     const others = japanese.match(/[^\p{ASCII}\u3001-\u30ff]/gu)?.length ?? 0;
     if (kana > 0 && kana * 8 >= others) return 'shift_jis';
   }
-  // Accented letters stand between ASCII letters. In Cyrillic, Greek or East Asian encodings, bytes
-  // beyond ASCII stand together.
+  // In Latin-1, accented letters stand between ASCII letters. In Cyrillic, Greek or East Asian
+  // encodings, non-ASCII bytes stand together.
   const [high, adjacent, isControl] = countHigh(sample);
   return !isControl && adjacent * 3 <= high ? 'iso-8859-1' : 'unknown-8bit';
 }
 
-/** Bytes beyond ASCII, those of them behind another, and whether any is a C1 control. */
+/** Counts non-ASCII bytes and those that follow another one, and detects C1 controls. */
 function countHigh(sample: Buffer): [high: number, adjacent: number, isControl: boolean] {
   let [high, adjacent, isControl] = [0, 0, false];
   for (const [at, byte] of sample.entries()) {
@@ -147,19 +148,19 @@ function countHigh(sample: Buffer): [high: number, adjacent: number, isControl: 
   return [high, adjacent, isControl];
 }
 
-/** Undefined if the bytes are not of the encoding, but for a character cut at the end. */
+/** Decodes strictly; undefined for invalid bytes. A character truncated at the end is allowed. */
 function decoded(sample: Buffer, encoding: TextEncoding): string | undefined {
   try {
     return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(sample, {
       stream: sample.length >= sampleBytes,
     });
   } catch {
-    // Invalid bytes, or an encoding that this build of Node.js lacks.
+    // Invalid bytes, or an encoding missing in this build of Node.js.
     return undefined;
   }
 }
 
-/** Decodes text of an encoding. */
+/** Creates a decoder for an encoding. */
 export function decoderOf(
   encoding: TextEncoding,
   options?: { readonly ignoreBOM: boolean },

@@ -1,41 +1,42 @@
-/** What the tools that look at many files take, and how they say what they have found. */
+/** Parameters and result texts shared by the tools that search files. */
 import { printableLines } from 'mcp-actors/internal';
 import { content } from 'mcp-actors';
 import type { ToolResult } from 'mcp-actors';
 import type { Entered } from '../project/workspace.ts';
 
-/** A text, or a list of them: models write both. */
+/** Schema of a string or a list of strings, because models write both. */
 function textOrTexts(description: string, maxItems: number) {
   const text = { type: 'string', minLength: 1, maxLength: 1000 } as const;
   const texts = { type: 'array', items: text, maxItems } as const;
   return { anyOf: [text, texts], description } as const;
 }
 
-/** The parameters that choose files. */
+/** Parameters that select files. */
 export const fileParameters = {
   globs: textOrTexts(
-    'Which files, one glob or several: "*.ts" at any depth, "src/**/*.ts" from the root, "docs" with all below it, "!*.test.ts" excludes. A path that a glob begins with is looked at even if it is hidden or ignored. All files by default.',
+    'Files to select, as one glob or several: "*.ts" at any depth, "src/**/*.ts" from the root, "docs" with everything below it, "!*.test.ts" excludes. A path that a glob starts with is searched even if it is hidden or ignored. Default: all files.',
     64,
   ),
   type: textOrTexts(
-    'Only files of this type, or of one of these: "ts", "py", "rust", "md", … as ripgrep names them.',
+    'Only files of this type, or of one of these types: "ts", "py", "rust", "md", … as named by ripgrep.',
     16,
   ),
   hidden: {
     type: 'boolean',
-    description: 'Also files and directories that begin with a dot (never .git).',
+    description: 'Include files and directories that start with a dot (never .git).',
   },
   ignored: {
     type: 'boolean',
-    description: 'Also what .gitignore and the like exclude, such as node_modules.',
+    description: 'Include files excluded by .gitignore and similar, such as node_modules.',
   },
   cursor: {
     type: 'string',
-    description: 'For what comes behind an answer: the cursor that it gives; the rest as before.',
+    description:
+      'Cursor from the previous result, to get the next page; repeat the other arguments unchanged.',
   },
 } as const;
 
-/** The value of a parameter that takes one text or several. */
+/** Value of a parameter that accepts one string or several. */
 export function listOf(value: unknown): readonly string[] {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.filter((text) => typeof text === 'string');
@@ -45,14 +46,14 @@ export function clamp(value: number, least: number, most: number): number {
   return Math.min(Math.max(least, Math.trunc(value)), most);
 }
 
-/** How to go on, as a sentence. */
+/** Sentence with the cursor of the next page. */
 export function goOn(what: string, cursor: string): string {
   return `${what}: call again with the same arguments and cursor "${cursor}".`;
 }
 
 /**
- * An answer: what it has and how to go on, and the lines below, after an empty one. Hosts cut long
- * results at their ends.
+ * Builds a result: heading, how to continue, an empty line, then the lines. Continuation comes
+ * first, because hosts truncate long results at the end.
  */
 export function answer(
   entered: Entered,
@@ -65,7 +66,7 @@ export function answer(
   return { content: [content.text(text)] };
 }
 
-/** A number with its noun. */
+/** Formats a number with its noun. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
 }

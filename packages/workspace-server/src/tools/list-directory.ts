@@ -1,4 +1,4 @@
-/** `list_directory`: a directory as a tree. */
+/** `list_directory`: shows a directory as a tree. */
 import { printable, quoted } from 'mcp-actors/internal';
 import { defineTool, ToolError } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
@@ -12,15 +12,15 @@ const defaultDepth = 2;
 const maxDepth = 10;
 const defaultLimit = 300;
 const maxLimit = 1000;
-/** How long the lines are together. */
+/** Total length of the lines. */
 const maxCharacters = 30_000;
 
-/** Makes `list_directory` over a session's workspace. */
+/** Creates `list_directory` for a session's workspace. */
 export function listDirectoryTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'list_directory',
     title: 'List a directory',
-    description: `Shows a directory as a tree, ${defaultDepth} levels deep unless "depth" says otherwise: directories with the number of files below them, files with their sizes, links with their ends, hidden ones too. What .gitignore and the like exclude is marked "ignored", and not entered. What finds no room is counted; the answer says how to see it.`,
+    description: `Shows a directory as a tree, ${defaultDepth} levels deep by default: directories with the number of files below them, files with their sizes, links with their targets, including hidden ones. Entries excluded by .gitignore and similar are marked "ignored" and not entered. Entries that do not fit are counted; the result explains how to see them.`,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: {
       type: 'object',
@@ -28,23 +28,23 @@ export function listDirectoryTool(workspace: Workspace): Tool {
         path: {
           type: 'string',
           minLength: 1,
-          description: 'Relative to the root, or absolute inside it; the root itself by default.',
+          description: 'Relative to the root, or absolute inside it. Default: the root.',
         },
         depth: {
           type: 'integer',
           minimum: 1,
           maximum: maxDepth,
-          description: `How many levels; 1: its own entries alone. ${defaultDepth} by default.`,
+          description: `Number of levels; 1 shows only the directory's own entries. ${defaultDepth} by default.`,
         },
         ignored: {
           type: 'boolean',
-          description: 'Enters and counts what .gitignore and the like exclude, too.',
+          description: 'Enter and count entries excluded by .gitignore and similar as well.',
         },
         limit: {
           type: 'integer',
           minimum: 1,
           maximum: maxLimit,
-          description: `At most so many entries; ${defaultLimit} by default.`,
+          description: `Maximum number of entries; ${defaultLimit} by default.`,
         },
         cursor: fileParameters.cursor,
         root: rootParameter,
@@ -52,38 +52,38 @@ export function listDirectoryTool(workspace: Workspace): Tool {
       additionalProperties: false,
     },
     async handler({ path = '.', ignored = false, cursor, root, ...args }, context) {
-      const running = await import('./at-first-call.ts');
+      const runtime = await import('./runtime.ts');
       const entered = await workspace.enter(context, root);
       const { boundary } = entered;
-      const start = await running.startAt(boundary, path, path);
+      const start = await runtime.startAt(boundary, path, path);
       if (start === undefined) {
         const error = new ToolError(`${quoted(path)} does not exist`, { code: 'NOT_FOUND' });
-        throw await running.withNearest(error, path, { workspace, entered, context });
+        throw await runtime.withNearest(error, path, { workspace, entered, context });
       }
       if (start.kind !== 'directory') {
-        const message = `${quoted(path)} is not a directory; read_file reads a file`;
+        const message = `${quoted(path)} is not a directory; use read_file to read a file`;
         throw new ToolError(message, { code: 'NOT_A_DIRECTORY' });
       }
       const shown = start.inRoot ?? start.real;
-      const query = await running.queryKey([entered.root.identity, start.real, ignored]);
-      const after = running.readCursor(cursor, query)?.path;
+      const query = await runtime.queryKey([entered.root.identity, start.real, ignored]);
+      const after = runtime.readCursor(cursor, query)?.path;
       const depth = clamp(args.depth ?? defaultDepth, 1, maxDepth);
-      const problems = new running.SearchProblems();
+      const problems = new runtime.SearchProblems();
       return await workspace.search(entered, context, async (signal, deadline) => {
-        const walk = await running.walkTree({
+        const walk = await runtime.walkTree({
           boundary,
-          selection: running.everythingBelow(shown),
+          selection: runtime.everythingBelow(shown),
           hidden: true,
           ignored,
           lists: 'files',
-          order: running.byPath,
+          order: runtime.byPath,
           from: undefined,
           signal,
           deadline,
           onProblem: (problem) => problems.add(problem),
         });
         const limit = clamp(args.limit ?? defaultLimit, 1, maxLimit);
-        const content = await running.listTree({
+        const content = await runtime.listTree({
           ...{ boundary, start: { ...start, shown }, walk, depth, limit, after, signal, deadline },
         });
         const isCounted = walk.isWhole && !walk.isCut;
@@ -100,7 +100,7 @@ export function listDirectoryTool(workspace: Workspace): Tool {
             : [
                 goOn(
                   `There are ${counted(content.more, 'more entry', 'more entries')}`,
-                  running.writeCursor({ path: running.placeOf(last) }, query),
+                  runtime.writeCursor({ path: runtime.placeOf(last) }, query),
                 ),
               ]),
           ...hintsOf(content),
@@ -109,7 +109,7 @@ export function listDirectoryTool(workspace: Workspace): Tool {
         ];
         const lines = treeText(content, '');
         const cutLines = withinRoom(lines);
-        const cut = `Only the first ${cutLines.length} of ${lines.length} lines have room: use a smaller depth or limit.`;
+        const cut = `Only the first ${cutLines.length} of ${lines.length} lines fit: use a smaller depth or limit.`;
         const isCut = cutLines.length < lines.length;
         return answer(entered, isCut ? [...heading, cut] : heading, cutLines);
       });
@@ -123,7 +123,7 @@ function headingOf({ inRoot, real }: Start, root: string, files: number, isCount
   return `${place}: ${least}${counted(files, 'file')} below it.`;
 }
 
-/** What the marks of a tree mean, if it has them. */
+/** Explanations of the marks that occur in a tree. */
 function hintsOf(content: DirectoryContent): string[] {
   const inner = contentsBelow(content);
   const hasIgnored = [content, ...inner].some(({ entries }) =>
@@ -134,11 +134,9 @@ function hintsOf(content: DirectoryContent): string[] {
     ...(unnamed === 0
       ? []
       : [`Not listed: ${counted(unnamed, 'entry', 'entries')} whose names are not UTF-8.`]),
-    ...(hasIgnored
-      ? ['What is ignored is not counted and not entered; ignored: true does both.']
-      : []),
+    ...(hasIgnored ? ['Ignored entries are not counted or entered; ignored: true does both.'] : []),
     ...(inner.some(({ more }) => more > 0)
-      ? ['"… more" had no room: list that directory by its path.']
+      ? ['"… more" did not fit: list that directory by its path.']
       : []),
   ];
 }
@@ -171,7 +169,7 @@ function entryText(entry: TreeEntry): string {
     ...(standing === 'listed' && kind === 'directory' && (files ?? 0) > 0
       ? [counted(files ?? 0, 'file')]
       : []),
-    ...(kind === 'special' ? ['a device, a pipe or a socket'] : []),
+    ...(kind === 'special' ? ['device, pipe or socket'] : []),
     ...(content?.fault === undefined ? [] : [content.fault]),
     ...(standing === 'listed' &&
     kind === 'directory' &&

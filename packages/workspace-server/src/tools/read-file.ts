@@ -1,4 +1,4 @@
-/** `read_file`: text files or ranges of their lines, pictures and sounds. */
+/** `read_file`: reads text files, whole or by lines, and shows images and audio. */
 import { printableLines } from 'mcp-actors/internal';
 import { content, defineTool, ToolError } from 'mcp-actors';
 import type { ContentBlock, Tool } from 'mcp-actors';
@@ -11,14 +11,15 @@ const defaultMaxCharacters = 30_000;
 const maxMaxCharacters = 400_000;
 const maxPaths = 20;
 
-/** Makes `read_file` over a session's workspace. */
+/** Creates `read_file` for a session's workspace. */
 export function readFileTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'read_file',
     title: 'Read files',
-    description: `Reads text files of the project, whole or by lines, and shows pictures and sounds. Above the text of each file a line says which lines it has, of how many, and what to read for the rest; an empty line ends it. Other binary files are refused; their size and kind are told.`,
+    description: `Reads text files of the project, whole or by lines, and shows images and audio. A line above each text tells which lines it contains, out of how many, and how to read the rest; an empty line follows it. Other binary files are refused with their size and kind.`,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-    // A caller that asks for more than the default gets it: Claude Code would cut it to a preview.
+    // Lets callers receive more than the default. Claude Code would otherwise truncate the result
+    // to a preview.
     _meta: { 'anthropic/maxResultSizeChars': maxMaxCharacters + 10_000 },
     inputSchema: {
       type: 'object',
@@ -26,13 +27,13 @@ export function readFileTool(workspace: Workspace): Tool {
         path: {
           type: 'string',
           description:
-            'Relative to the root, or absolute inside one of the roots. It may name its lines: "src/x.ts:10-40", or "src/x.ts:10" from there on.',
+            'Relative to the root, or absolute inside one of the roots. May include lines: "src/x.ts:10-40", or "src/x.ts:10" to read from there on.',
         },
         paths: {
           type: 'array',
           items: { type: 'string' },
           maxItems: maxPaths,
-          description: `Several files, instead of "path", each as there: up to ${maxPaths}.`,
+          description: `Several files instead of "path", in the same form: up to ${maxPaths}.`,
         },
         startLine: {
           type: 'integer',
@@ -48,17 +49,17 @@ export function readFileTool(workspace: Workspace): Tool {
           type: 'integer',
           minimum: 1,
           maximum: 100_000,
-          description: 'So many of the last lines, instead of startLine and endLine.',
+          description: 'Number of last lines to read, instead of startLine and endLine.',
         },
         lineNumbers: {
           type: 'boolean',
-          description: 'Puts the number and a tab in front of each line.',
+          description: 'Prefix each line with its number and a tab.',
         },
         maxCharacters: {
           type: 'integer',
           minimum: 1,
           maximum: maxMaxCharacters,
-          description: `The most text to return, of all files together, in whole lines if one fits; ${defaultMaxCharacters} by default.`,
+          description: `Maximum characters of text to return for all files together, in whole lines if at least one fits; ${defaultMaxCharacters} by default.`,
         },
         root: rootParameter,
       },
@@ -72,7 +73,7 @@ export function readFileTool(workspace: Workspace): Tool {
         numbered: lineNumbers === true,
         maxCharacters: Math.min(maxCharacters ?? defaultMaxCharacters, maxMaxCharacters),
       };
-      const { readFiles } = await import('./at-first-call.ts');
+      const { readFiles } = await import('./runtime.ts');
       const entered = await workspace.enter(context, root);
       const outcomes = await readFiles(request, { workspace, entered, context });
       const [only] = outcomes;
@@ -88,13 +89,13 @@ export function readFileTool(workspace: Workspace): Tool {
   });
 }
 
-/** @throws {ToolError} INVALID_PATH unless either of them is given */
+/** @throws {ToolError} INVALID_PATH unless exactly one of them is given */
 function givenPaths(path: string | undefined, paths: readonly string[] = []): readonly string[] {
   if (path !== undefined && paths.length === 0) return [path];
   if (path === undefined && paths.length > 0) return paths;
   const message =
     path === undefined
-      ? 'Which file? Give "path", or several in "paths"'
+      ? 'No file given: pass "path", or several in "paths"'
       : 'Give either "path" or "paths", not both';
   throw new ToolError(message, { code: 'INVALID_PATH' });
 }
@@ -102,13 +103,13 @@ function givenPaths(path: string | undefined, paths: readonly string[] = []): re
 /** @throws {ToolError} INVALID_RANGE */
 function givenLines(lines: AskedLines, tail: number | undefined): AskedLines {
   if (tail !== undefined && Object.keys(lines).length > 0) {
-    const message = `"tail" counts from the end: leave it out, or ${Object.keys(lines).join(' and ')}`;
+    const message = `"tail" must not be combined with ${Object.keys(lines).join(' and ')}: it counts from the end`;
     throw new ToolError(message, { code: 'INVALID_RANGE' });
   }
   return lines;
 }
 
-/** One block for each file, so that no text can pass for the line above the next one. */
+/** One block per file, so that no file content can pass for the heading of the next. */
 function blocksOf(outcome: ReadOutcome, notes: readonly string[]): readonly ContentBlock[] {
   if (outcome instanceof ToolError) {
     return [content.text(printableLines([`${outcome.code}: ${outcome.message}`, ...notes]))];

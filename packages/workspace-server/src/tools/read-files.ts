@@ -1,4 +1,4 @@
-/** Reading the files of one call, which share what a result may have. */
+/** Reads the files of one call, which share the size limit of a result. */
 import { quoted } from 'mcp-actors/internal';
 import { openInside } from 'mcp-actors/roots';
 import type { Boundary, InsideFile } from 'mcp-actors/roots';
@@ -7,34 +7,34 @@ import type { Entered } from '../project/workspace.ts';
 import type { AskedLines } from '../text/path-lines.ts';
 import { readPathLines } from '../text/path-lines.ts';
 import { findSpelling } from '../search/path-spelling.ts';
-import { withNearest } from './nearest-paths.ts';
-import type { Asking } from './nearest-paths.ts';
+import { withNearest } from './path-suggestions.ts';
+import type { Asking } from './path-suggestions.ts';
 import { showFile } from './shown-file.ts';
 import type { FileRequest, FileRoom, ShowOptions, ShownFile } from './shown-file.ts';
 
-/** Of all pictures and sounds of a result: 4 MiB in base64, which hosts and models take. */
+/** Total size of images and audio in a result: 4 MiB as base64, which hosts and models accept. */
 const maxMediaBytes = 3 * 1024 * 1024;
 
-/** What is wanted of each file. */
+/** Parameters of a read. */
 export interface ReadRequest {
-  /** Paths that may name their lines. */
+  /** Paths, optionally with line numbers. */
   readonly paths: readonly string[];
-  /** Of the files whose paths name none. */
+  /** Lines of files whose paths have no line numbers. */
   readonly lines: AskedLines;
-  /** So many of the last lines, instead of `lines`. */
+  /** Number of last lines, instead of `lines`. */
   readonly tail: number | undefined;
   readonly numbered: boolean;
-  /** The most text of all files together. */
+  /** Maximum text of all files together. */
   readonly maxCharacters: number;
 }
 
-/** A file, or why it cannot be shown. */
+/** A file's content, or the reason it cannot be shown. */
 export type ReadOutcome = ShownFile | ToolError;
 
 /**
- * Reads files, and gives the outcomes in the order of their paths.
+ * Reads files and returns the outcomes in the order of their paths.
  *
- * @throws the reason of the context's signal; any error but a `ToolError`
+ * @throws the reason of the context's signal; errors other than `ToolError`
  */
 export async function readFiles(request: ReadRequest, reader: Asking): Promise<ReadOutcome[]> {
   const opened: (FileRequest | ToolError)[] = [];
@@ -55,7 +55,7 @@ async function openAsked(
   const { boundary } = reader.entered;
   const rest = { numbered, ...(tail === undefined ? {} : { tail }) };
   try {
-    // A file whose name looks as if it named lines is found first.
+    // A file whose name looks like a path with line numbers takes precedence.
     return { file: await openSpelled(boundary, given), given, lines, ...rest };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
@@ -86,13 +86,13 @@ async function openSpelled(boundary: Boundary, given: string): Promise<InsideFil
 }
 
 function namedTwice(given: string, twice: readonly string[]): ToolError {
-  const message = `${quoted(given)} names its lines: leave out ${twice.join(' and ')}, or the lines in the path`;
+  const message = `${quoted(given)} already includes lines: omit ${twice.join(' and ')}, or the lines in the path`;
   return new ToolError(message, { code: 'INVALID_RANGE' });
 }
 
 /**
- * Each file has its part of what is left, beginning with those that need little: what they leave is
- * for the others.
+ * Shares the remaining space equally, smallest files first, so that the space they leave goes to
+ * the larger ones.
  */
 async function showAll(
   opened: readonly (FileRequest | ToolError)[],
@@ -127,13 +127,13 @@ function sizeOf(one: FileRequest | ToolError): number {
   return one instanceof ToolError ? 0 : one.file.stats.size;
 }
 
-/** An estimate, to sort by: a range is small, and a whole file as large as it is. */
+/** Estimate for sorting: ranges count as small, whole files by size. */
 function needOf(one: FileRequest | ToolError): number {
   const isRange = one instanceof ToolError || one.tail !== undefined || one.lines.endLine;
   return isRange ? 0 : sizeOf(one);
 }
 
-/** @throws any error but a `ToolError` */
+/** @throws errors other than `ToolError` */
 async function tryShow(
   request: FileRequest,
   { boundary }: Entered,

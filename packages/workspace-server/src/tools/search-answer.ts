@@ -1,21 +1,21 @@
-/** What a text search has found, in words. */
+/** Formats the results of a text search. */
 import { printableName } from 'mcp-actors/internal';
 import type { FoundCounts, FoundFile, FoundLines } from '../search/text-search.ts';
 import type { WalkedTree } from '../search/tree-walk.ts';
 import { counted, goOn } from './file-parameters.ts';
 
-/** What an answer lists. */
+/** Kinds of results. */
 export const searchModes = ['lines', 'files', 'count'] as const;
 
 export interface AskedSearch {
   readonly mode: (typeof searchModes)[number];
-  /** True for an answer without a cursor. */
+  /** True for the first page. */
   readonly isFirst: boolean;
-  /** The root's path. */
+  /** Path of the root. */
   readonly base: string;
 }
 
-/** One sentence: what was found, and in how many files. */
+/** Heading: the number of matches and files. */
 export function searchHeading(
   found: FoundLines | FoundCounts,
   walk: WalkedTree,
@@ -54,21 +54,19 @@ function binarySentence(binary: readonly string[]): string {
   return ` ${counted(binary.length, 'binary file')} ${matches}, which cannot be shown: ${shown.join(', ')}${more}.`;
 }
 
-/** How to get the rest, if there is one. */
+/** How to get the next page, if there is one. */
 export function howToGoOn(
   { endedBy }: FoundLines | FoundCounts,
   cursor: string | undefined,
 ): readonly string[] {
   const isLate = endedBy === 'time';
   if (cursor !== undefined) {
-    return [goOn(isLate ? 'The time was over before the end' : 'There are more', cursor)];
+    return [goOn(isLate ? 'Timed out before the end' : 'There are more', cursor)];
   }
-  return isLate
-    ? ['The time was over before anything was searched: use narrower globs or a type.']
-    : [];
+  return isLate ? ['Timed out before anything was searched: use narrower globs or a type.'] : [];
 }
 
-/** The lines of an answer. */
+/** Lines of the result. */
 export function foundText(
   found: FoundLines | FoundCounts,
   mode: AskedSearch['mode'],

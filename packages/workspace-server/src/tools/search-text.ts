@@ -1,4 +1,4 @@
-/** `search_text`: lines that contain a text or match a regular expression. */
+/** `search_text`: finds lines that contain a text or match a regular expression. */
 import { quoted } from 'mcp-actors/internal';
 import { defineTool, ToolError } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
@@ -16,7 +16,7 @@ const maxLimit = 1000;
 const maxContextLines = 10;
 
 const otherEncodings =
-  'Characters beyond ASCII are found in UTF-8, and in UTF-16 with a byte order mark, not in other encodings.';
+  'Non-ASCII characters are only found in UTF-8, and in UTF-16 with a byte order mark.';
 
 const caseArguments = {
   sensitive: '--case-sensitive',
@@ -24,13 +24,13 @@ const caseArguments = {
   smart: '--smart-case',
 } as const;
 
-/** Makes `search_text` over a session's workspace. */
+/** Creates `search_text` for a session's workspace. */
 export function searchTextTool(workspace: Workspace): Tool {
   let kept: KeptWalk | undefined;
   return defineTool({
     name: 'search_text',
     title: 'Search text',
-    description: `Searches the project's text files line by line for a literal text or a regular expression (Rust syntax: no look-around, no back-references), in order of path. "12: text" is a match, "13- text" its context, "--" stands between groups. What .gitignore and the like exclude is left out, and so is what is hidden, unless asked for: the answer says so. At most "limit" matching lines a call; the answer says how to go on. Lines over ${maxLineCharacters} characters are cut around the match; lines over ${maxLineBytes / 1024} KiB are not searched but named. Files are searched as UTF-8, or as UTF-16 if they begin with a byte order mark: in other encodings only ASCII text is found.`,
+    description: `Searches the project's text files line by line for a literal text or a regular expression (Rust syntax: no look-around, no back-references), in path order. "12: text" is a match, "13- text" is context, and "--" separates groups. Hidden files and files excluded by .gitignore and similar are left out unless requested; the result says so. Returns at most "limit" matching lines per call and explains how to continue. Lines over ${maxLineCharacters} characters are truncated around the match; lines over ${maxLineBytes / 1024} KiB are reported instead of searched. Files are searched as UTF-8, or as UTF-16 if they start with a byte order mark: in other encodings only ASCII text is found.`,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: {
       type: 'object',
@@ -39,22 +39,23 @@ export function searchTextTool(workspace: Workspace): Tool {
           type: 'string',
           minLength: 1,
           maxLength: 10_000,
-          description: 'What to look for, within one line.',
+          description: 'Text to find, within one line.',
         },
         regex: {
           type: 'boolean',
-          description: 'True: the pattern is a regular expression. By default it is literal text.',
+          description: 'True if the pattern is a regular expression. Default: literal text.',
         },
         case: {
           type: 'string',
           enum: ['sensitive', 'insensitive', 'smart'],
-          description: 'smart (the default): insensitive unless the pattern has a capital letter.',
+          description:
+            'smart (default): case-insensitive unless the pattern contains a capital letter.',
         },
         mode: {
           type: 'string',
           enum: searchModes,
           description:
-            'lines (the default): the matching lines. files: only which files have a match. count: how many lines of each file match, and of all.',
+            'lines (default): the matching lines. files: only the files with matches. count: the number of matching lines per file and in total.',
         },
         contextLines: {
           type: 'integer',
@@ -67,7 +68,7 @@ export function searchTextTool(workspace: Workspace): Tool {
           type: 'integer',
           minimum: 1,
           maximum: maxLimit,
-          description: `At most so many matching lines, or files in the other modes; ${defaultLimit} by default.`,
+          description: `Maximum number of matching lines, or of files in the other modes; ${defaultLimit} by default.`,
         },
         root: rootParameter,
       },
@@ -77,25 +78,25 @@ export function searchTextTool(workspace: Workspace): Tool {
     async handler({ hidden = false, ignored = false, cursor, root, ...args }, context) {
       const { pattern, regex = false, mode = 'lines', contextLines = 0 } = args;
       assertPattern(pattern);
-      const running = await import('./at-first-call.ts');
-      const { byPath, queryKey, SearchProblems } = running;
+      const runtime = await import('./runtime.ts');
+      const { byPath, queryKey, SearchProblems } = runtime;
       const entered = await workspace.enter(context, root);
       const { path: base, identity } = entered.root;
       const [globs, types] = [listOf(args.globs), listOf(args.type)];
       const places = [base, identity, globs, types, hidden, ignored];
       const query = await queryKey([...places, pattern, regex, args.case, mode]);
-      const position = running.readCursor(cursor, query);
+      const position = runtime.readCursor(cursor, query);
       const problems = new SearchProblems();
       const onProblem = (problem: string) => problems.add(problem);
       const walked = await queryKey(places);
-      kept ??= new running.KeptWalk(byPath);
+      kept ??= new runtime.KeptWalk(byPath);
       const known = position === undefined ? undefined : kept.at(walked, position.path);
 
       return await workspace.search(entered, context, async (signal, deadline) => {
         const { boundary } = entered;
         const walkAnew = async (): Promise<WalkedTree> => {
-          const typeGlobs = await running.globsOfTypes(types, entered.root, signal);
-          const pathOf = (glob: string) => running.findGlobPath(boundary, glob);
+          const typeGlobs = await runtime.globsOfTypes(types, entered.root, signal);
+          const pathOf = (glob: string) => runtime.findGlobPath(boundary, glob);
           const choice = {
             globs,
             types: typeGlobs,
@@ -103,24 +104,24 @@ export function searchTextTool(workspace: Workspace): Tool {
             root: base,
             pathOf,
           } as const;
-          const selection = await running.selectFiles(choice, signal);
+          const selection = await runtime.selectFiles(choice, signal);
           const rest = { lists: 'files', order: byPath, from: position?.path } as const;
           const how = { boundary, selection, hidden, ignored, signal, deadline, onProblem };
-          return await running.walkTree({ ...how, ...rest });
+          return await runtime.walkTree({ ...how, ...rest });
         };
         const walk = known ?? (await walkAnew());
         kept?.keep(walked, walk);
         const run: TextSearchRun = {
           boundary,
           paths: pathsFrom(walk.paths, position, (path) =>
-            running.indexBehind(walk.paths, byPath, path),
+            runtime.indexBehind(walk.paths, byPath, path),
           ),
           large: walk.large,
           afterLine: position?.line ?? 0,
           patternArgs: [
             caseArguments[args.case ?? 'smart'],
             ...lineEndArguments(pattern, regex),
-            // One argument, so that a pattern can never be read as an option.
+            // A single argument, so that a pattern is never parsed as an option.
             `--regexp=${pattern}`,
           ],
           contextLines: clamp(contextLines, 0, maxContextLines),
@@ -135,15 +136,15 @@ export function searchTextTool(workspace: Workspace): Tool {
         };
         const found =
           mode === 'lines'
-            ? await running.findLines(run)
-            : await running.findCounts(run, mode === 'count' && position === undefined);
+            ? await runtime.findLines(run)
+            : await runtime.findCounts(run, mode === 'count' && position === undefined);
         const next = found.next ?? (found.endedBy === undefined ? endOf(walk) : undefined);
         const asked = { mode, isFirst: position === undefined, base };
         return answer(
           entered,
           [
             searchHeading(found, walk, asked),
-            ...howToGoOn(found, next && running.writeCursor(next, query)),
+            ...howToGoOn(found, next && runtime.writeCursor(next, query)),
             ...(found.files.length === 0 && /\P{ASCII}/u.test(pattern) ? [otherEncodings] : []),
             ...walk.missing.map((path) => `${quoted(path)} does not exist.`),
             ...(asked.isFirst ? walk.leftOut.sentences() : []),
@@ -156,7 +157,7 @@ export function searchTextTool(workspace: Workspace): Tool {
   });
 }
 
-/** A walk that was cut goes on behind its last path. */
+/** After a truncated walk, the next page starts after its last path. */
 function endOf({ isCut, paths }: WalkedTree): Position | undefined {
   const last = paths.at(-1);
   return isCut && last !== undefined ? { path: last } : undefined;
@@ -174,8 +175,9 @@ function pathsFrom(
 }
 
 /**
- * Lets `$` match in front of `\r\n`. A pattern that names the carriage return itself, such as
- * `\r?$`, would be refused then, and works without.
+ * Lets `$` match before `\r
+ * `. With that option, ripgrep rejects patterns that mention the carriage return, such as `\r?$`,
+ * which work without it.
  */
 function lineEndArguments(pattern: string, regex: boolean): readonly string[] {
   if (!regex) return ['--fixed-strings'];
@@ -186,7 +188,7 @@ function lineEndArguments(pattern: string, regex: boolean): readonly string[] {
 function assertPattern(pattern: string): void {
   if (pattern !== '' && !/[\n\r\0]/.test(pattern)) return;
   throw new ToolError(
-    'A pattern is a text within one line: not empty, without line breaks and NUL',
+    'Pattern must be non-empty text within one line, without line breaks or NUL',
     { code: 'INVALID_PATTERN' },
   );
 }

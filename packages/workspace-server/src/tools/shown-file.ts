@@ -1,6 +1,6 @@
 /**
- * One file as `read_file` shows it: a line that says what this is and how to get the rest, and its
- * text, or a picture or a sound.
+ * Formats one file for `read_file`: a heading that describes the content and how to get the rest,
+ * then text, an image or audio.
  */
 import { relative, sep } from 'node:path';
 import { contains, disk, quoted } from 'mcp-actors/internal';
@@ -18,37 +18,37 @@ import { readTail } from '../text/read-tail.ts';
 import type { TakenTail } from '../text/read-tail.ts';
 import type { NotText, TextEncoding } from '../text/text-encoding.ts';
 
-/** An open file, and what is wanted of it. */
+/** An open file and the requested part of it. */
 export interface FileRequest {
   readonly file: InsideFile;
-  /** As the caller has written the path, without lines. */
+  /** The path as passed by the caller, without lines. */
   readonly given: string;
   readonly lines: AskedLines;
-  /** So many of the last lines, instead of `lines`. */
+  /** Number of last lines, instead of `lines`. */
   readonly tail?: number;
   readonly numbered: boolean;
 }
 
 export type ShowOptions = Pick<TextReadOptions, 'signal' | 'onRead'>;
 
-/** What one file may take of a result. */
+/** Space for one file in a result. */
 export interface FileRoom {
   readonly characters: number;
-  /** Of a picture or a sound. */
+  /** Space for an image or audio. */
   readonly mediaBytes: number;
 }
 
 export interface ShownFile {
   readonly heading: string;
-  /** The file's own text; empty for a picture or a sound. */
+  /** The file's text; empty for an image or audio. */
   readonly text: string;
   readonly media?: ContentBlock;
-  /** The size of the file that `media` is, bytes; 0 without. */
+  /** Size of the image or audio file, bytes; 0 without. */
   readonly mediaBytes: number;
 }
 
 /**
- * Reads what was asked for. The caller closes the file.
+ * Reads the requested part. The caller closes the file.
  *
  * @throws {ToolError} OUT_OF_RANGE, BINARY_FILE, INACCESSIBLE; the signal's reason
  */
@@ -73,12 +73,12 @@ export async function showFile(
 }
 
 interface Shown extends FileRequest {
-  /** As the result names it. */
+  /** Path shown in the result. */
   readonly path: string;
   readonly room: FileRoom;
 }
 
-/** Relative to the root if there is only one: then it can mean nothing else. */
+/** Relative if there is only one root, so that the path is unambiguous. */
 function shownPath({ base, directories }: Boundary, path: string): string {
   const isRelative = directories.length === 1 && contains(base.path, path);
   return isRelative ? relative(base.path, path).replaceAll(sep, '/') : path;
@@ -88,10 +88,10 @@ async function showRange(shown: Shown, options: TextReadOptions): Promise<ShownF
   const { file, given, path, room, numbered } = shown;
   const { startLine = 1, startColumn = 1, endLine } = shown.lines;
   if (endLine !== undefined && endLine < startLine) {
-    const message = `The last line of ${quoted(given)}, ${endLine}, is before the first, ${startLine}`;
+    const message = `Last line of ${quoted(given)} must not be before the first (${startLine}), got ${endLine}`;
     throw new ToolError(message, { code: 'OUT_OF_RANGE' });
   }
-  // So that any character fits: a step that takes nothing would be repeated for ever.
+  // Room for at least one character; otherwise the caller would repeat an empty step forever.
   const maxCharacters = Math.max(numbered ? 16 : 2, room.characters);
   const range = { startLine, startColumn, maxCharacters, numbered };
   const asked = endLine === undefined ? range : { ...range, endLine };
@@ -112,15 +112,15 @@ async function showRange(shown: Shown, options: TextReadOptions): Promise<ShownF
 
 type TextRead = Extract<TextReading, { text: true }>;
 
-/** @throws {ToolError} OUT_OF_RANGE: the file has no such line, or it is too far behind */
+/** @throws {ToolError} OUT_OF_RANGE if the file has no such line, or it is beyond the read limit */
 function assertReached({ reach, taken }: TextRead, range: LineRange, given: string): void {
   const { startLine, startColumn } = range;
   if (reach === 'short') {
-    const message = `Line ${startLine}, column ${startColumn} of ${quoted(given)} is not in its first ${defaultBounds.soughtBytes} bytes, which have ${count(taken.lines)}; it is looked for no farther`;
+    const message = `Line ${startLine}, column ${startColumn} of ${quoted(given)} is beyond its first ${defaultBounds.soughtBytes} bytes, which have ${count(taken.lines)}; larger offsets are not searched`;
     throw new ToolError(message, { code: 'OUT_OF_RANGE' });
   }
   if (taken.lines < startLine && startLine > 1) {
-    const message = `${quoted(given)} has ${count(taken.lines)}; there is no line ${startLine}`;
+    const message = `${quoted(given)} has ${count(taken.lines)}, so there is no line ${startLine}`;
     throw new ToolError(message, { code: 'OUT_OF_RANGE' });
   }
 }
@@ -133,7 +133,7 @@ function restOf(
   if (next === undefined) return '';
   const rest = pathLines(path, last === undefined ? next : { ...next, endLine: last });
   const cut =
-    next.startColumn > 1 ? `line ${endLine} is cut before column ${next.startColumn}, ` : '';
+    next.startColumn > 1 ? `line ${endLine} is truncated at column ${next.startColumn}, ` : '';
   return `; ${cut}for the rest read ${quoted(rest, Infinity)}`;
 }
 
@@ -163,11 +163,11 @@ function missingOf(
   path: string,
   wanted: number,
 ): string {
-  const cut = isCut ? '; the beginning of the line is missing: it is too long' : '';
+  const cut = isCut ? '; the line is too long, so its beginning is missing' : '';
   if (!isShort) return cut;
-  if (total === undefined) return `${cut}; no more of the ${wanted} that were asked for fit`;
+  if (total === undefined) return `${cut}; no more of the ${wanted} requested lines fit`;
   const before = { startLine: Math.max(1, total - wanted + 1), endLine: total - lines };
-  return `${cut}; for those before read ${quoted(pathLines(path, before), Infinity)}`;
+  return `${cut}; for the lines before read ${quoted(pathLines(path, before), Infinity)}`;
 }
 
 /** @throws {ToolError} BINARY_FILE */
@@ -180,7 +180,7 @@ async function showMedia(shown: Shown, { kind, mimeType }: NotText): Promise<Sho
   const bytes = await readBytes(file.handle, room.mediaBytes);
   if (bytes === undefined) {
     throw refused(
-      `is a ${kind} of ${size} bytes, too large to be shown: there is room for ${room.mediaBytes}`,
+      `is a ${kind} of ${size} bytes, too large to show: the limit is ${room.mediaBytes}`,
     );
   }
   const type = mimeType.startsWith('image/') ? 'image' : 'audio';
@@ -193,7 +193,7 @@ async function showMedia(shown: Shown, { kind, mimeType }: NotText): Promise<Sho
   };
 }
 
-/** The usual encoding goes without saying. */
+/** UTF-8 is not mentioned. */
 const encodingNotes: { readonly [K in TextEncoding]: string } = {
   'utf-8': '',
   'utf-8-bom': ', utf-8-bom',

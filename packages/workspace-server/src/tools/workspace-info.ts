@@ -1,4 +1,4 @@
-/** `workspace_info`: which project this session works in, and why. */
+/** `workspace_info`: describes the session's project and why it was chosen. */
 import { printableLines } from 'mcp-actors/internal';
 import { defineTool } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
@@ -6,13 +6,13 @@ import { gatherFacts, workspaceFactsSchema } from '../project/workspace-facts.ts
 import type { WorkspaceFacts } from '../project/workspace-facts.ts';
 import type { Workspace } from '../project/workspace.ts';
 
-/** Makes `workspace_info` over a session's workspace. */
+/** Creates `workspace_info` for a session's workspace. */
 export function workspaceInfoTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'workspace_info',
     title: 'About the workspace',
     description:
-      'Tells which project this session works in and why, the other roots, those that cannot be used with the reason, the git branch, and the scripts or targets that the project declares. Call it first.',
+      'Returns the project of this session and why it was chosen, the other roots, unusable roots with the reason, the git branch, and the scripts or targets the project declares. Call it first.',
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: { type: 'object', properties: {}, additionalProperties: false },
     outputSchema: workspaceFactsSchema,
@@ -38,13 +38,13 @@ function factsText(facts: WorkspaceFacts): string {
   ]);
 }
 
-/** What a client without roots need not be told. */
+/** Lines about the roots; none if there is nothing to report. */
 function rootsLines({ status, isStale, listed, usable, unusable = [] }: WorkspaceFacts['roots']) {
-  const stale = isStale === true ? '; a newer list is being asked for' : '';
+  const stale = isStale === true ? '; a newer list has been requested' : '';
   const lines = unusable.map(({ uri, code, message }) => `  ${uri} — ${code}: ${message}`);
   const left = listed - usable - unusable.length;
   if (left > 0) lines.push(`  and ${left} more`);
   const isPlain = lines.length === 0 && stale === '';
   if (isPlain && (status !== 'known' || listed === usable)) return [];
-  return [`Roots of the client: ${usable} of ${listed} can be used${stale}`, ...lines];
+  return [`Roots of the client: ${usable} of ${listed} usable${stale}`, ...lines];
 }

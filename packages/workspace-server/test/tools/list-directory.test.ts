@@ -29,13 +29,13 @@ const files = {
   'src/deep/deeper/c.ts': '',
 };
 
-test('a directory is a tree, two levels deep, with sizes, counts and marks', async () => {
+test('list_directory shows a tree, two levels deep, with sizes, counts and marks', async () => {
   const { list, cwd } = await project(files);
   await mkdir(join(cwd, 'empty'));
   expect(await list()).toEqual({
     heading: [
       `${cwd}: 6 files below it.`,
-      'What is ignored is not counted and not entered; ignored: true does both.',
+      'Ignored entries are not counted or entered; ignored: true does both.',
     ],
     lines: [
       '.git/ (not entered)',
@@ -54,7 +54,7 @@ test('a directory is a tree, two levels deep, with sizes, counts and marks', asy
   });
 });
 
-test('the depth is a choice', async () => {
+test('list_directory respects depth', async () => {
   const { list } = await project(files);
   const { lines } = await list({ path: 'src', depth: 1 });
   expect(lines).toEqual(['deep/ (2 files)', 'a.ts 0 B']);
@@ -67,7 +67,7 @@ test('the depth is a choice', async () => {
   ]);
 });
 
-test('what is ignored is entered and counted when asked, and when it is named', async () => {
+test('list_directory enters and counts ignored directories on request, or when named', async () => {
   const { list } = await project(files);
   const { lines, heading } = await list({ ignored: true });
   expect(heading).toHaveLength(1);
@@ -76,7 +76,7 @@ test('what is ignored is entered and counted when asked, and when it is named', 
   expect((await list({ path: 'node_modules' })).lines).toEqual(['x/ (1 file)', '  index.js 0 B']);
 });
 
-test('links say where they lead', async () => {
+test('list_directory shows link targets', async () => {
   const { list, cwd } = await project({ 'src/a.ts': '' });
   await symlink('src', join(cwd, 'one'));
   await symlink('src/a.ts', join(cwd, 'two'));
@@ -92,12 +92,12 @@ test('links say where they lead', async () => {
   expect((await list({ path: 'one' })).lines).toEqual(['a.ts 0 B']);
 });
 
-describe('what finds no room', () => {
+describe('list_directory: entries beyond the limit', () => {
   const many = Object.fromEntries(
     Array.from({ length: 60 }, (_, index) => [`big/${index % 3}/${index}.ts`, '']),
   );
 
-  test('is counted, and every directory of a level gets its part', async () => {
+  test('are counted, and directories of a level share the limit', async () => {
     const { list } = await project({ ...many, 'z.md': '' });
     const { lines, heading } = await list({ path: 'big', limit: 15 });
     expect(lines.filter((line) => /^\d/.test(line))).toEqual([
@@ -107,11 +107,11 @@ describe('what finds no room', () => {
     ]);
     expect(lines.filter((line) => line === '  … 16 more')).toHaveLength(3);
     expect(heading[1]).toContain('list that directory by its path');
-    // Less than a few entries of each would tell less than their number.
+    // A few entries of each would say less than their number.
     expect((await list({ path: 'big', limit: 10 })).lines).toHaveLength(3);
   });
 
-  test('of the directory itself comes with the cursor', async () => {
+  test('of the directory itself are available by cursor', async () => {
     const { list } = await project(many);
     const all: string[] = [];
     let cursor: string | undefined;
@@ -129,14 +129,14 @@ describe('what finds no room', () => {
   });
 });
 
-test('a path that is no directory, is not there or is outside is refused', async () => {
+test('list_directory refuses a path that is a file, missing or outside', async () => {
   const { list } = await project(files);
   expect((await toolError(list({ path: 'README.md' }))).code).toBe('NOT_A_DIRECTORY');
   expect((await toolError(list({ path: 'absent' }))).code).toBe('NOT_FOUND');
   expect((await toolError(list({ path: '..' }))).code).toBe('OUTSIDE_ROOTS');
 });
 
-test('a path may be absolute', async () => {
+test('list_directory accepts an absolute path', async () => {
   const { list, cwd } = await project(files);
   expect((await list({ path: join(cwd, 'src/deep') })).heading).toEqual([
     `src/deep in ${cwd}: 2 files below it.`,
@@ -144,7 +144,7 @@ test('a path may be absolute', async () => {
 });
 
 test.runIf(process.platform === 'linux')(
-  'names that are not UTF-8 are counted, each of them, and not listed',
+  'list_directory counts names that are not UTF-8 without listing them',
   async () => {
     const { list, cwd } = await project({ 'ok.txt': '', '\ufffd.txt': '', 'src/a.ts': '' });
     const at = (...bytes: number[]) =>

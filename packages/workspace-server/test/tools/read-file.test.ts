@@ -7,7 +7,7 @@ import { createWorkspace } from '../../src/project/workspace.ts';
 import { callTool, fakeContext, toolError } from '../../../roots/test/fake-context.ts';
 import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
 
-/** What a reading says above the text, the text, and the path that gives the rest. */
+/** Heading, text, and the suggested path for the rest. */
 interface Read {
   readonly heading: string;
   readonly text: string;
@@ -29,7 +29,7 @@ async function project() {
   return { cwd, read, readContent };
 }
 
-describe('lines', () => {
+describe('read_file: lines', () => {
   test.each([
     ['one\ntwo\nthree\n', {}, 'one\ntwo\nthree\n', '3 lines'],
     ['one\ntwo\nthree', {}, 'one\ntwo\nthree', '3 lines'],
@@ -40,14 +40,14 @@ describe('lines', () => {
     ['', {}, '', '0 lines'],
     ['\n', {}, '\n', '1 line'],
     ['one\u2028still one\n', {}, 'one\u2028still one\n', '1 line'],
-  ])('%j with %j is %j', async (content, range, text, lines) => {
+  ])('of %j with %j are %j', async (content, range, text, lines) => {
     const { readContent } = await project();
     const read = await readContent(content, range);
     const heading = `file: ${lines}, ${Buffer.byteLength(content)} bytes`;
     expect(read).toEqual({ heading, text, rest: undefined });
   });
 
-  test('a path may name its lines, unless a file has such a name', async () => {
+  test('may be part of the path, unless a file has that name', async () => {
     const { cwd, read, readContent } = await project();
     await readContent('one\ntwo\nthree\nfour\n');
     expect((await read({ path: 'file:2-3' })).text).toBe('two\nthree\n');
@@ -64,7 +64,7 @@ describe('lines', () => {
     expect((await toolError(read({ path: 'absent:3' }))).message).toContain('"absent"');
   });
 
-  test('a range behind the end, and one that ends before it begins, are refused', async () => {
+  test('after the end, and reversed ranges, are refused', async () => {
     const { readContent } = await project();
     const behind = await toolError(readContent('one\n', { startLine: 5 }));
     expect(behind.code).toBe('OUT_OF_RANGE');
@@ -74,7 +74,7 @@ describe('lines', () => {
     );
   });
 
-  test('a text longer than the limit ends with a line, and says how to get the rest', async () => {
+  test('beyond the limit are left out whole, with a path for the rest', async () => {
     const { read, readContent } = await project();
     const first = await readContent('one\ntwo\nthree\n', { maxCharacters: 6 });
     expect(first).toMatchObject({ text: 'one\n', rest: 'file:2' });
@@ -84,7 +84,7 @@ describe('lines', () => {
     expect(range.rest).toBe('file:2-2');
   });
 
-  test('a line that is longer than the limit is cut, and the result says so', async () => {
+  test('longer than the limit are truncated, and the result says so', async () => {
     const { readContent } = await project();
     const { heading, text } = await readContent('one and two\nthree\n', { maxCharacters: 6 });
     expect(text).toBe('one an');
@@ -93,7 +93,7 @@ describe('lines', () => {
     );
   });
 
-  test('the parts of a long file join to the whole, whatever its lines and characters', async () => {
+  test('of a long file add up to the whole for any lines and characters', async () => {
     const { readContent, read } = await project();
     const content = `${'😀項é'.repeat(40)}\nshort\n\n${'x'.repeat(100)}\nlast`;
     await readContent(content);
@@ -108,7 +108,7 @@ describe('lines', () => {
     expect(joined).toBe(content);
   });
 
-  test('a large file is read to its end for its lines, and only the range is kept', async () => {
+  test('of a large file are counted to its end while only the range is kept', async () => {
     const { readContent } = await project();
     const { text, heading } = await readContent('0123456789\n'.repeat(200_000), {
       startLine: 150_000,
@@ -118,11 +118,11 @@ describe('lines', () => {
     expect(heading).toContain('lines 150000 to 150001 of 200000');
   });
 
-  test('a file whose lines are not all counted has no total', async () => {
+  test('of a file too large to count have no total', async () => {
     const { cwd, read } = await project();
     const line = '0123456789abcde\n';
     await writeFile(join(cwd, 'file'), line.repeat(10_000));
-    // Behind them is a hole.
+    // The rest of the file is a hole.
     await truncate(join(cwd, 'file'), 70 * 1024 ** 2);
     const { heading, text, rest } = await read({ path: 'file', endLine: 1 });
     expect([text, rest]).toEqual([line, undefined]);
@@ -130,28 +130,28 @@ describe('lines', () => {
   });
 });
 
-describe('encodings', () => {
+describe('read_file: encodings', () => {
   test.each([
     ['utf-8', Buffer.from('é項😀\n')],
     ['utf-8-bom', Buffer.from('\uFEFFé項😀\n')],
     ['utf-16le', Buffer.from('\uFEFFé項😀\n', 'utf16le')],
     ['utf-16be', Buffer.from('\uFEFFé項😀\n', 'utf16le').swap16()],
-  ])('%s is decoded and stated', async (encoding, content) => {
+  ])('decodes and reports %s', async (encoding, content) => {
     const { readContent } = await project();
     const { heading, text } = await readContent(content);
     expect(text).toBe('é項😀\n');
-    // The usual one goes without saying.
+    // UTF-8 is not mentioned.
     expect(heading).toContain(encoding === 'utf-8' ? ': 1 line, 10 bytes' : `, ${encoding}, `);
   });
 
-  test('shows text of an unknown encoding as far as it can', async () => {
+  test('shows decodable parts of text in an unknown encoding', async () => {
     const { readContent } = await project();
     const { heading, text } = await readContent(Buffer.from('\x93caf\xe9\x94\n', 'latin1'));
     expect(text).toBe('\ufffdcaf\ufffd\n');
     expect(heading).toContain('unknown-8bit');
   });
 
-  test('a character on the edge of what is read at once is whole', async () => {
+  test('keeps a character across a chunk boundary intact', async () => {
     const { readContent } = await project();
     for (const before of [65_533, 65_534, 65_535]) {
       const content = `${'x'.repeat(before)}😀\n`;
@@ -167,7 +167,7 @@ describe('encodings', () => {
     ['ELF executable', Buffer.from('7f454c4602010100', 'hex')],
     ['binary data', Buffer.from('text\0text')],
     ['binary data', Buffer.from([1, 2, 3, 4, 0xff, 5, 6])],
-  ])('%s is refused with its size and kind', async (kind, content) => {
+  ])('refuses a %s with its size and kind', async (kind, content) => {
     const { readContent } = await project();
     const error = await toolError(readContent(content));
     expect(error.code).toBe('BINARY_FILE');
@@ -175,15 +175,15 @@ describe('encodings', () => {
     expect(error.message).toContain(`${content.length} bytes`);
   });
 
-  test('a text that begins like an archive is text', async () => {
+  test('reads text that begins like an archive', async () => {
     const { readContent } = await project();
     const content = 'BZh is the beginning of bzip2\n';
     expect((await readContent(content)).text).toBe(content);
   });
 });
 
-describe('line numbers', () => {
-  test('stand in front of each line, of a range too', async () => {
+describe('read_file: line numbers', () => {
+  test('prefix each line, also in a range', async () => {
     const { readContent } = await project();
     const content = 'one\n\nthree';
     expect((await readContent(content, { lineNumbers: true })).text).toBe('1\tone\n2\t\n3\tthree');
@@ -203,20 +203,20 @@ describe('line numbers', () => {
   });
 });
 
-describe('tail', () => {
+describe('read_file: tail', () => {
   test.each([
     ['one\ntwo\nthree\n', 2, 'two\nthree\n', 'lines 2 to 3 of 3'],
     ['one\ntwo\nthree', 1, 'three', 'lines 3 to 3 of 3'],
     ['one\ntwo\n', 9, 'one\ntwo\n', '2 lines'],
     ['', 3, '', '0 lines'],
-  ])('%j, the last %i', async (content, tail, text, lines) => {
+  ])('of %j, last %i', async (content, tail, text, lines) => {
     const { readContent } = await project();
     const heading = `file: ${lines}, ${content.length} bytes`;
     expect(await readContent(content, { tail })).toEqual({ heading, text, rest: undefined });
   });
 
   test.each(['utf8', 'utf16le'] as const)(
-    'of a long text in %s is that of its lines',
+    'of a long text in %s equals its last lines',
     async (encoding) => {
       const { readContent } = await project();
       const line = fc.string({ unit: fc.constantFrom('a', 'é', '項', '😀'), maxLength: 12 });
@@ -241,25 +241,25 @@ describe('tail', () => {
     },
   );
 
-  test('what does not fit is said, and where it is', async () => {
+  test('reports lines that do not fit and where they are', async () => {
     const { readContent, read } = await project();
     const content = Array.from({ length: 100 }, (_, at) => `line ${at + 1}\n`).join('');
     const last = await readContent(content, { tail: 10, maxCharacters: 30, lineNumbers: true });
     expect(last.text).toBe('99\tline 99\n100\tline 100\n');
     expect(last.heading).toBe(
-      'file: lines 99 to 100 of 100, 792 bytes; for those before read "file:91-98"',
+      'file: lines 99 to 100 of 100, 792 bytes; for the lines before read "file:91-98"',
     );
     const path = 'file:91-98';
     expect((await read({ path })).text.startsWith('line 91\n')).toBe(true);
     const { heading, text } = await readContent('x'.repeat(100), { tail: 1, maxCharacters: 30 });
     expect(text).toBe('x'.repeat(30));
-    expect(heading).toContain('the beginning of the line is missing');
+    expect(heading).toContain('its beginning is missing');
   });
 
-  test('of a huge file is read without the rest', async () => {
+  test('reads the end of a huge file only', async () => {
     const { cwd, read } = await project();
     const handle = await open(join(cwd, 'huge.log'), 'w');
-    // A file with a hole: nothing is written but its ends.
+    // A sparse file: only its ends are written.
     await handle.write('first\n'.repeat(20_000), 0);
     await handle.write('\nlast but one\nlast\n', 4 * 1024 ** 3);
     await handle.close();
@@ -268,7 +268,7 @@ describe('tail', () => {
     expect(heading).toBe('huge.log: the last 2 lines (too large to be numbered), 4294967315 bytes');
   });
 
-  test('goes with no other range', async () => {
+  test('excludes other ranges', async () => {
     const { readContent, read } = await project();
     const error = await toolError(readContent('one\n', { tail: 1, startLine: 1 }));
     expect([error.code, error.message]).toEqual([
@@ -279,8 +279,8 @@ describe('tail', () => {
   });
 });
 
-describe('places', () => {
-  test('what is outside, absent, a directory, or a link out is refused', async () => {
+describe('read_file: paths', () => {
+  test('outside, missing, to a directory, or through an outward link are refused', async () => {
     const { cwd, read } = await project();
     const elsewhere = await temporaryDirectory({ secret: 'x' });
     await symlink(join(elsewhere, 'secret'), join(cwd, 'link'));

@@ -1,4 +1,4 @@
-/** What a call of `read_file` gives for several files, for pictures, and for what is not there. */
+/** `read_file` with several files, images, audio, and missing paths. */
 import { readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,9 @@ import { createWorkspace } from '../../src/project/workspace.ts';
 import { fakeContext, toolError } from '../../../roots/test/fake-context.ts';
 import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
 
-/** Calls the tool on a project of these files, and gives its result, or the texts of its blocks. */
+/**
+ * Calls the tool on a project with these files and returns its result, or the texts of its blocks.
+ */
 async function many(
   texts: Readonly<Record<string, string>>,
   binaries: Readonly<Record<string, Buffer>> = {},
@@ -24,8 +26,8 @@ async function many(
   return { files, blocks };
 }
 
-describe('several files', () => {
-  test('come in the order of their paths, each with its own lines, and with what is missing', async () => {
+describe('read_file: several files', () => {
+  test('are returned in order, each with its own lines, along with errors for missing ones', async () => {
     const { files, blocks } = await many({ 'a.txt': 'one\ntwo\n', 'dir/b.txt': 'three\n' });
     const paths = ['dir/b.txt', 'a.txt:2-2', 'c.txt', 'a.txt'];
     expect(await blocks({ paths })).toEqual([
@@ -38,7 +40,7 @@ describe('several files', () => {
     expect((await files({ paths: ['c.txt', 'd.txt'] })).isError).toBe(true);
   });
 
-  test('share the room: small ones are whole, and what they leave is for the large ones', async () => {
+  test('share the limit: small files are whole, and large ones get the rest', async () => {
     const large = 'x'.repeat(99).concat('\n').repeat(1000);
     const { blocks } = await many({ 'large.txt': large, 'small.txt': 'one\n', 'other.txt': large });
     const read = await blocks({
@@ -52,14 +54,14 @@ describe('several files', () => {
     ]);
   });
 
-  test('one of path and paths is needed', async () => {
+  test('need either path or paths', async () => {
     const { files } = await many({});
     for (const args of [{}, { paths: [] }, { path: 'a', paths: ['b'] }]) {
       expect((await toolError(files(args))).message).toContain('"paths"');
     }
   });
 
-  test('are closed, also if one of them cannot be read', async () => {
+  test('are closed even if one of them is unreadable', async () => {
     const { blocks } = await many({ 'a.txt': 'one\n', 'b.bin': '\0' });
     const open = () => readdirSync('/proc/self/fd').length;
     const before = open();
@@ -70,7 +72,7 @@ describe('several files', () => {
   });
 });
 
-describe('pictures and sounds', () => {
+describe('read_file: images and audio', () => {
   const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
   test.each([
@@ -79,7 +81,7 @@ describe('pictures and sounds', () => {
     ['image', 'image/webp', Buffer.from('RIFF\x24\0\0\0WEBPVP8 ', 'latin1')],
     ['audio', 'audio/wav', Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1')],
     ['audio', 'audio/mpeg', Buffer.from('fffb9064000000', 'hex')],
-  ])('%s of %s is a block of its own', async (type, mimeType, bytes) => {
+  ])('%s of %s is a content block', async (type, mimeType, bytes) => {
     const { files } = await many({ 'a.txt': 'one\n' }, { picture: bytes });
     const { content } = await files({ paths: ['picture', 'a.txt'] });
     expect(content).toEqual([
@@ -89,7 +91,7 @@ describe('pictures and sounds', () => {
     ]);
   });
 
-  test('share what a result may have, and a larger one is refused with its size', async () => {
+  test('share a size limit, and larger ones are refused with their size', async () => {
     const large = Buffer.concat([png, Buffer.alloc(2 * 1024 ** 2)]);
     const { blocks, files } = await many({}, { one: large, two: large });
     expect(await blocks({ paths: ['one', 'two'] })).toEqual([
@@ -104,7 +106,7 @@ describe('pictures and sounds', () => {
   });
 });
 
-describe('a path at which there is nothing', () => {
+describe('read_file: missing path', () => {
   test.each([
     ['src/Read-File.ts', ['src/read-file.ts', 'test/read-file.ts']],
     ['read-file.ts', ['src/read-file.ts', 'test/read-file.ts']],
@@ -114,7 +116,7 @@ describe('a path at which there is nothing', () => {
     ['src/read-file', ['src/read-file.ts']],
     ['src/read', ['src/read-file.ts']],
     ['.envv', ['.env']],
-  ])('%s is answered with the nearest', async (path, near) => {
+  ])('%s suggests the most similar path', async (path, near) => {
     const { files } = await many({
       'src/read-file.ts': 'x\n',
       'test/read-file.ts': '',
@@ -131,7 +133,7 @@ describe('a path at which there is nothing', () => {
     ]);
   });
 
-  test('and like nothing that is there, is told where to look', async () => {
+  test('without similar paths refers to list_directory', async () => {
     const { files } = await many({ 'a.txt': '' });
     const { message } = await toolError(files({ path: 'zebra.md' }));
     expect(message).toBe('"zebra.md" does not exist; list_directory shows what is there');

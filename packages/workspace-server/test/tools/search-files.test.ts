@@ -1,4 +1,4 @@
-/** Which files `search_text` looks at. */
+/** Selection of the files `search_text` searches. */
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { rootAt } from '../../../roots/test/root-at.ts';
 import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
 import { found, placesOf, searchProject } from './search-project.ts';
 
-describe('files', () => {
+describe('search_text: files', () => {
   const files = {
     '.gitignore': '*.log\nout/\n',
     'a.log': 'needle',
@@ -19,7 +19,7 @@ describe('files', () => {
     'src/e.ts': 'needle',
   };
 
-  test('ignored and hidden ones are left out, and the answer says so', async () => {
+  test('ignored or hidden are left out, and the result says so', async () => {
     const { search } = await searchProject(files);
     expect(await found(search({ pattern: 'needle' }))).toEqual(['d.txt:1', 'src/e.ts:1']);
     expect(await found(search({ pattern: 'needle', globs: ['*.txt'] }))).toEqual(['d.txt:1']);
@@ -29,7 +29,7 @@ describe('files', () => {
     expect(heading[1]).toMatch(/^Left out: 2 ignored \(a\.log, out\), 1 hidden \(\.github\); /);
   });
 
-  test('ignored and hidden ones are searched when asked', async () => {
+  test('ignored or hidden are searched on request', async () => {
     const { search } = await searchProject(files);
     expect(await found(search({ pattern: 'needle', hidden: true }))).toEqual([
       '.b.txt:1',
@@ -45,7 +45,7 @@ describe('files', () => {
     ]);
   });
 
-  test('what a glob begins with is searched, whatever the rules say', async () => {
+  test('at the start of a glob are searched regardless of rules', async () => {
     const { search } = await searchProject(files);
     const globs = ['.b.txt', '.github/**', 'out/**', 'src/', 'a.log'];
     expect(await found(search({ pattern: 'needle', globs }))).toEqual([
@@ -57,7 +57,7 @@ describe('files', () => {
     ]);
   });
 
-  test('are chosen by type', async () => {
+  test('are selected by type', async () => {
     const { search } = await searchProject({
       'a.ts': 'needle',
       'b.tsx': 'needle',
@@ -66,7 +66,7 @@ describe('files', () => {
     expect(await found(search({ pattern: 'needle', type: 'ts' }))).toEqual(['a.ts:1', 'b.tsx:1']);
   });
 
-  test('that are not text and match are named, and no others', async () => {
+  test('that are binary are reported only if they match', async () => {
     const { search } = await searchProject({
       'c.bin': 'needle\0',
       'd.bin': 'other\0',
@@ -80,7 +80,7 @@ describe('files', () => {
     );
   });
 
-  test('that are not text hide none behind them', async () => {
+  test('that are binary do not hide later ones', async () => {
     const binary = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`${index}.bin`, `\0${'needle\n'.repeat(9)}`]),
     );
@@ -88,13 +88,13 @@ describe('files', () => {
     expect(await found(search({ pattern: 'needle', limit: 2 }))).toEqual(['x.txt:1']);
   });
 
-  test('with a NUL far behind their beginning are searched to their end', async () => {
+  test('with a NUL far from the start are searched to the end', async () => {
     const filler = `${'x'.repeat(99)}\n`.repeat(700);
     const { search } = await searchProject({ 'late.txt': `needle\n${filler}\0\nneedle\n` });
     expect(await found(search({ pattern: 'needle' }))).toEqual(['late.txt:1', 'late.txt:703']);
   });
 
-  test.runIf(process.getuid?.() !== 0)('that may not be read are named', async () => {
+  test.runIf(process.getuid?.() !== 0)('without read permission are reported', async () => {
     const { search, cwd } = await searchProject({ 'b.txt': 'needle' });
     await writeFile(join(cwd, 'a.txt'), 'needle', { mode: 0 });
     const { heading, lines } = await search({ pattern: 'needle' });
@@ -103,8 +103,8 @@ describe('files', () => {
   });
 });
 
-describe('symbolic links', () => {
-  test('each file is searched once: by its own path, or by a link if no other path leads to it', async () => {
+describe('search_text: symbolic links', () => {
+  test('never duplicate a file: its own path wins, else the first link', async () => {
     const { search, cwd } = await searchProject({
       '.gitignore': 'out/\n',
       'src/a.ts': 'needle',
@@ -121,7 +121,7 @@ describe('symbolic links', () => {
     ]);
   });
 
-  test('are followed into another root and no farther', async () => {
+  test('are followed into another root but not beyond', async () => {
     const { cwd, tool } = await searchProject({ 'a.ts': 'needle' });
     const other = await temporaryDirectory({ 'b.ts': 'needle' });
     const outside = await temporaryDirectory({ 'c.ts': 'needle' });

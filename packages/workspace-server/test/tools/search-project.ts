@@ -1,4 +1,4 @@
-/** A project for tests of `search_text`, and its answers. */
+/** Test project for `search_text` and its parsed results. */
 import { searchTextTool } from '../../src/tools/search-text.ts';
 import { createWorkspace } from '../../src/project/workspace.ts';
 import { callTool, fakeContext, reportOf } from '../../../roots/test/fake-context.ts';
@@ -7,7 +7,7 @@ import { rootAt } from '../../../roots/test/root-at.ts';
 import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
 import type { Files } from '../../../roots/test/temporary-directory.ts';
 
-/** A project whose text is searched. */
+/** Creates a project to search. */
 export async function searchProject(files: Files) {
   const cwd = await temporaryDirectory(files);
   const tool = searchTextTool(createWorkspace({ cwd: '/', home: '/nobody' }));
@@ -16,7 +16,7 @@ export async function searchProject(files: Files) {
   return { cwd, tool, context, search };
 }
 
-/** The places of an answer's lines, `path:line`, or its lines in the other modes. */
+/** Returns `path:line` for each result line, or the lines themselves in other modes. */
 export async function found(call: Promise<ReturnType<typeof readAnswer>>): Promise<string[]> {
   return placesOf((await call).lines);
 }

@@ -8,22 +8,22 @@ import type { readAnswer } from '../read-answer.ts';
 import { temporaryDirectory, writeAlike } from '../../../roots/test/temporary-directory.ts';
 import { found, placesOf, searchProject } from './search-project.ts';
 
-describe('patterns', () => {
-  test('a literal is literal, a regular expression is one', async () => {
+describe('search_text: patterns', () => {
+  test('are literal by default, or regular expressions', async () => {
     const { search } = await searchProject({ 'a.txt': 'a.c\nabc\n' });
     expect(await found(search({ pattern: 'a.c' }))).toEqual(['a.txt:1']);
     expect(await found(search({ pattern: 'a.c', regex: true }))).toEqual(['a.txt:1', 'a.txt:2']);
   });
 
   test.each(['--files', '-e', '--pre=sh', '-', '--', '$(id)', '; id', '"', "'", '\\', '項'])(
-    '%j is searched for, never an option or a command',
+    'never act as options or commands: %j',
     async (pattern) => {
       const { search } = await searchProject({ 'a.txt': `x ${pattern} y\nother\n` });
       expect(await found(search({ pattern }))).toEqual(['a.txt:1']);
     },
   );
 
-  test('case is sensitive, insensitive, or as the pattern has it', async () => {
+  test('match case-sensitively, insensitively or smartly', async () => {
     const { search } = await searchProject({ 'a.txt': 'Word\nword\n' });
     expect(await found(search({ pattern: 'word' }))).toHaveLength(2);
     expect(await found(search({ pattern: 'Word' }))).toEqual(['a.txt:1']);
@@ -38,7 +38,7 @@ describe('patterns', () => {
     ['a\nb', false, 'INVALID_PATTERN', /line/],
     ['a\0b', false, 'INVALID_PATTERN', /NUL/],
     ['a{1000}{1000}{1000}', true, 'SEARCH_FAILED', /size/],
-  ])('%j is refused with a reason', async (pattern, regex, code, message) => {
+  ])('are refused with a reason: %j', async (pattern, regex, code, message) => {
     const { search } = await searchProject({ 'a.txt': 'a' });
     const error = await toolError(search({ pattern, regex }));
     expect(error.code).toBe(code);
@@ -46,8 +46,8 @@ describe('patterns', () => {
   });
 });
 
-describe('results', () => {
-  test('files come in order of path, lines with their numbers and context', async () => {
+describe('search_text: results', () => {
+  test('are in path order with line numbers and context', async () => {
     const { search, cwd } = await searchProject({
       'b.txt': 'needle\n',
       'a.txt': 'one\ntwo é needle\nthree\nfour\n',
@@ -59,7 +59,7 @@ describe('results', () => {
     });
   });
 
-  test('groups of context stand apart', async () => {
+  test('separate groups of context', async () => {
     const { search } = await searchProject({ 'a.txt': 'needle\n1\n2\n3\n4\nneedle\n5\nneedle\n' });
     const { lines } = await search({ pattern: 'needle', contextLines: 1 });
     expect(lines).toEqual([
@@ -69,7 +69,7 @@ describe('results', () => {
     expect((await search({ pattern: 'needle' })).lines).not.toContain('--');
   });
 
-  test('equal calls with a limit give equal answers', async () => {
+  test('are equal for equal calls with a limit', async () => {
     const names = Array.from({ length: 300 }, (_, index) => `${index % 7}/${index}.txt`);
     const { search, cwd } = await searchProject({});
     await writeAlike(cwd, names, 'needle');
@@ -80,7 +80,7 @@ describe('results', () => {
     expect(placesOf(answers[0]?.lines ?? [])[0]).toBe('0/0.txt:1');
   });
 
-  test('no match is a result, and says in how many files', async () => {
+  test('without matches state the number of files searched', async () => {
     const { search, cwd } = await searchProject({ 'a.txt': 'one' });
     expect(await search({ pattern: 'needle' })).toEqual({
       heading: [`No matches in 1 file of ${cwd}.`],
@@ -89,7 +89,7 @@ describe('results', () => {
     });
   });
 
-  test('a long line is cut around the match', async () => {
+  test('truncate a long line around the match', async () => {
     const { search } = await searchProject({
       'a.js': `${'😀'.repeat(2000)}needle${'x'.repeat(3000)}\n`,
     });
@@ -99,7 +99,7 @@ describe('results', () => {
     expect(Buffer.from(line).toString()).toBe(line);
   });
 
-  test('a line too long to read is named, and the search goes on', async () => {
+  test('report a line too long to search and continue', async () => {
     const { search } = await searchProject({
       'huge.js': `needle${'x'.repeat(3 * 1024 * 1024)}`,
       'small.js': 'needle',
@@ -109,7 +109,7 @@ describe('results', () => {
     expect(heading[1]).toBe('Not searched: "huge.js": line 1, longer than 256 KiB');
   });
 
-  test('shows bytes of an unknown encoding as far as it can', async () => {
+  test('show decodable parts of text in an unknown encoding', async () => {
     const { search } = await searchProject({
       'a.txt': Buffer.from('\x93caf\xe9\x94 needle\r\n', 'latin1'),
     });
@@ -119,7 +119,7 @@ describe('results', () => {
   });
 });
 
-describe('pages', () => {
+describe('search_text: pages', () => {
   async function allOf(
     search: (args: object) => Promise<ReturnType<typeof readAnswer>>,
     args: object,
@@ -138,7 +138,7 @@ describe('pages', () => {
     ]),
   );
 
-  test.each([4, 7, 32])('of %i lines join to all of them', async (limit) => {
+  test.each([4, 7, 32])('of %i lines add up to all lines', async (limit) => {
     const { search } = await searchProject(files);
     const whole = await found(search({ pattern: 'needle', limit: 1000 }));
     expect(whole).toHaveLength(45);
@@ -147,14 +147,14 @@ describe('pages', () => {
     expect(pages.flatMap(({ lines }) => placesOf(lines))).toEqual(whole);
   });
 
-  test('are bounded in size', async () => {
+  test('are limited in size', async () => {
     const { search } = await searchProject({ 'a.txt': `needle${'x'.repeat(490)}\n`.repeat(300) });
     const pages = await allOf(search, { pattern: 'needle', limit: 1000 });
     for (const { lines } of pages) expect(lines.join('\n').length).toBeLessThan(40_000);
     expect(pages.flatMap(({ lines }) => placesOf(lines))).toHaveLength(300);
   });
 
-  test.each(['files', 'count'])('of %s join to all of them', async (mode) => {
+  test.each(['files', 'count'])('of %s add up to all results', async (mode) => {
     const { search } = await searchProject(files);
     const whole = (await search({ pattern: 'needle', mode, limit: 1000 })).lines;
     expect(whole).toHaveLength(15);
@@ -162,7 +162,7 @@ describe('pages', () => {
     expect(pages.flatMap(({ lines }) => lines)).toEqual(whole);
   });
 
-  test('begin with the context of their first match, not of the one before', async () => {
+  test('start with the context of their own first match', async () => {
     const { search } = await searchProject({ 'a.txt': 'needle\n1\n2\n3\n4\nneedle\n5\n' });
     const { cursor, lines } = await search({ pattern: 'needle', limit: 1, contextLines: 1 });
     expect(lines).toEqual(['a.txt', '1: needle', '2- 1']);
@@ -170,7 +170,7 @@ describe('pages', () => {
     expect(next.lines).toEqual(['a.txt', '5- 4', '6: needle', '7- 5']);
   });
 
-  test('go on without a second walk, and see what is in a file now', async () => {
+  test('after the first need no second walk and read current file content', async () => {
     const { search, cwd } = await searchProject({ 'a.txt': 'needle\n', 'b.txt': 'needle\n' });
     const { cursor } = await search({ pattern: 'needle', limit: 1 });
     await writeFile(join(cwd, 'b.txt'), 'other\nneedle\n');
@@ -185,7 +185,7 @@ describe('pages', () => {
   });
 });
 
-describe('modes', () => {
+describe('search_text: modes', () => {
   const files = {
     'b.txt': 'needle\nneedle\nother\n',
     'a/x.txt': 'needle\n',
@@ -193,7 +193,7 @@ describe('modes', () => {
     'large.txt': `${'y'.repeat(99)}\n`.repeat(50_000) + 'needle\nneedle\nneedle',
   };
 
-  test('files: which files have a match', async () => {
+  test('files lists files with matches', async () => {
     const { search, cwd } = await searchProject(files);
     expect(await search({ pattern: 'needle', mode: 'files' })).toEqual({
       heading: [`3 files with matches, of 4 files in ${cwd}.`],
@@ -202,7 +202,7 @@ describe('modes', () => {
     });
   });
 
-  test('count: how many lines match in each file, and in all beyond the limit', async () => {
+  test('count counts matching lines per file and in total beyond the limit', async () => {
     const { search, cwd } = await searchProject(files);
     const { heading, lines, cursor } = await search({ pattern: 'needle', mode: 'count', limit: 2 });
     expect(heading[0]).toBe(`6 matching lines in 3 of 4 files in ${cwd}.`);
@@ -212,13 +212,13 @@ describe('modes', () => {
   });
 });
 
-test('progress is reported as matches are found', async () => {
+test('search_text reports progress as matches are found', async () => {
   const { search, context } = await searchProject({ 'a.txt': 'needle\n'.repeat(3) });
   await search({ pattern: 'needle' });
   expect(context.reported.map(({ progress }) => progress)).toEqual([1, 2, 3]);
 });
 
-test('a search cancelled while it runs rejects with the reason of its signal', async () => {
+test('search_text cancelled while running rejects with the reason of its signal', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': 'needle\n'.repeat(200_000) });
   const tool = searchTextTool(createWorkspace({ cwd, home: '/nobody' }));
   const controller = new AbortController();

@@ -1,4 +1,4 @@
-/** Names and texts that are spelled or encoded differently from what a caller writes. */
+/** Names and texts spelled or encoded differently from the caller's input. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createMcpServer } from 'mcp-actors';
@@ -20,7 +20,7 @@ async function projectOf(files: Files) {
   return { cwd, client, call, lines };
 }
 
-describe('line ends of CRLF files', () => {
+describe('CRLF line endings', () => {
   const files = {
     'dos.txt': 'one;\r\ntwo\r\n\r\nthree;\r\n',
     'unix.txt': 'one;\n\nthree ;\n',
@@ -28,7 +28,7 @@ describe('line ends of CRLF files', () => {
     'large.txt': `one;\r\n${'x\r\n'.repeat(1_500_000)}`,
   };
 
-  test('match $ in every mode, in files of any size and encoding', async () => {
+  test('are matched by $ in every mode, file size and encoding', async () => {
     const { lines } = await projectOf(files);
     const args = { pattern: ';$', regex: true };
     expect(await lines('search_text', { ...args, mode: 'count' })).toEqual([
@@ -39,7 +39,7 @@ describe('line ends of CRLF files', () => {
     ]);
   });
 
-  test('make a line empty, and are no white space at its end', async () => {
+  test('count as an empty line, not as trailing white space', async () => {
     const { lines } = await projectOf(files);
     const globs = ['dos.txt', 'unix.txt'];
     expect(
@@ -49,21 +49,21 @@ describe('line ends of CRLF files', () => {
   });
 
   test.each(['one;\\r?$', ';\\r', '[\\x0d]', 'o\\x{d}'])(
-    'stay searchable by a pattern that names the carriage return: %s',
+    'stay searchable by a pattern that mentions the carriage return: %s',
     async (pattern) => {
       const { lines } = await projectOf({ 'dos.txt': 'one;\r\ntwo\r\n' });
       expect(await lines('search_text', { pattern, regex: true })).not.toEqual([]);
     },
   );
 
-  test('match behind an escaped backslash', async () => {
+  test('are matched after an escaped backslash', async () => {
     const { lines } = await projectOf({ 'dos.txt': 'C:\\root\r\n' });
     expect(await lines('search_text', { pattern: 'C:\\\\root$', regex: true })).toHaveLength(2);
   });
 });
 
-describe('names in the other Unicode normalization form', () => {
-  test.each(['NFC', 'NFD'] as const)('are found where the disk has %s', async (form) => {
+describe('names in another Unicode normalization form', () => {
+  test.each(['NFC', 'NFD'] as const)('are found if the disk has %s', async (form) => {
     const asked = (text: string) => text.normalize(form === 'NFC' ? 'NFD' : 'NFC');
     const path = 'café/naïve é.txt'.normalize(form);
     const { call, lines } = await projectOf({ [path]: 'needle\n' });
@@ -80,14 +80,14 @@ describe('names in the other Unicode normalization form', () => {
     expect(await lines('find_files', { globs: asked('!café') })).toEqual([]);
   });
 
-  test('are told apart where both are there', async () => {
+  test('are distinguished if both exist', async () => {
     const [composed, decomposed] = ['é'.normalize('NFC'), 'é'.normalize('NFD')];
     const { call } = await projectOf({ [composed]: 'one', [decomposed]: 'two' });
     expect(await call('read_file', { path: composed })).toContain('one');
     expect(await call('read_file', { path: decomposed })).toContain('two');
   });
 
-  test('lead to nothing outside of the roots', async () => {
+  test('lead to nothing outside the roots', async () => {
     const { client, cwd } = await projectOf({ 'in/a': '', 'é.txt': 'secret' });
     const outside = workspaceServer({ cwd: join(cwd, 'in'), home: '/nobody', version: '1' });
     const other = await testClient(createMcpServer(outside.definition));
@@ -99,7 +99,7 @@ describe('names in the other Unicode normalization form', () => {
   });
 });
 
-describe('names as answers print them', () => {
+describe('escaped names from results', () => {
   const names = [
     'app/[id]/page.tsx',
     'app/[...all]/{a,b}.tsx',
@@ -132,7 +132,7 @@ describe('names as answers print them', () => {
     );
   });
 
-  test('are accepted as an error suggests them', async () => {
+  test('are accepted as suggested by an error', async () => {
     const name = `${'long '.repeat(40)}\u200b"x"\n.txt`;
     const { call } = await projectOf({ [`deep/${'d'.repeat(200)}/${name}`]: 'needle\n' });
     const message = await call('read_file', { path: name });
@@ -140,7 +140,7 @@ describe('names as answers print them', () => {
     expect(await call('read_file', { path: suggested })).toContain('needle');
   });
 
-  test('keep their meaning as globs if they are patterns, too', async () => {
+  test('keep their meaning as globs', async () => {
     const { lines } = await projectOf({ '[ab]': '', a: '', b: '', '*': '' });
     expect(await lines('find_files', { globs: '[ab]' })).toEqual(['[ab]', 'a', 'b']);
     expect(await lines('find_files', { globs: '*' })).toHaveLength(4);
@@ -161,7 +161,7 @@ describe('text that is neither UTF-8 nor marked', () => {
     ['iso-8859-1', Buffer.from(latin, 'latin1'), latin],
     ['utf-16le', Buffer.from(wide, 'utf16le'), wide],
     ['utf-16be', Buffer.from(wide, 'utf16le').swap16(), wide],
-  ])('is read as %s, from its beginning and its end', async (encoding, content, text) => {
+  ])('is read as %s, from its start and its end', async (encoding, content, text) => {
     const { call } = await projectOf({ 'a.txt': content });
     const read = await call('read_file', { path: 'a.txt', maxCharacters: 400_000 });
     expect(read.slice(read.indexOf('\n\n') + 2)).toBe(text);
@@ -177,25 +177,27 @@ describe('text that is neither UTF-8 nor marked', () => {
     ['Cyrillic', Buffer.from('cff0e8e2e5f22c20ece8f0210a', 'hex')],
     ['EUC-JP', Buffer.from('a4b3a4f3a4cba4c1a4cf0a', 'hex')],
     ['Windows quotation marks', Buffer.from('\x93quoted\x94\n', 'latin1')],
-  ])('is said to be unknown otherwise: %s', async (_, content) => {
+  ])('is otherwise reported as unknown: %s', async (_, content) => {
     const { call } = await projectOf({ 'a.txt': content });
     const text = await call('read_file', { path: 'a.txt' });
     expect(text).toContain('unknown-8bit (U+FFFD stands for');
     expect(text).toContain('\ufffd');
   });
 
-  test('stays binary if NULs are on one side and other bytes are no text', async () => {
+  test('stays binary if NULs prevail on one side without valid text', async () => {
     const bytes = Buffer.from([1, 0, 32, 0, 200, 0, 10, 0]);
     const { call } = await projectOf({ 'a.bin': bytes });
     expect(await call('read_file', { path: 'a.bin' })).toContain('BINARY_FILE');
   });
 
-  test('is decoded in the lines of a search, whose answer says what it cannot find', async () => {
+  test('is decoded in search results, which mention the limits of searching it', async () => {
     const { lines, call, cwd } = await projectOf({ 'jis.txt': shiftJis.subarray(0, 34) });
     await writeFile(join(cwd, 'latin.txt'), 'café needle\n', 'latin1');
     expect(await lines('search_text', { pattern: 'needle' })).toEqual([
       ...['jis.txt', '1: こんにちは、世界。カタカナ needle', '', 'latin.txt', '1: café needle'],
     ]);
-    expect(await call('search_text', { pattern: 'café' })).toContain('not in other encodings');
+    expect(await call('search_text', { pattern: 'café' })).toContain(
+      'Non-ASCII characters are only found in UTF-8',
+    );
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What the tools run on. The first call loads it, in one piece: a server that has just been
- * launched describes its tools without it.
+ * Runtime of the tools, loaded as one module by the first call, so that listing tools does not wait
+ * for it.
  */
 export { findGlobPath } from '../search/path-spelling.ts';
 export { everythingBelow, selectFiles } from '../globs/file-selection.ts';
@@ -12,5 +12,5 @@ export { SearchProblems } from '../search/search-problems.ts';
 export { findCounts, findLines } from '../search/text-search.ts';
 export { walkTree } from '../search/tree-walk.ts';
 export { startAt } from '../search/walk-starts.ts';
-export { withNearest } from './nearest-paths.ts';
+export { withNearest } from './path-suggestions.ts';
 export { readFiles } from './read-files.ts';

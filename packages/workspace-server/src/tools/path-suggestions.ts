@@ -1,4 +1,4 @@
-/** What may have been meant by a path at which there is nothing. */
+/** Suggests existing paths for one that does not exist. */
 import { relative, resolve, sep } from 'node:path';
 import { basename, dirname, extname } from 'node:path/posix';
 import { similarity, quoted } from 'mcp-actors/internal';
@@ -9,7 +9,7 @@ import { markedRecords } from '../search/ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from '../search/ripgrep.ts';
 
 const maxSuggestions = 3;
-/** A caller who waits for an error is not made to wait long, milliseconds. */
+/** Time limit, because the caller is waiting for an error, ms. */
 const timeoutMs = 1000;
 
 export interface Asking {
@@ -19,8 +19,8 @@ export interface Asking {
 }
 
 /**
- * A `NOT_FOUND` with the paths that are nearest to the one that was given: files of the same name
- * elsewhere in the root, and of a similar name beside it. Other errors stay as they are.
+ * Extends a `NOT_FOUND` error with the most similar paths: files of the same name elsewhere in the
+ * root, and similar names in the same directory. Other errors are returned unchanged.
  *
  * @throws the reason of the context's signal
  */
@@ -34,7 +34,7 @@ export async function withNearest(
   asking.context.signal.throwIfAborted();
   const hint =
     near.length === 0
-      ? 'list_directory shows what is there'
+      ? 'use list_directory to see what exists'
       : `did you mean ${near.map((path) => quoted(path, Infinity)).join(' or ')}?`;
   return new ToolError(`${error.message}; ${hint}`, { code: 'NOT_FOUND', cause: error });
 }
@@ -68,15 +68,15 @@ async function nearestPaths(given: string, asking: Asking): Promise<readonly str
   try {
     await workspace.search(entered, context, look, timeoutMs);
   } catch (error) {
-    // No ripgrep, no turn, a root that has gone: the error is the same without a suggestion.
+    // Without ripgrep, a free slot or a root, report the error without suggestions.
     if (!(error instanceof ToolError)) throw error;
   }
-  // If one is as good as the same, the merely similar ones were not meant.
+  // If some candidate has the same name, drop the merely similar ones.
   const least = (best[0]?.score ?? 0) >= 1 ? 1 : 0;
   return best.filter(({ score }) => score >= least).map(({ path }) => path);
 }
 
-/** The best come first; of two that are as good, the order of their paths decides. */
+/** Best score first; equal scores in path order. */
 function keepBest(best: Candidate[], candidate: Candidate): void {
   const isBetter = ({ path, score }: Candidate) =>
     candidate.score > score || (candidate.score === score && candidate.path < path);
@@ -85,17 +85,17 @@ function keepBest(best: Candidate[], candidate: Candidate): void {
   best.length = Math.min(best.length, maxSuggestions);
 }
 
-/** 0 if the two are not alike. */
+/** Similarity of two paths; 0 if unrelated. */
 function scoreOf(path: string, written: string): number {
   const name = basename(written);
   if (basename(path).toLowerCase() === name.toLowerCase()) return 2 + sharedEnd(path, written);
   if (dirname(path) !== dirname(written)) return 0;
-  // What all names of a kind end with makes none of them alike.
+  // Ignore a common extension, which says nothing about similarity.
   const kind = extname(path) === extname(name) ? extname(name) : '';
   return similarity(basename(path, kind), basename(name, kind));
 }
 
-/** How many directories two paths have in common, counted from their ends. */
+/** Number of trailing segments two paths have in common. */
 function sharedEnd(path: string, written: string): number {
   const [a, b] = [path, written].map((text) => text.toLowerCase().split('/').toReversed());
   const differing = (a ?? []).findIndex((segment, at) => segment !== b?.[at]);

@@ -1,11 +1,11 @@
-/** What a walk has not looked at, and why, so that it is not taken for searched. */
+/** Records paths a walk omitted and why, so that they are not mistaken for searched. */
 import { printableName } from 'mcp-actors/internal';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 
 /**
- * `ignored`, `hidden`: by the rules that the call can lift. `outside`: a link that leads out of the
- * roots. `broken`: a link that leads nowhere. `special`: a device, a pipe or a socket. `unnamed`:
- * its name is not UTF-8. `links`: linked directories beyond those that are followed.
+ * `ignored`, `hidden`: by rules that the call can lift. `outside`: a link to outside the roots.
+ * `broken`: a dangling link. `special`: a device, pipe or socket. `unnamed`: a name that is not
+ * UTF-8. `links`: linked directories beyond the limit.
  */
 export type LeftOutKind =
   | 'ignored'
@@ -19,14 +19,14 @@ export type LeftOutKind =
 const phrases: { readonly [K in LeftOutKind]: string } = {
   ignored: 'ignored',
   hidden: 'hidden',
-  outside: 'linked to outside of the roots',
+  outside: 'links to outside the roots',
   broken: 'broken links',
   special: 'devices, pipes or sockets',
   unnamed: 'with names that are not UTF-8',
-  links: 'links to directories beyond the first ones',
+  links: 'links to directories beyond the limit',
 };
 
-/** How many paths are kept to tell what is below them; more are counted. */
+/** Paths stored per kind; more are only counted. */
 const maxKept = 50_000;
 const maxExamples = 4;
 
@@ -43,7 +43,7 @@ export class LeftOut {
   }
 
   /**
-   * Forgets what does not count after all.
+   * Drops the entries for which `counts` is false.
    *
    * @throws the signal's reason
    */
@@ -63,7 +63,7 @@ export class LeftOut {
     return this.#paths.get(kind)?.has(path) === true;
   }
 
-  /** True if a path, or a directory that it is in, is ignored or hidden. */
+  /** True if a path or one of its parents is ignored or hidden. */
   hides(path: string): boolean {
     for (let end = path.length; end !== -1; end = path.lastIndexOf('/', end - 1)) {
       const above = path.slice(0, end);
@@ -72,12 +72,12 @@ export class LeftOut {
     return false;
   }
 
-  /** How many of a kind. */
+  /** Number of omitted paths of a kind. */
   count(kind: LeftOutKind): number {
     return (this.#paths.get(kind)?.size ?? 0) + (this.#others.get(kind) ?? 0);
   }
 
-  /** A sentence with examples, and how to include what can be included; none if all was looked at. */
+  /** Summary sentence with examples and how to include the paths; empty if nothing was omitted. */
   sentences(): string[] {
     const kinds = (Object.keys(phrases) as LeftOutKind[]).filter((kind) => this.count(kind) > 0);
     if (kinds.length === 0) return [];
@@ -90,13 +90,13 @@ export class LeftOut {
     const how =
       including === ''
         ? ''
-        : `; ${including} ${verb} them, and so does a glob that begins with such a path`;
+        : `; ${including} ${verb} them, and so does a glob that starts with their path`;
     return [`Left out: ${parts.join(', ')}${how}.`];
   }
 
   #examples(kind: LeftOutKind): string {
     const paths = [...(this.#paths.get(kind) ?? [])];
-    // The shallow ones tell most.
+    // Paths near the root are the most telling examples.
     const first = paths.toSorted(
       (left, right) => left.split('/').length - right.split('/').length || (left < right ? -1 : 1),
     );

@@ -1,19 +1,19 @@
-/** When a search may run, and how long: each costs the process memory and threads of its own. */
+/** Concurrency and time limits of searches, which each use memory and threads of their own. */
 import { ToolError } from 'mcp-actors';
 
-/** How long a search may take, milliseconds. */
+/** Default time limit of a search, ms. */
 export const defaultSearchTimeoutMs = 20_000;
 
 export interface Turns {
   /**
-   * Waits for a turn, first come, first served; gives the function that ends it.
+   * Waits in FIFO order for a free slot and returns its release function.
    *
-   * @throws the signal's reason, if it fires while waiting
+   * @throws the signal's reason if it is aborted while waiting
    */
   take(signal: AbortSignal): Promise<() => void>;
 }
 
-/** Makes turns of which at most `most` are taken at once. */
+/** Creates a semaphore with a number of slots. */
 export function turns(most: number): Turns {
   const waiting = new Set<() => void>();
   let taken = 0;
@@ -51,12 +51,12 @@ export function turns(most: number): Turns {
 }
 
 /**
- * A signal that fires after `ms` with a reason for the caller of the tool; `clear` ends the wait
- * for it.
+ * Creates a signal that aborts after `ms` with an error for the tool's caller; `clear` cancels the
+ * timer.
  */
 export function deadlineIn(ms: number): { readonly deadline: AbortSignal; clear(): void } {
   const controller = new AbortController();
-  const message = `The search took more than ${ms} ms: what it has not reached is missing. Narrow the globs, or try again`;
+  const message = `Search timed out after ${ms} ms, so results are incomplete. Narrow the globs, or try again`;
   const fire = () => controller.abort(new ToolError(message, { code: 'SEARCH_TIMED_OUT' }));
   const timer = setTimeout(fire, ms);
   return { deadline: controller.signal, clear: () => clearTimeout(timer) };
