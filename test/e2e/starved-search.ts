@@ -3,7 +3,7 @@
  * Prints the outcomes.
  */
 import { closeSync, openSync } from 'node:fs';
-import { markedRecords } from '../../packages/workspace-server/src/search/ripgrep-output.ts';
+import { delimitedRecords } from '../../packages/workspace-server/src/search/ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from '../../packages/workspace-server/src/search/ripgrep.ts';
 import { rootDirectory } from '../../packages/roots/test/root-at.ts';
 
@@ -14,7 +14,12 @@ async function list(): Promise<readonly string[] | string> {
   const signal = new AbortController().signal;
   const found: string[] = [];
   try {
-    for await (const { bytes } of ripgrep({ args, root, signal, records: markedRecords('\0') })) {
+    for await (const { bytes } of ripgrep({
+      args,
+      root,
+      signal,
+      records: delimitedRecords('\0'),
+    })) {
       found.push(bytes.toString());
     }
     return found;

@@ -1,37 +1,37 @@
-/** What a check has found. */
+/** Types of a check's report. */
 import type { Clause, Demand } from './invariants/invariant.ts';
 import type { Breach } from './invariants/tally.ts';
 
-/** The result for one invariant. */
+/** Result for one invariant. */
 export interface InvariantFinding {
   readonly id: string;
   readonly title: string;
   readonly demand: Demand;
   readonly clause: Clause;
   readonly outcome: 'holds' | 'broken' | 'untried';
-  /** How many plays tried it. */
+  /** Number of plays that tested it. */
   readonly plays: number;
-  /** What a play needs in order to try it. */
+  /** Precondition for a play to test it. */
   readonly needs: string;
-  /** The shortest sequence that breaks it. */
+  /** Shortest sequence that breaks it. */
   readonly breach?: Breach & {
-    /** How many plays broke it, not counting those of the shrinking. */
+    /** Number of plays that broke it, excluding those for shrinking. */
     readonly plays: number;
-    /** Whether it broke again in a second play; undefined if the check ended before that. */
+    /** True if it broke again in a second play; undefined if the check ended before that. */
     readonly again: boolean | undefined;
   };
 }
 
 export interface CheckReport {
-  /** From the answer to initialize; undefined if there was none. */
+  /** From the response to initialize; undefined without one. */
   readonly server: { readonly name: string; readonly version: string } | undefined;
-  /** The negotiated revision, or the requested one if none was negotiated. */
+  /** Negotiated revision, or the requested one if negotiation failed. */
   readonly revision: string;
   readonly seed: number;
   readonly plays: number;
-  /** Whether the check ended before everything was played. */
+  /** True if the check ended before all plays. */
   readonly interrupted: boolean;
   readonly findings: readonly InvariantFinding[];
-  /** What the reader of the findings must know: what could not be tried, and why. */
+  /** Remarks on the findings: what could not be tested, and why. */
   readonly notes: readonly string[];
 }

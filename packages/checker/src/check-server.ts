@@ -1,4 +1,4 @@
-/** Plays generated sequences against a server and finds out which invariants hold. */
+/** Plays generated sequences against a server and determines which invariants hold. */
 import type { JsonObject } from 'mcp-actors';
 import { MetaKey, Method, isJsonObject } from 'mcp-actors/internal';
 import type { CheckReport, InvariantFinding } from './check-report.ts';
@@ -20,34 +20,34 @@ import type { Launch } from './server-process.ts';
 
 export interface CheckOptions {
   readonly launch: Launch;
-  /** The transport to the launched server; by default stdio. */
+  /** Transport to the launched server. Default: stdio. */
   readonly transport?: 'stdio' | 'http';
-  /** The revision that the client asks for. */
+  /** Revision the client requests. */
   readonly revision: string;
-  /** Tools that may be called, each with its arguments. */
+  /** Tools that may be called, with their arguments. */
   readonly tools: ReadonlyMap<string, JsonObject>;
-  /** The URI of the folder that holds the roots' folders. */
+  /** URI of the folder that contains the root folders. */
   readonly rootsUri: string;
   readonly times: PlayTimes;
-  /** The same seed gives the same random walks. */
+  /** Seed of the random walks. */
   readonly seed: number;
-  /** How many random walks are played. */
+  /** Number of random walks. */
   readonly walks: number;
-  /** How many plays run at once. */
+  /** Number of concurrent plays. */
   readonly jobs: number;
-  /** The ids of the invariants to judge; by default all. */
+  /** Ids of the invariants to judge. Default: all. */
   readonly only?: ReadonlySet<string>;
-  /** Played instead of generated sequences. */
+  /** Sequences to play instead of generated ones. */
   readonly sequences?: readonly MoveSequence[];
-  /** Time can be moved; see {@link ClientFeatures}. */
+  /** True if the server's clock can be moved; see {@link ClientFeatures}. */
   readonly movesTime?: boolean;
-  /** Ends the check: running servers are killed, and the report covers what was played so far. */
+  /** Aborts the check: running servers are killed, and the report covers the plays so far. */
   readonly signal?: AbortSignal;
-  /** Called before the first play, once it is known how many there are, and after each. */
+  /** Called with the number of plays before the first and after each. */
   readonly progress?: (done: number, total: number) => void;
 }
 
-/** What the first plays have found out about the server. */
+/** Facts about the server from the first plays. */
 interface Probed {
   readonly features: ClientFeatures;
   readonly fence: PlayOptions['fence'];
@@ -56,23 +56,21 @@ interface Probed {
   readonly revision: string;
 }
 
-/** How many plays may be spent on shrinking one sequence. */
+/** Maximum number of plays for shrinking one sequence. */
 const shrinkLimit = 40;
 
-/** How long a server is waited for that has outlived its input before, milliseconds. */
+/** Time allowed for a server to exit once it has repeatedly outlived its input, ms. */
 const lastingMs = 300;
 
-/** How many other sequences are played again if the shortest does not fail again. */
+/** Number of other sequences replayed if the shortest does not fail again. */
 const secondTries = 5;
 
-/** The server's process could not be started; the message says why. */
+/** The server's process could not be started; the message has the reason. */
 export class NotStarted extends Error {
   override readonly name = 'NotStarted';
 }
 
-/**
- * @throws {NotStarted} the server could not be started
- */
+/** @throws {NotStarted} if the server could not be started */
 export async function checkServer(options: CheckOptions): Promise<CheckReport> {
   return new CheckRun(options).run();
 }
@@ -87,9 +85,9 @@ class CheckRun {
   #server: CheckReport['server'];
   #probed: Probed;
   #plays = 0;
-  /** How many times the server did not end after its input had ended. */
+  /** Number of plays in which the server outlived its input. */
   #outlived = 0;
-  /** The official SDK that the server shows itself to be made with. */
+  /** Official SDK the server appears to use. */
   #sdk: string | undefined;
 
   constructor(options: CheckOptions) {
@@ -155,7 +153,10 @@ class CheckRun {
     return this.#options.signal?.aborted === true;
   }
 
-  /** Shakes hands and finds out what the server has; false if it cannot be talked to. */
+  /**
+   * Performs the handshake and determines the server's features.
+   * @returns false if the server is unusable
+   */
   async #probe(): Promise<boolean> {
     const { stateless } = this.#probed.features;
     const handshake = movesOf(stateless ? 'discover wait' : 'initialize wait initialized wait');
@@ -170,7 +171,7 @@ class CheckRun {
       const stderr = end?.exit.stderr?.trim();
       const [exchange] = first.exchanges;
       this.#notes.push(
-        `The server did not answer ${stateless ? 'server/discover' : 'initialize'}, so that nothing else was tried${stderr ? `; the end of its stderr:\n${stderr}` : ''}${exchange ? `: ${answerText(exchange)}` : ''}`,
+        `The server did not answer ${stateless ? 'server/discover' : 'initialize'}, so nothing else was tested${stderr ? `; end of its stderr:\n${stderr}` : ''}${exchange ? `: ${answerText(exchange)}` : ''}`,
       );
       return false;
     }
@@ -185,19 +186,19 @@ class CheckRun {
     const revision = typeof protocolVersion === 'string' ? protocolVersion : this.#probed.revision;
     if (revision !== this.#options.revision) {
       this.#notes.push(
-        `The client asked for ${this.#options.revision}, and the server gave ${revision}`,
+        `The client requested ${this.#options.revision}; the server negotiated ${revision}`,
       );
     }
     const answersPings = first.happenings.every((one) => one.kind !== 'waited' || one.ok);
     if (!answersPings) {
       this.#count(handshake, first);
       this.#notes.push(
-        `The server does not answer pings: it was waited for by ${this.#options.times.quietMs} ms of silence`,
+        `The server does not answer pings, so each wait ends after ${this.#options.times.quietMs} ms of silence`,
       );
     }
     const names = [...this.#options.tools.keys()];
     if (names.length > 0 && !isJsonObject(declared['tools'])) {
-      this.#notes.push('The server does not declare tools, so that none was called');
+      this.#notes.push('The server does not declare tools, so none was called');
     }
     this.#probed = {
       ...this.#probed,
@@ -254,10 +255,10 @@ class CheckRun {
     this.#count(sequence, trace);
   }
 
-  /** Finds out whether the server cancels requests of its own. */
+  /** Determines whether the server cancels its own requests. */
   async #probeWithdrawals(): Promise<void> {
     const { features } = this.#probed;
-    // Without requests of its own it has none to cancel.
+    // A stateless server sends no requests that it could cancel.
     if (this.#isInterrupted || features.stateless) return;
     const cancellations = features.tools.flatMap((tool): MoveSequence => [
       { type: 'call', tool },
@@ -268,15 +269,13 @@ class CheckRun {
     const trace = await this.#play(sequence);
     if (this.#isInterrupted) return;
     const withdraws = features.withdraws || trace.notifications(Method.cancelled).length > 0;
-    // It may ask for the roots only when they change.
+    // Some servers only query the roots when they change.
     const asks = features.asks || asksForRoots(trace);
     this.#probed = { ...this.#probed, features: { ...features, withdraws, asks } };
     this.#count(sequence, trace);
   }
 
-  /**
-   * @param playedBefore how many of the total were played before these
-   */
+  /** @param playedBefore number of plays, out of the total, before these */
   async #playAll(
     sequences: readonly MoveSequence[],
     playedBefore: number,
@@ -289,7 +288,7 @@ class CheckRun {
       for (const [at, sequence] of todo) {
         if (this.#isInterrupted) return;
         const trace = await this.#play(sequence);
-        // An interrupted play says nothing about the server.
+        // An aborted play says nothing about the server.
         if (this.#isInterrupted) return;
         traces[at] = trace;
         this.#options.progress?.(++done, total);
@@ -305,7 +304,7 @@ class CheckRun {
   async #play(sequence: MoveSequence): Promise<Trace> {
     this.#plays++;
     const { launch, tools, rootsUri, times: given, revision, signal } = this.#options;
-    // A server that has outlived its input twice does so again: it is not waited for each time.
+    // After two timeouts, do not wait the full time for each exit.
     const isLasting = this.#outlived >= 2;
     const times = isLasting ? { ...given, endMs: Math.min(given.endMs, lastingMs) } : given;
     const { features, fence, rootsTools } = this.#probed;
@@ -331,9 +330,7 @@ class CheckRun {
     countVerdicts(this.#tallies, sequence, trace, this.#context);
   }
 
-  /**
-   * Moves that the server did not answer: a walk with one would wait in vain and show nothing new.
-   */
+  /** Moves the server left unanswered: walks with one would only time out again. */
   #unanswered(): ReadonlySet<MoveType> {
     const silences = this.#tallies.flatMap(({ breaches }) => breaches);
     const last = silences
@@ -358,7 +355,7 @@ class CheckRun {
     }
     if (shortest.again === false && shortest.evidence === 'silence') {
       this.#notes.push(
-        `${id} failed and did not when it was played again: ${sequenceText(first.sequence)} (${first.detail}); a longer --timeout tells more`,
+        `${id} failed, but not when played again: ${sequenceText(first.sequence)} (${first.detail}); try a longer --timeout`,
       );
       return { ...base, outcome: 'holds', plays };
     }
@@ -373,7 +370,7 @@ class CheckRun {
     let shortest = { ...first, again: false };
     const breaks = async (sequence: MoveSequence) => {
       if (this.#isInterrupted) return false;
-      // A sequence that the caller gave need not be a walk.
+      // A sequence given by the caller need not be a walk.
       if (sequence !== first.sequence && !isWalk(sequence, this.#probed.features)) return false;
       const trace = await this.#replay(sequence);
       if (this.#isInterrupted) return false;
@@ -388,13 +385,13 @@ class CheckRun {
     return shortest.again || !this.#isInterrupted ? shortest : { ...shortest, again: undefined };
   }
 
-  /** Facts for judging a play, besides its trace. */
+  /** Context for judging a play besides its trace. */
   get #context() {
     const { revision, rootsTools, askingTools } = this.#probed;
     return { revision, rootsTools, askingTools, askedAfter: this.#askedAfter };
   }
 
-  /** Plays a sequence, unless the shrinking for another invariant has already played it. */
+  /** Plays a sequence unless shrinking for another invariant has already played it. */
   #replay(sequence: MoveSequence): Promise<Trace> {
     const text = sequenceText(sequence);
     const trace = this.#played.get(text) ?? this.#play(sequence);
@@ -409,6 +406,6 @@ function asksForRoots(trace: Trace): boolean {
 
 function movesOf(text: string): MoveSequence {
   const read = readSequence(text);
-  if ('unknown' in read) throw new Error(`There is no move ${read.unknown}`);
+  if ('unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
   return read.moves;
 }

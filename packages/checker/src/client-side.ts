@@ -1,4 +1,4 @@
-/** The state of a play's client: the requests still open on either side, and its roots. */
+/** Client state of a play: open requests in both directions, and the roots. */
 import { ErrorCode } from 'mcp-actors';
 import type { JsonObject, RequestId } from 'mcp-actors';
 import { Method, isJsonObject } from 'mcp-actors/internal';
@@ -20,20 +20,20 @@ import type { PlayedLine } from './trace.ts';
 export interface ClientSideOptions {
   readonly revision: string;
   readonly features: ClientFeatures;
-  /** The arguments that a tool is called with. */
+  /** Arguments for calls of a tool. */
   argumentsOf(tool: string): JsonObject;
-  /** The URI of the folder that holds the roots' folders, without a slash at the end. */
+  /** URI of the folder that contains the root folders, without a trailing slash. */
   readonly rootsUri: string;
 }
 
-/** A request that the server sent. */
+/** A request from the server. */
 export interface HeldRequest {
   readonly message: JsonObject;
-  /** The URI of the client's root when the request came. */
+  /** URI of the client's root when the request arrived. */
   readonly root: string;
 }
 
-/** A call that has asked its client by ending. */
+/** A call that returned `input_required`. */
 export interface AskingCall {
   readonly tool: string;
   readonly result: JsonObject;
@@ -42,22 +42,25 @@ export interface AskingCall {
 export class ClientSide {
   readonly revision: string;
   readonly declares: ClientFeatures['declares'];
-  /** The capabilities that the client declared; undefined before it sends initialize. */
+  /** Capabilities the client declared; undefined before initialize. */
   offered: JsonObject | undefined;
-  /** The server's requests that have no answer yet, in order. */
+  /** The server's unanswered requests, in order. */
   readonly held: HeldRequest[] = [];
-  /** Those that the client has answered, and those that the server cancelled first. */
+  /**
+   * The server's requests that the client answered, and those the server cancelled before an
+   * answer.
+   */
   readonly answered: HeldRequest[] = [];
   readonly withdrawn: HeldRequest[] = [];
-  /** The client's requests that have no answer yet, by the keys of their ids. */
+  /** The client's unanswered requests, by id key. */
   readonly owed = new Map<string, { readonly id: RequestId; readonly method: string }>();
-  /** The client's requests that the server has answered, in the order of the answers. */
+  /** The client's answered requests, in the order of their answers. */
   readonly done: RequestId[] = [];
-  /** The calls that have asked and wait for their retry. */
+  /** Calls that await their retry. */
   readonly asking: AskingCall[] = [];
-  /** The subscriptions that are open. */
+  /** Ids of open subscriptions. */
   readonly listening: RequestId[] = [];
-  /** The tools whose calls the client has cancelled. */
+  /** Tools whose calls the client cancelled. */
   readonly cancelledTools = new Set<string>();
   readonly #options: ClientSideOptions;
   readonly #write: (sent: PlayedLine, odd?: OddHeaders) => void;
@@ -77,14 +80,14 @@ export class ClientSide {
     if (options.features.stateless) this.offered = statelessCapabilities;
   }
 
-  /** Asks something that every server answers at once. */
+  /** Sends a request that every server answers immediately. */
   probe(): RequestId {
     const id = this.nextId();
     this.send(outgoingRequest(id, this.isStateless ? Method.discover : Method.ping));
     return id;
   }
 
-  /** Whether each request identifies its client. */
+  /** True if each request identifies its client. */
   get isStateless(): boolean {
     return this.#options.features.stateless;
   }
@@ -97,17 +100,17 @@ export class ClientSide {
     return this.#used.has(idKey(id));
   }
 
-  /** Whether the client has told the server that its roots changed. */
+  /** True if the client has announced a change of its roots. */
   get hasChangedRoots(): boolean {
     return this.#rootsVersion > 0;
   }
 
-  /** Whether the client has answered a request after the server cancelled it. */
+  /** True if the client has answered a request after its cancellation. */
   get hasAnsweredLate(): boolean {
     return this.#lateAnswers > 0;
   }
 
-  /** Whether a line that the server sent names the newest root. */
+  /** True if a line from the server names the newest root. */
   namesNewestRoot({ text }: { readonly text: string }): boolean {
     return new RegExp(`${this.#root.slice(this.#root.lastIndexOf('/') + 1)}\\b`).test(text);
   }
@@ -116,14 +119,14 @@ export class ClientSide {
     this.#rootsVersion++;
   }
 
-  /** These requests will not be answered. */
+  /** Gives up on these requests: they will not be answered. */
   giveUp(ids: readonly RequestId[]): void {
     for (const id of ids) this.owed.delete(idKey(id));
   }
 
   /**
    * Sends a message, or a batch as one line.
-   * @param odd over HTTP, what differs from what a client should send
+   * @param odd over HTTP, deliberate deviations from valid headers
    */
   send(plain: unknown, move?: Move, odd?: OddHeaders): void {
     const isEnveloped = this.#options.features.stateless && move?.type !== 'bare';
@@ -139,14 +142,14 @@ export class ClientSide {
     this.sendText(JSON.stringify(message), message, move, odd);
   }
 
-  /** Sends a line unchanged. */
+  /** Sends a line verbatim. */
   sendText(text: string, value: unknown, move?: Move, odd?: OddHeaders): void {
     const impolite = move !== undefined && isImpolite(move);
     const note = odd ? { note: odd.note } : {};
     this.#write({ kind: 'sent', text, value, move: move?.type, impolite, ...note }, odd);
   }
 
-  /** @param more params of its own, such as the answers that it has asked for */
+  /** @param more additional params, such as answers to input requests */
   call(id: RequestId, tool: string, move?: Move, more: JsonObject = {}): void {
     this.#calls.push({ id, tool });
     const { _meta: meta, ...others } = more;
@@ -159,7 +162,7 @@ export class ClientSide {
     this.send(outgoingRequest(id, 'tools/call', params), move);
   }
 
-  /** Cancels the newest open call, if there is one. */
+  /** Cancels the newest open call, if any. */
   cancel(move: Move): void {
     const newest = this.#calls.findLast(({ id }) => this.owed.has(idKey(id)));
     if (!newest) return;
@@ -171,14 +174,14 @@ export class ClientSide {
     );
   }
 
-  /** Retries the newest call that has asked, if there is one. */
+  /** Retries the newest call that requested input, if any. */
   retry(
     move?: Move,
     asked = move?.type === 'retry-twice' ? this.#retried : this.asking.pop(),
   ): void {
     if (!asked) return;
     const isForged = move?.type === 'retry-forged';
-    // It may still be gone on with as the server has asked.
+    // After a forged retry, the genuine one is still possible.
     if (isForged) this.asking.push(asked);
     else this.#retried = asked;
     const { inputRequests, requestState } = asked.result;
@@ -190,7 +193,7 @@ export class ClientSide {
           method,
           statelessCapabilities,
           root,
-          'An answer of the check.',
+          'Answer from the check.',
         );
         return [key, result ?? {}];
       },
@@ -209,25 +212,28 @@ export class ClientSide {
     this.send(outgoingRequest(id, 'subscriptions/listen', { notifications: all }), move);
   }
 
-  /** Cancels the newest subscription, if there is one. */
+  /** Cancels the newest subscription, if any. */
   unlisten(move?: Move): void {
     const id = this.listening.pop();
     if (id === undefined || !this.owed.delete(idKey(id))) return;
     this.send(outgoingNotification(Method.cancelled, { requestId: id, reason: 'checked' }), move);
   }
 
-  /** Answers a request that the server sent, by default as the declared capabilities ask. */
+  /** Answers a request from the server. Default: according to the declared capabilities. */
   answer(held: HeldRequest, response?: JsonObject, move?: Move): void {
     const at = this.held.indexOf(held);
     if (at !== -1) this.held.splice(at, 1);
     this.answered.push(held);
     const { id, method } = held.message;
-    const result = outgoingAnswer(method, this.offered ?? {}, held.root, 'An answer of the check.');
-    const error = { code: ErrorCode.methodNotFound, message: 'The client has not declared this' };
+    const result = outgoingAnswer(method, this.offered ?? {}, held.root, 'Answer from the check.');
+    const error = {
+      code: ErrorCode.methodNotFound,
+      message: 'The client has not declared this capability',
+    };
     this.send({ jsonrpc: '2.0', id, ...(response ?? (result ? { result } : { error })) }, move);
   }
 
-  /** Answers the newest request that the server cancelled, if any, with an unmistakable mark. */
+  /** Answers the newest request the server cancelled, if any, with a recognizable mark. */
   answerLate(move: Move): void {
     const held = this.withdrawn.pop();
     if (!held) return;
@@ -238,7 +244,10 @@ export class ClientSide {
     this.send({ jsonrpc: '2.0', id, result }, move);
   }
 
-  /** Takes a parsed line from the server. It answers pings; other requests wait for a move. */
+  /**
+   * Processes a parsed line from the server. Pings are answered at once; other requests wait for a
+   * move.
+   */
   take(value: unknown): void {
     for (const message of messagesIn(value)) {
       const { id, method, params } = message;

@@ -1,33 +1,39 @@
 /**
- * A client as a statechart: what it may do next. Four regions run side by side: the connection, a
- * tool call, the roots, and the requests that the server cancels.
- * The played sequences are walks through this machine; no actor runs it.
+ * Client as a statechart that defines the allowed next moves. Four parallel regions: the
+ * connection, a tool call, the roots, and requests cancelled by the server. Played sequences are
+ * walks through this machine; it is never run as an actor.
  */
 import { and, or, setup, stateIn } from 'xstate';
 import type { Move } from './move.ts';
 
-/** What one server has that can be tried. */
+/** Testable features of a server. */
 export interface ClientFeatures {
   /** Tools that may be called. */
   readonly tools: readonly string[];
-  /** The server asks a client with roots for them; since 2026-07-28: a tool asks its client. */
+  /**
+   * True if the server queries the roots of clients that have them; since 2026-07-28, if a tool
+   * requests input.
+   */
   readonly asks: boolean;
-  /** The server cancels requests of its own: with their call, when the roots change, or in time. */
+  /**
+   * True if the server cancels its own requests: with their call, on changed roots, or after a
+   * timeout.
+   */
   readonly withdraws: boolean;
-  /** What the server declares. */
+  /** Capabilities the server declares. */
   readonly declares: {
     readonly tools: boolean;
     readonly resources: boolean;
     readonly prompts: boolean;
     readonly logging: boolean;
   };
-  /** The revision has no handshake: each request says who its client is. */
+  /** True if the revision has no handshake, so that each request identifies its client. */
   readonly stateless: boolean;
-  /** How it is spoken to: a client over HTTP may also have the id of a session. */
+  /** Transport to the server; over HTTP, with or without session ids. */
   readonly transport: 'stdio' | 'http' | 'http-session';
-  /** The revision has batches. */
+  /** True if the revision has batches. */
   readonly batches: boolean;
-  /** Time can be moved, because the server and its clock are in this process. */
+  /** True if the server and its clock run in this process, so that time can be moved. */
   readonly movesTime: boolean;
 }
 
@@ -35,7 +41,7 @@ interface Asked {
   readonly context: ClientFeatures;
 }
 
-/** What the clients of both eras ask of the server. */
+/** Guards on the server's features, shared by clients of both eras. */
 export const featureGuards = {
   isStdio: ({ context }: Asked) => context.transport === 'stdio',
   isHttp: ({ context }: Asked) => context.transport !== 'stdio',
@@ -46,7 +52,7 @@ export const featureGuards = {
   hasPrompts: ({ context }: Asked) => context.declares.prompts,
 };
 
-/** What the clients of both eras may do once they are served, and stay where they are. */
+/** Moves available to clients of both eras while being served, without leaving the state. */
 export const servedMoves = <T extends string>(target: T) =>
   ({
     list: { target, guard: 'hasLists' },
@@ -106,12 +112,12 @@ export const clientMachine = setup({
           },
         },
         greeted: {
-          description: 'initialize is sent; the server may not ask for anything yet.',
+          description: 'initialize is sent; the server may not send requests yet.',
           on: { initialized: 'operating', end: 'ended' },
         },
         rushed: {
           description:
-            'No client should do this, so nothing may follow that would be judged with it.',
+            'No client should do this, so nothing may follow that would be judged as well.',
           on: { end: 'ended' },
         },
         operating: {
@@ -182,7 +188,7 @@ export const clientMachine = setup({
           },
         },
         stale: {
-          description: 'The roots have changed since the server asked.',
+          description: 'The roots have changed since the query.',
           on: {
             answer: { guard: 'isOperating', target: 'asked' },
             'answer-reversed': { guard: 'isOperating', target: 'asked' },
@@ -201,7 +207,7 @@ export const clientMachine = setup({
           on: { 'roots-changed': { guard: 'isOperating', target: 'asked' } },
         },
         lapsed: {
-          description: 'The server has waited too long and has given up.',
+          description: 'The roots query has timed out.',
           on: { 'roots-changed': { guard: 'isOperating', target: 'asked' } },
         },
       },
@@ -224,7 +230,7 @@ export const clientMachine = setup({
         },
         some: {
           description:
-            'The server may have cancelled a request of its own; its answer would be late.',
+            'The server may have cancelled one of its requests; an answer would be late.',
           on: { 'answer-late': { guard: 'isOperating', target: 'none' } },
         },
       },

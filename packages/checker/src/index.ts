@@ -1,4 +1,7 @@
-/** The names of `@mcp-actors/checker`: plays a client against any server, and says which invariants it breaks. */
+/**
+ * Public entry `@mcp-actors/checker`: plays a client against any server and reports broken
+ * invariants.
+ */
 export { NotStarted, checkServer } from './check-server.ts';
 export type { CheckReport } from './check-report.ts';
 export { hasStreamableHttp } from './invariants/http.ts';

@@ -1,7 +1,7 @@
 /**
- * A client of the stateless era as a statechart: what it may do next. Three regions run side by
- * side: the connection, a tool call with its rounds, and a subscription. There is no handshake:
- * what a request says about its client applies only to that request.
+ * Client of the stateless era as a statechart that defines the allowed next moves. Three parallel
+ * regions: the connection, a tool call with its retries, and a subscription. There is no handshake,
+ * and each request describes its client only for itself.
  */
 import { and, setup, stateIn } from 'xstate';
 import { featureGuards, servedMoves } from './client.machine.ts';
@@ -26,7 +26,7 @@ export const modernClientMachine = setup({
       initial: 'fresh',
       states: {
         fresh: {
-          description: 'Nothing has been served yet that only this era has.',
+          description: 'No response specific to this era has arrived yet.',
           on: {
             discover: 'fresh',
             'revision-unknown': 'fresh',
@@ -68,7 +68,7 @@ export const modernClientMachine = setup({
           },
         },
         running: {
-          description: 'It may have asked by now: then a retry brings the answers.',
+          description: 'The call may have requested input; a retry brings the answers.',
           on: {
             call: { guard: 'isSettled', target: 'running' },
             cancel: { guard: 'isSettled', target: 'cancelled' },

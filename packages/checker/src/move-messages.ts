@@ -1,4 +1,4 @@
-/** The messages that each move sends. */
+/** Messages that each move sends. */
 import type { JsonObject } from 'mcp-actors';
 import { MetaKey, Method } from 'mcp-actors/internal';
 import type { Move, SendingType } from './move.ts';
@@ -40,7 +40,7 @@ const calls =
     if ('tool' in move) client.call(id(client), move.tool, move);
   };
 
-/** A page of this site has nothing to do with any server. */
+/** An origin unrelated to any server. */
 const foreignOrigin = 'https://check.invalid';
 
 const strangeSession = 'check-no-such-session';
@@ -173,7 +173,7 @@ export const moveMessages: { readonly [K in SendingType]: Sends } = {
     client.send({ jsonrpc: '2.0', id: 'check-never-asked', result: {} }, move),
   refuse: (client, move) => {
     const [oldest] = client.held;
-    const error = { code: -32603, message: 'The client could not' };
+    const error = { code: -32603, message: 'The client failed' };
     if (oldest) client.answer(oldest, { error }, move);
   },
   malformed: (client, move) => client.sendText('{"jsonrpc": "2.0", "id": ', undefined, move),

@@ -1,63 +1,63 @@
-/** What a client may do, one move at a time. A play is a sequence of moves against a server. */
+/** Client moves. A play is a sequence of moves against a server. */
 
-/** Moves without a tool, each with a description for people. */
+/** Moves without a tool, with their descriptions. */
 export const plainMoves = {
   initialize: 'send initialize; the client declares roots, sampling and elicitation',
   'initialize-bare': 'send initialize; the client declares nothing',
-  'initialize-unknown': 'send initialize for a revision that does not exist',
+  'initialize-unknown': 'send initialize for a nonexistent revision',
   initialized: 'send notifications/initialized',
   rush: 'send initialize, initialized and a request in one chunk',
   early: 'send tools/list before initialize',
   wait: 'wait for the answer to initialize, then for the answer to a ping',
-  end: 'close the input of the server',
-  last: 'send a list request and close the input of the server',
-  list: 'list what is declared',
-  'list-all': 'ask for every kind of list, declared or not',
+  end: "close the server's input",
+  last: "send a list request and close the server's input",
+  list: 'list all declared kinds of items',
+  'list-all': 'send every kind of list request, declared or not',
   twins: 'send two pings at once whose ids are a number and the same digits as a string',
-  'odd-ids': 'send pings with the ids "", -1, 9007199254740991 and a text that is not ASCII',
+  'odd-ids': 'send pings with the ids "", -1, 9007199254740991 and a non-ASCII string',
   big: 'send a list request in a line of a megabyte',
   batch: 'send two requests and a notification as a JSON-RPC batch',
-  'unknown-method': 'send a request of a method that no server has',
-  'unknown-notification': 'send a notification of a method that no server has',
-  'bad-cursor': 'ask for the page of a list at a cursor that was never given out',
-  'bad-resource': 'read a resource that does not exist',
-  'bad-prompt': 'get a prompt that does not exist',
-  'bad-level': 'set a log level that does not exist',
+  'unknown-method': 'send a request with an unknown method',
+  'unknown-notification': 'send a notification with an unknown method',
+  'bad-cursor': 'request a page at an invalid cursor',
+  'bad-resource': 'read a nonexistent resource',
+  'bad-prompt': 'get a nonexistent prompt',
+  'bad-level': 'set a nonexistent log level',
   cancel: 'cancel the newest call in flight',
   'cancel-unknown': 'cancel a request that was never sent',
-  'cancel-malformed': 'send a cancellation that names no request',
-  'cancel-done': 'cancel a request that has been answered',
-  'roots-changed': 'change the roots and say so',
-  answer: 'answer the oldest request of the server',
-  'answer-reversed': 'answer every request of the server, the newest first',
-  'answer-twice': 'answer a request of the server once more',
+  'cancel-malformed': 'send a cancellation without a request id',
+  'cancel-done': 'cancel a request that was already answered',
+  'roots-changed': 'change the roots and announce it',
+  answer: "answer the server's oldest request",
+  'answer-reversed': 'answer all requests of the server, newest first',
+  'answer-twice': 'answer a request of the server a second time',
   'answer-late': 'answer a request that the server has cancelled',
   'answer-unknown': 'answer a request that the server never sent',
-  refuse: 'answer the oldest request of the server with an error',
+  refuse: "answer the server's oldest request with an error",
   malformed: 'send a line that is not JSON',
   invalid: 'send a JSON object that is not a message',
   discover: 'send server/discover',
-  'revision-unknown': 'send a request in a revision that does not exist',
-  bare: 'send a list request that does not say who its client is',
-  removed: 'send a ping, which the revision has not',
-  listen: 'listen for changes of every list',
+  'revision-unknown': 'send a request in a nonexistent revision',
+  bare: 'send a list request that does not identify its client',
+  removed: 'send a ping, which the revision does not have',
+  listen: 'subscribe to changes of every list',
   unlisten: 'cancel the newest subscription',
-  retry: 'send a call again, with the answers that it has asked for',
-  'retry-twice': 'send the same retry once more',
-  'retry-forged': 'send a call again, with a state that the server has not given out',
-  'http-origin': 'over HTTP, send a request from a page of another site',
+  retry: 'retry a call with the requested answers',
+  'retry-twice': 'send the same retry a second time',
+  'retry-forged': 'retry a call with a forged request state',
+  'http-origin': 'over HTTP, send a request with a foreign Origin',
   'http-version': 'over HTTP, send a request whose MCP-Protocol-Version is wrong',
-  'http-no-session': 'over HTTP, send a request without the id of the session',
-  'http-strange-session': 'over HTTP, send a request with the id of a session that never was',
+  'http-no-session': 'over HTTP, send a request without the session id',
+  'http-strange-session': 'over HTTP, send a request with an unknown session id',
   'http-second-stream': 'over HTTP, open one more stream with GET',
-  'http-resume': 'over HTTP, take a stream up again after its first event',
+  'http-resume': 'over HTTP, resume a stream after its first event',
   'http-gone': 'over HTTP, end the session and send a request to it',
-  'http-method': 'over HTTP, send a request whose Mcp-Method is another',
+  'http-method': 'over HTTP, send a request with a mismatched Mcp-Method',
   'http-no-method': 'over HTTP, send a request without Mcp-Method',
-  'http-name': 'over HTTP, send a request whose Mcp-Name is another',
-  'http-encoded-name': 'over HTTP, read a resource whose Mcp-Name has to be encoded',
+  'http-name': 'over HTTP, send a request with a mismatched Mcp-Name',
+  'http-encoded-name': 'over HTTP, read a resource whose Mcp-Name must be encoded',
   'http-get': 'over HTTP, send GET and DELETE in a revision that has neither',
-  'pass-time': 'let so much time pass that what waits is given up',
+  'pass-time': 'advance time until pending requests time out',
 } as const;
 
 /** Moves that call a tool. */
@@ -70,7 +70,7 @@ const toolMoves = {
 type PlainType = keyof typeof plainMoves;
 type ToolType = keyof typeof toolMoves;
 
-/** One move. It is also an event of the client's machine. */
+/** A move, which is also an event of the client's machine. */
 export type Move =
   | { readonly type: PlainType }
   | { readonly type: ToolType; readonly tool: string };
@@ -79,8 +79,8 @@ export type MoveType = Move['type'];
 export type MoveSequence = readonly Move[];
 
 /**
- * Moves that no client may make, or only at its own risk. A server may do anything after them, so a
- * MUST is judged only by what came before.
+ * Moves that are forbidden or risky for clients. A server may do anything afterwards, so a MUST is
+ * only judged by what came before.
  */
 const impolite: ReadonlySet<MoveType> = new Set([
   'rush',
@@ -108,7 +108,7 @@ export function isImpolite({ type }: Move): boolean {
   return impolite.has(type);
 }
 
-/** A move as users write it on the command line: `cancel`, `call:echo`. */
+/** Formats a move as on the command line: `cancel`, `call:echo`. */
 function moveText(move: Move): string {
   return 'tool' in move ? `${move.type}:${move.tool}` : move.type;
 }
@@ -117,7 +117,7 @@ export function sequenceText(sequence: MoveSequence): string {
   return sequence.map(moveText).join(' ');
 }
 
-/** Reads what {@link sequenceText} wrote; `unknown` is the first word that names no move. */
+/** Parses a sequence formatted by {@link sequenceText}; `unknown` is the first unknown word. */
 export function readSequence(
   text: string,
 ): { readonly moves: MoveSequence } | { readonly unknown: string } {
@@ -141,7 +141,7 @@ export type SendingType = Exclude<
   'wait' | 'end' | 'last' | 'pass-time' | 'http-second-stream' | 'http-resume' | 'http-get'
 >;
 
-/** Every move with its description, for a help text. */
+/** Descriptions of all moves, for help texts. */
 export function moveHelp(): string {
   const plain = Object.entries(plainMoves).filter(([type]) => type !== 'pass-time');
   const calls = Object.entries(toolMoves).map(([type, text]) => [`${type}:TOOL`, text] as const);

@@ -1,9 +1,9 @@
-/** Separates faults of an official SDK from faults of the servers that are made with it. */
+/** Attributes findings to an official SDK rather than to servers built with it. */
 import { isJsonObject } from 'mcp-actors/internal';
 import type { InvariantFinding } from './check-report.ts';
 import type { Trace } from './trace.ts';
 
-/** The faults of every server that is made with the official TypeScript SDK. */
+/** Invariants that every server built with the official TypeScript SDK breaks. */
 const sdkFaults: ReadonlySet<string> = new Set([
   'batch',
   'early-request',
@@ -18,9 +18,9 @@ const first = '@modelcontextprotocol/sdk';
 const second = '@modelcontextprotocol/server';
 
 /**
- * Names the official SDK that a trace shows. The first of the TypeScript ones begins the messages of
- * its errors with their code. Both write the result of a response before its other members, and
- * refuse an unknown method in these words; of them, the second alone serves discovery.
+ * Detects the official SDK from a trace. SDK 1 prefixes error messages with their code. Both
+ * versions write `result` first in a response and reject an unknown method with these words; only
+ * version 2 supports server/discover.
  */
 export function officialSdkIn(trace: Trace): string | undefined {
   const messages = trace.responses.flatMap(({ message: { error } }) =>
@@ -35,7 +35,7 @@ export function officialSdkIn(trace: Trace): string | undefined {
   return named(trace.discovered ? second : `${first} or ${second}`);
 }
 
-/** Names the findings that are faults of the SDK, in one sentence; undefined if there are none. */
+/** Lists findings caused by the SDK in one sentence; undefined if there are none. */
 export function noteOnSdk(
   sdk: string | undefined,
   findings: readonly InvariantFinding[],
@@ -43,5 +43,5 @@ export function noteOnSdk(
   const broken = findings.filter(({ id, outcome }) => outcome === 'broken' && sdkFaults.has(id));
   if (sdk === undefined || broken.length === 0) return undefined;
   const ids = broken.map(({ id }) => id).join(', ');
-  return `The server is made with ${sdk}, and these are faults of that: ${ids}`;
+  return `The server is built with ${sdk}, which causes these findings: ${ids}`;
 }

@@ -1,9 +1,9 @@
-/** The messages that a play's client sends. */
+/** Messages sent by a play's client. */
 import type { JsonObject, RequestId } from 'mcp-actors';
 import { MetaKey } from 'mcp-actors/internal';
 import type { ClientFeatures } from './client.machine.ts';
 
-/** The revisions that a server can be checked in, newest first: those with a handshake, then those without. */
+/** Supported revisions, newest first: those with a handshake, then those without. */
 export const revisions: readonly string[] = [
   ...['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
   '2026-07-28',
@@ -20,17 +20,17 @@ export function outgoingNotification(method: string, params?: JsonObject): JsonO
   return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
 }
 
-/** Whether each request of this revision identifies its client. */
+/** True if each request of this revision identifies its client. */
 export function isStateless(revision: string): boolean {
   return revision === '2026-07-28';
 }
 
-/** What the client of a revision without a handshake declares. */
+/** Capabilities declared by the client of a stateless revision. */
 export const statelessCapabilities: JsonObject = { roots: {}, sampling: {}, elicitation: {} };
 
 const clientInfo = { name: 'mcp-actors-check', version: '1.0.0' };
 
-/** The same message; a request gets the description of its client. */
+/** Adds the client's description to a request; returns other messages unchanged. */
 export function inEnvelope(message: JsonObject, revision: string): JsonObject {
   const { id, method, params = {} } = message as { params?: JsonObject } & JsonObject;
   if (id === undefined || typeof method !== 'string') return message;
@@ -43,7 +43,7 @@ export function inEnvelope(message: JsonObject, revision: string): JsonObject {
   return { ...message, params: { ...params, _meta } };
 }
 
-/** Whether this revision has batches. */
+/** True if this revision has batches. */
 export function hasBatches(revision: string): boolean {
   return revision === '2025-03-26' || revision === '2024-11-05';
 }
@@ -65,9 +65,9 @@ export function initializeParams(revision: string, declares: 'all' | 'nothing'):
 }
 
 /**
- * The result that the client gives; undefined if it has not declared the capability.
- * @param root the URI of its root
- * @param text the reply of its model
+ * Builds the client's result; undefined if it has not declared the capability.
+ * @param root URI of its root
+ * @param text reply of its model
  */
 export function outgoingAnswer(
   method: unknown,
@@ -90,7 +90,9 @@ export function outgoingAnswer(
   return undefined;
 }
 
-/** The list requests for what a server declares: besides pings, all that every client sends. */
+/**
+ * List requests for the declared capabilities: with pings, the only requests every client sends.
+ */
 export function listMethods({
   tools,
   resources,

@@ -1,15 +1,15 @@
 /**
- * One play of a sequence: what is still sent, and whether the server is still waited for. It has no
- * context, and no actor runs it.
+ * State of one play: which moves remain, and whether the player still waits for the server.
+ * Stateless apart from that, and never run as an actor.
  */
 import { setup } from 'xstate';
 import { pureChart } from 'mcp-actors/internal';
 
 export type PlayEvent =
-  /** All moves are made. */
+  /** All moves are done. */
   | { readonly type: 'moves.done' }
   | { readonly type: 'input.ended' }
-  /** The server has not done in time what was waited for. */
+  /** The server exceeded a time limit. */
   | { readonly type: 'wait.expired' }
   | { readonly type: 'server.ended' };
 
@@ -26,10 +26,10 @@ const playMachine = setup({
       states: {
         playing: { on: { 'moves.done': 'settling', 'input.ended': 'inputEnded' } },
         settling: {
-          description: 'What the server asks is answered, until both sides owe nothing.',
+          description: 'The server’s requests are answered until neither side has open requests.',
           on: { 'input.ended': 'inputEnded' },
         },
-        inputEnded: { description: 'The server is to end by itself.' },
+        inputEnded: { description: 'The server should exit by itself.' },
         ended: {},
       },
     },
@@ -37,7 +37,7 @@ const playMachine = setup({
       initial: 'there',
       states: {
         there: { on: { 'wait.expired': 'spent' } },
-        spent: { description: 'A wait has timed out: the server gets no more time.' },
+        spent: { description: 'A wait timed out, so the server gets no more time.' },
       },
     },
   },

@@ -1,6 +1,6 @@
 /**
- * Plays a sequence against one run of a server and records what happens. It waits for events, never
- * for time to pass; times only bound how long an event may take.
+ * Plays a sequence against one run of a server and records a trace. Waits for events, never for
+ * fixed times; time limits only bound the waits.
  */
 import { Method } from 'mcp-actors/internal';
 import { ClientSide } from './client-side.ts';
@@ -21,32 +21,34 @@ export interface PlayOptions extends ClientSideOptions {
   readonly launch: Launch;
   /** Tools whose results name the roots. A client with roots calls them at the end of the play. */
   readonly rootsTools: readonly string[];
-  /** How to wait for the server: by a ping or, if it answers none, by a quiet time. */
+  /**
+   * How to synchronize with the server: by a ping or, if it answers none, by a period of silence.
+   */
   readonly fence: 'ping' | 'quiet';
   readonly times: PlayTimes;
   /** Kills the server and thereby ends the play. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** Milliseconds. */
+/** Time limits, ms. */
 export interface PlayTimes {
-  /** How long the answer to initialize may take. */
+  /** Time limit for the answer to initialize. */
   readonly startMs: number;
-  /** How long another answer may take. */
+  /** Time limit for other answers. */
   readonly answerMs: number;
-  /** How long the server may take to end after its input has ended. */
+  /** Time limit for exiting after the end of the input. */
   readonly endMs: number;
-  /** How long the server must send nothing, if there is no answer to wait for. */
+  /** Length of silence to wait for, if no answer can be waited for. */
   readonly quietMs: number;
 }
 
-/** How many times the calls that ask are gone on with at the end of a play. */
+/** Maximum number of rounds of retries at the end of a play. */
 const maxRounds = 20;
 
-/** Longer than any time for which our own servers wait for roots. */
+/** Longer than any roots timeout of our own servers. */
 const longTimeMs = 6_000;
 
-/** Plays one sequence, answers what is open, ends the server's input, and waits for its end. */
+/** Plays one sequence, answers open requests, ends the server's input, and waits for its exit. */
 export async function play(sequence: MoveSequence, options: PlayOptions): Promise<Trace> {
   const player = new SequencePlayer(options);
   await player.play(sequence);
@@ -125,7 +127,7 @@ class SequencePlayer {
         await this.#wire.passTime?.(longTimeMs);
         return this.#fence();
       case 'http-second-stream':
-        this.#note(move, 'GET, beside the stream that is open');
+        this.#note(move, 'GET, in addition to the open stream');
         return this.#wire.http?.secondStream();
       case 'http-resume':
         this.#note(move, 'GET, with the Last-Event-ID of the first event');
@@ -142,14 +144,14 @@ class SequencePlayer {
       case 'answer':
       case 'answer-reversed':
       case 'refuse':
-        // If nothing is held yet, a ping's answer shows that the server has asked nothing.
+        // If nothing is held yet, a pong proves that the server has sent no request.
         this.#flush();
         if (this.#client.held.length === 0) await this.#fence();
         break;
       case 'retry':
       case 'retry-twice':
       case 'retry-forged':
-        // Whether a call asks is known once it has its answer.
+        // Only a call's answer tells whether it requests input.
         await this.#owesNothing(({ method }) => method === 'tools/call');
         break;
       default:
@@ -157,7 +159,7 @@ class SequencePlayer {
     moveMessages[move.type](this.#client, move);
   }
 
-  /** Notes what is done over HTTP without a message. */
+  /** Records an HTTP action without a message. */
   #note(move: Move, note: string): void {
     this.#flush();
     const impolite = isImpolite(move);
@@ -172,8 +174,8 @@ class SequencePlayer {
   }
 
   /**
-   * Waits for the answer to `initialize`, then for the answer to a ping: earlier answers have come
-   * by then.
+   * Waits for the answer to `initialize`, then for a pong, by which time earlier answers have
+   * arrived.
    */
   async #fence(): Promise<void> {
     this.#flush();
@@ -200,7 +202,7 @@ class SequencePlayer {
     return answered;
   }
 
-  /** Answers what the server asks, and waits until the server has answered everything. */
+  /** Answers the server's requests and waits until the server has answered everything. */
   async #settle(): Promise<void> {
     this.#move('moves.done');
     const client = this.#client;
@@ -208,10 +210,10 @@ class SequencePlayer {
     for (const held of [...client.held]) client.answer(held);
     while (client.listening.length > 0) client.unlisten();
     let ok = await this.#owesNothing();
-    // The same call again ends after the cancelled one would have ended.
+    // A repeated call ends after the cancelled one would have ended.
     for (const tool of ok ? client.cancelledTools : []) client.call(client.nextId(), tool);
     ok &&= await this.#owesNothing();
-    // A tool may ask more than once.
+    // A tool may request input more than once.
     for (let rounds = 0; ok && rounds < maxRounds && client.asking.length > 0; rounds++) {
       client.retry();
       ok = await this.#owesNothing();
@@ -221,8 +223,8 @@ class SequencePlayer {
   }
 
   /**
-   * Calls the tools that name the roots, if the roots or a late answer may have changed them. It
-   * repeats until they name the newest root, because a server may ask for roots when it likes.
+   * Calls the tools that name the roots if the roots or a late answer may have changed them.
+   * Repeats until they name the newest root, because a server may query roots at any time.
    */
   async #callRootsTools(): Promise<boolean> {
     const { rootsTools, times } = this.#options;
@@ -240,7 +242,7 @@ class SequencePlayer {
     }
   }
 
-  /** @param concerns which requests are waited for; by default all */
+  /** @param concerns selects the requests to wait for; default all */
   async #owesNothing(
     concerns: (asked: { readonly method: string }) => boolean = () => true,
   ): Promise<boolean> {
@@ -248,7 +250,7 @@ class SequencePlayer {
     const left = () => [...owed].flatMap(([key, asked]) => (concerns(asked) ? [key] : []));
     this.#flush();
     if (!this.#wire.passTime) return this.#answered(left(), this.#options.times.answerMs);
-    // If time can be moved, it moves until nothing waits for it.
+    // Move the clock, if possible, until no request is open.
     for (let rounds = 0; rounds < 20 && left().length > 0; rounds++) {
       await this.#wire.passTime(1_000);
     }
@@ -285,7 +287,7 @@ class SequencePlayer {
     if (chunk !== '' && !this.#isAt('ended')) this.#wire.send(chunk, odd);
   }
 
-  /** Waits for the answers to requests; true if all have come. */
+  /** Waits for the answers to requests; true if all have arrived. */
   async #answered(keys: readonly string[], timeoutMs: number): Promise<boolean> {
     const { owed } = this.#client;
     const all = () => keys.every((key) => !owed.has(key));
@@ -297,7 +299,7 @@ class SequencePlayer {
   }
 
   /**
-   * Resolves once the condition holds, the server has ended, or the time is up; to true if the
+   * Resolves once the condition holds, the server has ended, or the time is up; true if the
    * condition holds.
    */
   #until(condition: () => boolean, timeoutMs: number): Promise<boolean> {
@@ -321,7 +323,7 @@ class SequencePlayer {
   }
 
   #take(text: string, via?: ObservedExchange): void {
-    // An empty line carries no message.
+    // Empty lines contain no message.
     if (text.trim() === '') return;
     const client = this.#client;
     const value = parsed(text);
@@ -330,7 +332,7 @@ class SequencePlayer {
     if (this.#isAt('settling')) {
       for (const held of [...client.held]) client.answer(held);
     }
-    // The answer to the server's ping leaves at once.
+    // Send the answer to the server's ping at once.
     if (!this.#isAt('inputEnded')) this.#flush();
     this.#wake();
   }

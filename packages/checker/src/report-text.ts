@@ -1,4 +1,4 @@
-/** A report for a terminal and for programs. */
+/** Formats a report for terminals and for programs. */
 import type { CheckReport, InvariantFinding } from './check-report.ts';
 import type { Clause, Demand } from './invariants/invariant.ts';
 import { answerText } from './http/exchange.ts';
@@ -8,14 +8,14 @@ import { exitText } from './trace.ts';
 import type { Happening, Trace } from './trace.ts';
 
 const order: readonly Demand[] = ['MUST', 'SHOULD', 'advice'];
-/** Longer lines of a transcript are cut, characters. */
+/** Characters shown of a transcript line. */
 const cut = 200;
-/** How many of a failed server's last stderr lines are shown. */
+/** Stderr lines shown of a failed server. */
 const stderrLines = 3;
-/** How many lines of a longer transcript are shown at its start and its end. */
+/** Lines shown from the start and the end of a long transcript. */
 const shownLines = { first: 30, last: 10 } as const;
 
-/** Whether a MUST is broken. */
+/** True if a MUST is broken. */
 export function breaksMust({ findings }: CheckReport): boolean {
   return findings.some(({ outcome, demand }) => outcome === 'broken' && demand === 'MUST');
 }
@@ -27,12 +27,12 @@ export function reportText(report: CheckReport): string {
       findings.filter((finding) => finding.outcome === outcome && finding.demand === demand),
     );
   const [broken, holding, untried] = [of('broken'), of('holds'), of('untried')];
-  const who = server ? `${server.name} ${server.version}` : 'a server that does not say who it is';
+  const who = server ? `${server.name} ${server.version}` : 'an unidentified server';
   return [
     `Checked ${who}, revision ${revision}: ${plays} plays, seed ${seed}.`,
-    ...(interrupted ? ['It was interrupted: this is what the plays so far have shown.'] : []),
+    ...(interrupted ? ['Interrupted: results of the plays so far.'] : []),
     ...section(
-      'Does not hold',
+      'Broken',
       broken.map((finding) => brokenText(finding, revision)),
     ),
     ...section(
@@ -40,7 +40,7 @@ export function reportText(report: CheckReport): string {
       holding.map((finding) => `  ✓ ${head(finding)} (${finding.plays})`),
     ),
     ...section(
-      'Could not be tried',
+      'Not tested',
       untried.map((finding) => `  – ${head(finding)}\n    needs ${finding.needs}`),
     ),
     ...section(
@@ -53,7 +53,7 @@ export function reportText(report: CheckReport): string {
   ].join('\n');
 }
 
-/** The report as a value for `JSON.stringify`. */
+/** Converts the report for `JSON.stringify`. */
 export function reportJson(report: CheckReport): object {
   const { findings, revision, ...rest } = report;
   return {
@@ -93,7 +93,7 @@ function brokenText(finding: InvariantFinding, revision: string): string {
   const notAgain =
     again === undefined
       ? '; it was not played again'
-      : '; it did not happen again when the first was played again';
+      : '; it did not recur when the first was played again';
   return [
     `  ✗ ${head(finding)}`,
     `    ${clause.page}, "${clause.heading}": ${clause.quote}`,
@@ -114,12 +114,12 @@ function urlOf({ page }: Clause, revision: string): string {
 /** Everything sent and received, one line each. */
 function transcript({ happenings }: Trace): readonly string[] {
   const end = happenings.findIndex(({ kind }) => kind === 'ended');
-  // After the server's end, a wait that ran out says nothing new.
+  // After the server's end, a timed-out wait is no news.
   const telling = happenings.filter(({ kind }, at) => end === -1 || at <= end || kind !== 'waited');
   return telling.flatMap((one) => [lineOf(one) ?? [], lastWords(one)].flat());
 }
 
-/** The last stderr lines of a server that failed. */
+/** Last stderr lines of a failed server. */
 function lastWords(one: Happening): readonly string[] {
   if (one.kind !== 'ended' || one.exit.code === null || one.exit.code === 0) return [];
   const lines = (one.exit.stderr ?? '').trim().split('\n');
@@ -135,7 +135,7 @@ function abridged(lines: readonly string[]): readonly string[] {
   if (left <= 1) return lines;
   return [
     ...lines.slice(0, first),
-    `… ${left} lines are left out here; --json has them`,
+    `… ${left} lines omitted; use --json to see them`,
     ...lines.slice(-last),
   ];
 }
@@ -145,13 +145,13 @@ function lineOf(one: Happening): string | undefined {
     case 'sent':
       return `→ ${one.note === undefined ? '' : `(${one.note}) `}${shortened(one.text)}`.trimEnd();
     case 'answered':
-      return isAnnounced(one.exchange) ? `← ${shortened(answerText(one.exchange))}` : undefined;
+      return isTold(one.exchange) ? `← ${shortened(answerText(one.exchange))}` : undefined;
     case 'over':
       return undefined;
     case 'received':
       return `← ${shortened(one.text)}`;
     case 'waited':
-      return one.ok ? undefined : '… nothing came in time';
+      return one.ok ? undefined : '… timed out';
     case 'input-ended':
       return '→ (end of the input)';
     case 'ended':
@@ -159,12 +159,12 @@ function lineOf(one: Happening): string | undefined {
       if (one.exit.process === 'none' && one.exit.failure === undefined) return undefined;
       return `← (the server ended ${exitText(one.exit)})`;
     case 'overdue':
-      return '… it did not end in time and was killed';
+      return '… did not exit in time and was killed';
   }
 }
 
-/** Whether an answer says more than the message that it carries. */
-function isAnnounced(exchange: ObservedExchange): boolean {
+/** True if a response says more than the message it contains. */
+function isTold(exchange: ObservedExchange): boolean {
   return exchange.status !== 200 || exchange.method !== 'POST';
 }
 
@@ -177,5 +177,5 @@ function summary(findings: readonly InvariantFinding[]): string {
     findings.filter((one) => one.outcome === outcome && (demand ?? one.demand) === one.demand)
       .length;
   const broken = order.map((demand) => `${number('broken', demand)} ${demand}`).join(', ');
-  return `${number('holds')} hold; broken: ${broken}; ${number('untried')} could not be tried.`;
+  return `${number('holds')} hold; broken: ${broken}; ${number('untried')} not tested.`;
 }

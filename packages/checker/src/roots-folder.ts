@@ -1,28 +1,25 @@
-/**
- * The roots of a play's client: their names, and the folders, which exist because a server may
- * look.
- */
+/** Roots of a play's client. The folders exist, because a server may check. */
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** A root's name is this and a number. */
+/** Prefix of root names, followed by a number. */
 export const rootName = 'check-root-';
 
-/** How many numbers there are; later lists of roots begin again. */
+/** Number of distinct roots; further changes reuse them in order. */
 export const rootFolders = 16;
 
-/** Names the root and the text of an answer that comes after the server cancelled its request. */
+/** Marks the root and text of an answer sent after the server's cancellation. */
 export const lateMark = 'check-late-answer';
 
 export interface RootsFolder {
-  /** The URI of the folder that holds them, without a slash at the end. */
+  /** URI of the parent folder, without a trailing slash. */
   readonly uri: string;
   remove(): Promise<void>;
 }
 
-/** Makes a folder for each root, in a temporary one. */
+/** Creates a folder per root inside a temporary folder. */
 export async function makeRootsFolder(): Promise<RootsFolder> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'mcp-actors-check-'));
   const numbered = Array.from({ length: rootFolders }, (_, number) => `${rootName}${number}`);

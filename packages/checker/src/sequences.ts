@@ -1,4 +1,4 @@
-/** The sequences to play: walks through the client's machine, generated and shortened. */
+/** Generates and shrinks sequences, which are walks through the client's machine. */
 import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
@@ -10,15 +10,15 @@ import type { Move, MoveType, MoveSequence } from './move.ts';
 
 type Client = SnapshotFrom<typeof clientMachine>;
 
-/** The machine of the client that a server with these features is played. */
+/** The client machine for a server with these features. */
 function machineFor({ stateless }: ClientFeatures): typeof clientMachine {
-  // They take the same moves, and differ in their states alone.
+  // Both machines accept the same events and only differ in their states.
   return stateless ? (modernClientMachine as unknown as typeof clientMachine) : clientMachine;
 }
 
 const wait: Move = { type: 'wait' };
 
-/** Every move of the machine, for these tools. */
+/** All moves of the machine for these tools. */
 function movesFor(tools: readonly string[]): readonly Move[] {
   const plain = (Object.keys(plainMoves) as (keyof typeof plainMoves)[]).map((type) => ({ type }));
   const calls = tools.flatMap((tool): Move[] => [
@@ -29,7 +29,7 @@ function movesFor(tools: readonly string[]): readonly Move[] {
   return [...plain, ...calls];
 }
 
-/** Whether a client may make these moves in this order. It may wait at any time. */
+/** True if a client may make these moves in this order. Waiting is always allowed. */
 export function isWalk(sequence: MoveSequence, features: ClientFeatures): boolean {
   const machine = machineFor(features);
   let [client] = initialTransition(machine, features);
@@ -42,11 +42,11 @@ export function isWalk(sequence: MoveSequence, features: ClientFeatures): boolea
 }
 
 /**
- * Every transition that changes the client's state, from every state, by the shortest path to it;
- * every other move once. The first tool stands for all. Each other tool is called once and, if the
- * server cancels requests of its own, also cancelled and answered late; if tools ask by ending, it
- * is also retried. Each sequence comes at two paces: with a wait after each move, and with
- * everything after the handshake in one chunk. Shortest first.
+ * Generates sequences that cover every state-changing transition from every state, by the shortest
+ * path, and every other move once. The first tool represents all. Every other tool is called once;
+ * it is also cancelled and answered late if the server cancels requests, and retried if tools
+ * request input. Each sequence comes at two paces: with a wait after each move, and with everything
+ * after the handshake in one chunk. Shortest first.
  */
 export function coveringSequences(features: ClientFeatures): readonly MoveSequence[] {
   const machine = machineFor(features);
@@ -87,8 +87,8 @@ export function coveringSequences(features: ClientFeatures): readonly MoveSequen
 }
 
 /**
- * Changes while a query of the roots is unanswered, then answers. There are more of both than a
- * server needs queries that asks anew at `initialized` and for the first change.
+ * Several changes while a roots query is unanswered, then answers: more of both than a server needs
+ * that queries after `initialized` and after the first change.
  */
 function rootsSequences(features: ClientFeatures): readonly MoveSequence[] {
   if (!features.asks || features.stateless) return [];
@@ -98,7 +98,7 @@ function rootsSequences(features: ClientFeatures): readonly MoveSequence[] {
   return [paced([...start, ...changes, answer, answer], features)];
 }
 
-/** Over HTTP: what the server says of itself while there are two streams, and streams resumed. */
+/** HTTP sequences: server-initiated messages with two open streams, and resumed streams. */
 function streamSequences(features: ClientFeatures): readonly MoveSequence[] {
   if (features.transport === 'stdio' || features.stateless) return [];
   const start: MoveSequence = [{ type: 'initialize' }, { type: 'initialized' }];
@@ -112,12 +112,10 @@ function streamSequences(features: ClientFeatures): readonly MoveSequence[] {
 
 const changed: Move = { type: 'roots-changed' };
 
-/** Gives whole numbers from 0 to below `bound`. */
+/** Returns an integer from 0 to `bound` - 1. */
 export type Random = (bound: number) => number;
 
-/**
- * The same seed gives the same numbers on every machine: mulberry32, good enough to choose moves.
- */
+/** Seeded generator (mulberry32) with the same numbers on every machine. */
 export function seededRandom(seed: number): Random {
   let state = seed | 0;
   return (bound) => {
@@ -128,7 +126,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** Random walks. Each waits for the server after about every second move. */
+/** Generates random walks that wait for the server after about every second move. */
 export function randomWalks(
   features: ClientFeatures,
   count: number,
@@ -143,7 +141,7 @@ export function randomWalks(
     let client: Client = start;
     for (let left = 3 + random(12); left > 0; left--) {
       const choices = moves.filter((move) => client.can(move));
-      // A walk ends by itself; one that ends at once shows little.
+      // Postpone `end`, because short walks test little.
       const going = choices.filter(({ type }) => type !== 'end' || left < 3);
       const move = going[random(going.length)];
       if (!move) break;
@@ -182,7 +180,7 @@ function together(moves: MoveSequence): MoveSequence {
   return moves.flatMap((move) => (greets(move) ? [move, wait] : [move]));
 }
 
-/** Drops each sequence that another one begins with. Shortest first, then in order of creation. */
+/** Drops sequences that are a prefix of another. Shortest first, then in order of creation. */
 function withoutPrefixes(sequences: readonly MoveSequence[]): readonly MoveSequence[] {
   const texts = new Map(sequences.map((sequence) => [sequenceText(sequence), sequence]));
   const begun = [...texts.keys()];
@@ -193,12 +191,12 @@ function withoutPrefixes(sequences: readonly MoveSequence[]): readonly MoveSeque
 }
 
 /**
- * Shortens a failing sequence until every element is needed. It leaves out halves first, then
- * quarters, and so on down to single elements.
+ * Shrinks a failing sequence until every element is necessary, removing halves first, then
+ * quarters, down to single elements.
  *
  * @param items the failing sequence
- * @param fails whether a part of it still fails; the order stays
- * @param limit how many parts to try at most
+ * @param fails true if a part, in the same order, still fails
+ * @param limit maximum number of parts to try
  */
 export async function shrink<T>(
   items: readonly T[],
@@ -216,7 +214,7 @@ export async function shrink<T>(
     }
     if (tried >= limit && !shorter) return best;
     if (shorter) best = shorter;
-    // Single elements are tried again until none can be left out.
+    // Repeat single elements until none can be removed.
     if (!shorter) size = size === 1 ? 0 : Math.ceil(size / 2);
     else size = Math.min(size, Math.max(1, Math.ceil(best.length / 2)));
   }

@@ -1,4 +1,4 @@
-/** A server as the player sees it, and one that runs in its own process, over stdio. */
+/** Interface of a played server, and its implementation as a child process over stdio. */
 import type { ObservedExchange } from './http/exchange.ts';
 import type { Readable, Writable } from 'node:stream';
 import { StderrLog, processActor, systemClock } from 'mcp-actors/internal';
@@ -6,46 +6,48 @@ import { StderrLog, processActor, systemClock } from 'mcp-actors/internal';
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** The last characters that it wrote to stderr. */
+  /** End of its stderr output. */
   readonly stderr?: string;
-  /** Why it did not start or, over HTTP, could not be reached. */
+  /** Reason it did not start or, over HTTP, could not be reached. */
   readonly failure?: string;
-  /** Over HTTP the conversation has ended, and no process is seen. */
+  /** Over HTTP: the conversation has ended; the process is invisible. */
   readonly process?: 'none';
 }
 
-/** Takes the output and the end of a server. */
+/** Receives the output and the end of a server. */
 export interface ServerListener {
   /**
-   * A line of its output, without the line feed.
-   * @param via over HTTP, what brought it
+   * Called with a line of output, without the line feed.
+   * @param via the exchange that carried it, over HTTP
    */
   line(text: string, via?: ObservedExchange): void;
-  /** Over HTTP: a request has its status and, unless the answer is a stream, its body. */
+  /**
+   * Over HTTP: called when a request has its status and, unless the response is a stream, its body.
+   */
   answered?(exchange: ObservedExchange): void;
-  /** Over HTTP: no more messages come for what this brought to the server. */
+  /** Over HTTP: called when no more messages can arrive for an exchange. */
   over?(exchange: ObservedExchange): void;
-  /** The server has ended, and all of its output was read. Called once. */
+  /** Called once, when the server has ended and its output is read. */
   ended(exit: Exit): void;
 }
 
-/** How a request of HTTP differs from what a client should send. */
+/** Deliberate deviations of an HTTP request from valid headers. */
 export interface OddHeaders {
-  /** By lower-case names; undefined for a header that is left out. */
+  /** Header values by lower-case name; undefined removes a header. */
   readonly headers: { readonly [name: string]: string | undefined };
-  /** For people. */
+  /** Readable description. */
   readonly note: string;
 }
 
-/** What a client may do over HTTP besides sending messages; each waits for its turn. */
+/** HTTP actions of a client besides sending messages; executed in order. */
 export interface HttpMoves {
-  /** Opens one more stream of the server's own messages. */
+  /** Opens another stream for server-initiated messages. */
   secondStream(): Promise<void>;
-  /** Takes up the stream again that had the first event with an id, after that event. */
+  /** Resumes the stream of the first event with an id, after that event. */
   resume(): Promise<void>;
   /** Ends the session. */
   endSession(): Promise<void>;
-  /** Sends the methods that the revision has no use for: GET and DELETE. */
+  /** Sends GET and DELETE, which the revision does not define. */
   stray(): Promise<void>;
 }
 
@@ -53,34 +55,31 @@ export interface HttpMoves {
 export interface ServerWire {
   /**
    * Sends text as one chunk.
-   * @param odd over HTTP, what differs
+   * @param odd deviations, over HTTP
    */
   send(text: string, odd?: OddHeaders): void;
-  /** Absent over stdio. */
+  /** Undefined over stdio. */
   readonly http?: HttpMoves;
-  /** Closes its input. */
+  /** Closes the input. */
   end(): void;
-  /** Kills it. */
+  /** Kills the server. */
   kill(): void;
-  /** Moves the server's clock by `durationMs`; absent if it cannot be moved. */
+  /** Advances the server's clock by `durationMs`; undefined if impossible. */
   passTime?(durationMs: number): Promise<void>;
-  /**
-   * Resolves once all that the server has left to do waits for time or a message; absent if
-   * unknown.
-   */
+  /** Resolves once the server only waits for time or messages; undefined if unknown. */
   idle?(): Promise<void>;
 }
 
 /** Starts a server. */
 export type Launch = (listener: ServerListener) => ServerWire;
 
-/** It is the check that has no more patience, not the process's machine. */
+/** The check has its own time limits, so the process machine must not time out. */
 const patience = { inputMs: 2 ** 31 - 1 };
 
 type Environment = ProcessScope['command']['env'];
 type ProcessScope = Parameters<typeof processActor>[0];
 
-/** Starts a command as a server, in the working directory of this process and its environment. */
+/** Creates a launcher for a command that inherits the working directory and environment. */
 export function launchProcess(command: string, args: readonly string[]): Launch {
   return (listener) =>
     new ProcessWire({ command, args, env: { ...process.env } as Environment }, listener);
@@ -90,7 +89,7 @@ class ProcessWire implements ServerWire {
   readonly #listener: ServerListener;
   readonly #stderr = new StderrLog();
   readonly #process: ReturnType<typeof processActor>;
-  /** Resolves once it runs: what is to be sent, and the end of it, wait for that. */
+  /** Resolves once the process runs; sending and ending wait for it. */
   readonly #stdin: Promise<Writable>;
   #exit: Exit | undefined;
 
@@ -116,7 +115,7 @@ class ProcessWire implements ServerWire {
       this.#ended({ code: null, signal: null, failure: (error as Error).message });
     });
     this.#process.on('process.exited', (exit) => this.#exited(exit));
-    // Killed before it was started.
+    // Killed before it started.
     this.#process.on('process.gone', () => this.#ended({ code: null, signal: null }));
     this.#process.start();
   }
@@ -137,7 +136,7 @@ class ProcessWire implements ServerWire {
 
   #exited({ code, signal }: Pick<Exit, 'code' | 'signal'>): void {
     this.#ended({ code, signal, stderr: this.#stderr.lastLines() });
-    // Processes that it started may still run; they are not needed.
+    // Stop child processes it left running.
     this.#tell('process.kill');
   }
 
@@ -152,7 +151,7 @@ class ProcessWire implements ServerWire {
   }
 }
 
-/** Splits stdout at line feeds. Invalid UTF-8 becomes a line that is not JSON. */
+/** Splits stdout into lines. Invalid UTF-8 becomes a line that is not JSON. */
 function eachLine(stdout: Readable, take: (line: string) => void): void {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let parts: Buffer[] = [];
@@ -162,7 +161,7 @@ function eachLine(stdout: Readable, take: (line: string) => void): void {
     try {
       take(decoder.decode(bytes));
     } catch {
-      take(`(no UTF-8) ${bytes.toString('latin1')}`);
+      take(`(not UTF-8) ${bytes.toString('latin1')}`);
     }
   };
   stdout.on('data', (chunk: Buffer) => {

@@ -1,4 +1,4 @@
-/** What happened in a play: everything sent and received, in order, and what follows from it. */
+/** Trace of a play: everything sent and received, in order, with queries on it. */
 import type { JsonObject, RequestId } from 'mcp-actors';
 import { Method, isJsonObject } from 'mcp-actors/internal';
 import { asks } from './http/exchange.ts';
@@ -7,46 +7,46 @@ import { idKey, isMessageId, messagesIn } from './message.ts';
 import type { MoveType } from './move.ts';
 import type { Exit } from './server-process.ts';
 
-/** A line that the client sent; it need not be a message. */
+/** A line sent by the client, not necessarily a message. */
 export interface PlayedLine {
   readonly kind: 'sent';
   readonly text: string;
-  /** The parsed line; undefined if it is not JSON. */
+  /** Parsed line; undefined if it is not JSON. */
   readonly value: unknown;
-  /** The move that sent it; undefined if the player sent it by itself. */
+  /** The move that sent it; undefined if the player sent it itself. */
   readonly move: MoveType | undefined;
-  /** Whether no client may send this: after it, the server may do anything. */
+  /** True if no client may send this; afterwards the server may do anything. */
   readonly impolite: boolean;
-  /** How the request of HTTP differed from what a client should send, for people. */
+  /** Readable description of an HTTP request's deviations. */
   readonly note?: string;
 }
 
-/** A line that the server sent. */
+/** A line sent by the server. */
 export interface Received {
   readonly kind: 'received';
   readonly text: string;
-  /** The parsed line; undefined if it is not JSON. */
+  /** Parsed line; undefined if it is not JSON. */
   readonly value: unknown;
-  /** Over HTTP, what brought it. */
+  /** The exchange that carried it, over HTTP. */
   readonly via?: ObservedExchange;
 }
 
-/** Over HTTP: a request was answered, before what the answer brought. */
+/** Over HTTP: a response began; its messages follow. */
 export interface Answered {
   readonly kind: 'answered';
   readonly exchange: ObservedExchange;
 }
 
-/** Over HTTP: no more messages come for what this brought to the server. */
+/** Over HTTP: no more messages can arrive for an exchange. */
 export interface Over {
   readonly kind: 'over';
   readonly exchange: ObservedExchange;
 }
 
-/** The player waited for the server. `ok` is false if time ran out or the server ended. */
+/** The player waited for the server. `ok` is false after a timeout or the server's end. */
 export interface Waited {
   readonly kind: 'waited';
-  /** `fence`: until it answered a ping. `settled`: until it had answered everything. */
+  /** `fence`: until a pong. `settled`: until everything was answered. */
   readonly for: 'fence' | 'settled';
   readonly ok: boolean;
 }
@@ -60,7 +60,7 @@ export interface Ended {
   readonly exit: Exit;
 }
 
-/** The server did not end in time after its input had ended, and was killed. */
+/** The server did not exit in time after the end of its input and was killed. */
 export interface Overdue {
   readonly kind: 'overdue';
 }
@@ -75,7 +75,7 @@ export type Happening =
   | Ended
   | Overdue;
 
-/** A request that the client sent, with its position in the trace. */
+/** A request sent by the client, with its position in the trace. */
 export interface TracedRequest {
   readonly id: RequestId;
   readonly method: string;
@@ -84,7 +84,7 @@ export interface TracedRequest {
   readonly move: MoveType | undefined;
 }
 
-/** A message that the server sent, with its position in the trace. */
+/** A message sent by the server, with its position in the trace. */
 export interface TracedMessage {
   readonly message: JsonObject;
   readonly at: number;
@@ -92,7 +92,7 @@ export interface TracedMessage {
 
 export class Trace {
   readonly happenings: readonly Happening[];
-  /** The client's requests, by the keys of their ids. */
+  /** The client's requests, by id key. */
   readonly clientRequests: ReadonlyMap<string, TracedRequest>;
   readonly serverMessages: readonly TracedMessage[];
 
@@ -122,7 +122,7 @@ export class Trace {
     this.serverMessages = serverMessages;
   }
 
-  /** The trace up to the first line that no client may send. */
+  /** The trace before the first line that no client may send. */
   get polite(): Trace {
     const first = this.happenings.findIndex((one) => one.kind === 'sent' && one.impolite);
     return first === -1 ? this : new Trace(this.happenings.slice(0, first));
@@ -145,34 +145,34 @@ export class Trace {
     return this.calls.filter(({ message }) => message['method'] === method && !('id' in message));
   }
 
-  /** The answers to a request. */
+  /** Answers to a request. */
   answersTo(id: RequestId): readonly TracedMessage[] {
     return this.responses.filter(({ message }) => message['id'] === id);
   }
 
-  /** The client's requests that these moves sent. */
+  /** Requests that these moves sent. */
   of(...moves: readonly MoveType[]): readonly TracedRequest[] {
     return [...this.clientRequests.values()].filter(({ move }) => move && moves.includes(move));
   }
 
-  /** The positions at which a move sent something. */
+  /** Positions at which a move sent something. */
   places(move: MoveType): readonly number[] {
     return [...this.happenings.entries()].flatMap(([at, one]) =>
       one.kind === 'sent' && one.move === move ? [at] : [],
     );
   }
 
-  /** What was answered over HTTP, in the order of the answers. */
+  /** Answered HTTP exchanges, in the order of their answers. */
   get exchanges(): readonly ObservedExchange[] {
     return this.happenings.flatMap((one) => (one.kind === 'answered' ? [one.exchange] : []));
   }
 
-  /** Over HTTP, what brought this request to the server. */
+  /** The HTTP exchange that carried a request. */
   exchangeOf(id: RequestId): ObservedExchange | undefined {
     return this.exchanges.find((exchange) => asks(exchange, id));
   }
 
-  /** What brought a request over HTTP and ended without its answer, while the play went on. */
+  /** The exchange that carried a request and ended without its answer during the play. */
   refusalOf(id: RequestId): ObservedExchange | undefined {
     if (this.answersTo(id).length > 0) return undefined;
     for (const one of this.happenings) {
@@ -184,7 +184,7 @@ export class Trace {
     return undefined;
   }
 
-  /** Whether a wait succeeded between two positions. */
+  /** True if a wait succeeded between two positions. */
   waitedBetween(from: number, to: number): boolean {
     return this.happenings.slice(from, to).some((one) => one.kind === 'waited' && one.ok);
   }
@@ -207,7 +207,7 @@ export class Trace {
     return undefined;
   }
 
-  /** The positions of the client's cancellations, by the keys of the ids. */
+  /** Positions of the client's cancellations, by id key. */
   get cancelled(): ReadonlyMap<string, number> {
     const cancelled = new Map<string, number>();
     for (const [at, one] of this.happenings.entries()) {
@@ -221,7 +221,7 @@ export class Trace {
     return cancelled;
   }
 
-  /** The first successful answer to initialize. */
+  /** The first successful response to initialize. */
   get greeting(): { readonly request: TracedRequest; readonly result: JsonObject } | undefined {
     for (const request of this.clientRequests.values()) {
       if (request.method !== Method.initialize) continue;
@@ -231,7 +231,7 @@ export class Trace {
     return undefined;
   }
 
-  /** The first successful answer to server/discover. */
+  /** The first successful response to server/discover. */
   get discovered(): JsonObject | undefined {
     for (const { id, method } of this.clientRequests.values()) {
       if (method !== Method.discover) continue;
@@ -241,13 +241,13 @@ export class Trace {
     return undefined;
   }
 
-  /** The server's capabilities. */
+  /** Capabilities of the server. */
   get declared(): JsonObject | undefined {
     const capabilities = (this.greeting?.result ?? this.discovered)?.['capabilities'];
     return isJsonObject(capabilities) ? capabilities : undefined;
   }
 
-  /** The capabilities that the client declared. */
+  /** Capabilities declared by the client. */
   get offered(): JsonObject | undefined {
     const request = [...this.clientRequests.values()].find(
       ({ method }) => method === Method.initialize,
@@ -257,8 +257,8 @@ export class Trace {
   }
 }
 
-/** An exit in words. */
+/** Describes an exit. */
 export function exitText({ code, signal, failure }: Exit): string {
   if (failure !== undefined) return `(${failure})`;
-  return signal === null ? `with the code ${code}` : `by ${signal}`;
+  return signal === null ? `with code ${code}` : `by ${signal}`;
 }

@@ -1,4 +1,4 @@
-/** What is checked of a server holds of a bridge before it as well. */
+/** A bridge in front of a server keeps every invariant that the server keeps. */
 import { createMcpServer, definePrompt, defineResource, memory, toSdkTransport } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import { expect, test } from 'vitest';
@@ -29,7 +29,7 @@ const server = createMcpServer({
   logging: {},
 });
 
-/** A bridge of its own for each play, before that server. */
+/** Launches a separate bridge in front of that server for each play. */
 const launchBridged: Launch = (listener) => {
   const transport = () => {
     const ends = memory();
@@ -50,7 +50,7 @@ const launchBridged: Launch = (listener) => {
 };
 
 test.each(['2025-11-25', '2026-07-28'])(
-  'through a bridge, a client of %s may do what it likes in any order',
+  'a bridge keeps every invariant with a client of %s in any order of moves',
   async (revision) => {
     const features: ClientFeatures = {
       tools: ['asks'],

@@ -1,8 +1,8 @@
 /**
- * The broken server over Streamable HTTP, with faults of its own. It shares no code with the
- * project. Words that are no faults but ways to keep to the specification: `events` (it answers with
- * streams and can take them up again), `no-get`, `no-delete`, `sessionless`, `polls` (it closes a
- * stream before the answer, for the client to come again).
+ * The broken server over Streamable HTTP, with faults of its own. Shares no code with the project.
+ * Some words select valid variants instead of faults: `events` (responds with resumable streams),
+ * `no-get`, `no-delete`, `sessionless`, `polls` (closes a stream before the answer, so that the
+ * client must resume).
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -17,7 +17,7 @@ interface Message {
   readonly params?: { readonly [member: string]: unknown };
 }
 
-/** One stream of the SSE sort, which may outlive its connection. */
+/** An SSE stream, which may outlive its connection. */
 interface Stream {
   readonly name: string;
   readonly log: { readonly id: string; readonly text: string }[];
@@ -26,15 +26,15 @@ interface Stream {
 
 export interface BrokenHttp {
   readonly url: URL;
-  /** How many requests came, by method. */
+  /** Number of requests by method. */
   readonly seen: Map<string, number>;
-  /** The headers of the last request. */
+  /** Headers of the last request. */
   readonly last: () => IncomingMessage['headers'];
-  /** Sessions that no client has ended. */
+  /** Number of sessions not ended by a client. */
   readonly sessions: () => number;
-  /** Resolves once there were so many sessions. */
+  /** Resolves once this many sessions exist. */
   greeted(count: number): Promise<void>;
-  /** Holds the answer to each initialize from now on until the returned function is called. */
+  /** Holds responses to initialize until the returned function is called. */
   holdGreetings(): () => void;
   close(): Promise<void>;
 }
@@ -93,10 +93,10 @@ class Session {
   readonly id: string;
   readonly has: (fault: string) => boolean;
   readonly #core: ReturnType<typeof brokenServer>;
-  /** What waits for its answer, by the ids of the requests. */
+  /** Callbacks for pending responses, by request id. */
   readonly #waiting = new Map<string, (message: object) => void>();
   readonly #streams: Stream[] = [];
-  /** What was said before there was a stream for it. */
+  /** Messages sent before there was a stream for them. */
   #unsaid: object[] = [];
   #events = 0;
 
@@ -125,7 +125,7 @@ class Session {
       ({ name }) => `progress-${name.slice('post-'.length)}` === token,
     );
     if (call && !this.has('progress-on-get')) return this.#send(call, message);
-    // What belongs to a call has no place without a stream of its own.
+    // Messages of a call cannot be sent without its stream.
     if (token !== undefined && !this.has('events')) return;
     if (listening.length === 0) return void this.#unsaid.push(message);
     const chosen = this.has('broadcasts') ? listening : listening.slice(-1);
@@ -143,7 +143,7 @@ class Session {
     this.#core.receive(`${line}\n`);
   }
 
-  /** Answers a request, when its answer is there. */
+  /** Answers a request once its response exists. */
   answer(request: Message, response: ServerResponse, headers: { [name: string]: string }): void {
     const key = JSON.stringify(request.id);
     if (!this.has('events')) {

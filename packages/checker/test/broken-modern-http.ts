@@ -1,4 +1,4 @@
-/** A small server of 2026-07-28 over HTTP that shares no code with the project. It breaks what it is told to. */
+/** A small 2026-07-28 server over HTTP with selectable faults. Shares no code with the project. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -65,7 +65,7 @@ function serve(
   if (version === undefined) return refuse(400, -32_602);
   const header = headers['mcp-protocol-version'];
   if (has('routes-by-header') && header !== revision) {
-    // As the transport of earlier revisions refuses what belongs to no session.
+    // Responds like a transport of earlier revisions to a request without a session.
     response.writeHead(400, { 'content-type': 'application/json' });
     const error = { code: -32_000, message: 'Server not initialized' };
     return void response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));

@@ -1,7 +1,7 @@
 export interface Host {
   write(text: string): void;
   exit(code: number): void;
-  /** What the server takes its time from; by default the process's own. */
+  /** Timers of the server. Default: the process's own. */
   readonly clock?: {
     setTimeout(action: () => void, ms: number): unknown;
     clearTimeout(timer: never): void;

@@ -1,7 +1,8 @@
 /**
- * A small server that keeps to the specification, and breaks it in the ways that it is told to: `node broken-server.mjs FAULT…`.
- * Five words are no faults but ways to keep to it: `never-asks`, `logs`, `restarts-query`, `gives-up` and `asks-on-change`.
- * It shares no code with the project, so that a mistake of the one is not the other's.
+ * A small server that follows the specification except for the selected faults: `node
+ * broken-server.mjs FAULT…`. Five words select valid variants: `never-asks`, `logs`,
+ * `restarts-query`, `gives-up` and `asks-on-change`. Shares no code with the project, so that they
+ * cannot share a bug.
  */
 import { fileURLToPath } from 'node:url';
 
@@ -25,13 +26,13 @@ export function brokenServer(faults, { write, exit, clock = globalThis }) {
   let client = {};
   let roots = [];
   let asked = 0;
-  /** Changes that came during a query, each of which gets its own after it. */
+  /** Changes that arrived during a query, each of which causes a query of its own. */
   let queued = 0;
-  /** Our unanswered queries: their ids, with whether a change has overtaken them. */
+  /** Open queries by id, with whether a change has outdated them. */
   const queries = new Map();
-  /** What ends a call that runs, by its id. */
+  /** Cancel functions of running calls, by id. */
   const running = new Map();
-  /** The calls that wait for their samplings, by the ids of those. */
+  /** Calls that wait for sampling, by sampling request id. */
   const samplings = new Map();
 
   function ask() {
@@ -41,7 +42,7 @@ export function brokenServer(faults, { write, exit, clock = globalThis }) {
     if (has('gives-up')) clock.setTimeout(() => withdraw(id), rootsTimeoutMs);
   }
 
-  /** Cancels a query, or a sampling. */
+  /** Cancels a query or a sampling request. */
   function withdraw(id) {
     const isOpen = queries.has(id) ? queries.get(id) !== 'late' : samplings.has(id);
     if (!isOpen) return;

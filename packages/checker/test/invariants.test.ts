@@ -10,20 +10,20 @@ import { launchInside } from './launch-inside.ts';
 
 const handshake = 'initialize wait initialized wait';
 
-/** Two changes while the server waits for the roots, and an answer to the one query that they cost. */
+/** Two changes during the roots query, and an answer to the one query they cause. */
 const burst = 'roots-changed wait roots-changed wait answer wait answer wait';
 
 interface Row {
   readonly id: string;
   readonly fault: string;
-  /** What is played. */
+  /** The sequence played. */
   readonly plays: string;
-  /** The shortest sequence that shows it. */
+  /** Shortest sequence that shows the fault. */
   readonly shortest: string;
-  /** What the server does that is no fault, without which the fault could not be seen. */
+  /** Valid server behaviour without which the fault would be invisible. */
   readonly way?: 'logs' | 'restarts-query' | 'gives-up';
   readonly revision?: string;
-  /** By default `slow` and `roots`. */
+  /** Default: `slow` and `roots`. */
   readonly tools?: readonly string[];
 }
 
@@ -35,7 +35,10 @@ const row = (
   more: Partial<Row> = {},
 ): Row => ({ id, fault, plays, shortest, ...more });
 
-/** Where what is right may never come, or only in time: the play moves the server's time instead of waiting. */
+/**
+ * Invariants whose correct behaviour is silence or depends on time: the play moves the server's
+ * clock instead of waiting.
+ */
 const timeless: ReadonlySet<string> = new Set([
   'answered',
   'same-id',
@@ -45,7 +48,7 @@ const timeless: ReadonlySet<string> = new Set([
   'late-answer-ignored',
 ]);
 
-/** Each invariant with a fault that breaks it. */
+/** Every invariant with a fault that breaks it. */
 const rows: readonly Row[] = [
   row('stdout', 'prints', handshake),
   row(
@@ -256,7 +259,7 @@ const rows: readonly Row[] = [
     `${handshake} answer-unknown wait`,
     'initialize initialized answer-unknown',
   ),
-  // The query of the roots that a change has overtaken is cancelled, and answered after the one that followed it.
+  // The roots query outdated by a change is cancelled, and answered after its successor.
   row(
     'late-answer-ignored',
     'uses-late-answers',
@@ -278,7 +281,7 @@ const rows: readonly Row[] = [
     'initialize initialized roots-changed wait answer-late',
     { way: 'restarts-query' },
   ),
-  // The call is cancelled that waits for a sampling, and so is the sampling.
+  // A call waiting for sampling is cancelled together with its sampling request.
   row(
     'late-answer-ignored',
     'uses-late-answers',
@@ -286,7 +289,7 @@ const rows: readonly Row[] = [
     'initialize initialized call:asks cancel wait answer-late',
     { tools: ['asks'] },
   ),
-  // The server has waited too long for the roots.
+  // The server's roots query has timed out.
   row(
     'late-answer-ignored',
     'uses-late-answers',
@@ -323,7 +326,7 @@ describe.concurrent('each invariant', () => {
       movesTime: timeless.has(row.id),
     });
 
-  test.for(rows)('is seen to be broken: $id by $fault', async (broken) => {
+  test.for(rows)('is reported broken: $id by $fault', async (broken) => {
     const { findings } = await check(broken, [broken.fault]);
     expect(findings.map(({ id, outcome }) => [id, outcome])).toEqual([[broken.id, 'broken']]);
     const breach = findings[0]?.breach;
@@ -349,6 +352,6 @@ describe.concurrent('each invariant', () => {
 
 function moves(text: string): MoveSequence {
   const read = readSequence(text);
-  if ('unknown' in read) throw new Error(`There is no move ${read.unknown}`);
+  if ('unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
   return read.moves;
 }

@@ -1,14 +1,17 @@
-/** The broken server in this process: what a play shows does not depend on where the server runs, and a process costs time. */
+/**
+ * Runs the broken server in this process. Results do not depend on where it runs, and starting a
+ * process takes time.
+ */
 import type { Launch } from '../src/server-process.ts';
 import { TestClock, flush } from 'mcp-actors/testing';
 import { brokenServer } from './broken-server.mjs';
 
-/** @param movesTime the server's time passes only as the play moves it */
+/** @param movesTime true if the server's clock only advances with the play */
 export function launchInside(faults: readonly string[], movesTime = false): Launch {
   return (listener) => {
     const clock = movesTime ? new TestClock() : undefined;
     let state: 'running' | 'ended' = 'running';
-    // As over a pipe, nothing is heard before the next turn.
+    // Like a pipe, deliver in a later turn.
     const later = (action: () => void) => setImmediate(action);
     const exit = (code: number | null, signal: string | null = null) => {
       if (state === 'ended') return;

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a server: it, and a process that it starts and leaves behind, hold connections to the port LIFELINE for as long as
- * they live. The server itself begins only once both are there.
+ * Preloaded into a server. The server and a child process it leaves behind hold connections to the
+ * port LIFELINE as long as they live. The server starts once both are connected.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** The check of 2026-07-28: each fault that is planted is found by the invariant that is about it. */
+/** Check of 2026-07-28: every planted fault is found by its invariant. */
 import { expect, test } from 'vitest';
 import { checkServer } from '../src/check-server.ts';
 import { statelessInvariants } from '../src/invariants/modern.ts';
@@ -19,7 +19,7 @@ interface Asked {
   };
 }
 
-/** A small server of this era that shares no code with the project. It breaks what it is told to. */
+/** A small server of this era with selectable faults. Shares no code with the project. */
 function launch(fault: string): Launch {
   return (listener) => {
     const has = (name: string) => name === fault;
@@ -51,7 +51,7 @@ function launch(fault: string): Launch {
       if (method === 'notifications/cancelled' && has('talkative')) {
         const { requestId } = params;
         const _meta = { [`${prefix}/subscriptionId`]: requestId };
-        // After the next answer.
+        // After the next response.
         later(() =>
           later(() =>
             later(() => send({ method: 'notifications/tools/list_changed', params: { _meta } })),
@@ -134,7 +134,7 @@ function launch(fault: string): Launch {
 
 const check = (fault: string, plays?: string) => {
   const read = plays === undefined ? undefined : readSequence(plays);
-  if (read && 'unknown' in read) throw new Error(`There is no move ${read.unknown}`);
+  if (read && 'unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
   return checkServer({
     launch: launch(fault),
     revision,
@@ -177,18 +177,18 @@ test.for(rows)('%s finds the fault %s in %s', async ([id, fault, plays]) => {
   expect(sound.findings.find((finding) => finding.id === id)?.outcome).not.toBe('broken');
 });
 
-test('each invariant of the era alone has a fault that breaks it', () => {
+test('each stateless invariant has a fault that breaks it', () => {
   const tried = new Set(rows.map(([id]) => id));
   expect(statelessInvariants.filter(({ id }) => !tried.has(id)).map(({ id }) => id)).toEqual([]);
 });
 
-test('a server without a fault breaks none, in any order of moves', async () => {
+test('a stateless server without a fault breaks no invariant in any order of moves', async () => {
   const report = await check('none');
   const broken = report.findings.filter(({ outcome }) => outcome === 'broken');
   expect(broken.length === 0 ? '' : reportText(report)).toBe('');
 });
 
-test('the sequences are walks of a client of this era', () => {
+test('stateless sequences are walks of the stateless client', () => {
   const features = {
     tools: ['slow', 'asks'],
     asks: true,

@@ -1,4 +1,4 @@
-/** The check of a server at a URL: each fault that is planted is found by the invariant that is about it. */
+/** Check of a server at a URL: every planted fault is found by its invariant. */
 import { describe, expect, test } from 'vitest';
 import type { TestContext } from 'vitest';
 import type { CheckReport } from '../src/check-report.ts';
@@ -17,9 +17,9 @@ const modern = '2026-07-28';
 interface Row {
   readonly id: string;
   readonly fault: string;
-  /** What is played. */
+  /** The sequence played. */
   readonly plays: string;
-  /** What the server does that is no fault, without which the fault could not be seen. */
+  /** Valid server behaviour without which the fault would be invisible. */
   readonly ways: readonly string[];
   readonly revision: string;
 }
@@ -38,7 +38,7 @@ const modernRow = (id: string, fault: string, plays: string): Row => ({
 
 const streams = `${handshake} call:slow wait`;
 
-/** Each invariant of HTTP with a fault that breaks it. */
+/** Every HTTP invariant with a fault that breaks it. */
 const rows: readonly Row[] = [
   row('http-messages', 'empty-events', handshake),
   row('http-accepted', '202-with-body'),
@@ -91,7 +91,7 @@ async function check(
   headers: { readonly [name: string]: string } = {},
 ): Promise<CheckReport> {
   const read = readSequence(plays);
-  if ('unknown' in read) throw new Error(`There is no move ${read.unknown}`);
+  if ('unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
   return checkServer({
     launch: launchHttp({ url, headers, revision, endMs: times.endMs }),
     transport: 'http',
@@ -107,7 +107,7 @@ async function check(
   });
 }
 
-/** Concurrent tests are told apart by their contexts alone. */
+/** Concurrent tests must use the hooks of their own context. */
 async function server(
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
   revision: string,
@@ -120,8 +120,8 @@ async function server(
   return listening;
 }
 
-describe.concurrent('each invariant of HTTP', () => {
-  test.for(rows)('is seen to be broken: $id by $fault', async (broken, context) => {
+describe.concurrent('each HTTP invariant', () => {
+  test.for(rows)('is reported broken: $id by $fault', async (broken, context) => {
     const { url } = await server(context, broken.revision, [broken.fault, ...broken.ways]);
     const { findings } = await check(url, broken);
     expect(findings).toMatchObject([{ id: broken.id, outcome: 'broken', breach: { again: true } }]);
@@ -142,12 +142,12 @@ describe.concurrent('each invariant of HTTP', () => {
   });
 });
 
-describe.concurrent('over HTTP', () => {
+describe.concurrent('check over HTTP', () => {
   const whole = { id: '', plays: streams, revision: '2025-11-25' };
   const outcomes = ({ findings }: CheckReport, ...ids: readonly string[]) =>
     findings.filter(({ id }) => ids.includes(id)).map(({ id, outcome }) => [id, outcome]);
 
-  test('what a process shows could not be tried, and the report says why', async (context) => {
+  test('reports process invariants as untested, with the reason', async (context) => {
     const { url } = await server(context, whole.revision, []);
     const report = await check(url, whole);
     const processes = ['stdout', 'rush', 'ends', 'ends-well', 'answers-before-end'];
@@ -250,7 +250,7 @@ describe.concurrent('over HTTP', () => {
     expect(outcomes(report, id)).toEqual([[id, outcome]]);
   });
 
-  test('a request in an unknown revision is to be refused as that, whatever answers it', async (context) => {
+  test('requires an unknown revision to be rejected as such, whichever layer answers', async (context) => {
     const { url } = await server(context, modern, ['routes-by-header']);
     const plays = 'list wait revision-unknown wait http-version wait';
     const report = await check(url, { id: '', plays, revision: modern });
@@ -260,7 +260,7 @@ describe.concurrent('over HTTP', () => {
     );
   });
 
-  test('a status without a message is no answer, and is not waited for', async (context) => {
+  test('does not wait for or accept a status without a message as an answer', async (context) => {
     const { url } = await server(context, whole.revision, ['drops-lists']);
     const report = await check(url, { ...whole, id: 'answered', plays: `${handshake} list wait` });
     const [finding] = report.findings;
@@ -270,7 +270,7 @@ describe.concurrent('over HTTP', () => {
     );
   });
 
-  test('a stream that the server closes before the answer is taken up again', async (context) => {
+  test('resumes a stream that the server closes before the answer', async (context) => {
     const { url } = await server(context, whole.revision, ['events', 'polls']);
     const report = await check(url, whole);
     expect(outcomes(report, 'answered', 'answered-once', 'http-own-stream', 'http-replay')).toEqual(
@@ -283,7 +283,7 @@ describe.concurrent('over HTTP', () => {
     );
   });
 
-  test('servers without GET, without DELETE and without sessions are judged, too', async (context) => {
+  test('judges servers without GET, without DELETE and without sessions', async (context) => {
     for (const way of ['no-get', 'no-delete', 'sessionless']) {
       const { url } = await server(context, whole.revision, [way]);
       const { findings } = await check(url, { ...whole, plays: `${handshake} list wait` });
@@ -294,7 +294,7 @@ describe.concurrent('over HTTP', () => {
     }
   });
 
-  test('the session of each play is ended, and carries the headers that were asked for', async (context) => {
+  test('ends the session of each play and sends the configured headers', async (context) => {
     const broken = await listenBroken([]);
     context.onTestFinished(() => broken.close());
     const report = await check(broken.url, whole, { authorization: 'Bearer secret-token' });

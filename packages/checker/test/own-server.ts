@@ -1,4 +1,4 @@
-/** A session of our own as a server under check: in this process, with a clock that the play moves. */
+/** A session of our own as the checked server, in this process, with a clock moved by the play. */
 import { createMcpServer, definePrompt, defineResource, defaultLimits, memory } from 'mcp-actors';
 import type { HandlerContext } from 'mcp-actors';
 import type { EventObject } from 'xstate';
@@ -9,10 +9,10 @@ import type { SessionEnvironment } from '../../../src/server/session/session-env
 import type { PortSnapshot } from '../../../src/machines/port.ts';
 import { tool } from '../../../test/contract/serving.ts';
 
-/** Takes so long as the clock has it. */
+/** Duration on the session's clock. */
 const slowMs = 500;
 
-/** The clocks of the sessions, by their ids. One server has them all: its schemas are compiled once. */
+/** Clocks by session id. One server has all sessions, so schemas are compiled once. */
 const clocks = new Map<string, TestClock>();
 
 function sleep({ signal, session }: HandlerContext): Promise<void> {
@@ -52,14 +52,17 @@ const server = createMcpServer({
   logging: {},
 });
 
-/** Loads what the first call of a process loads: that takes real time. */
+/** Loads lazily loaded modules in advance, because loading takes real time. */
 export async function warm(): Promise<void> {
   const client = await testClient(server);
   await client.callTool('roots');
   await client.close();
 }
 
-/** The environment of a session that tells when nothing is sealed or digested any more: that takes real time, and no turn waits for it. */
+/**
+ * A session environment that reports when cryptographic work has finished, because it takes real
+ * time.
+ */
 function computing() {
   const open = new Set<Promise<unknown>>();
   const noted =
@@ -90,8 +93,8 @@ function computing() {
 }
 
 /**
- * What must be empty at the end is told as the signal that ended it, so that a play that leaves something is found, and made shorter, like
- * any other that breaks an invariant.
+ * Leftovers at the end are reported as an exit signal, so that the play is found and shrunk like
+ * any other violation.
  */
 export const launchOwn: Launch = (listener) => {
   const clock = new TestClock();

@@ -31,43 +31,46 @@ const options = {
   movesTime: true,
 } as const satisfies Partial<CheckOptions>;
 
-describe('a session of our own', () => {
+describe('our own session', () => {
   beforeAll(warm);
 
   const check = async (overrides: Partial<CheckOptions> & Pick<CheckOptions, 'revision'>) => {
     const report = await checkServer({ ...options, seed: 20_261_121, walks: 10, ...overrides });
-    // The report has the shortest sequence.
+    // The report contains the shortest sequence.
     const isBroken = report.findings.some(({ outcome }) => outcome === 'broken');
     expect(isBroken ? reportText(report) : '').toBe('');
     expect(report.notes).toEqual([]);
     return report;
   };
 
-  test('keeps every invariant in every order of a client’s moves', async () => {
+  test('keeps every invariant in every order of client moves', async () => {
     const progress: [done: number, total: number][] = [];
     const { findings } = await check({
       revision: '2025-11-25',
       progress: (done, total) => progress.push([done, total]),
     });
-    // The random walks are counted from the start, so that an estimate has all that is to come.
+    // The total includes the random walks from the start, so that progress estimates are correct.
     const total = progress[0]?.[1] ?? 0;
     expect(total).toBeGreaterThan(30);
     expect(progress).toEqual(Array.from({ length: total + 1 }, (_, done) => [done, total]));
-    // None of them holds because nothing has tried it.
+    // None of them holds only for lack of a test.
     const untried = findings.filter(({ outcome }) => outcome === 'untried');
     expect(untried.map(({ id }) => id)).toEqual([]);
   });
 
-  test('keeps those of the stateless era in every order of a client’s moves', async () => {
+  test('keeps the stateless invariants in every order of client moves', async () => {
     const { findings } = await check({ revision: '2026-07-28' });
     const untried = findings.filter(({ outcome }) => outcome === 'untried');
     expect(untried.map(({ id }) => id)).toEqual([]);
   });
 
-  test.for(revisions.slice(0, 3))('keeps them on random walks in %s', async (revision) => {
-    const sequences = randomWalks(features, 10, seededRandom(7));
-    const { findings } = await check({ revision, sequences });
-    const tried = findings.filter(({ outcome }) => outcome === 'holds');
-    expect(tried.length).toBeGreaterThan(20);
-  });
+  test.for(revisions.slice(0, 3))(
+    'keeps every invariant on random walks in %s',
+    async (revision) => {
+      const sequences = randomWalks(features, 10, seededRandom(7));
+      const { findings } = await check({ revision, sequences });
+      const tried = findings.filter(({ outcome }) => outcome === 'holds');
+      expect(tried.length).toBeGreaterThan(20);
+    },
+  );
 });

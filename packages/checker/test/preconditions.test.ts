@@ -1,4 +1,7 @@
-/** What a play cannot tell of a server, because something else had gone wrong before, is not held against it. */
+/**
+ * Invariants a play cannot test, because something else had failed before, are not counted as
+ * broken.
+ */
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { McpServer as OldServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -31,7 +34,7 @@ async function check(
   const { id, ...others } = more;
   const sequences = plays.map((text) => {
     const read = readSequence(text);
-    if ('unknown' in read) throw new Error(`There is no move ${read.unknown}`);
+    if ('unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
     return read.moves;
   });
   return checkServer({
@@ -49,13 +52,13 @@ async function check(
   });
 }
 
-describe('a play whose precondition failed', () => {
+describe('a play with a failed precondition', () => {
   test.for([
     ['parse-error-survived', 'malformed'],
     ['invalid-request-survived', 'invalid'],
     ['stray-answer-survived', 'answer-unknown'],
     ['invalid-cancel-ignored', 'cancel-unknown'],
-  ])('does not try %s: a request before it had no answer', async ([id, move]) => {
+  ])('does not test %s: an earlier request had no answer', async ([id, move]) => {
     const launch = launchInside(['mute-on-unknown'], true);
     const plays = [`${handshake} unknown-method wait ${move} wait`];
     const { findings } = await check(launch, plays, { id, movesTime: true });
@@ -64,9 +67,9 @@ describe('a play whose precondition failed', () => {
 
   test.for([
     ['no change', handshake],
-    ['each change once its query was answered', `${handshake} answer wait roots-changed wait`],
+    ['each change after the answer to its query', `${handshake} answer wait roots-changed wait`],
     ['one change during a query', `${handshake} roots-changed wait answer wait answer wait`],
-  ])('does not try one-roots-query: there is %s', async ([, plays = '']) => {
+  ])('does not test one-roots-query: there is %s', async ([, plays = '']) => {
     const { findings } = await check(launchInside([], true), [plays], {
       id: 'one-roots-query',
       movesTime: true,
@@ -75,25 +78,28 @@ describe('a play whose precondition failed', () => {
   });
 
   test.for([
-    ['has asked no client', ['never-asks'], 'initialize-bare wait initialized wait', 'untried'],
+    ['sends no requests', ['never-asks'], 'initialize-bare wait initialized wait', 'untried'],
     [
       'asks when roots change alone',
       ['asks-on-change'],
       'initialize-bare wait initialized wait',
       'untried',
     ],
-    ['asks at initialized', [], 'initialize-bare wait initialized wait', 'holds'],
-  ] as const)('tries client-capabilities only if due: the server %s', async (row) => {
-    const [, faults, play, outcome] = row;
-    const launch = launchInside([...faults], true);
-    const { findings } = await check(launch, [play], {
-      id: 'client-capabilities',
-      movesTime: true,
-    });
-    expect(findings.map((finding) => finding.outcome)).toEqual([outcome]);
-  });
+    ['queries roots after initialized', [], 'initialize-bare wait initialized wait', 'holds'],
+  ] as const)(
+    'tests client-capabilities only where it can be violated: the server %s',
+    async (row) => {
+      const [, faults, play, outcome] = row;
+      const launch = launchInside([...faults], true);
+      const { findings } = await check(launch, [play], {
+        id: 'client-capabilities',
+        movesTime: true,
+      });
+      expect(findings.map((finding) => finding.outcome)).toEqual([outcome]);
+    },
+  );
 
-  test('does not try answers-before-end: the server was killed before it had ended', async () => {
+  test('does not test answers-before-end: the server was killed before it exited', async () => {
     const launch = launchInside(['handles-later', 'stays'], true);
     const { findings } = await check(launch, ['initialize-bare wait initialized wait last'], {
       id: 'answers-before-end',
@@ -103,11 +109,11 @@ describe('a play whose precondition failed', () => {
   });
 });
 
-describe('a server that asks for the roots only when they change', () => {
+describe('a server that queries the roots only on change', () => {
   test.for([
-    ['queues a query for each change', ['queues-queries'], 'broken'],
-    ['asks once more', [], 'holds'],
-  ] as const)('has one-roots-query tried without being told how: it %s', async (row) => {
+    ['queues a query per change', ['queues-queries'], 'broken'],
+    ['queries once more', [], 'holds'],
+  ] as const)('has one-roots-query tested automatically: it %s', async (row) => {
     const [, faults, outcome] = row;
     const launch = launchInside(['asks-on-change', ...faults], true);
     const { findings } = await checkServer({
@@ -119,7 +125,7 @@ describe('a server that asks for the roots only when they change', () => {
 });
 
 describe('a server that outlives its input', () => {
-  test('is waited for twice as long as may be, and after that for 300 ms', async () => {
+  test('gets the full time to exit twice, then 300 ms', async () => {
     const waits: number[] = [];
     const launch: Launch = (listener) => {
       const wire = launchInside(['stays'], true)(listener);
@@ -135,7 +141,7 @@ describe('a server that outlives its input', () => {
           wire.end();
         },
         kill: () => {
-          // It is killed once more when the play is over.
+          // The player kills it again at the end of the play.
           waits.push(...awaited.splice(0));
           wire.kill();
         },
@@ -149,7 +155,7 @@ describe('a server that outlives its input', () => {
   });
 });
 
-describe('the official SDK below a server', () => {
+describe('an official SDK server', () => {
   const info = { name: 'official', version: '1' };
   const done = () => ({ content: [] });
   type Serve = (input: PassThrough, output: PassThrough) => unknown;
@@ -166,7 +172,7 @@ describe('the official SDK below a server', () => {
     };
     return serveStdio(made, { transport: new StdioServerTransport(input, output) });
   };
-  /** In this process, behind pipes of its own. */
+  /** In this process, over pipes. */
   const launched =
     (serve: Serve): Launch =>
     (listener) => {
@@ -182,7 +188,7 @@ describe('the official SDK below a server', () => {
     ['1', '2025-11-25', first, '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
     ['2', '2025-11-25', second, '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
     ['2', '2026-07-28', second, '@modelcontextprotocol/server'],
-  ])('is named in a note, with its faults: %s in %s', async ([, revision, serve, sdk]) => {
+  ])('is named in a note with its faults: %s in %s', async ([, revision, serve, sdk]) => {
     const start = revision === '2026-07-28' ? 'list wait' : handshake;
     const launch = launched(serve);
     const plays = [`${start} unknown-method wait`, `${start} bad-cursor wait`];
@@ -192,7 +198,7 @@ describe('the official SDK below a server', () => {
     ]);
   });
 
-  test('whose tool never asks its client does not try asks-what-is-declared', async () => {
+  test('with a tool that never requests input does not test asks-what-is-declared', async () => {
     const { findings } = await check(launched(second), ['call-bare:echo wait'], {
       id: 'asks-what-is-declared',
       revision: '2026-07-28',
@@ -201,7 +207,7 @@ describe('the official SDK below a server', () => {
     expect(findings.map(({ outcome }) => outcome)).toEqual(['untried']);
   });
 
-  test('is not named below a server without it', async () => {
+  test('is not suspected of a server without the SDK', async () => {
     const plays = [`${handshake} unknown-method wait`, `${handshake} bad-cursor wait`];
     const { findings, notes } = await check(launchInside(['lenient']), plays);
     expect(findings.find(({ id }) => id === 'invalid-cursor')?.outcome).toBe('broken');

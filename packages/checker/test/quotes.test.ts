@@ -1,4 +1,4 @@
-/** What a report says that the specification demands, it demands in the words that are quoted. */
+/** Each reported MUST and SHOULD is quoted from the specification with that word. */
 import { expect, test } from 'vitest';
 import { hasStreamableHttp } from '../src/invariants/http.ts';
 import { invariantsOf } from '../src/invariants/tally.ts';
@@ -20,19 +20,19 @@ const demands = [...handshakeVersions, ...statelessVersions].flatMap((revision) 
     ),
 );
 
-test('there are demands of each revision', () => {
+test('every revision has demands', () => {
   expect(new Set(demands.map(({ revision }) => revision)).size).toBe(5);
   expect(demands.length).toBeGreaterThan(200);
 });
 
-test.each(['MUST', 'SHOULD'] as const)('each %s quotes a sentence with that word', (demand) => {
+test.each(['MUST', 'SHOULD'] as const)('every %s quotes a sentence with that word', (demand) => {
   const wordless = demands
     .filter((each) => each.demand === demand && !words[demand].test(each.clause.quote))
     .map(({ id, revision, clause }) => `${id}, ${revision}: ${clause.quote}`);
   expect(wordless).toEqual([]);
 });
 
-test('each demand names the page and the heading of its words', () => {
+test('every demand names the page and heading of its quotation', () => {
   for (const { id, clause } of demands) {
     expect(clause.page, id).toMatch(/^(?:JSON-RPC 2\.0|[a-z]+(?:[/-][a-z-]+)*)$/);
     expect(clause.heading, id).not.toBe('');

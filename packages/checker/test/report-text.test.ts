@@ -6,11 +6,11 @@ import type { Happening } from '../src/trace.ts';
 
 const received = (text: string): Happening => ({ kind: 'received', text, value: undefined });
 
-/** A report of one finding, which was broken in this way. */
+/** A report with one finding, broken in this way. */
 function report(happenings: readonly Happening[], more: Partial<CheckReport> = {}): CheckReport {
   const finding = {
     id: 'stdout',
-    title: 'The output holds messages and nothing else.',
+    title: 'The output contains only messages.',
     demand: 'MUST',
     clause: { page: 'basic/transports', heading: 'stdio', quote: 'The server MUST NOT' },
     outcome: 'broken',
@@ -19,7 +19,7 @@ function report(happenings: readonly Happening[], more: Partial<CheckReport> = {
     breach: {
       sequence: [{ type: 'initialize' }],
       trace: new Trace(happenings),
-      detail: 'A line is not JSON',
+      detail: 'Line is not JSON',
       evidence: 'message',
       plays: 2,
       again: true,
@@ -29,8 +29,8 @@ function report(happenings: readonly Happening[], more: Partial<CheckReport> = {
   return { ...base, interrupted: false, findings: [finding], ...more };
 }
 
-describe('the report of a check', () => {
-  test('shows how a server ended that failed, and no wait after that', () => {
+describe('reportText', () => {
+  test('shows how a failed server ended, and no wait after that', () => {
     const stderr = 'Traceback:\n  one\n  two\nValueError: no\n';
     const text = reportText(
       report([
@@ -42,8 +42,8 @@ describe('the report of a check', () => {
     expect(text).toContain(
       [
         '    Shortest sequence: initialize',
-        '      … nothing came in time',
-        '      ← (the server ended with the code 1)',
+        '      … timed out',
+        '      ← (the server ended with code 1)',
         '        stderr:   one',
         '        stderr:   two',
         '        stderr: ValueError: no',
@@ -52,7 +52,7 @@ describe('the report of a check', () => {
     );
   });
 
-  test('says nothing of the stderr of a server that ended well, or was killed', () => {
+  test('omits stderr of a server that exited normally or was killed', () => {
     for (const exit of [
       { code: 0, signal: null, stderr: 'ready' },
       { code: null, signal: 'SIGKILL', stderr: 'ready' },
@@ -61,26 +61,26 @@ describe('the report of a check', () => {
     }
   });
 
-  test('leaves out the middle of a long transcript, which the JSON has', () => {
+  test('omits the middle of a long transcript, which the JSON contains', () => {
     const lines = Array.from({ length: 100 }, (_, number) => received(`line ${number}`));
     const text = reportText(report(lines));
     expect(text).toContain(
-      '← line 29\n      … 60 lines are left out here; --json has them\n      ← line 90\n',
+      '← line 29\n      … 60 lines omitted; use --json to see them\n      ← line 90\n',
     );
     const json = JSON.stringify(reportJson(report(lines)));
     expect(json).toContain('line 50');
-    // Nothing is saved by leaving out one line.
+    // Omitting a single line would save nothing.
     expect(reportText(report(lines.slice(0, 41)))).toContain('line 30');
   });
 
-  test('says that it was interrupted, and that a breach was not played again', () => {
+  test('mentions an interruption, and a breach that was not replayed', () => {
     const [finding] = report([]).findings;
     const breach = finding?.breach && { ...finding.breach, again: undefined };
     const interrupted = report([], {
       interrupted: true,
       findings: finding && breach ? [{ ...finding, breach }] : [],
     });
-    expect(reportText(interrupted)).toContain('It was interrupted: ');
+    expect(reportText(interrupted)).toContain('Interrupted: ');
     expect(reportText(interrupted)).toContain('In 2 of 3 plays; it was not played again.');
     expect(reportJson({ ...interrupted, findings: [] })).toMatchObject({ holds: false });
     expect(reportJson(report([], { findings: [] }))).toMatchObject({ holds: true });

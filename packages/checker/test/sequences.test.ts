@@ -27,11 +27,11 @@ const nothing: ClientFeatures = {
   movesTime: false,
 };
 
-describe('the sequences', () => {
+describe('generated sequences', () => {
   const covering = coveringSequences(features);
   const texts = covering.map(sequenceText);
 
-  test('are walks of a client', () => {
+  test('are walks of the client machine', () => {
     const walks = [...covering, ...randomWalks(features, 50, seededRandom(3))];
     expect(walks.filter((walk) => !isWalk(walk, features)).map(sequenceText)).toEqual([]);
   });
@@ -56,7 +56,7 @@ describe('the sequences', () => {
     expect(texts).toContain('initialize wait initialized call:slow cancel end');
   });
 
-  test('answer late wherever a server may have cancelled a request of its own', () => {
+  test('answer late wherever a server may have cancelled its request', () => {
     const handshake = 'initialize wait initialized wait';
     for (const occasion of [
       'call:slow wait cancel wait',
@@ -67,20 +67,20 @@ describe('the sequences', () => {
       const late = `${handshake} ${occasion} answer-late wait`;
       expect(texts.some((text) => text === late || text.startsWith(`${late} `))).toBe(true);
     }
-    // Another tool than the first may be the one that asks its client.
+    // A tool other than the first may send requests.
     expect(texts).toContain(`${handshake} call:quick wait cancel wait answer-late wait`);
     const others = coveringSequences({ ...features, withdraws: false, movesTime: false });
     expect(others.flat().some(({ type }) => type === 'answer-late')).toBe(false);
   });
 
-  test('come shortest first, each once, and none is the beginning of another', () => {
+  test('come shortest first, without duplicates or prefixes of others', () => {
     const lengths = covering.map(({ length }) => length);
     expect(lengths).toEqual([...lengths].sort((a, b) => a - b));
     expect(new Set(texts).size).toBe(texts.length);
     expect(texts.filter((text) => texts.some((other) => other.startsWith(`${text} `)))).toEqual([]);
   });
 
-  test('hold no move that the server gives no occasion for', () => {
+  test('contain no move the server cannot be tested with', () => {
     const used = new Set(
       coveringSequences(nothing)
         .flat()
@@ -99,18 +99,18 @@ describe('the sequences', () => {
     expect(used.has('twins')).toBe(true);
   });
 
-  test('are the same for the same seed, and others for another', () => {
+  test('depend only on the seed', () => {
     const walks = (seed: number) => randomWalks(features, 20, seededRandom(seed)).map(sequenceText);
     expect(walks(5)).toEqual(walks(5));
     expect(walks(5)).not.toEqual(walks(6));
   });
 
-  test('leave out what they are told to', () => {
+  test('omit excluded moves', () => {
     const walks = randomWalks(features, 40, seededRandom(1), new Set(['malformed']));
     expect(walks.flat().some(({ type }) => type === 'malformed')).toBe(false);
   });
 
-  test('can be written and read', () => {
+  test('survive formatting and parsing', () => {
     for (const sequence of covering) {
       expect(readSequence(sequenceText(sequence))).toEqual({ moves: sequence });
     }
@@ -120,12 +120,12 @@ describe('the sequences', () => {
   });
 });
 
-describe('shrinking', () => {
+describe('shrink', () => {
   const letters = 'abcdefghij'.split('');
   const failsWith = (needed: string) => (part: readonly string[]) =>
     Promise.resolve([...needed].every((letter) => part.includes(letter)));
 
-  test.for(['', 'a', 'j', 'ae', 'bcd', 'abcdefghij'])('leaves what fails: "%s"', async (needed) => {
+  test.for(['', 'a', 'j', 'ae', 'bcd', 'abcdefghij'])('keeps what fails: "%s"', async (needed) => {
     expect((await shrink(letters, failsWith(needed))).join('')).toBe(needed);
   });
 
@@ -134,14 +134,14 @@ describe('shrinking', () => {
     expect(await shrink(letters, inOrder)).toEqual(['b', 'h']);
   });
 
-  test('leaves out what can only be left out after something else', async () => {
-    // "e" can go only once "c" is gone.
+  test('removes elements that can only go after others', async () => {
+    // "e" can be removed only after "c".
     const fails = (part: readonly string[]) =>
       Promise.resolve(part.includes('a') && (!part.includes('c') || part.includes('e')));
     expect(await shrink(letters, fails)).toEqual(['a']);
   });
 
-  test('stops after so many tries', async () => {
+  test('stops after a number of tries', async () => {
     let tries = 0;
     const fails = () => Promise.resolve(tries++ < 0);
     expect(await shrink(letters, fails, 5)).toEqual(letters);

@@ -8,7 +8,7 @@ import { readFileTool } from './tools/read-file.ts';
 import { searchTextTool } from './tools/search-text.ts';
 import { workspaceInfoTool } from './tools/workspace-info.ts';
 import { gatherFacts } from './project/workspace-facts.ts';
-import { whyChosen } from './project/project-notes.ts';
+import { explainChoice } from './project/project-notes.ts';
 import { projectSkills } from './project/project-skills.ts';
 import { createWorkspace } from './project/workspace.ts';
 import type { Workspace, WorkspaceSources } from './project/workspace.ts';
@@ -60,7 +60,7 @@ const noRoots: RootsReport = { status: 'undeclared', generation: 0, settled: tru
 /** Creates the workspace server of one session. Sessions must not share one. */
 export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
   const workspace = createWorkspace(options);
-  const tellProject = projectTeller(workspace, options.onProject);
+  const tellProject = projectReporter(workspace, options.onProject);
   return {
     definition: {
       name: 'mcp-actors-workspace',
@@ -96,7 +96,7 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
 }
 
 /** Reports the choice for the latest roots report if it has changed. */
-function projectTeller(workspace: Workspace, tell: WorkspaceOptions['onProject']) {
+function projectReporter(workspace: Workspace, tell: WorkspaceOptions['onProject']) {
   let latest: RootsReport | undefined;
   let told: string | undefined;
   return async (report: RootsReport): Promise<void> => {
@@ -104,7 +104,7 @@ function projectTeller(workspace: Workspace, tell: WorkspaceOptions['onProject']
     latest = report;
     const choice = await workspace.chooseFor(report);
     const path = choice.usable[0]?.path;
-    const why = whyChosen(choice);
+    const why = explainChoice(choice);
     const news = JSON.stringify([path, why]);
     if (report !== latest || news === told) return;
     told = news;

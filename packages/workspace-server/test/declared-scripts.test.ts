@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pieceCharacters, scriptFiles } from '../src/project/declared-scripts.ts';
+import { chunkCharacters, scriptFiles } from '../src/project/declared-scripts.ts';
 import type { ScriptFile } from '../src/project/declared-scripts.ts';
 
 const totalCharacters = 20_000;
@@ -114,7 +114,7 @@ test.each([
     } catch (error) {
       expect(error).toBeInstanceOf(SyntaxError);
     }
-    expect(Math.max(...pieces)).toBeLessThan(pieceCharacters + 100);
+    expect(Math.max(...pieces)).toBeLessThan(chunkCharacters + 100);
     expect(pieces.length).toBeGreaterThanOrEqual(least);
   },
 );

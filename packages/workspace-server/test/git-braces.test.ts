@@ -173,7 +173,7 @@ test('counts hidden files as hidden, and follows links, where only ripgrep ignor
     'real/b': '',
   });
   await symlink('real/b', join(cwd, 'c.ln'));
-  const { paths, leftOut } = await walk(cwd, '', false);
+  const { paths, omitted: leftOut } = await walk(cwd, '', false);
   expect(paths).toEqual(['real/b']);
   expect(leftOut.has('hidden', '.a.env')).toBe(true);
   expect(leftOut.has('hidden', '.github')).toBe(true);

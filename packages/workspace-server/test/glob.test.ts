@@ -3,12 +3,12 @@ import { rgPath } from '@vscode/ripgrep';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolError } from 'mcp-actors';
-import { compileGlobs, readGlobs } from '../src/globs/glob.ts';
+import { compileGlobs, parseGlobs } from '../src/globs/glob.ts';
 import { byPath } from '../src/search/path-order.ts';
 import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 const compileGlob = (...globs: string[]) =>
-  compileGlobs(readGlobs(globs.map((text) => ({ text }))));
+  compileGlobs(parseGlobs(globs.map((text) => ({ text }))));
 
 test.each([
   ['*.ts', 'a.ts', true],

@@ -5,9 +5,9 @@ import { chooseProject } from '../src/project/project.ts';
 import type { InspectedDirectory, ProjectChoice, SourceReadings } from '../src/project/project.ts';
 import {
   fallbackNote,
-  whyChosen,
+  explainChoice,
   noProjectMessage,
-  whyNoProject,
+  explainNoProject,
 } from '../src/project/project-notes.ts';
 import { reportOf, undeclared } from '../../roots/test/fake-context.ts';
 
@@ -134,7 +134,7 @@ describe('source precedence', () => {
           ),
         );
         expect(choice.skipped.every(({ reason }) => reason.length > 0)).toBe(true);
-        expect((expected === undefined ? whyNoProject : whyChosen)(choice)).toMatch(/\w/);
+        expect((expected === undefined ? explainNoProject : explainChoice)(choice)).toMatch(/\w/);
         expect(choice.warnings.some((warning) => warning.includes('MCP_PROJECT_PATH'))).toBe(
           env !== undefined && !isNarrow(env),
         );
@@ -182,7 +182,7 @@ describe('directories on the command line', () => {
       report: reportOf([rootAt('/a')]),
     });
     expect(choice.source).toBeUndefined();
-    expect(whyNoProject(choice)).toContain('/gone');
+    expect(explainNoProject(choice)).toContain('/gone');
   });
 
   test('are deduplicated', () => {
@@ -238,7 +238,7 @@ describe('reasons', () => {
   test('name twenty of a thousand unusable roots in the error, and three in a note', () => {
     const report = reportOf(Array.from({ length: 1000 }, () => unusableRoot));
     expect(noProjectMessage(choose({ report }))).toContain('; and 980 more');
-    expect(whyNoProject(choose({ report }))).not.toContain('more');
+    expect(explainNoProject(choose({ report }))).not.toContain('more');
     expect(fallbackNote(choose({ report, env: good('/env') }))).toContain('; and 997 more');
   });
 

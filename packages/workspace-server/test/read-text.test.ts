@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { LineTaker } from '../src/text/line-range.ts';
+import { LineExtractor } from '../src/text/line-range.ts';
 import type { LineRange } from '../src/text/line-range.ts';
 import { readText } from '../src/text/read-text.ts';
 import type { ReadBounds } from '../src/text/read-bounds.ts';
@@ -19,7 +19,7 @@ test('LineTaker gives the same lines for chunks of any size', () => {
     maxCharacters: fc.integer({ min: 2, max: 20 }),
   });
   const take = (pieces: readonly string[], asked: LineRange) => {
-    const taker = new LineTaker(asked);
+    const taker = new LineExtractor(asked);
     for (const piece of pieces) taker.add(piece);
     return taker.finish();
   };
@@ -82,24 +82,24 @@ test('readText reads a file up to its size when opened', async () => {
   expect(taken.lines).toBe(size / line.length);
 });
 
-test('readText counts lines after the range only up to countedBytes', async () => {
-  const { bytes, reach, taken } = await readBounded(20, {}, { countedBytes: 100_000 });
+test('readText counts lines after the range only up to maxCountBytes', async () => {
+  const { bytes, reach, taken } = await readBounded(20, {}, { maxCountBytes: 100_000 });
   expect(reach).toBe('range');
   expect(bytes).toBeLessThan(400_000);
   expect(taken).toMatchObject({ endLine: 62, next: { startLine: 63, startColumn: 1 } });
 });
 
-test('readText reads a range that starts after countedBytes', async () => {
+test('readText reads a range that starts after maxCountBytes', async () => {
   const range = { startLine: 60_000, endLine: 60_001 };
-  const { reach, taken } = await readBounded(20, range, { countedBytes: 100_000 });
+  const { reach, taken } = await readBounded(20, range, { maxCountBytes: 100_000 });
   expect([reach, taken.text]).toEqual(['range', line.repeat(2)]);
 });
 
 test.each([
   [{ startLine: 1_000_000 }, line],
   [{ startColumn: 10_000_000 }, 'x'],
-])('readText searches the start of %j only up to soughtBytes', async (range, unit) => {
-  const { bytes, reach, taken } = await readBounded(20, range, { soughtBytes: 100_000 }, { unit });
+])('readText searches the start of %j only up to maxSeekBytes', async (range, unit) => {
+  const { bytes, reach, taken } = await readBounded(20, range, { maxSeekBytes: 100_000 }, { unit });
   expect([reach, taken.text]).toEqual(['short', '']);
   expect(bytes).toBeLessThan(400_000);
 });

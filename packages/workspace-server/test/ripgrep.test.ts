@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { ripgrep, ripgrepArguments } from '../src/search/ripgrep.ts';
 import type { RipgrepEnd, RipgrepRun } from '../src/search/ripgrep.ts';
-import { markedRecords } from '../src/search/ripgrep-output.ts';
+import { delimitedRecords } from '../src/search/ripgrep-output.ts';
 import type { RipgrepRecord } from '../src/search/ripgrep-output.ts';
 import { countTurns, workFor } from '../../../test/actors/busy-loop.ts';
 import { toolError } from '../../roots/test/fake-context.ts';
@@ -18,7 +18,13 @@ function searching(
   rest: Partial<RipgrepRun<RipgrepRecord>> = {},
 ): RipgrepRun<RipgrepRecord> {
   const args = [...ripgrepArguments, '--json', `--regexp=${pattern}`, '--', './'];
-  return { args, root: rootDirectory(cwd), signal: never, records: markedRecords('\n'), ...rest };
+  return {
+    args,
+    root: rootDirectory(cwd),
+    signal: never,
+    records: delimitedRecords('\n'),
+    ...rest,
+  };
 }
 
 async function all(

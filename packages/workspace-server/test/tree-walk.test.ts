@@ -2,7 +2,7 @@ import { mkdir, symlink, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { everythingBelow } from '../src/globs/file-selection.ts';
-import { KeptWalk } from '../src/search/paging.ts';
+import { WalkCache } from '../src/search/paging.ts';
 import { byBreadth, byPath, FirstPaths } from '../src/search/path-order.ts';
 import { walkTree } from '../src/search/tree-walk.ts';
 import type { TreeWalkRun } from '../src/search/tree-walk.ts';
@@ -63,7 +63,7 @@ test('walkTree follows a limited number of linked directories and reports the re
     await mkdir(join(cwd, `out/${index}`), { recursive: true });
     await symlink(`out/${index}`, join(cwd, `link-${index}`));
   }
-  expect((await walk(cwd)).leftOut.count('links')).toBe(3);
+  expect((await walk(cwd)).omitted.count('links')).toBe(3);
 });
 
 test('walkTree reports a walk ended by its deadline', async () => {
@@ -86,15 +86,15 @@ test('FirstPaths keeps the first of any number of paths within its size limit', 
   }
 });
 
-test('KeptWalk drops a walk after a minute', async () => {
+test('WalkCache drops a walk after a minute', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const found = await walk(await temporaryDirectory({ 'a.ts': '', 'b.ts': '' }));
-  const kept = new KeptWalk(byPath);
-  kept.keep('query', found);
-  expect(kept.at('another', 'a.ts')).toBeUndefined();
+  const kept = new WalkCache(byPath);
+  kept.set('query', found);
+  expect(kept.get('another', 'a.ts')).toBeUndefined();
   vi.advanceTimersByTime(59_999);
-  expect(kept.at('query', 'a.ts')).toBe(found);
+  expect(kept.get('query', 'a.ts')).toBe(found);
   vi.advanceTimersByTime(1);
-  expect(kept.at('query', 'a.ts')).toBeUndefined();
+  expect(kept.get('query', 'a.ts')).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** Sends one HTTP request and reads its answer. */
+/** Sends one HTTP request and reads the response. */
 import { request as plainRequest } from 'node:http';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import { request as secureRequest } from 'node:https';
@@ -8,10 +8,12 @@ import type { Headers } from './mirrored-headers.ts';
 import { SseReader } from './sse-reader.ts';
 
 export interface CallListener {
-  /** The status is known and, unless the answer is a stream, its body. Called at most once. */
+  /**
+   * Called when the status is known and, unless the response is a stream, its body. At most once.
+   */
   answered(call: HttpCall): void;
   event(call: HttpCall, event: SseEvent): void;
-  /** Nothing more comes. Called once, whatever happened. */
+  /** Called exactly once, when nothing more will arrive. */
   over(call: HttpCall): void;
 }
 
@@ -26,7 +28,7 @@ export interface HttpCallOptions {
   readonly resumes?: ObservedExchange;
 }
 
-/** A longer body is not read to its end. */
+/** Longer bodies are not read to the end. */
 const maxBodyBytes = 16 * 1024 * 1024;
 
 export class HttpCall implements ObservedExchange {
@@ -41,13 +43,13 @@ export class HttpCall implements ObservedExchange {
   readonly events: SseEvent[] = [];
   outcome: ObservedExchange['outcome'] = 'open';
   failure: string | undefined;
-  /** Why the connection could not be made. */
+  /** Reason the connection could not be established. */
   unreachable: string | undefined;
-  /** How long the server asks the client to wait before it comes again. */
+  /** Reconnection delay requested by the server, ms. */
   retryMs: number | undefined;
-  /** Resolves once everything was handed to the operating system, or cannot be. */
+  /** Resolves once everything is handed to the operating system, or sending failed. */
   readonly written: Promise<void>;
-  /** Resolves with {@link CallListener.answered}, or without an answer once it is over. */
+  /** Resolves with {@link CallListener.answered}, or at the end without a response. */
   readonly settled: Promise<void>;
   readonly ended: Promise<void>;
   readonly #listener: CallListener;
@@ -79,7 +81,7 @@ export class HttpCall implements ObservedExchange {
     this.#request.end(body);
   }
 
-  /** Closes it, unless it is over. */
+  /** Closes the request unless it is over. */
   close(): void {
     this.#over('closed');
     this.#request.destroy();
@@ -93,9 +95,9 @@ export class HttpCall implements ObservedExchange {
     this.headers = Object.fromEntries(
       Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
     );
-    // A connection that breaks ends in "aborted".
+    // A broken connection emits "aborted".
     response.on('error', (error) => this.#over('cut', error.message));
-    response.on('close', () => this.#over('cut', 'the connection was closed'));
+    response.on('close', () => this.#over('cut', 'connection closed'));
     if (isStream(this)) this.#readStream(response);
     else this.#readBody(response);
   }
@@ -130,7 +132,7 @@ export class HttpCall implements ObservedExchange {
       bytes += chunk.length;
       parts.push(chunk);
       if (bytes <= maxBodyBytes) return;
-      this.#over('cut', 'the body is longer than 16 MiB');
+      this.#over('cut', 'body longer than 16 MiB');
       this.#request.destroy();
     });
     response.on('end', () => {
@@ -160,6 +162,6 @@ function bodyText(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    return `(no UTF-8) ${bytes.toString('latin1')}`;
+    return `(not UTF-8) ${bytes.toString('latin1')}`;
   }
 }

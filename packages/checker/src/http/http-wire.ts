@@ -1,7 +1,7 @@
 /**
- * A server at a URL, over Streamable HTTP: each play is a session of its own or, in the stateless
- * era, a run of requests. It is a client that knows the wire alone, because it has to send what no
- * client may send.
+ * Client for a server at a URL, over Streamable HTTP: each play has its own session or, in the
+ * stateless era, is a series of requests. Implemented on the wire level, because it must send
+ * invalid requests as well.
  *
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
  */
@@ -23,15 +23,18 @@ import type { Headers } from './mirrored-headers.ts';
 
 export interface HttpTarget {
   readonly url: URL;
-  /** Sent with every request, such as a token. They are neither recorded nor shown. */
+  /** Headers sent with every request, such as a token. Neither recorded nor shown. */
   readonly headers: Headers;
-  /** The revision that the client asks for. */
+  /** Revision the client requests. */
   readonly revision: string;
-  /** How long the end of a session may take, milliseconds. */
+  /** Time limit for ending a session, ms. */
   readonly endMs: number;
 }
 
-/** Plays against a server at a URL. `gone` resolves once the sessions of killed plays are ended, or cannot be. */
+/**
+ * Launches plays against a server at a URL. `gone` resolves once the sessions of killed plays are
+ * ended, or that has failed.
+ */
 export function launchHttp(target: HttpTarget): Launch & { gone(): Promise<unknown> } {
   const mirrored = new MirroredHeaders(target.revision);
   const leaving: Promise<void>[] = [];
@@ -39,13 +42,13 @@ export function launchHttp(target: HttpTarget): Launch & { gone(): Promise<unkno
   return Object.assign(launch, { gone: () => Promise.all(leaving) });
 }
 
-/** Before a stream is taken up again, if the server does not say. */
+/** Delay before resuming a stream, unless the server specifies one, ms. */
 const defaultRetryMs = 500;
 
-/** How many times streams are taken up again in one play. */
+/** Maximum number of resumptions per play. */
 const maxResumptions = 20;
 
-/** The listener once a play is over: it ignores everything. */
+/** Listener after a play is over; ignores everything. */
 const nobody: ServerListener = { line() {}, ended() {} };
 
 type Session =
@@ -60,14 +63,14 @@ class HttpWire implements ServerWire {
   #listener: ServerListener;
   readonly #agent: Agent;
   readonly #calls = new Set<HttpCall>();
-  /** The ids of events that came, with the streams that they began on. */
+  /** Ids of received events, with the exchange their stream began with. */
   readonly #eventIds = new Map<string, ObservedExchange>();
   readonly #answered = new Set<string>();
   readonly #pauses = new AbortController();
-  /** What is sent, one after the other. */
+  /** Serializes sending. */
   #queue: Promise<void> = Promise.resolve();
   #session: Session = { state: 'none' };
-  /** The newest initialize. */
+  /** The latest initialize request. */
   #greeting: HttpCall | undefined;
   #closing = closingChart.begun;
   #resumptions = 0;
@@ -114,7 +117,7 @@ class HttpWire implements ServerWire {
       }),
   };
 
-  /** Runs the action after all earlier ones are done. */
+  /** Runs an action after all earlier ones. */
   #inTurn(action: () => Promise<void>): Promise<void> {
     this.#queue = this.#queue.then(() => (this.#closing.value === 'closed' ? undefined : action()));
     return this.#queue;
@@ -136,7 +139,7 @@ class HttpWire implements ServerWire {
     const methods = messagesIn(sent).map(({ method }) => method);
     const isGreeting = methods.includes(Method.initialize);
     if (isGreeting) this.#greeting = call;
-    // The next message comes later, as far as the operating system can see to that.
+    // Keep the order of messages, as far as the operating system allows.
     await call.written;
     if (isGreeting) await this.#greeted(call);
     else if (askedIn(call).length === 0) await call.settled;
@@ -145,7 +148,7 @@ class HttpWire implements ServerWire {
     }
   }
 
-  /** In the stateless era a request is cancelled by closing its stream. */
+  /** Cancels a request by closing its stream, as the stateless era requires. */
   #closes(sent: unknown): boolean {
     if (!this.#isStateless || !isJsonObject(sent) || sent['method'] !== Method.cancelled) {
       return false;
@@ -160,7 +163,7 @@ class HttpWire implements ServerWire {
     return isStateless(this.#target.revision);
   }
 
-  /** Waits for the answer to initialize: what follows carries its session. */
+  /** Waits for the response to initialize, because later requests need its session id. */
   async #greeted(call: HttpCall): Promise<void> {
     const keys = askedIn(call).map(idKey);
     await call.settled;
@@ -203,7 +206,7 @@ class HttpWire implements ServerWire {
   #take(call: HttpCall): void {
     this.#listener.answered?.(call);
     if (isStream(call) || call.body === '') return;
-    // The body of a refused notification is not part of the conversation.
+    // The error body of a rejected notification is not part of the conversation.
     const isSilent = isJsonObject(call.sent) && askedIn(call).length === 0 && isKnown(call.sent);
     if (call.method !== 'POST' || isSilent) return;
     const value = parsed(call.body);
@@ -253,7 +256,7 @@ class HttpWire implements ServerWire {
     }
   }
 
-  /** Whether there is something to come on its stream that the client waits for. */
+  /** True if the client still expects messages on the stream. */
   #isWanted(call: HttpCall): boolean {
     const origin = originOf(call);
     if (this.#isStateless || this.#closing.value !== 'open') return false;
@@ -270,16 +273,16 @@ class HttpWire implements ServerWire {
     else await this.#resume(originOf(call), lastId);
   }
 
-  /** Opens a stream of the server's own messages, and waits until it is known whether it has one. */
+  /** Opens a stream for server-initiated messages and waits for the response. */
   async #listen(purpose: 'stream' | 'second-stream' | 'stray'): Promise<void> {
     if (this.#isStateless !== (purpose === 'stray')) return;
     const headers = { ...this.#headers(), accept: 'text/event-stream' };
     const call = this.#begin({ purpose, method: 'GET', headers });
-    // Some servers say nothing before the first event.
+    // Some servers send nothing before the first event.
     await Promise.race([call.settled, this.#pause(defaultRetryMs)]);
   }
 
-  /** Closes the first stream that can be taken up again, and takes it up after its first event. */
+  /** Closes the first resumable stream and resumes it after its first event. */
   async #resumeFirst(): Promise<void> {
     const [first] = this.#eventIds;
     if (first === undefined) return;
@@ -309,14 +312,13 @@ class HttpWire implements ServerWire {
   }
 
   /**
-   * Ends the play at once, then tells the server that the session is abandoned. Only the end of the
-   * process waits for this.
+   * Ends the play at once, then deletes the abandoned session. Only process exit waits for this.
    */
   async #abandon(): Promise<void> {
     const { endMs } = this.#target;
-    // Its answer names the session.
+    // The response has the session id.
     const greeting = this.#session.state === 'none' ? this.#greeting : undefined;
-    // Whether the server has read it before the play ends is not known.
+    // The server may or may not have processed a pending DELETE.
     const isDeleting = [...this.#calls].some(({ purpose }) => purpose === 'deletion');
     this.#over(undefined, greeting);
     if (greeting) await within(endMs, greeting, this.#greeted(greeting));
@@ -327,11 +329,11 @@ class HttpWire implements ServerWire {
     this.#agent.destroy();
   }
 
-  /** Ends the session once everything was sent. */
+  /** Ends the session once everything is sent. */
   async #finish(): Promise<void> {
     const isLate = this.#pause(this.#target.endMs);
     await Promise.race([this.#queue, isLate]);
-    // A stream may end with its answer, a little later.
+    // A stream may end slightly after its response.
     const answered = [...this.#calls].filter((call) => call.purpose === 'message' && isDone(call));
     await Promise.race([
       Promise.all(answered.map((call) => call.ended)),
@@ -347,7 +349,7 @@ class HttpWire implements ServerWire {
     this.#agent.destroy();
   }
 
-  /** @param greeting goes on, because the session that it begins has to be ended */
+  /** @param greeting initialize request to keep, because the session it creates must be deleted */
   #over(failure?: string, greeting?: HttpCall): void {
     this.#closing = closingChart.next(this.#closing, { type: 'close.done' });
     this.#pauses.abort();
@@ -365,14 +367,14 @@ class HttpWire implements ServerWire {
   }
 }
 
-/** Waits for the outcome of a call. If that takes longer than `durationMs`, the call is closed. */
+/** Waits for the outcome of a call and closes it after `durationMs`. */
 async function within(durationMs: number, call: HttpCall, brought: Promise<void>): Promise<void> {
   const timer = setTimeout(() => call.close(), durationMs);
   await brought;
   clearTimeout(timer);
 }
 
-/** The exchange that a stream began with. */
+/** The exchange in which a stream began. */
 function originOf(call: ObservedExchange): ObservedExchange {
   return call.resumes ?? call;
 }
@@ -381,7 +383,7 @@ function lastEventId({ events }: ObservedExchange): string | undefined {
   return events.findLast(({ id }) => id !== undefined && id !== '')?.id;
 }
 
-/** Whether its stream has brought the answers to what it asked. */
+/** True if the stream has delivered responses to all its requests. */
 function isDone(call: ObservedExchange): boolean {
   const answers = new Set(
     call.events.flatMap(({ data }) =>
@@ -394,7 +396,7 @@ function isDone(call: ObservedExchange): boolean {
   return isStream(call) && asked.length > 0 && asked.every((id) => answers.has(idKey(id)));
 }
 
-/** Whether it is a notification or an answer. */
+/** True for a notification or response. */
 function isKnown(message: { readonly [member: string]: unknown }): boolean {
   return typeof message['method'] === 'string' || 'result' in message || 'error' in message;
 }

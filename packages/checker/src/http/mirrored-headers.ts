@@ -1,5 +1,5 @@
 /**
- * The headers that repeat what a request of the stateless era says in its body.
+ * Request headers of the stateless era that mirror the body.
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
  */
@@ -17,23 +17,23 @@ const nameOf: { readonly [method: string]: string } = {
   'resources/read': 'uri',
 };
 
-/** An argument that has a header of its own. */
+/** A tool argument mirrored in a header. */
 interface MirroredArgument {
   readonly header: string;
   readonly path: readonly string[];
 }
 
-/** Knows which arguments of which tools have headers, from the lists that the server has given. */
+/** Tracks which tool arguments have headers, from the tool lists received. */
 export class MirroredHeaders {
   readonly #revision: string;
   readonly #arguments = new Map<string, readonly MirroredArgument[]>();
 
-  /** @param revision for requests that do not name theirs */
+  /** @param revision default for requests without a revision */
   constructor(revision: string) {
     this.#revision = revision;
   }
 
-  /** Reads the tools in a message of the server, if it lists some. */
+  /** Reads the tools listed in a message from the server, if any. */
   learn(value: unknown): void {
     for (const { result } of messagesIn(value)) {
       const tools = isJsonObject(result) ? result['tools'] : undefined;
@@ -69,14 +69,14 @@ export class MirroredHeaders {
   }
 }
 
-/** The annotated properties of a schema, with the way to each. */
+/** Annotated properties of a schema with their paths. */
 function* annotated(schema: unknown, path: readonly string[]): Generator<MirroredArgument> {
   const properties = isJsonObject(schema) ? schema['properties'] : undefined;
   if (!isJsonObject(properties)) return;
   for (const [key, property] of Object.entries(properties)) {
     if (!isJsonObject(property)) continue;
     const header = property['x-mcp-header'];
-    // A name that no header can have makes the tool invalid; a call without it shows that.
+    // An invalid header name makes the tool invalid; a call without the header reveals that.
     if (typeof header === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
       yield { header, path: [...path, key] };
     }
@@ -84,7 +84,7 @@ function* annotated(schema: unknown, path: readonly string[]): Generator<Mirrore
   }
 }
 
-/** A value as a header may carry it. */
+/** Encodes a value for a header. */
 function encoded(value: string): string {
   const isPlain = /^(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?$/.test(value);
   const looksEncoded = value.startsWith('=?base64?') && value.endsWith('?=');

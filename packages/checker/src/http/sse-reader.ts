@@ -1,5 +1,5 @@
 /**
- * Reads a stream of server-sent events. Invalid UTF-8 becomes an event that is not JSON.
+ * Parser for server-sent events. Invalid UTF-8 becomes an event that is not JSON.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
@@ -7,11 +7,11 @@ import type { SseEvent } from './exchange.ts';
 
 export interface SseListener {
   event(event: SseEvent): void;
-  /** How long the client is to wait before it comes again, milliseconds. */
+  /** Reconnection delay requested by the server, ms. */
   retry(afterMs: number): void;
 }
 
-/** A longer line ends the reading. */
+/** Longer lines abort parsing. */
 const maxBytes = 16 * 1024 * 1024;
 
 export class SseReader {
@@ -24,7 +24,7 @@ export class SseReader {
     this.#listener = listener;
   }
 
-  /** @throws {Error} a line is longer than 16 MiB */
+  /** @throws {Error} if a line is longer than 16 MiB */
   take(chunk: Buffer): void {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let from = 0;
@@ -35,10 +35,10 @@ export class SseReader {
       from = end.next;
     }
     this.#rest = this.#rest.subarray(from);
-    if (this.#rest.length > maxBytes) throw new Error('An event is longer than 16 MiB');
+    if (this.#rest.length > maxBytes) throw new Error('Event longer than 16 MiB');
   }
 
-  /** Lines end with CR, LF or both. A CR at the end of a chunk may have its LF in the next. */
+  /** Lines end with CR, LF or both. The LF of a CR at the end of a chunk may be in the next one. */
   #endOfLine(from: number): { readonly at: number; readonly next: number } | undefined {
     const lf = this.#rest.indexOf(10, from);
     const cr = this.#rest.subarray(0, lf === -1 ? undefined : lf).indexOf(13, from);
@@ -57,7 +57,7 @@ export class SseReader {
 
   #dispatch(): void {
     const [data, id] = [this.#data.join('\n'), this.#id];
-    // An event without data carries no message, but may prime the client with its id.
+    // An event without data has no message, but its id may prime the client.
     if (this.#data.length > 0 || id !== undefined) this.#listener.event({ id, data });
     this.#data = [];
     this.#id = undefined;
@@ -71,6 +71,6 @@ function textOf(bytes: Buffer): string {
     return decoder.decode(bytes);
   } catch {
     const text = bytes.toString('latin1');
-    return text.startsWith('data:') ? `data:(no UTF-8) ${text.slice(5)}` : text;
+    return text.startsWith('data:') ? `data:(not UTF-8) ${text.slice(5)}` : text;
   }
 }

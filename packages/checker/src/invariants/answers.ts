@@ -1,4 +1,4 @@
-/** Which answers come, and how often. */
+/** Invariants on which responses arrive, and how often. */
 import { isJsonObject } from 'mcp-actors/internal';
 import { answerText, askedIn, isTurnedAway } from '../http/exchange.ts';
 import { idKey } from '../message.ts';
@@ -18,23 +18,23 @@ import type { Invariant, Judgement } from './invariant.ts';
 
 const jsonRpc = 'JSON-RPC 2.0';
 
-/** Whether the server answered a request, if the trace is long enough to demand that. */
+/** Judges whether the server answered a request, if the trace is long enough to require that. */
 export function answered(trace: Trace, asked: TracedRequest): Judgement {
   if (trace.answersTo(asked.id).length > 0) return held;
   const cancelledAt = trace.cancelled.get(idKey(asked.id));
   if (cancelledAt !== undefined) return untried;
   const what = `${asked.method} with the id ${idKey(asked.id)}`;
   const refusal = trace.refusalOf(asked.id);
-  // An odd HTTP request is judged elsewhere, and a body may be too long for HTTP.
+  // Odd HTTP requests have invariants of their own, and a body may be too long for HTTP.
   const isOdd = asked.move?.startsWith('http-') === true;
   if (refusal && (isOdd || refusal.status === 413 || isTurnedAway(refusal))) return untried;
-  if (refusal) return broken(`${what} had no message as its answer, but ${answerText(refusal)}`);
+  if (refusal) return broken(`${what} received no message but ${answerText(refusal)}`);
   const { earlyEnd, settled } = trace;
   if (earlyEnd) {
-    return broken(`The server ended ${exitText(earlyEnd.exit)} and left ${what} without an answer`);
+    return broken(`The server ended ${exitText(earlyEnd.exit)} and left ${what} unanswered`);
   }
   if (settled && !settled.ok && settled.at > asked.at) {
-    return silent(`${what} had no answer in time`);
+    return silent(`${what} was not answered in time`);
   }
   return untried;
 }
@@ -53,7 +53,7 @@ export const answerInvariants: readonly Invariant[] = [
     judge: ({ polite }) =>
       firstBroken(
         [...polite.clientRequests.values()]
-          // A batch that is not read is one fault, and has an invariant of its own.
+          // An unsupported batch is a single fault with its own invariant.
           .filter(({ move }) => move !== 'batch')
           .map((asked) => (isRefusedWithoutId(polite, asked) ? held : answered(polite, asked))),
       ),
@@ -74,13 +74,13 @@ export const answerInvariants: readonly Invariant[] = [
           const answers = polite.answersTo(id);
           if (answers.length === 0) return untried;
           if (answers.length === 1) return held;
-          return broken(`${method} with the id ${idKey(id)} had ${answers.length} answers`);
+          return broken(`${method} with the id ${idKey(id)} was answered ${answers.length} times`);
         }),
       ),
   },
   {
     id: 'same-id',
-    title: 'A response has the id of a request, and the id’s type.',
+    title: 'A response has the id of a request, including the id’s type.',
     demanded: (revision) =>
       messagesPage(
         'MUST',
@@ -114,14 +114,14 @@ export const answerInvariants: readonly Invariant[] = [
             },
           }
         : messagesPage('MUST', 'Notifications', 'The receiver MUST NOT send a response.')(revision),
-    needs: 'a notification that is followed by an answered ping',
+    needs: 'a notification followed by an answered ping',
     judge: ({ polite }) => {
       const [first] = polite.happenings.flatMap((one, at) =>
         one.kind === 'sent' && isNotification(one.value) ? [at] : [],
       );
       if (first === undefined) return untried;
-      // The client has sent only requests and notifications, so an answer without a request answers
-      // a notification.
+      // The client sent only requests and notifications, so a response without a request answers a
+      // notification.
       const stray = polite.responses.find(
         ({ message, at }) =>
           at > first &&
@@ -131,7 +131,7 @@ export const answerInvariants: readonly Invariant[] = [
       );
       if (stray)
         return broken(
-          `Nothing but requests and notifications was sent, and this came: ${shownValue(stray.message)}`,
+          `Only requests and notifications were sent, but this arrived: ${shownValue(stray.message)}`,
         );
       return polite.waitedBetween(first, polite.happenings.length) ? held : untried;
     },
@@ -184,14 +184,14 @@ export const answerInvariants: readonly Invariant[] = [
   },
   {
     id: 'method-not-found',
-    title: 'An unknown method is refused with -32601.',
+    title: 'An unknown method is rejected with -32601.',
     demanded: always(
       'advice',
       jsonRpc,
       '5.1 Error object',
       '-32601: Method not found. The method does not exist / is not available.',
     ),
-    needs: 'a request of an unknown method',
+    needs: 'a request with an unknown method',
     judge: ({ polite }) =>
       firstBroken(
         polite.of('unknown-method').map(({ id }) => {
@@ -207,15 +207,15 @@ export const answerInvariants: readonly Invariant[] = [
 ];
 
 /**
- * Over HTTP the response shows which request is answered: one that was refused before its id was
- * read, such as a too long one, gets an answer without an id.
+ * True for an error without id that rejects a request before its id was read, for example because
+ * of its size. Over HTTP, the exchange identifies the request.
  */
 function refusesRequest(one: Happening | undefined): boolean {
   return one?.kind === 'received' && one.via !== undefined && askedIn(one.via).length > 0;
 }
 
 /**
- * Whether a request was refused by an error without its id: over HTTP in what answered it, over
+ * True if a request was rejected by an error without its id: over HTTP in its own exchange; over
  * stdio if its line is so long that the server need not have read the id.
  */
 function isRefusedWithoutId(trace: Trace, asked: TracedRequest): boolean {

@@ -1,4 +1,4 @@
-/** What a cancellation does, and what it must not do. */
+/** Invariants on cancellation: required effects and forbidden ones. */
 import { Method, isJsonObject } from 'mcp-actors/internal';
 import { idKey } from '../message.ts';
 import { exitText } from '../trace.ts';
@@ -21,34 +21,34 @@ const stillRuns =
 export const cancellationInvariants: readonly Invariant[] = [
   {
     id: 'cancelled-silent',
-    title: 'A call that was cancelled in flight is not answered.',
+    title: 'A call cancelled in flight is not answered.',
     demanded: notAnswered,
     needs: stillRuns,
     judge: ({ polite }) => firstBroken(cancellations(polite, (id) => id !== 0)),
   },
   {
     id: 'cancelled-zero',
-    title: 'A call with the id 0 that was cancelled in flight is not answered.',
+    title: 'A call with the id 0 cancelled in flight is not answered.',
     demanded: notAnswered,
     needs: stillRuns,
     judge: ({ polite }) => firstBroken(cancellations(polite, (id) => id === 0)),
   },
   {
     id: 'cancel-race',
-    title: 'A cancellation that crosses the answer, or comes after it, harms nothing.',
+    title: 'A cancellation that crosses or follows the answer is harmless.',
     demanded: always(
       'MUST',
       page,
       'Timing Considerations',
       'cancellation notifications may arrive after request processing has completed, and potentially after a response has already been sent. Both parties MUST handle these race conditions gracefully',
     ),
-    needs: 'a cancellation of a request that is in flight or was answered',
+    needs: 'a cancellation of a request in flight or already answered',
     judge: ({ polite }) =>
       survives(polite, [...polite.places('cancel'), ...polite.places('cancel-done')]),
   },
   {
     id: 'invalid-cancel-ignored',
-    title: 'A cancellation of nothing is ignored.',
+    title: 'A cancellation of an unknown or malformed request is ignored.',
     demanded: always(
       'SHOULD',
       page,
@@ -57,7 +57,7 @@ export const cancellationInvariants: readonly Invariant[] = [
     ),
     needs: 'a cancellation of an unknown request',
     judge: ({ whole }) => {
-      // Other impolite moves would be judged with it.
+      // Other impolite moves would be judged as well.
       const others = whole.happenings.some(
         (one) => one.kind === 'sent' && one.impolite && !one.move?.startsWith('cancel-'),
       );
@@ -74,14 +74,14 @@ export const cancellationInvariants: readonly Invariant[] = [
   },
   {
     id: 'cancels-its-own',
-    title: 'The server cancels nothing but requests of its own.',
+    title: 'The server only cancels its own requests.',
     demanded: always(
       'MUST',
       page,
       'Behavior Requirements',
       'Cancellation notifications MUST only reference requests that: Were previously issued in the same direction',
     ),
-    needs: 'a server that cancels a request of its own',
+    needs: 'a server that cancels one of its own requests',
     judge: ({ whole }) =>
       firstBroken(
         whole.notifications(Method.cancelled).map(({ message, at }) => {
@@ -97,8 +97,8 @@ export const cancellationInvariants: readonly Invariant[] = [
 ];
 
 /**
- * One judgement for each call that was surely in flight when it was cancelled: between the call and
- * its cancellation, the server answered a ping but not the call.
+ * Judges each call that was certainly in flight when cancelled: between call and cancellation, the
+ * server answered a ping but not the call.
  */
 function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readonly Judgement[] {
   return trace.of('call', 'call-zero').flatMap((asked) => {
@@ -107,7 +107,7 @@ function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readon
     const wasRunning = trace.waitedBetween(asked.at, cancelledAt);
     const answer = trace.answersTo(asked.id)[0];
     if (!wasRunning || (answer && answer.at < cancelledAt)) return [];
-    // An answer that came before the next ping's may already have been on its way.
+    // An answer before the next pong may have been on its way already.
     if (answer) {
       return trace.waitedBetween(cancelledAt, answer.at)
         ? [
@@ -125,8 +125,8 @@ function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readon
 }
 
 /**
- * Whether the server had answered everything at the end.
- * @param places what it has survived, if nothing had failed before
+ * True if the server had answered everything at the end.
+ * @param places positions the server survived, if nothing had failed before
  */
 export function survives(trace: Trace, places: readonly number[]): Judgement {
   const first = Math.min(...places);
@@ -138,9 +138,9 @@ export function survives(trace: Trace, places: readonly number[]): Judgement {
   if (earlyEnd) return broken(`The server ended ${exitText(earlyEnd.exit)}`);
   if (!settled) return untried;
   if (settled.ok) return held;
-  // What was asked before may have no answer for another reason.
+  // Earlier requests may be unanswered for another reason.
   const owed = [...trace.clientRequests.values()].some(
     ({ id, at }) => at < first && !cancelled.has(idKey(id)) && trace.answersTo(id).length === 0,
   );
-  return owed ? untried : silent('After it, not everything was answered in time');
+  return owed ? untried : silent('Afterwards, not everything was answered in time');
 }

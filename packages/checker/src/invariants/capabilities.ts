@@ -1,4 +1,4 @@
-/** The declared capabilities, and the refusal of requests for what does not exist. */
+/** Invariants on declared capabilities, and on rejecting requests for unknown items. */
 import type { JsonObject } from 'mcp-actors';
 import { isJsonObject } from 'mcp-actors/internal';
 import type { MoveType } from '../move.ts';
@@ -41,12 +41,12 @@ export const capabilityInvariants: readonly Invariant[] = [
       if (!message || !declared) return untried;
       return isJsonObject(declared['logging'])
         ? held
-        : broken(`logging is not declared, and this came: ${shownValue(message.message)}`);
+        : broken(`logging is not declared, but this arrived: ${shownValue(message.message)}`);
     },
   },
   {
     id: 'tool-schemas',
-    title: 'Every tool has an object as its input schema.',
+    title: 'Every tool has an object as input schema.',
     demanded: (revision) =>
       revision === '2025-11-25'
         ? {
@@ -72,7 +72,7 @@ export const capabilityInvariants: readonly Invariant[] = [
   },
   refuses({
     id: 'invalid-cursor',
-    title: 'An invalid cursor is refused with -32602.',
+    title: 'An invalid cursor is rejected with -32602.',
     move: 'bad-cursor',
     code: -32602,
     page: 'server/utilities/pagination',
@@ -81,7 +81,7 @@ export const capabilityInvariants: readonly Invariant[] = [
   }),
   refuses({
     id: 'resource-not-found',
-    title: 'A resource that there is not is refused with -32002.',
+    title: 'A nonexistent resource is rejected with -32002.',
     move: 'bad-resource',
     code: -32002,
     page: 'server/resources',
@@ -91,7 +91,7 @@ export const capabilityInvariants: readonly Invariant[] = [
   }),
   refuses({
     id: 'prompt-not-found',
-    title: 'A prompt that there is not is refused with -32602.',
+    title: 'A nonexistent prompt is rejected with -32602.',
     move: 'bad-prompt',
     code: -32602,
     page: 'server/prompts',
@@ -101,7 +101,7 @@ export const capabilityInvariants: readonly Invariant[] = [
   }),
   refuses({
     id: 'invalid-log-level',
-    title: 'An unknown log level is refused with -32602.',
+    title: 'An unknown log level is rejected with -32602.',
     move: 'bad-level',
     code: -32602,
     page: 'server/utilities/logging',
@@ -119,12 +119,12 @@ function declares(capability: string, method: string, member: string, quote: str
     needs: `a server that lists ${capability}`,
     judge: ({ whole }) => {
       const { declared } = whole;
-      // An empty list does not show that the server has any.
+      // An empty list does not prove that the server has any.
       if (!declared || listed(whole, method, member).length === 0) return untried;
       return isJsonObject(declared[capability])
         ? held
         : broken(
-            `${method} gives some, and the declared capabilities are ${shownValue(Object.keys(declared))}`,
+            `${method} returns some, but the declared capabilities are ${shownValue(Object.keys(declared))}`,
           );
     },
   };
@@ -170,7 +170,7 @@ export function judgeRefusal(trace: Trace, id: string | number, code: number): J
     : broken(`The answer was ${shownValue(answer)}`);
 }
 
-/** The items in the answers to a list request. */
+/** Items in the results of a list method. */
 function listed(trace: Trace, method: string, member: string): readonly JsonObject[] {
   return [...trace.clientRequests.values()]
     .filter((asked) => asked.method === method)

@@ -1,4 +1,4 @@
-/** What the stateless era demands over HTTP: headers that repeat the body, statuses, no sessions. */
+/** HTTP invariants of the stateless era: headers that mirror the body, statuses, no sessions. */
 import { answerText, isStream, isSuccess } from '../http/exchange.ts';
 import type { ObservedExchange } from '../http/exchange.ts';
 import { isJsonObject } from 'mcp-actors/internal';
@@ -10,21 +10,21 @@ import { broken, firstBroken, held, shownValue, untried } from './invariant.ts';
 import type { Demand, Invariant, Judgement } from './invariant.ts';
 
 const older = 'Earlier Streamable HTTP Revisions';
-const modernAlone = 'a server that speaks no earlier revision';
+const modernAlone = 'a server that supports no earlier revision';
 
 export const httpModernInvariants: readonly Invariant[] = [
-  mismatch('http-version-mismatch', 'http-version', 'MCP-Protocol-Version is another'),
-  mismatch('http-method-mismatch', 'http-method', 'Mcp-Method is another'),
+  mismatch('http-version-mismatch', 'http-version', 'MCP-Protocol-Version differs from the body'),
+  mismatch('http-method-mismatch', 'http-method', 'Mcp-Method differs from the body'),
   mismatch('http-method-missing', 'http-no-method', 'Mcp-Method is missing'),
   mismatch(
     'http-name-mismatch',
     'http-name',
-    'Mcp-Name is another',
+    'Mcp-Name differs from the body',
     'a server that declares resources',
   ),
   {
     id: 'http-encoded-name',
-    title: 'An Mcp-Name in Base64 is decoded before it is compared.',
+    title: 'A Base64-encoded Mcp-Name is decoded before it is compared.',
     demanded: modern(
       'MUST',
       'Value Encoding',
@@ -40,29 +40,29 @@ export const httpModernInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-method-not-found',
-    title: 'An unknown method is refused with 404 and -32601.',
+    title: 'An unknown method is rejected with 404 and -32601.',
     demanded: modern(
       'MUST',
       'Protocol Version Header',
       'If the server does not implement the requested RPC method, it MUST respond with 404 Not Found and a JSON-RPC error with code -32601 (Method not found).',
     ),
-    needs: 'a request of an unknown method',
+    needs: 'a request with an unknown method',
     judge: ({ polite }) => judgeAnswers(polite, 'unknown-method', refusedWith(404, -32_601)),
   },
   {
     id: 'http-unsupported-revision',
-    title: 'A revision that does not exist is refused with 400.',
+    title: 'A nonexistent revision is rejected with 400.',
     demanded: modern(
       'MUST',
       'Protocol Version Header',
       'If the server does not implement the requested protocol version […], it MUST respond with 400 Bad Request and an UnsupportedProtocolVersionError listing its supported versions.',
     ),
-    needs: 'a request in a revision that does not exist',
+    needs: 'a request in a nonexistent revision',
     judge: ({ polite }) => judgeAnswers(polite, 'revision-unknown', refusedWith(400, -32_022)),
   },
   {
     id: 'http-bare-request',
-    title: 'A request that does not say who its client is is refused with 400.',
+    title: 'A request that does not identify its client is rejected with 400.',
     demanded: () => ({
       demand: 'MUST',
       clause: {
@@ -76,7 +76,7 @@ export const httpModernInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-no-sessions',
-    title: 'The server gives out no session.',
+    title: 'The server issues no session id.',
     demanded: modern(
       'SHOULD',
       older,
@@ -96,7 +96,7 @@ export const httpModernInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-session-ignored',
-    title: 'A session that a request names is ignored.',
+    title: 'A session id in a request is ignored.',
     demanded: modern(
       'SHOULD',
       older,
@@ -113,7 +113,7 @@ export const httpModernInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-methods',
-    title: 'A server of this era alone refuses GET and DELETE with 405.',
+    title: 'A server of this era only rejects GET and DELETE with 405.',
     demanded: modern(
       'SHOULD',
       older,
@@ -127,7 +127,8 @@ export const httpModernInvariants: readonly Invariant[] = [
           .filter(({ purpose }) => purpose === 'stray')
           .map((exchange) => {
             if (exchange.status === 405) return held;
-            // It may serve the sessions of earlier revisions beside, and miss the id of one.
+            // The server may also serve sessions of earlier revisions and reject a missing session
+            // id.
             if (exchange.status >= 400 && exchange.status < 500) return untried;
             return broken(`${exchange.method} was answered with ${answerText(exchange)}`);
           }),
@@ -142,7 +143,7 @@ export const httpModernInvariants: readonly Invariant[] = [
       'Receiving Messages',
       'When initiating an SSE stream, servers SHOULD include the X-Accel-Buffering: no header in the HTTP response.',
     ),
-    needs: 'an answer on a stream',
+    needs: 'a response on a stream',
     judge: ({ whole }) =>
       firstBroken(
         whole.exchanges
@@ -167,7 +168,7 @@ export const httpModernInvariants: readonly Invariant[] = [
     needs: 'a server that offers subscriptions/listen',
     judge: ({ whole }) =>
       judgeAnswers(whole, 'listen', (exchange) => {
-        // A refused one, for example because of a limit, does not count as a subscription.
+        // A rejected subscription, for example due to a limit, is not a subscription.
         if (!isSuccess(exchange.status) || codeOf(exchange) !== undefined) return untried;
         return isStream(exchange) ? held : broken(`It was answered with ${answerText(exchange)}`);
       }),
@@ -178,7 +179,7 @@ function modern(demand: Demand, heading: string, quote: string): Invariant['dema
   return inEras(demand, undefined, { heading, quote });
 }
 
-/** Whether discovery names no revision with sessions. */
+/** True if server/discover lists no revision with sessions. */
 function isModernAlone({ discovered }: Trace): boolean {
   const versions = discovered?.['supportedVersions'];
   return Array.isArray(versions) && versions.every((version) => isStateless(String(version)));
@@ -187,7 +188,7 @@ function isModernAlone({ discovered }: Trace): boolean {
 function mismatch(id: string, move: MoveType, what: string, needs = `the move ${move}`): Invariant {
   return {
     id,
-    title: `A request whose ${what} is refused with 400 and -32020.`,
+    title: `A request whose ${what} is rejected with 400 and -32020.`,
     demanded: modern(
       'MUST',
       'Server Validation',
@@ -196,7 +197,7 @@ function mismatch(id: string, move: MoveType, what: string, needs = `the move ${
     needs,
     judge: ({ whole }) =>
       judgeAnswers(whole, move, (exchange) =>
-        // A version that does not exist is to be refused as such, too, and one refusal has one code.
+        // An unknown version must also be rejected as such, and a response has only one error code.
         move === 'http-version' && exchange.status === 400 && codeOf(exchange) === -32_022
           ? untried
           : refusedWith(400, -32_020)(exchange),
@@ -211,7 +212,7 @@ function refusedWith(status: number, code: number) {
       : broken(`It was answered with ${answerText(exchange)}`);
 }
 
-/** The code of the error in the body; undefined if there is no error. */
+/** Error code in the body; undefined without an error. */
 function codeOf({ body }: ObservedExchange): unknown {
   try {
     const value: unknown = JSON.parse(body);

@@ -1,4 +1,4 @@
-/** What HTTP requires of streams: what is sent on which, how they end, how they are resumed. */
+/** HTTP invariants on streams: messages per stream, end, and resumption. */
 import { askedIn, asks, isStream, isSuccess } from '../http/exchange.ts';
 import type { ObservedExchange } from '../http/exchange.ts';
 import { isJsonObject } from 'mcp-actors/internal';
@@ -13,11 +13,11 @@ const listening = 'Listening for Messages from the Server';
 const resuming = 'Resumability and Redelivery';
 const receiving = 'Receiving Messages';
 
-/** Of both eras. */
+/** Invariants of both eras. */
 export const streamInvariants: readonly Invariant[] = [
   {
     id: 'http-own-stream',
-    title: 'A request is answered on its own POST, or on what takes that up again.',
+    title: 'A request is answered on its own POST, or on the resumption of its stream.',
     demanded: inEras(
       'SHOULD',
       {
@@ -49,7 +49,7 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-progress-stream',
-    title: 'Progress of a call comes on the stream of that call.',
+    title: 'Progress of a call arrives on the stream of that call.',
     demanded: (revision) =>
       inEras(
         revision >= '2026-07-28' ? 'MUST' : 'SHOULD',
@@ -73,7 +73,7 @@ export const streamInvariants: readonly Invariant[] = [
             return asks(originOf(via), asked.id)
               ? held
               : broken(
-                  `It came on the stream of ${shownValue(askedIn(originOf(via)))}: ${shownValue(message)}`,
+                  `It arrived on the stream of ${shownValue(askedIn(originOf(via)))}: ${shownValue(message)}`,
                 );
           }),
         ),
@@ -81,7 +81,7 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-stream-ends',
-    title: 'After the answer its stream ends.',
+    title: 'A stream ends after its answer.',
     demanded: inEras(
       'SHOULD',
       {
@@ -98,7 +98,7 @@ export const streamInvariants: readonly Invariant[] = [
           if (left.length > 0 || exchange.outcome === 'open') return untried;
           return exchange.outcome === 'closed'
             ? silent(
-                `The stream of ${shownValue(exchange.sent)} was open until the end of the play`,
+                `The stream of ${shownValue(exchange.sent)} stayed open until the end of the play`,
               )
             : held;
         }),
@@ -106,11 +106,11 @@ export const streamInvariants: readonly Invariant[] = [
   },
 ];
 
-/** Of the era with sessions. */
+/** Invariants of the era with sessions. */
 export const sessionStreamInvariants: readonly Invariant[] = [
   {
     id: 'http-get-unanswering',
-    title: 'No answer comes on a stream that GET has opened.',
+    title: 'No answer arrives on a GET stream.',
     demanded: inEras(
       'MUST',
       {
@@ -120,18 +120,18 @@ export const sessionStreamInvariants: readonly Invariant[] = [
       },
       undefined,
     ),
-    needs: 'a message on a stream that GET has opened',
+    needs: 'a message on a GET stream',
     judge: ({ whole }) =>
       firstBroken(
         receivedIn(whole).map(({ message, via }) => {
           if (!isListening(via)) return untried;
-          return 'method' in message ? held : broken(`This came: ${shownValue(message)}`);
+          return 'method' in message ? held : broken(`This arrived: ${shownValue(message)}`);
         }),
       ),
   },
   {
     id: 'http-one-stream',
-    title: 'A message comes on one stream only.',
+    title: 'A message is sent on one stream only.',
     demanded: inEras(
       'MUST',
       {
@@ -141,7 +141,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
       },
       undefined,
     ),
-    needs: 'a server that has two streams of GET at once, and something to say of itself',
+    needs: 'a server with two GET streams at once that sends a message of its own',
     judge: ({ whole }) => {
       const second = whole.exchanges.some(
         (one) => one.purpose === 'second-stream' && isStream(one),
@@ -161,14 +161,14 @@ export const sessionStreamInvariants: readonly Invariant[] = [
         const isAtOnce = !whole.happenings.slice(at, twin.at).some(({ kind }) => kind === 'sent');
         const isRequest = messagesIn(one.value).some((message) => 'id' in message);
         if (isRequest || isAtOnce)
-          return broken(`It came on two streams: ${shownValue(one.value)}`);
+          return broken(`It arrived on two streams: ${shownValue(one.value)}`);
       }
       return held;
     },
   },
   {
     id: 'http-event-ids',
-    title: 'No two events of a session have the same id.',
+    title: 'Event ids are unique within a session.',
     demanded: inEras(
       'MUST',
       {
@@ -177,14 +177,14 @@ export const sessionStreamInvariants: readonly Invariant[] = [
       },
       undefined,
     ),
-    needs: 'a server that gives its events ids',
+    needs: 'a server that assigns event ids',
     judge: ({ whole }) => {
       const seen = new Set<string>();
       for (const { events, resumes } of whole.exchanges) {
-        // What is replayed has its id again.
+        // Replayed events repeat their ids.
         for (const { id } of resumes ? [] : events) {
           if (id === undefined) continue;
-          if (seen.has(id)) return broken(`The id ${shownValue(id)} came again`);
+          if (seen.has(id)) return broken(`The id ${shownValue(id)} was repeated`);
           seen.add(id);
         }
       }
@@ -193,7 +193,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-replay',
-    title: 'A stream that is taken up again replays nothing of another one.',
+    title: 'A resumed stream replays nothing from another stream.',
     demanded: inEras(
       'MUST',
       {
@@ -203,7 +203,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
       },
       undefined,
     ),
-    needs: 'a server that takes up streams again, and events with ids on another stream',
+    needs: 'a server that resumes streams, and events with ids on another stream',
     judge: ({ whole }) =>
       firstBroken(
         whole.exchanges
@@ -222,14 +222,14 @@ export const sessionStreamInvariants: readonly Invariant[] = [
               ),
             );
             return stray
-              ? broken(`This came on another stream before: ${shownValue(stray)}`)
+              ? broken(`This had arrived on another stream: ${shownValue(stray)}`)
               : held;
           }),
       ),
   },
   {
     id: 'http-priming',
-    title: 'A stream begins with an event that has an id and no data.',
+    title: 'A stream begins with an event that has an id but no data.',
     demanded: (revision) =>
       revision < '2025-11-25'
         ? undefined
@@ -242,12 +242,12 @@ export const sessionStreamInvariants: readonly Invariant[] = [
             },
             undefined,
           )(revision),
-    needs: 'a server that gives its events ids',
+    needs: 'a server that assigns event ids',
     judge: ({ whole }) =>
       firstBroken(
         whole.exchanges.filter(isAnswerStream).map(({ events }) => {
           const [first] = events;
-          // Without ids nothing can be taken up again, and there is nothing to prime for.
+          // Without ids, streams cannot be resumed, so priming is pointless.
           if (!first || events.every(({ id }) => id === undefined)) return untried;
           return first.id !== undefined && first.data === ''
             ? held
@@ -257,7 +257,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
   },
 ];
 
-/** The messages that came over HTTP, with what brought them. */
+/** Messages received over HTTP with their exchange. */
 function receivedIn(trace: Trace) {
   const isReceived = (one: Happening): one is Received => one.kind === 'received';
   return trace.happenings
@@ -276,7 +276,7 @@ function isListening(exchange: ObservedExchange): boolean {
   return purpose === 'stream' || purpose === 'second-stream';
 }
 
-/** Whether it is a POST of a request that is answered with a stream. */
+/** True for the POST of a request answered with a stream. */
 function isAnswerStream(exchange: ObservedExchange): boolean {
   return exchange.purpose === 'message' && isStream(exchange) && askedIn(exchange).length > 0;
 }

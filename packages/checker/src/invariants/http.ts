@@ -1,4 +1,4 @@
-/** What only HTTP demands: statuses, content types, sessions. */
+/** Invariants specific to HTTP: statuses, content types, sessions. */
 import { answerText, askedIn, isStream, isSuccess, isTurnedAway } from '../http/exchange.ts';
 import type { ObservedExchange } from '../http/exchange.ts';
 import { isJsonObject } from 'mcp-actors/internal';
@@ -9,17 +9,17 @@ import { broken, firstBroken, held, shownValue, untried } from './invariant.ts';
 import type { Clause, Demand, Invariant, Judgement } from './invariant.ts';
 import { messageFault } from './messages.ts';
 
-/** Whether a revision has the transport. */
+/** True if a revision has the Streamable HTTP transport. */
 export function hasStreamableHttp(revision: string): boolean {
   return revision !== '2024-11-05';
 }
 
-/** Whether clients of a revision say it in a header. */
+/** True if clients of a revision send it in a header. */
 export function hasVersionHeader(revision: string): boolean {
   return revision >= '2025-06-18';
 }
 
-/** The page of a revision on its transports over HTTP. */
+/** Page of a revision's specification on HTTP transports. */
 function page(revision: string): string {
   return isStateless(revision) ? 'basic/transports/streamable-http' : 'basic/transports';
 }
@@ -31,7 +31,7 @@ interface Words {
 
 type Demanded = { readonly demand: Demand; readonly clause: Clause } | undefined;
 
-/** A demand of both eras, each in its own words. */
+/** Builds a demand of both eras, quoted from each. */
 export function inEras(demand: Demand, legacy: Words | undefined, modern: Words | undefined) {
   return (revision: string): Demanded => {
     const words = isStateless(revision) ? modern : legacy;
@@ -42,7 +42,7 @@ export function inEras(demand: Demand, legacy: Words | undefined, modern: Words 
 const sending = 'Sending Messages to the Server';
 const sessions = 'Session Management';
 
-/** Judges the request of HTTP of each request that a move sent. */
+/** Judges the HTTP exchange of each request that a move sent. */
 export function judgeAnswers(
   trace: Trace,
   move: MoveType,
@@ -56,24 +56,24 @@ export function judgeAnswers(
   );
 }
 
-/** Holds if the HTTP request was answered with this status. */
+/** Holds if the HTTP response has this status. */
 export function withStatus(status: number) {
   return (exchange: ObservedExchange): Judgement =>
     exchange.status === status ? held : broken(`It was answered with ${answerText(exchange)}`);
 }
 
-/** Whether it brought nothing but a notification or an answer. */
+/** True for an exchange that carried only a notification or a response. */
 function isSilent(exchange: ObservedExchange): boolean {
   const { sent, purpose } = exchange;
   if (purpose !== 'message' || !isJsonObject(sent) || askedIn(exchange).length > 0) return false;
   return typeof sent['method'] === 'string' || 'result' in sent || 'error' in sent;
 }
 
-/** Of both eras. */
+/** Invariants of both eras. */
 export const httpInvariants: readonly Invariant[] = [
   {
     id: 'http-messages',
-    title: 'Bodies of JSON and events hold messages and nothing else.',
+    title: 'JSON bodies and events contain only messages.',
     demanded: (revision) => ({
       demand: 'MUST',
       clause: {
@@ -95,7 +95,7 @@ export const httpInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-accepted',
-    title: 'A notification or an answer that is accepted gets 202 and no body.',
+    title: 'An accepted notification or response is answered with 202 and no body.',
     demanded: inEras(
       'MUST',
       {
@@ -109,7 +109,7 @@ export const httpInvariants: readonly Invariant[] = [
           'If the server accepts it, the server MUST return HTTP status code 202 Accepted with no body.',
       },
     ),
-    needs: 'a notification or an answer that the server accepts',
+    needs: 'a notification or response that the server accepts',
     judge: ({ whole }) =>
       firstBroken(
         whole.exchanges.filter(isSilent).map((exchange) => {
@@ -137,7 +137,7 @@ export const httpInvariants: readonly Invariant[] = [
           'the server MUST return either Content-Type: application/json (a single JSON object) or Content-Type: text/event-stream (an SSE response stream).',
       },
     ),
-    needs: 'a request that is served',
+    needs: 'a request that the server accepts',
     judge: ({ whole }) =>
       firstBroken(
         whole.exchanges.map((exchange) => {
@@ -152,7 +152,7 @@ export const httpInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-origin',
-    title: 'A request from a page of another site is refused.',
+    title: 'A request with a foreign Origin is rejected.',
     demanded: (revision) => {
       const hasStatus = revision >= '2025-11-25';
       const heading = isStateless(revision) ? 'Security & Endpoint' : 'Security Warning';
@@ -164,7 +164,7 @@ export const httpInvariants: readonly Invariant[] = [
     needs: 'the move http-origin',
     judge: ({ whole, revision }) =>
       judgeAnswers(whole, 'http-origin', (exchange) => {
-        // Before 2025-11-25 no status was named.
+        // Before 2025-11-25 the specification named no status.
         const isRefused =
           revision >= '2025-11-25' ? exchange.status === 403 : exchange.status >= 400;
         return isRefused ? held : broken(`It was answered with ${answerText(exchange)}`);
@@ -172,11 +172,11 @@ export const httpInvariants: readonly Invariant[] = [
   },
 ];
 
-/** Of the era with sessions. */
+/** Invariants of the era with sessions. */
 export const httpSessionInvariants: readonly Invariant[] = [
   {
     id: 'http-get',
-    title: 'GET opens a stream of events, or is refused with 405.',
+    title: 'GET opens an event stream or is rejected with 405.',
     demanded: inEras(
       'MUST',
       {
@@ -186,7 +186,7 @@ export const httpSessionInvariants: readonly Invariant[] = [
       },
       undefined,
     ),
-    needs: 'a client that listens',
+    needs: 'a client that opens a GET stream',
     judge: ({ polite }) =>
       firstBroken(
         polite.exchanges
@@ -200,7 +200,7 @@ export const httpSessionInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-version',
-    title: 'An MCP-Protocol-Version that does not exist is refused with 400.',
+    title: 'A nonexistent MCP-Protocol-Version is rejected with 400.',
     demanded: (revision) =>
       !hasVersionHeader(revision)
         ? undefined
@@ -218,7 +218,7 @@ export const httpSessionInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-session-id',
-    title: 'The id of a session is visible ASCII.',
+    title: 'A session id consists of visible ASCII.',
     demanded: inEras(
       'MUST',
       {
@@ -239,7 +239,7 @@ export const httpSessionInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-no-session',
-    title: 'A request without the id of its session is refused with 400.',
+    title: 'A request without its session id is rejected with 400.',
     demanded: inEras(
       'SHOULD',
       {
@@ -249,7 +249,7 @@ export const httpSessionInvariants: readonly Invariant[] = [
       },
       undefined,
     ),
-    needs: 'a server that requires the id of a session',
+    needs: 'a server that requires session ids',
     judge: ({ whole }) =>
       judgeAnswers(whole, 'http-no-session', (exchange) =>
         isSuccess(exchange.status) ? untried : withStatus(400)(exchange),
@@ -257,15 +257,15 @@ export const httpSessionInvariants: readonly Invariant[] = [
   },
   {
     id: 'http-unknown-session',
-    title: 'A request with the id of a session that never was is refused with 404.',
-    // The page speaks of sessions that the server has ended, and a server need not remember those.
+    title: 'A request with an unknown session id is rejected with 404.',
+    // The specification covers sessions the server ended, and servers need not remember those.
     demanded: inEras('advice', { heading: sessions, quote: ended() }, undefined),
     needs: 'a server with sessions',
     judge: ({ whole }) => judgeAnswers(whole, 'http-strange-session', withStatus(404)),
   },
   {
     id: 'http-ended-session',
-    title: 'A request to a session that has ended is refused with 404.',
+    title: 'A request to an ended session is rejected with 404.',
     demanded: inEras('MUST', { heading: sessions, quote: ended() }, undefined),
     needs: 'a server that lets clients end their sessions with DELETE',
     judge: ({ whole }) => {

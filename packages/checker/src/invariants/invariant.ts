@@ -1,57 +1,59 @@
-/** A demand on a server that can be judged by a trace. */
+/** Types and helpers for invariants: requirements on a server that a trace can prove or refute. */
 import type { Trace } from '../trace.ts';
 
-/** MUST and SHOULD include MUST NOT and SHOULD NOT; `advice` is not in the specification. */
+/** MUST and SHOULD include MUST NOT and SHOULD NOT. `advice` is not in the specification. */
 export type Demand = 'MUST' | 'SHOULD' | 'advice';
 
 /** A passage of a specification. */
 export interface Clause {
-  /** A page of the revision's specification, `basic/lifecycle`, or `JSON-RPC 2.0`. */
+  /** Page of the revision's specification, such as `basic/lifecycle`, or `JSON-RPC 2.0`. */
   readonly page: string;
   readonly heading: string;
-  /** The specification's own words, never a paraphrase. */
+  /** Literal quotation, never a paraphrase. */
   readonly quote: string;
 }
 
 export type Judgement =
-  /** The trace has tried the invariant, and it holds. */
+  /** The trace tested the invariant, and it holds. */
   | { readonly kind: 'held' }
-  /** The trace says nothing about it. */
+  /** The trace does not test the invariant. */
   | { readonly kind: 'untried' }
   | {
       readonly kind: 'broken';
-      /** What happened, for people. */
+      /** Readable description of the violation. */
       readonly detail: string;
       /**
-       * `silence`: nothing came in time. It might have come later, so a second play must confirm
-       * it.
+       * `silence`: nothing arrived in time. It might have arrived later, so a second play must
+       * confirm it.
        */
       readonly evidence: 'message' | 'silence';
     };
 
-/** The data by which an invariant is judged. */
+/** Input for judging an invariant. */
 export interface Played {
-  /** The whole trace. */
+  /** The complete trace. */
   readonly whole: Trace;
-  /** The trace up to the first line that no client may send: it decides on MUST and SHOULD. */
+  /**
+   * The trace before the first line that no client may send, on which MUST and SHOULD are judged.
+   */
   readonly polite: Trace;
   readonly revision: string;
   /** Tools whose results name the roots. */
   readonly rootsTools: readonly string[];
-  /** Tools that ask their client by ending, if it declares enough. */
+  /** Tools that return `input_required` if the client declares enough capabilities. */
   readonly askingTools: readonly string[];
-  /** After what the server has asked a client for something, in any play. */
+  /** Client messages after which the server sent a request in any play. */
   readonly askedAfter: ReadonlySet<string>;
 }
 
 export interface Invariant {
-  /** Its name in reports and on the command line. */
+  /** Id in reports and on the command line. */
   readonly id: string;
-  /** The demand in one sentence. */
+  /** The requirement in one sentence. */
   readonly title: string;
-  /** The demand of this revision; undefined if it makes none. */
+  /** Requirement of a revision; undefined if it has none. */
   demanded(revision: string): { readonly demand: Demand; readonly clause: Clause } | undefined;
-  /** What a sequence needs in order to try it; the report says so if none did. */
+  /** Precondition for testing it, reported if no sequence met it. */
   readonly needs: string;
   judge(played: Played): Judgement;
 }
@@ -67,13 +69,16 @@ export function silent(detail: string): Judgement {
   return { kind: 'broken', detail, evidence: 'silence' };
 }
 
-/** A demand of every revision, in the same words on the same page. */
+/** Builds a requirement that all revisions state in the same words on the same page. */
 export function always(demand: Demand, page: string, heading: string, quote: string) {
   const demanded = { demand, clause: { page, heading, quote } };
   return () => demanded;
 }
 
-/** The first revision describes messages in `basic/messages`, later ones in `basic`. */
+/**
+ * Builds a requirement on messages: the first revision has them in `basic/messages`, later ones in
+ * `basic`.
+ */
 export function messagesPage(demand: Demand, heading: string, quote: string) {
   return (revision: string) => {
     const page = revision === '2024-11-05' ? 'basic/messages' : 'basic';
@@ -81,7 +86,7 @@ export function messagesPage(demand: Demand, heading: string, quote: string) {
   };
 }
 
-/** The first broken judgement; otherwise `held` if any is held, else `untried`. */
+/** Returns the first broken judgement; otherwise `held` if any is held, else `untried`. */
 export function firstBroken(judgements: Iterable<Judgement>): Judgement {
   let verdict = untried;
   for (const judgement of judgements) {
@@ -91,7 +96,7 @@ export function firstBroken(judgements: Iterable<Judgement>): Judgement {
   return verdict;
 }
 
-/** A value as JSON, cut to a length that people read. */
+/** Formats a value as JSON, truncated for display. */
 export function shownValue(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;

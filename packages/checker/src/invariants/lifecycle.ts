@@ -1,4 +1,4 @@
-/** The handshake, what it allows, and the end. */
+/** Invariants on the handshake, the phases around it, and the shutdown. */
 import { Method, isJsonObject } from 'mcp-actors/internal';
 import { messagesIn } from '../message.ts';
 import { unknownRevision } from '../outgoing.ts';
@@ -13,7 +13,7 @@ const page = 'basic/lifecycle';
 export const lifecycleInvariants: readonly Invariant[] = [
   {
     id: 'initialize',
-    title: 'initialize is answered with a revision, capabilities and who the server is.',
+    title: 'initialize is answered with a revision, capabilities and server information.',
     demanded: always(
       'MUST',
       page,
@@ -44,7 +44,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
   },
   {
     id: 'unknown-revision',
-    title: 'A revision that does not exist is answered with another one, or refused.',
+    title: 'A nonexistent revision is answered with another one, or rejected.',
     demanded: always(
       'MUST',
       page,
@@ -57,7 +57,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
         polite.of('initialize-unknown').map(({ id }) => {
           const result = polite.answersTo(id)[0]?.message['result'];
           const refusal = polite.answersTo(id)[0]?.message['error'];
-          // This is the page's own example of an initialization error, so the server may refuse.
+          // Refusing is allowed: it is the specification's own example of an initialization error.
           if (refusal) return held;
           if (!isJsonObject(result)) return untried;
           return result['protocolVersion'] === unknownRevision
@@ -68,14 +68,14 @@ export const lifecycleInvariants: readonly Invariant[] = [
   },
   {
     id: 'quiet-before-initialized',
-    title: 'Before initialized the server asks for nothing; pings aside.',
+    title: 'Before initialized the server sends no requests except pings.',
     demanded: always(
       'SHOULD',
       page,
       'Initialization',
       'The server SHOULD NOT send requests other than pings and logging before receiving the initialized notification.',
     ),
-    needs: 'an answer to initialize and an answered ping before initialized',
+    needs: 'an answer to initialize, and an answered ping before initialized',
     judge: ({ polite }) => {
       const { greeting } = polite;
       if (!greeting) return untried;
@@ -83,15 +83,15 @@ export const lifecycleInvariants: readonly Invariant[] = [
       const early = polite.requests.find(
         ({ message, at }) => at < ready && message['method'] !== Method.ping,
       );
-      if (early) return broken(`This came before initialized: ${shownValue(early.message)}`);
+      if (early) return broken(`This arrived before initialized: ${shownValue(early.message)}`);
       return polite.waitedBetween(greeting.request.at, ready) ? held : untried;
     },
   },
   {
     id: 'client-capabilities',
-    title: 'The server asks for nothing that the client has not declared.',
+    title: 'The server requests nothing that the client has not declared.',
     demanded: (revision) => ({
-      // 2024-11-05 and 2025-03-26 say the same with SHOULD.
+      // 2024-11-05 and 2025-03-26 use SHOULD.
       demand: revision < '2025-06-18' ? 'SHOULD' : 'MUST',
       clause: {
         page,
@@ -100,7 +100,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
       },
     }),
     needs:
-      'a client that declares nothing, has sent what this server asks its client after, and then has an answered ping',
+      'a client that declares nothing, has sent a message after which this server sends requests, and then gets an answered ping',
     judge: ({ polite, askedAfter }) => {
       const { offered } = polite;
       if (!offered) return untried;
@@ -110,7 +110,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
       });
       if (demanding) {
         return broken(
-          `The client declares ${shownValue(Object.keys(offered))}, and this came: ${shownValue(demanding.message)}`,
+          `The client declares ${shownValue(Object.keys(offered))}, but this arrived: ${shownValue(demanding.message)}`,
         );
       }
       const [ready] = polite.places('initialized');
@@ -124,7 +124,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
   },
   {
     id: 'rush',
-    title: 'initialize, initialized and a request may come in one chunk.',
+    title: 'initialize, initialized and a request may arrive in one chunk.',
     demanded: always(
       'advice',
       page,
@@ -136,7 +136,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
   },
   {
     id: 'early-request',
-    title: 'A request before initialize is refused.',
+    title: 'A request before initialize is rejected.',
     demanded: always(
       'advice',
       page,
@@ -158,7 +158,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
   },
   {
     id: 'ends',
-    title: 'The server ends when its input does.',
+    title: 'The server exits when its input ends.',
     demanded: always(
       'advice',
       page,
@@ -171,14 +171,14 @@ export const lifecycleInvariants: readonly Invariant[] = [
       if (closed === -1) return untried;
       const later = whole.happenings.slice(closed);
       if (later.some(({ kind }) => kind === 'overdue')) {
-        return silent('The server still ran when the time for its end was up, and was killed');
+        return silent('The server was still running after the time limit, and was killed');
       }
       return later.some(({ kind }) => kind === 'ended') ? held : untried;
     },
   },
   {
     id: 'ends-well',
-    title: 'When its input ends, the server ends with the code 0.',
+    title: 'The server exits with code 0 when its input ends.',
     demanded: always(
       'advice',
       page,
@@ -197,29 +197,29 @@ export const lifecycleInvariants: readonly Invariant[] = [
   },
   {
     id: 'answers-before-end',
-    title: 'What was asked before the input ended is answered.',
+    title: 'Requests sent before the end of the input are answered.',
     demanded: always(
       'advice',
       'JSON-RPC 2.0',
       '5 Response object',
       'When a rpc call is made, the Server MUST reply with a Response, except for in the case of Notifications.',
     ),
-    needs: 'a request other than a call right before the end of the input',
+    needs: 'a request other than a call immediately before the end of the input',
     judge: ({ whole }) => {
       const { happenings } = whole;
       const closed = happenings.findIndex(({ kind }) => kind === 'input-ended');
       if (closed === -1 || whole.settled || whole.earlyEnd || whole.polite !== whole)
         return untried;
-      // What was killed may have been about to answer.
+      // A killed server may have been about to answer.
       if (happenings.some(({ kind }) => kind === 'overdue')) return untried;
-      // A call may take long, and the server decides whether it goes on without a client.
+      // A call may take long, and continuing without a client is up to the server.
       return firstBroken(
         [...whole.clientRequests.values()]
           .filter(({ method }) => method !== 'tools/call' && method !== 'subscriptions/listen')
           .map(({ id, method }) =>
             whole.answersTo(id).length > 0
               ? held
-              : broken(`The server ended and left ${method} without an answer`),
+              : broken(`The server ended and left ${method} unanswered`),
           ),
       );
     },
@@ -239,7 +239,7 @@ export function occasionsToAsk(trace: Trace): readonly string[] {
   return asked.flatMap(({ at }) => sent.findLast((one) => one.at < at)?.key ?? []);
 }
 
-/** The client's requests and notifications: methods, with the tool that a call names. Pings aside. */
+/** The client's requests and notifications except pings: method, plus the tool of a call. */
 function sentIn(trace: Trace): readonly { readonly at: number; readonly key: string }[] {
   return [...trace.happenings.entries()].flatMap(([at, one]) =>
     one.kind !== 'sent'

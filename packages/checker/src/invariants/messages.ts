@@ -1,4 +1,4 @@
-/** The form of every message that the server sends. */
+/** Invariants on the form of the server's messages. */
 import type { JsonObject } from 'mcp-actors';
 import { isJsonObject } from 'mcp-actors/internal';
 import { hasBatches } from '../outgoing.ts';
@@ -17,14 +17,14 @@ import type { Invariant } from './invariant.ts';
 export const messageInvariants: readonly Invariant[] = [
   {
     id: 'stdout',
-    title: 'The output holds messages and nothing else.',
+    title: 'The output contains only messages.',
     demanded: always(
       'MUST',
       'basic/transports',
       'stdio',
       'The server MUST NOT write anything to its stdout that is not a valid MCP message.',
     ),
-    needs: 'a server that writes something',
+    needs: 'a server that writes output',
     judge: ({ whole, revision }) => {
       const lines = whole.happenings.filter((one) => one.kind === 'received');
       return firstBroken(
@@ -58,13 +58,13 @@ export const messageInvariants: readonly Invariant[] = [
   },
   {
     id: 'request-ids',
-    title: 'Requests of the server have a string or an integer as their id.',
+    title: 'Requests of the server have a string or an integer as id.',
     demanded: messagesPage(
       'MUST',
       'Requests',
       'Requests MUST include a string or integer ID. Unlike base JSON-RPC, the ID MUST NOT be null.',
     ),
-    needs: 'a server that asks its client for something',
+    needs: 'a server that sends requests',
     judge: ({ whole }) =>
       firstBroken(
         whole.requests.map(({ message }) =>
@@ -76,19 +76,19 @@ export const messageInvariants: readonly Invariant[] = [
   },
   {
     id: 'ids-not-reused',
-    title: 'The server uses no id of a request twice.',
+    title: 'The server never reuses a request id.',
     demanded: messagesPage(
       'MUST',
       'Requests',
       'The request ID MUST NOT have been previously used by the requestor within the same session.',
     ),
-    needs: 'a server that asks its client twice',
+    needs: 'a server that sends two requests',
     judge: ({ whole: { requests } }) => {
       if (requests.length < 2) return untried;
       const seen = new Set<string>();
       for (const { message } of requests) {
         const key = idKey(message['id']);
-        if (seen.has(key)) return broken(`The id ${key} came again: ${shownValue(message)}`);
+        if (seen.has(key)) return broken(`The id ${key} was repeated: ${shownValue(message)}`);
         seen.add(key);
       }
       return held;
@@ -97,14 +97,14 @@ export const messageInvariants: readonly Invariant[] = [
 ];
 
 /**
- * Why a value is not a message; undefined if it is one. Other invariants judge what a response
- * holds.
+ * Explains why a value is not a message; undefined if it is. The content of responses is judged by
+ * other invariants.
  */
 export function messageFault(value: unknown, revision: string): string | undefined {
-  if (value === undefined) return 'A line is not JSON';
+  if (value === undefined) return 'Line is not JSON';
   if (Array.isArray(value)) {
     if (!hasBatches(revision)) return `Revision ${revision} has no batches`;
-    return value.length === 0 ? 'A batch is empty' : firstFault(value as unknown[]);
+    return value.length === 0 ? 'Batch is empty' : firstFault(value as unknown[]);
   }
   return singleFault(value);
 }
@@ -114,21 +114,24 @@ function firstFault(values: readonly unknown[]): string | undefined {
 }
 
 function singleFault(value: unknown): string | undefined {
-  if (!isJsonObject(value)) return 'A line holds JSON that is not an object';
+  if (!isJsonObject(value)) return 'Line must be a JSON object';
   const { jsonrpc, method, params } = value;
-  if (jsonrpc !== '2.0') return '"jsonrpc" is not "2.0"';
+  if (jsonrpc !== '2.0') return '"jsonrpc" must be "2.0"';
   if (method === undefined) {
-    return 'result' in value || 'error' in value ? undefined : 'It has no method, result or error';
+    return 'result' in value || 'error' in value
+      ? undefined
+      : 'Message must have a method, result or error';
   }
-  if (typeof method !== 'string') return '"method" is not a string';
-  return params === undefined || isJsonObject(params) ? undefined : '"params" is not an object';
+  if (typeof method !== 'string') return '"method" must be a string';
+  return params === undefined || isJsonObject(params) ? undefined : '"params" must be an object';
 }
 
 function responseFault(message: JsonObject): string | undefined {
   const { result, error } = message;
-  if (result !== undefined && error !== undefined) return 'It has a result and an error';
-  if (error === undefined) return isJsonObject(result) ? undefined : 'The result is not an object';
-  if (!isJsonObject(error)) return 'The error is not an object';
-  if (!Number.isInteger(error['code'])) return 'The code is not an integer';
-  return typeof error['message'] === 'string' ? undefined : 'The error has no message';
+  if (result !== undefined && error !== undefined)
+    return 'Response must not have both a result and an error';
+  if (error === undefined) return isJsonObject(result) ? undefined : 'Result must be an object';
+  if (!isJsonObject(error)) return 'Error must be an object';
+  if (!Number.isInteger(error['code'])) return 'Error code must be an integer';
+  return typeof error['message'] === 'string' ? undefined : 'Error must have a message';
 }

@@ -1,6 +1,6 @@
 /**
- * The stateless era: discovery, what each request says of its client, calls that ask by ending,
- * subscriptions, caching hints.
+ * Invariants of the stateless era: discovery, request envelopes, input requests, subscriptions,
+ * cache hints.
  */
 import type { JsonObject } from 'mcp-actors';
 import { MetaKey, Method, isJsonObject } from 'mcp-actors/internal';
@@ -13,9 +13,9 @@ import type { Invariant, Judgement } from './invariant.ts';
 const stdio = 'basic/transports/stdio';
 const rounds = 'basic/patterns/mrtr';
 const subscriptions = 'basic/patterns/subscriptions';
-const needsAsking = 'a tool that asks its client: name one with --call';
+const needsAsking = 'a tool that requests input: name one with --call';
 
-/** Only of this era. */
+/** Invariants of this era only. */
 export const statelessInvariants: readonly Invariant[] = [
   {
     id: 'no-requests',
@@ -29,19 +29,19 @@ export const statelessInvariants: readonly Invariant[] = [
     needs: 'an answer',
     judge: ({ whole }) => {
       const [first] = whole.requests;
-      if (first) return broken(`This came: ${shownValue(first.message)}`);
+      if (first) return broken(`This arrived: ${shownValue(first.message)}`);
       return whole.responses.length > 0 ? held : untried;
     },
   },
   {
     id: 'discover',
-    title: 'server/discover gives the revisions and the capabilities, from the first moment.',
+    title: 'server/discover returns the revisions and the capabilities, from the first moment.',
     demanded: always('MUST', 'server/discover', 'Discovery', 'Servers MUST implement it.'),
     needs: 'server/discover',
     judge: ({ polite, revision }) =>
       ofResults(polite, ofMethod(Method.discover), ({ supportedVersions, capabilities }) => {
         if (!Array.isArray(supportedVersions) || !supportedVersions.includes(revision)) {
-          return `supportedVersions is ${shownValue(supportedVersions)}, and it was asked in ${revision}`;
+          return `supportedVersions is ${shownValue(supportedVersions)}, but the request used ${revision}`;
         }
         return isJsonObject(capabilities)
           ? undefined
@@ -68,14 +68,14 @@ export const statelessInvariants: readonly Invariant[] = [
   },
   {
     id: 'unsupported-revision',
-    title: 'A revision that does not exist is refused with -32022, and those that do are named.',
+    title: 'A nonexistent revision is rejected with -32022, listing the supported ones.',
     demanded: always(
       'MUST',
       'basic/versioning',
       'Protocol Version Negotiation',
       'it MUST respond with an UnsupportedProtocolVersionError listing the versions it does support',
     ),
-    needs: 'a request in a revision that does not exist',
+    needs: 'a request in a nonexistent revision',
     judge: ({ polite, revision }) =>
       firstBroken(
         polite.of('revision-unknown').map(({ id }) => {
@@ -92,20 +92,20 @@ export const statelessInvariants: readonly Invariant[] = [
   },
   {
     id: 'bare-request',
-    title: 'A request that does not say who its client is is refused with -32602.',
+    title: 'A request that does not identify its client is rejected with -32602.',
     demanded: always(
       'MUST',
       'basic',
       '_meta',
       'A request missing any required field is malformed; the server MUST reject it with JSON-RPC error code -32602 (Invalid params).',
     ),
-    needs: 'a request without its envelope, after one with it',
+    needs: 'a request without an envelope, after one with it',
     judge: ({ polite }) =>
       firstBroken(polite.of('bare').map(({ id }) => judgeRefusal(polite, id, -32_602))),
   },
   {
     id: 'removed-method',
-    title: 'A ping is refused with -32601: this revision has none.',
+    title: 'A ping is rejected with -32601, because this revision has none.',
     demanded: always(
       'advice',
       'JSON-RPC 2.0',
@@ -118,7 +118,7 @@ export const statelessInvariants: readonly Invariant[] = [
   },
   {
     id: 'defined-codes',
-    title: 'No error has a code that is reserved and not defined.',
+    title: 'No error uses a reserved but undefined code.',
     demanded: always(
       'MUST',
       'basic',
@@ -134,13 +134,14 @@ export const statelessInvariants: readonly Invariant[] = [
           if (typeof code !== 'number') return untried;
           const isReserved = code <= -32_020 && code >= -32_099;
           const isForbidden = (isReserved && code < -32_022) || code === -32_002;
-          return isForbidden ? broken(`This came: ${shownValue(message)}`) : held;
+          return isForbidden ? broken(`This arrived: ${shownValue(message)}`) : held;
         }),
       ),
   },
   {
     id: 'asks-where-it-may',
-    title: 'Only calls of tools, prompts and resources ask, and they ask what there is to ask.',
+    title:
+      'Only calls of tools, prompts and resources request input, and only with allowed methods.',
     demanded: always(
       'MUST',
       rounds,
@@ -152,26 +153,28 @@ export const statelessInvariants: readonly Invariant[] = [
       firstBroken(
         askingIn(polite).map(({ asked, result }) => {
           if (!mayAsk.has(asked.method))
-            return broken(`${asked.method} asks: ${shownValue(result)}`);
+            return broken(`${asked.method} requests input: ${shownValue(result)}`);
           const { inputRequests, requestState } = result;
           if (inputRequests === undefined && requestState === undefined) {
-            return broken(`It has neither inputRequests nor requestState: ${shownValue(result)}`);
+            return broken(
+              `Neither inputRequests nor requestState is present: ${shownValue(result)}`,
+            );
           }
           const odd = questionsIn(result).find((method) => !questions.has(method));
-          return odd === undefined ? held : broken(`It asks ${shownValue(odd)}`);
+          return odd === undefined ? held : broken(`It requests ${shownValue(odd)}`);
         }),
       ),
   },
   {
     id: 'asks-what-is-declared',
-    title: 'Nothing is asked that the client of the request has not declared.',
+    title: 'No input is requested that the client of the request has not declared.',
     demanded: always(
       'MUST',
       rounds,
       'Server Requirements (Basic Workflow)',
       'Servers MUST NOT send an inputRequests that the client has not declared support for in its capabilities.',
     ),
-    needs: `${needsAsking}; it is called by a client that declares nothing`,
+    needs: `${needsAsking}; called by a client that declares nothing`,
     judge: ({ polite, askingTools }) =>
       firstBroken(
         polite.of('call-bare').flatMap(({ id, params }) =>
@@ -179,9 +182,11 @@ export const statelessInvariants: readonly Invariant[] = [
             const { result } = message;
             const asks = isJsonObject(result) && questionsIn(result).length > 0;
             if (asks) {
-              return broken(`The client declares nothing, and this came: ${shownValue(message)}`);
+              return broken(
+                `The client declares nothing, but this arrived: ${shownValue(message)}`,
+              );
             }
-            // A tool that never asks shows nothing.
+            // A tool that never requests input proves nothing.
             return askingTools.includes(String(params['name'])) ? held : untried;
           }),
         ),
@@ -189,7 +194,7 @@ export const statelessInvariants: readonly Invariant[] = [
   },
   {
     id: 'retry-answered',
-    title: 'A retry with the answers is served.',
+    title: 'A retry with the answers is accepted.',
     demanded: always(
       'MUST',
       'basic',
@@ -202,19 +207,19 @@ export const statelessInvariants: readonly Invariant[] = [
         polite.of('retry').map(({ id }) => {
           const [answer] = polite.answersTo(id);
           const end = polite.happenings.findIndex(({ kind }) => kind === 'input-ended');
-          // A server that ends may refuse it.
+          // A server that is shutting down may refuse it.
           if (!answer || (end !== -1 && end < answer.at)) return untried;
           const { message } = answer;
           return 'error' in message
-            ? broken(`The retry was refused: ${shownValue(message)}`)
+            ? broken(`The retry was rejected: ${shownValue(message)}`)
             : held;
         }),
       ),
   },
   {
     id: 'state-verified',
-    title: 'A state that the server has not given out is refused.',
-    // A server may do without, if nothing worse than a failure comes of it.
+    title: 'A forged request state is rejected.',
+    // A server may omit this if forging causes nothing worse than a failure.
     demanded: always(
       'advice',
       rounds,
@@ -228,7 +233,7 @@ export const statelessInvariants: readonly Invariant[] = [
           whole.answersTo(id).map(({ message }) => {
             const { result } = message;
             const isRefused = !isJsonObject(result) || result['isError'] === true;
-            return isRefused ? held : broken(`It was taken: ${shownValue(message)}`);
+            return isRefused ? held : broken(`It was accepted: ${shownValue(message)}`);
           }),
         ),
       ),
@@ -252,13 +257,13 @@ export const statelessInvariants: readonly Invariant[] = [
           if (!first) return untried;
           return first.message['method'] === 'notifications/subscriptions/acknowledged'
             ? held
-            : broken(`This came first: ${shownValue(first.message)}`);
+            : broken(`This arrived first: ${shownValue(first.message)}`);
         }),
       ),
   },
   {
     id: 'unlistened-silent',
-    title: 'After its cancellation nothing comes of a subscription.',
+    title: 'Nothing arrives for a subscription after its cancellation.',
     demanded: always(
       'MUST',
       stdio,
@@ -278,13 +283,13 @@ export const statelessInvariants: readonly Invariant[] = [
               (subscriptionOf(each) === idKey(asked.id) || each.message['id'] === asked.id) &&
               polite.waitedBetween(at, each.at),
           );
-          return late ? broken(`This came later: ${shownValue(late.message)}`) : held;
+          return late ? broken(`This arrived later: ${shownValue(late.message)}`) : held;
         }),
       ),
   },
   {
     id: 'cache-hints',
-    title: 'Discovery and lists say how long they may be cached, and by whom.',
+    title: 'Results of discovery and lists have cache hints.',
     demanded: always(
       'MUST',
       'server/utilities/caching',
@@ -306,7 +311,7 @@ export const statelessInvariants: readonly Invariant[] = [
   },
   refuses({
     id: 'no-resource',
-    title: 'A resource that there is not is refused with -32602.',
+    title: 'A nonexistent resource is rejected with -32602.',
     move: 'bad-resource',
     code: -32_602,
     page: 'server/resources',
@@ -319,7 +324,7 @@ export const statelessInvariants: readonly Invariant[] = [
 
 const mayAsk: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-/** The methods of what may be asked. */
+/** Methods allowed as input requests. */
 const questions: ReadonlySet<unknown> = new Set([
   Method.rootsList,
   Method.createMessage,
@@ -339,7 +344,7 @@ const ofMethod =
   ({ method }: TracedRequest): boolean =>
     method === wanted;
 
-/** Judges each result of the requests that it concerns by its fault. */
+/** Judges the results of the selected requests. */
 function ofResults(
   trace: Trace,
   concerns: (asked: TracedRequest) => boolean,
@@ -359,7 +364,7 @@ function ofResults(
   );
 }
 
-/** The results that ask. */
+/** Results with input requests. */
 function askingIn(
   trace: Trace,
 ): readonly { readonly asked: TracedRequest; readonly result: JsonObject }[] {
@@ -374,7 +379,7 @@ function askingIn(
   );
 }
 
-/** The methods of the questions in a result. */
+/** Methods of the input requests in a result. */
 function questionsIn({ inputRequests }: JsonObject): readonly unknown[] {
   if (!isJsonObject(inputRequests)) return [];
   return Object.values(inputRequests).map((question) =>
@@ -382,7 +387,7 @@ function questionsIn({ inputRequests }: JsonObject): readonly unknown[] {
   );
 }
 
-/** The key of the subscription that a notification belongs to. */
+/** Key of the subscription that a notification belongs to. */
 function subscriptionOf({ message: { params } }: TracedMessage): string | undefined {
   const meta = isJsonObject(params) ? params['_meta'] : undefined;
   const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;

@@ -1,4 +1,4 @@
-/** What both eras demand: judged alike, in the stateless one by its own words. */
+/** Invariants shared by both eras, with quotations for the stateless one. */
 import { always } from './invariant.ts';
 import type { Demand, Invariant } from './invariant.ts';
 import { statelessInvariants } from './modern.ts';
@@ -8,8 +8,8 @@ const progress = 'basic/patterns/progress';
 const cancellation = 'basic/patterns/cancellation';
 
 /**
- * Judged as in the legacy era, with the quotations of this one. An entry without a quotation comes
- * from JSON-RPC, or is advice.
+ * Legacy invariants that also apply to the stateless era, with its quotations. `same` keeps the
+ * original clause, which comes from JSON-RPC or is advice.
  */
 const kept: {
   readonly [id: string]: readonly [Demand, page: string, heading: string, quote: string] | 'same';
@@ -108,7 +108,7 @@ const kept: {
   'invalid-request-survived': 'same',
 };
 
-/** @param others those of the revisions with a handshake */
+/** @param others invariants of the revisions with a handshake */
 export function modernInvariants(others: readonly Invariant[]): readonly Invariant[] {
   const same = others.flatMap((invariant): Invariant[] => {
     const { [invariant.id]: words } = kept;

@@ -1,4 +1,4 @@
-/** The invariants of a server at a URL: those of every server, and those of HTTP. */
+/** Invariants of a server at a URL: the general ones and those specific to HTTP. */
 import { isStateless } from '../outgoing.ts';
 import { always, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';
@@ -6,18 +6,17 @@ import { httpInvariants, httpSessionInvariants } from './http.ts';
 import { httpModernInvariants } from './http-modern.ts';
 import { sessionStreamInvariants, streamInvariants } from './http-streams.ts';
 
-const process = 'a server over stdio: over HTTP its process is not seen';
+const process = 'a server over stdio: over HTTP its process is invisible';
 const closing =
-  'a server over stdio: over HTTP the client cancels by closing the stream, and hears nothing more';
+  'a server over stdio: over HTTP the client cancels by closing the stream and receives nothing more';
 
-/** What cannot be tried over HTTP, and why. */
+/** Invariants that cannot be tested over HTTP, with the reason. */
 const beyond: { readonly [id: string]: string } = {
-  stdout:
-    'a server over stdio: over HTTP there are no lines, and http-messages looks at what comes',
+  stdout: 'a server over stdio: HTTP has no lines; see http-messages',
   ends: process,
   'ends-well': process,
   'answers-before-end': process,
-  rush: 'a server over stdio: over HTTP each message is a request of its own, and needs the session that initialize gives',
+  rush: 'a server over stdio: over HTTP each message is a separate request that needs the session id from initialize',
 };
 
 const beyondModern: { readonly [id: string]: string } = {
@@ -25,7 +24,7 @@ const beyondModern: { readonly [id: string]: string } = {
   'cancelled-zero': closing,
   'unlistened-silent': closing,
   'invalid-cancel-ignored':
-    'a server over stdio: over HTTP no cancellation is sent as a message in this revision',
+    'a server over stdio: over HTTP this revision has no cancellation messages',
 };
 
 const noRequests = always(
@@ -35,7 +34,7 @@ const noRequests = always(
   'The server MUST NOT send independent JSON-RPC requests on this stream.',
 );
 
-/** @param others those of every server of the revision */
+/** @param others invariants of every server of the revision */
 export function overHttp(others: readonly Invariant[], revision: string): readonly Invariant[] {
   const isModern = isStateless(revision);
   const reasons = isModern ? { ...beyond, ...beyondModern } : beyond;
@@ -48,7 +47,7 @@ export function overHttp(others: readonly Invariant[], revision: string): readon
   return [...kept, ...(isModern ? modernOverHttp : sessionOverHttp)];
 }
 
-/** Only over HTTP, of the revisions with a handshake. */
+/** HTTP-only invariants of revisions with a handshake. */
 const sessionOverHttp: readonly Invariant[] = [
   ...httpInvariants,
   ...httpSessionInvariants,
@@ -56,14 +55,14 @@ const sessionOverHttp: readonly Invariant[] = [
   ...sessionStreamInvariants,
 ];
 
-/** Only over HTTP, of the stateless era. */
+/** HTTP-only invariants of the stateless era. */
 const modernOverHttp: readonly Invariant[] = [
   ...httpInvariants,
   ...streamInvariants,
   ...httpModernInvariants,
 ];
 
-/** Every invariant that is judged over HTTP alone. */
+/** Every invariant judged only over HTTP. */
 export const onlyOverHttp: readonly Invariant[] = [
   ...new Set([...sessionOverHttp, ...modernOverHttp]),
 ];

@@ -1,4 +1,4 @@
-/** Progress notifications. */
+/** Invariants on progress notifications. */
 import type { JsonObject } from 'mcp-actors';
 import { Method, isJsonObject } from 'mcp-actors/internal';
 import { idKey } from '../message.ts';
@@ -13,14 +13,14 @@ interface Progress {
   readonly message: JsonObject;
   readonly at: number;
   readonly value: unknown;
-  /** The request that its token belongs to. */
+  /** The request that the token belongs to. */
   readonly asked: TracedRequest | undefined;
 }
 
 export const progressInvariants: readonly Invariant[] = [
   {
     id: 'progress-token',
-    title: 'Progress carries the token of a request.',
+    title: 'Progress has the token of a request.',
     demanded: always(
       'MUST',
       page,
@@ -56,16 +56,14 @@ export const progressInvariants: readonly Invariant[] = [
           const before = asked && last.get(asked);
           if (asked) last.set(asked, value);
           if (before === undefined) return untried;
-          return value > before
-            ? held
-            : broken(`It was ${before} before this: ${shownValue(message)}`);
+          return value > before ? held : broken(`It was ${before} before: ${shownValue(message)}`);
         }),
       );
     },
   },
   {
     id: 'progress-stops',
-    title: 'No progress comes after the answer.',
+    title: 'No progress arrives after the answer.',
     demanded: always(
       'MUST',
       page,
@@ -80,7 +78,7 @@ export const progressInvariants: readonly Invariant[] = [
           if (!answer) return untried;
           return at < answer.at
             ? held
-            : broken(`This came after the answer to ${idKey(asked.id)}: ${shownValue(message)}`);
+            : broken(`This arrived after the answer to ${idKey(asked.id)}: ${shownValue(message)}`);
         }),
       ),
   },

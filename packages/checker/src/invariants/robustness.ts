@@ -1,6 +1,6 @@
 /**
- * What a server does with input that no client may send. The specification leaves that open; a good
- * server answers and goes on.
+ * Invariants on input that no client may send. The specification leaves the behaviour open; a good
+ * server answers and continues.
  */
 import type { JsonObject } from 'mcp-actors';
 import { isJsonObject } from 'mcp-actors/internal';
@@ -42,7 +42,7 @@ export const robustnessInvariants: readonly Invariant[] = [
   goesOn(
     'malformed',
     'parse-error-survived',
-    'A line that is not JSON harms nothing else.',
+    'A line that is not JSON has no other effect.',
     parseError,
   ),
   answersWith(
@@ -55,34 +55,34 @@ export const robustnessInvariants: readonly Invariant[] = [
   goesOn(
     'invalid',
     'invalid-request-survived',
-    'JSON that is not a message harms nothing else.',
+    'JSON that is not a message has no other effect.',
     invalidRequest,
   ),
   goesOn(
     'answer-twice',
     'second-answer-survived',
-    'A second answer to a request of the server harms nothing.',
+    'A second answer to a request of the server is harmless.',
     strayAnswer,
-    'a server that asks for the roots once it is initialized',
+    'a server that queries the roots after initialized',
   ),
   goesOn(
     'answer-unknown',
     'stray-answer-survived',
-    'An answer to a request that there never was harms nothing.',
+    'An answer to a request never sent is harmless.',
     strayAnswer,
   ),
   {
     id: 'late-answer-ignored',
-    title: 'An answer that comes after the server’s cancellation is ignored.',
+    title: 'An answer that arrives after the server’s cancellation is ignored.',
     demanded: always('SHOULD', strayAnswer.page, strayAnswer.heading, strayAnswer.quote),
     needs:
-      'a server that cancels a request of its own, when the roots change meanwhile, or when the call is cancelled that asks its client: name such a tool with --call',
+      'a server that cancels one of its requests, when roots change during the query or when the call behind the request is cancelled: name such a tool with --call',
     judge: ({ whole }) => {
       const [first] = whole.places('answer-late');
       if (first === undefined || !isTriedAlone(whole, 'answer-late')) return untried;
       const later = whole.serverMessages.filter(({ at }) => at > first);
       const user = later.find(({ message }) => usesLateAnswer(message));
-      if (user) return broken(`What the late answer gave was used: ${shownValue(user.message)}`);
+      if (user) return broken(`Content of the late answer was used: ${shownValue(user.message)}`);
       const stray = later.find(
         ({ message }) => !('method' in message) && !whole.clientRequests.has(idKey(message['id'])),
       );
@@ -121,7 +121,7 @@ function answersWith(
     id,
     title,
     demanded: always('advice', clause.page, clause.heading, clause.quote),
-    needs: `a server that goes on after the move ${move}`,
+    needs: `a server that continues after the move ${move}`,
     judge: ({ whole }) => {
       const [first] = whole.places(move);
       if (first === undefined || !isTriedAlone(whole, move) || !whole.settled?.ok) return untried;
@@ -129,7 +129,9 @@ function answersWith(
         const { error } = message;
         return at > first && isJsonObject(error) && error['code'] === code;
       });
-      return answer ? held : broken(`No error with the code ${code} came; ${lastMessage(whole)}`);
+      return answer
+        ? held
+        : broken(`No error with the code ${code} arrived; ${lastMessage(whole)}`);
     },
   };
 }
@@ -141,7 +143,7 @@ function isTriedAlone(trace: Trace, move: MoveType): boolean {
   return trace.places(move).length > 0 && !others;
 }
 
-/** A log message may name an answer that the server ignores. */
+/** A log message may mention an answer that the server ignores. */
 function usesLateAnswer(message: JsonObject): boolean {
   const { result, params } = message;
   return JSON.stringify('id' in message ? (result ?? params ?? null) : null).includes(lateMark);
@@ -149,5 +151,5 @@ function usesLateAnswer(message: JsonObject): boolean {
 
 function lastMessage({ serverMessages }: Trace): string {
   const last = serverMessages.at(-1);
-  return last ? `the last message was ${shownValue(last.message)}` : 'nothing came at all';
+  return last ? `the last message was ${shownValue(last.message)}` : 'nothing arrived';
 }

@@ -1,4 +1,4 @@
-/** The roots: how often the server asks for them, and which list it uses. */
+/** Invariants on roots: how often the server queries them, and which list it uses. */
 import { Method, isJsonObject } from 'mcp-actors/internal';
 import { rootFolders, rootName } from '../roots-folder.ts';
 import { idKey, messagesIn } from '../message.ts';
@@ -9,14 +9,14 @@ import type { Invariant } from './invariant.ts';
 export const rootsInvariants: readonly Invariant[] = [
   {
     id: 'last-roots-win',
-    title: 'After changes, the newest roots count, whatever order the answers came in.',
+    title: 'After changes, the newest roots count, regardless of the order of answers.',
     demanded: always(
       'SHOULD',
       'client/roots',
       'Implementation Guidelines',
       'Servers SHOULD: […] Handle root list changes gracefully',
     ),
-    needs: 'a tool whose result names the roots, after they have changed: name one with --call',
+    needs: 'a tool whose result names the roots, called after a change: name one with --call',
     judge: ({ polite, rootsTools }) => {
       const changes = polite.places('roots-changed').length;
       const { settled, offered } = polite;
@@ -29,7 +29,7 @@ export const rootsInvariants: readonly Invariant[] = [
       const answer = told && polite.answersTo(told.id)[0];
       if (!told || !answer || polite.cancelled.has(idKey(told.id))) return untried;
       const { result } = answer.message;
-      // A call that fails names no roots.
+      // A failed call names no roots.
       if (!isJsonObject(result) || result['isError'] === true) return untried;
       const text = JSON.stringify(result);
       const named = new Set(
@@ -38,31 +38,31 @@ export const rootsInvariants: readonly Invariant[] = [
       const newest = changes % rootFolders;
       if (named.size === 1 && named.has(String(newest))) return held;
       return broken(
-        `The roots have changed ${changes} times, so that ${rootName}${newest} is right; ${String(told.params['name'])} told ${shownValue([...named].map((number) => `${rootName}${number}`))}`,
+        `After ${changes} changes of the roots, ${rootName}${newest} is current, but ${String(told.params['name'])} returned ${shownValue([...named].map((number) => `${rootName}${number}`))}`,
       );
     },
   },
   {
     id: 'one-roots-query',
-    title: 'One roots/list at a time: changes during a query cost one more, not one each.',
+    title: 'One roots/list at a time: changes during a query cause one more, not one each.',
     demanded: always(
       'advice',
       'client/roots',
       'Implementation Guidelines',
       'Servers SHOULD: […] Handle root list changes gracefully',
     ),
-    needs: 'a server that asks for roots, and two changes while a roots/list is unanswered',
+    needs: 'a server that queries roots, and two changes while roots/list is unanswered',
     judge: ({ polite }) => {
       const queries = new RootsQueries();
       for (const one of polite.happenings) {
         if (one.kind === 'sent') queries.sent(one.value);
         if (one.kind === 'received') queries.received(one.value);
         const { open, count, allowed } = queries;
-        if (open > 1) return broken(`${open} roots/list were unanswered at once`);
-        // After a refusal, the server may ask again when it likes.
+        if (open > 1) return broken(`${open} roots/list requests were unanswered at once`);
+        // After a refusal, the server may query again at any time.
         if (queries.overlapping > 1 && count > allowed && !refusedSome(polite)) {
           return broken(
-            `${queries.overlapping} changes during a roots/list cost more than one roots/list after it`,
+            `${queries.overlapping} changes during a roots/list caused more than one further roots/list`,
           );
         }
       }
@@ -71,24 +71,25 @@ export const rootsInvariants: readonly Invariant[] = [
   },
 ];
 
-/** The server's queries of the roots, and how many of them the client's messages account for. */
+/** Counts the server's roots queries and how many the client's messages justify. */
 class RootsQueries {
   count = 0;
   allowed = 0;
-  /** The most changes during one query. */
+  /** Maximum number of changes during one query. */
   overlapping = 0;
   readonly #open = new Set<string>();
-  /** Changes during the query that is open. A server that cancels it to ask anew keeps them. */
+  /** Changes during the open query. A server that cancels and repeats it keeps them. */
   #changes = 0;
 
-  /** Unanswered queries. */
+  /** Number of unanswered queries. */
   get open(): number {
     return this.#open.size;
   }
 
   sent(line: unknown): void {
     const messages = messagesIn(line);
-    // Over HTTP, a stream may be opened or resumed without a message: what it lost is asked again.
+    // Over HTTP, opening or resuming a stream may trigger a new query, because messages may have
+    // been lost.
     if (messages.length === 0) this.allowed++;
     for (const { id, method } of messages) {
       if (method === undefined) {
@@ -104,7 +105,7 @@ class RootsQueries {
   received(line: unknown): void {
     for (const { id, method, params } of messagesIn(line)) {
       if (method === Method.cancelled && isJsonObject(params)) {
-        // The server waited too long and may ask again.
+        // The query timed out; the server may repeat it.
         const isOpen = this.#open.delete(idKey(params['requestId']));
         if (isOpen && this.#changes === 0) this.allowed++;
       } else if (method === Method.rootsList) {

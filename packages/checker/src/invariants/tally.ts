@@ -1,4 +1,4 @@
-/** Every invariant, and the tally of the plays that broke it or did not. */
+/** All invariants, and the tally of verdicts per invariant. */
 import type { MoveSequence } from '../move.ts';
 import { isStateless } from '../outgoing.ts';
 import type { Trace } from '../trace.ts';
@@ -14,7 +14,7 @@ import { progressInvariants } from './progress.ts';
 import { robustnessInvariants } from './robustness.ts';
 import { rootsInvariants } from './roots.ts';
 
-/** Of the revisions with a handshake, in the order of the report. */
+/** Invariants of the revisions with a handshake, in report order. */
 export const invariants: readonly Invariant[] = [
   ...messageInvariants,
   ...answerInvariants,
@@ -26,7 +26,7 @@ export const invariants: readonly Invariant[] = [
   ...robustnessInvariants,
 ];
 
-/** The invariants of a revision, in the order of the report. */
+/** Invariants of a revision, in report order. */
 export function invariantsOf(
   revision: string,
   transport: 'stdio' | 'http' = 'stdio',
@@ -35,7 +35,7 @@ export function invariantsOf(
   return transport === 'http' ? overHttp(ofEra, revision) : ofEra;
 }
 
-/** A play in which an invariant did not hold. */
+/** A play that broke an invariant. */
 export interface Breach {
   readonly sequence: MoveSequence;
   readonly trace: Trace;
@@ -43,12 +43,12 @@ export interface Breach {
   readonly evidence: 'message' | 'silence';
 }
 
-/** What the plays so far say of one invariant. */
+/** Verdicts on one invariant so far. */
 export interface Tally {
   readonly invariant: Invariant;
-  /** Plays in which it held. */
+  /** Number of plays in which it held. */
   held: number;
-  /** Plays in which it did not, in order. */
+  /** Plays that broke it, in order. */
   readonly breaches: Breach[];
 }
 

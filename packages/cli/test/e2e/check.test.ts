@@ -149,7 +149,7 @@ describe('mcp-actors check', () => {
     ];
     const { code, stdout } = await check(...args);
     expect(stdout).toContain('✗ MUST   answered: ');
-    expect(stdout).toContain('The server ended with the code 1 and left initialize');
+    expect(stdout).toContain('The server ended with code 1 and left initialize');
     expect(stdout).toContain('the end of its stderr:\nno such file');
     expect(code).toBe(1);
   });
@@ -256,7 +256,7 @@ describe('mcp-actors check', () => {
       await http.greeted(5);
       child.kill('SIGINT');
       const { code, stdout } = await closed;
-      expect(stdout).toContain('It was interrupted: this is what the plays so far have shown.');
+      expect(stdout).toContain('Interrupted: results of the plays so far.');
       expect(code).toBe(130);
       expect(http.sessions()).toBe(0);
     });

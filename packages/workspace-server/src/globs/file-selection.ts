@@ -2,8 +2,8 @@
  * Compiles the globs and file types of a call into path matchers, and the directories where its
  * search starts.
  */
-import { areOfNames, compileGlobs, readGlobs, startsOf } from './glob.ts';
-import type { WrittenGlob } from './glob.ts';
+import { matchByName, compileGlobs, parseGlobs, startsOf } from './glob.ts';
+import type { GlobInput } from './glob.ts';
 import { isSliceOver, nextSlice } from './time-slices.ts';
 
 export interface FileSelection {
@@ -21,7 +21,7 @@ export interface FileSelection {
   /** True if anything below a directory could be selected. */
   readonly reaches: (directory: string) => boolean;
   /** True if a file's name alone decides whether it is selected. */
-  readonly isOfNames: boolean;
+  readonly matchesByName: boolean;
   /** Ripgrep options for excluded directories, which it then never enters. */
   readonly pruneArgs: readonly string[];
 }
@@ -56,20 +56,20 @@ export async function selectFiles(
   const isExcluding = (glob: string) => glob.startsWith('!');
   const included = globs.filter((glob) => !isExcluding(glob)).map((glob) => below(root, glob));
   const excluded = globs.filter(isExcluding).map((glob) => below(root, glob.slice(1)));
-  const written: WrittenGlob[] = [];
+  const written: GlobInput[] = [];
   for (const text of [...included, ...excluded]) {
     written.push({ text, path: mayNamePath(text) ? await pathOf(text) : undefined });
   }
   // Globs at their limits take milliseconds to compile, and many calls may arrive at once.
   if (isSliceOver()) await nextSlice(signal);
-  const read = readGlobs(written);
+  const read = parseGlobs(written);
   const includedGlobs = read.slice(0, included.length);
   const all = included.length === 0;
   const use = purpose === 'find' ? 'files' : 'below';
   const includesFile = compileGlobs(includedGlobs, use);
   const includesDirectory = compileGlobs(includedGlobs, 'directories');
   const excludes = compileGlobs(read.slice(included.length));
-  const isOfType = compileGlobs(readGlobs(types.map((text) => ({ text }))));
+  const isOfType = compileGlobs(parseGlobs(types.map((text) => ({ text }))));
   return {
     starts: all ? [''] : startsOf(includedGlobs),
     acceptsFile: (path) =>
@@ -80,8 +80,8 @@ export async function selectFiles(
     reaches: (directory) =>
       !excludes(directory) &&
       (all || includesFile.reaches(directory) || includesDirectory.reaches(directory)),
-    isOfNames: all || areOfNames(includedGlobs, use),
-    pruneArgs: excluded.filter(prunes).map((glob) => `--glob=!${glob}`),
+    matchesByName: all || matchByName(includedGlobs, use),
+    pruneArgs: excluded.filter(canPrune).map((glob) => `--glob=!${glob}`),
   };
 }
 
@@ -94,7 +94,7 @@ export function everythingBelow(path: string): FileSelection {
     acceptsDirectory: always,
     excludes: () => false,
     reaches: always,
-    isOfNames: true,
+    matchesByName: true,
     pruneArgs: [],
   };
 }
@@ -113,7 +113,7 @@ function below(root: string, glob: string): string {
  * Passes only plain directory globs to ripgrep: our glob language is a little wider than ripgrep's,
  * and ripgrep reports each excluded file.
  */
-function prunes(glob: string): boolean {
+function canPrune(glob: string): boolean {
   return (
     /^[\w./*?-]+$/.test(glob) && !glob.includes('***') && /(?:^|\/)(?:[\w.-]+|\*\*)\/?$/.test(glob)
   );

@@ -19,7 +19,7 @@ const maxAlternatives = 256;
  * Limit on the total length of a call's globs after brace expansion, one per line, characters.
  * Bounds the cost of matching.
  */
-const maxWrittenOut = 8192;
+const maxExpandedCharacters = 8192;
 
 /** A concatenation of literal text and brace groups. */
 type Sequence = readonly (string | readonly Sequence[])[];
@@ -33,7 +33,7 @@ export interface Glob {
 }
 
 /** A glob as passed by the caller. */
-export interface WrittenGlob {
+export interface GlobInput {
   readonly text: string;
   /** Existing path that equals the glob taken literally, if any. */
   readonly path?: string | undefined;
@@ -44,13 +44,13 @@ export interface WrittenGlob {
  *
  * @throws {ToolError} INVALID_GLOB with the reason
  */
-export function readGlobs(written: readonly WrittenGlob[]): readonly Glob[] {
+export function parseGlobs(written: readonly GlobInput[]): readonly Glob[] {
   if (written.length > maxGlobs) {
     throw new ToolError(`At most ${maxGlobs} globs are allowed, got ${written.length}`, {
       code: 'INVALID_GLOB',
     });
   }
-  const globs = written.map(readWritten);
+  const globs = written.map(parseInput);
   let total = 0;
   for (const { text, sequence, path } of globs) {
     const { alternatives, characters } = sizeOf(sequence ?? []);
@@ -63,9 +63,9 @@ export function readGlobs(written: readonly WrittenGlob[]): readonly Glob[] {
     // One line per alternative.
     total += characters + alternatives + (path?.length ?? 0);
   }
-  if (total <= maxWrittenOut) return globs;
+  if (total <= maxExpandedCharacters) return globs;
   throw new ToolError(
-    `Globs must have at most ${maxWrittenOut} characters in total after expanding braces, one per line, got ${total}. Use fewer or simpler globs.`,
+    `Globs must have at most ${maxExpandedCharacters} characters in total after expanding braces, one per line, got ${total}. Use fewer or simpler globs.`,
     { code: 'INVALID_GLOB' },
   );
 }
@@ -125,7 +125,7 @@ export function startsOf(globs: readonly Glob[]): readonly string[] {
  * True if the last segment of a path alone decides whether any glob matches, as with `*.ts` and
  * `**\/*.ts`.
  */
-export function areOfNames(globs: readonly Glob[], use: GlobUse): boolean {
+export function matchByName(globs: readonly Glob[], use: GlobUse): boolean {
   return alternativesOf(globs).every(
     ({ names, anchored, isDirectory }) =>
       !isPlain(names.at(-1)) &&
@@ -137,11 +137,11 @@ export function areOfNames(globs: readonly Glob[], use: GlobUse): boolean {
 /**
  * Text that is not a valid glob, or contains the escapes of a printed name, is only a literal path.
  */
-function readWritten({ text, path }: WrittenGlob): Glob {
-  if (path === undefined) return { text, sequence: readGlob(text), path };
+function parseInput({ text, path }: GlobInput): Glob {
+  if (path === undefined) return { text, sequence: parseGlob(text), path };
   if (text.includes('\\')) return { text, sequence: undefined, path };
   try {
-    return { text, sequence: readGlob(text), path };
+    return { text, sequence: parseGlob(text), path };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return { text, sequence: undefined, path };
@@ -152,7 +152,7 @@ function invalid(glob: string, why: string): ToolError {
   return new ToolError(`${quoted(glob)} is not a valid glob: ${why}`, { code: 'INVALID_GLOB' });
 }
 
-function readGlob(given: string): Sequence {
+function parseGlob(given: string): Sequence {
   // Some systems return decomposed names. Paths are composed before matching, so patterns must be
   // as well.
   const text = given.normalize();
@@ -208,10 +208,10 @@ function sizeOf(sequence: Sequence): { alternatives: number; characters: number 
 }
 
 /** Expands braces, without duplicates: `a{b,c}` becomes `ab` and `ac`. */
-function writeOut(sequence: Sequence): readonly string[] {
+function expandBraces(sequence: Sequence): readonly string[] {
   let texts = [''];
   for (const part of sequence) {
-    const choices = typeof part === 'string' ? [part] : part.flatMap(writeOut);
+    const choices = typeof part === 'string' ? [part] : part.flatMap(expandBraces);
     texts = texts.flatMap((text) => choices.map((choice) => text + choice));
   }
   return [...new Set(texts)];
@@ -235,7 +235,7 @@ function alternativesOf(globs: readonly Glob[]): readonly Alternative[] {
     try {
       return [
         ...named,
-        ...writeOut(sequence).map((alternative) => readAlternative(alternative, text)),
+        ...expandBraces(sequence).map((alternative) => readAlternative(alternative, text)),
       ];
     } catch (error) {
       // Not a valid glob, but an existing path.

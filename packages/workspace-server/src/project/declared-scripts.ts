@@ -11,17 +11,17 @@ export interface ScriptFile {
   /** Command that runs a script, without the script's name. */
   readonly runner: string;
   /** Reads the names as written in the file. */
-  readonly read: (text: string) => Reading;
+  readonly read: (text: string) => ScriptParse;
 }
 
 /**
  * Interruptible parse of names. Yields the number of characters processed after each chunk, so that
  * the caller can let the event loop turn.
  */
-export type Reading = Generator<number, string[]>;
+export type ScriptParse = Generator<number, string[]>;
 
 /** Characters per chunk; a few milliseconds of work. */
-export const pieceCharacters = 64 * 1024;
+export const chunkCharacters = 64 * 1024;
 
 /** Supported files in the order in which they are reported. */
 export const scriptFiles: readonly ScriptFile[] = [
@@ -40,11 +40,11 @@ export const scriptFiles: readonly ScriptFile[] = [
 
 // JSON.parse takes only milliseconds for the largest file, so this is a single chunk.
 // oxlint-disable-next-line require-yield -- it is one piece
-function* fromManifest(text: string): Reading {
+function* fromManifest(text: string): ScriptParse {
   return fromMember(JSON.parse(text), 'scripts');
 }
 
-function* fromDeno(text: string): Reading {
+function* fromDeno(text: string): ScriptParse {
   return fromMember(yield* parseJsonc(text), 'tasks');
 }
 
@@ -67,11 +67,13 @@ function* parseJsonc(text: string): Generator<number, unknown> {
   const string = String.raw`("(?:[^"\\]|\\[^]?)*"?)`;
   const comments = new RegExp(String.raw`${string}|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)`, 'g');
   const trailingCommas = new RegExp(String.raw`${string}|,(?=\s*[}\]])`, 'g');
-  return JSON.parse(yield* without(trailingCommas, yield* without(comments, text))) as unknown;
+  return JSON.parse(
+    yield* omitMatches(trailingCommas, yield* omitMatches(comments, text)),
+  ) as unknown;
 }
 
 /** Removes the matches of a pattern, except for strings, which its first group captures. */
-function* without(leftOut: RegExp, text: string): Generator<number, string> {
+function* omitMatches(leftOut: RegExp, text: string): Generator<number, string> {
   const kept: string[] = [];
   let [start, paused] = [0, 0];
   for (const { 0: found, 1: string, index } of text.matchAll(leftOut)) {
@@ -80,7 +82,7 @@ function* without(leftOut: RegExp, text: string): Generator<number, string> {
       kept.push(text.slice(start, index));
       start = end;
     }
-    if (end - paused < pieceCharacters) continue;
+    if (end - paused < chunkCharacters) continue;
     yield end - paused;
     paused = end;
   }
@@ -101,14 +103,14 @@ function* fromLines(
     for (const name of namesOf(text.slice(start, end))) names.push(name);
     looked += end + 1 - start;
     start = end + 1;
-    if (looked < pieceCharacters) continue;
+    if (looked < chunkCharacters) continue;
     yield looked;
     looked = 0;
   }
   return names;
 }
 
-function fromPyproject(text: string): Reading {
+function fromPyproject(text: string): ScriptParse {
   let section = '';
   return fromLines(text, (line) => {
     section = /^\s*\[([^[\]]+)\]/.exec(line)?.[1]?.trim() ?? section;
@@ -118,7 +120,7 @@ function fromPyproject(text: string): Reading {
   });
 }
 
-function fromMakefile(text: string): Reading {
+function fromMakefile(text: string): ScriptParse {
   // Rules start in the first column. "%" marks patterns, ".PHONY" and similar are special targets,
   // ":=" assigns.
   const known = new Set<string>();
@@ -137,7 +139,7 @@ function fromMakefile(text: string): Reading {
   });
 }
 
-function fromJustfile(text: string): Reading {
+function fromJustfile(text: string): ScriptParse {
   // Matches `name arguments: dependencies`. ":=" assigns, and a leading "_" makes a recipe private.
   return fromLines(text, (line) => {
     const name = /^@?([A-Za-z][\w-]*)(?:[ \t][^:]*)?:(?!=)/.exec(line)?.[1];

@@ -4,7 +4,7 @@ import { openInside } from 'mcp-actors/roots';
 import type { Boundary } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { scriptFiles } from './declared-scripts.ts';
-import type { Reading, ScriptFile } from './declared-scripts.ts';
+import type { ScriptParse, ScriptFile } from './declared-scripts.ts';
 import { readGitHead } from './git-head.ts';
 import type { GitHead } from './git-head.ts';
 import { nextSlice } from '../globs/time-slices.ts';
@@ -37,7 +37,7 @@ const maxNameCharacters = 200;
 /** Total characters listed over all files. */
 const maxListedCharacters = 8000;
 /** A directory named `makefile`, for example, declares nothing. */
-const absent: ReadonlySet<string> = new Set(['NOT_FOUND', 'NOT_A_FILE']);
+const ignoredErrors: ReadonlySet<string> = new Set(['NOT_FOUND', 'NOT_A_FILE']);
 
 /**
  * Reads a project's facts. Broken files are reported in their entry; file content never causes a
@@ -54,12 +54,12 @@ export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts
     const key = source?.file.toLowerCase();
     if (source !== undefined && key !== undefined && !byFile.has(key)) byFile.set(key, source);
   }
-  const scripts = listed([...byFile.values()]);
+  const scripts = truncateLists([...byFile.values()]);
   return git === undefined ? { scripts } : { git, scripts };
 }
 
 /** Truncates names to the limits of a result and reports how many are missing. */
-function listed(sources: readonly ScriptSource[]): readonly ScriptSource[] {
+function truncateLists(sources: readonly ScriptSource[]): readonly ScriptSource[] {
   let room = maxListedCharacters;
   return sources.map((source) => {
     const names: string[] = [];
@@ -85,10 +85,10 @@ async function readScripts(
     if (text === undefined) {
       return { file, runner, names: [], problem: `larger than ${maxFileBytes} bytes` };
     }
-    const names = await inTurns(read(text.replace(/^\uFEFF/, '')));
+    const names = await runInSlices(read(text.replace(/^\uFEFF/, '')));
     return names.length === 0 ? undefined : { file, runner, names };
   } catch (error) {
-    if (error instanceof ToolError && absent.has(error.code ?? '')) return undefined;
+    if (error instanceof ToolError && ignoredErrors.has(error.code ?? '')) return undefined;
     if (error instanceof ToolError || error instanceof SyntaxError) {
       // Parser messages quote the file, so make them printable.
       return { file, runner, names: [], problem: printable(error.message, 1000) };
@@ -98,16 +98,16 @@ async function readScripts(
 }
 
 /** Runs a parse in time slices. */
-async function inTurns(reading: Reading): Promise<string[]> {
+async function runInSlices(reading: ScriptParse): Promise<string[]> {
   for (;;) {
     const { done, value } = reading.next();
     if (done) return value;
-    await nextSlice(unstoppable);
+    await nextSlice(neverAborted);
   }
 }
 
 /** Never aborted, because later callers share the result. */
-const unstoppable = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 async function readText(boundary: Boundary, file: string): Promise<string | undefined> {
   const { handle, stats } = await openInside(boundary, file);

@@ -5,7 +5,7 @@
 import { quoted } from 'mcp-actors/internal';
 import type { ProjectChoice, ProjectSource } from './project.ts';
 
-const sourceWords: Record<ProjectSource, string> = {
+const sourceNames: Record<ProjectSource, string> = {
   argument: 'the directory given on the command line',
   roots: "the client's roots",
   query: 'the project_path of the connected URL',
@@ -16,7 +16,7 @@ const sourceWords: Record<ProjectSource, string> = {
 /** Number of unusable roots in the error for a missing project. */
 const maxFaults = 20;
 /** Number of unusable roots in a note. */
-const maxFaultsOfNote = 3;
+const maxFaultsInNote = 3;
 
 /**
  * Returns a note for a result that does not use the client's roots although the client could have
@@ -29,12 +29,12 @@ export function fallbackNote(choice: ProjectChoice): string | undefined {
   // Chosen explicitly, regardless of roots.
   const isAskedFor = source === 'argument' || source === 'query';
   if (isAskedFor && choice.roots.length === 0 && !choice.rootsMissed) return undefined;
-  const why = `${whyNotRoots(choice)}${listFaults(choice, maxFaultsOfNote)}`;
-  return `Working in ${project.path}, ${sourceWords[source]}: ${why}.`;
+  const why = `${explainUnusedRoots(choice)}${listFaults(choice, maxFaultsInNote)}`;
+  return `Working in ${project.path}, ${sourceNames[source]}: ${why}.`;
 }
 
 /** Explains why there is no project; the roots' problems are passed in. */
-export function whyNoProject(choice: ProjectChoice, faults = ''): string {
+export function explainNoProject(choice: ProjectChoice, faults = ''): string {
   const reasons = choice.skipped.map(({ source, reason }) =>
     source === 'roots' ? `${reason}${faults}` : reason,
   );
@@ -43,20 +43,20 @@ export function whyNoProject(choice: ProjectChoice, faults = ''): string {
 
 /** Error message of tools that need a project, including the roots' problems. */
 export function noProjectMessage(choice: ProjectChoice): string {
-  return whyNoProject(choice, listFaults(choice, maxFaults));
+  return explainNoProject(choice, listFaults(choice, maxFaults));
 }
 
 /** Explains in one sentence why the project was chosen, or why there is none. */
-export function whyChosen(choice: ProjectChoice): string {
+export function explainChoice(choice: ProjectChoice): string {
   const { source, usable } = choice;
-  if (source === undefined) return whyNoProject(choice);
+  if (source === undefined) return explainNoProject(choice);
   const which = choice.isPrimary ? 'primary one' : 'first';
   const first = usable.length > 1 ? `, the ${which} of ${usable.length}` : '';
   const isFallback = source === 'env' || source === 'cwd';
-  return `${sourceWords[source]}${first}${isFallback ? `: ${whyNotRoots(choice)}` : ''}`;
+  return `${sourceNames[source]}${first}${isFallback ? `: ${explainUnusedRoots(choice)}` : ''}`;
 }
 
-function whyNotRoots({ skipped }: ProjectChoice): string {
+function explainUnusedRoots({ skipped }: ProjectChoice): string {
   return skipped.find(({ source }) => source === 'roots')?.reason ?? 'no roots';
 }
 

@@ -67,7 +67,12 @@ const digestOf = (skill: Skill): Promise<string> | undefined =>
   skill.files.get('SKILL.md')?.digest?.();
 
 /** Stands in for roots that may not be queried. */
-const notAsked: RootsReport = { status: 'undeclared', generation: 0, settled: true, roots: [] };
+const unqueriedRoots: RootsReport = {
+  status: 'undeclared',
+  generation: 0,
+  settled: true,
+  roots: [],
+};
 
 /**
  * Returns the project's root for listing skills. Since 2026-07-28 a list request cannot query its
@@ -80,7 +85,7 @@ async function rootFor(
 ): Promise<UsableRoot | undefined> {
   const { dialect, capabilities } = context.client;
   const mayAsk = dialect.sessionOfRequest(true) !== undefined;
-  const choice = await workspace.chooseFor(mayAsk ? await context.roots() : notAsked);
+  const choice = await workspace.chooseFor(mayAsk ? await context.roots() : unqueriedRoots);
   const isGuessed = !mayAsk && choice.source === 'cwd' && capabilities['roots'] !== undefined;
   return isGuessed ? undefined : choice.usable[0];
 }

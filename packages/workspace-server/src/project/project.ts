@@ -78,30 +78,34 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
   const given = directories.flatMap(toArgumentRoot);
   const ceiling = directories.length === 0 || followRoots ? undefined : given;
   const roots =
-    ceiling === undefined ? report.roots : report.roots.map((root) => underCeiling(root, ceiling));
-  const offers: Record<ProjectSource, Offer> = {
-    argument: offerArgument(readings, given),
-    roots: offerRoots(roots, ceiling),
-    query: offerQuery(readings, given),
-    env: offerFallback('env', readings.env, readings),
-    cwd: offerFallback('cwd', readings.cwd, readings),
+    ceiling === undefined
+      ? report.roots
+      : report.roots.map((root) => limitToCeiling(root, ceiling));
+  const results: Record<ProjectSource, SourceResult> = {
+    argument: fromArgument(readings, given),
+    roots: fromRoots(roots, ceiling),
+    query: fromQuery(readings, given),
+    env: fromFallback('env', readings.env, readings),
+    cwd: fromFallback('cwd', readings.cwd, readings),
   };
-  const source = eligibleSources(readings).find((candidate) => offers[candidate].usable.length > 0);
+  const source = eligibleSources(readings).find(
+    (candidate) => results[candidate].usable.length > 0,
+  );
   return {
-    usable: source === undefined ? [] : offers[source].usable,
+    usable: source === undefined ? [] : results[source].usable,
     source,
     skipped: projectSources
       .filter((candidate) => candidate !== source && (candidate !== 'query' || readings.query))
       .map((candidate) => ({
         source: candidate,
         reason:
-          candidate === 'roots' && offers.roots.usable.length === 0
+          candidate === 'roots' && results.roots.usable.length === 0
             ? explainNoRoots(roots, report)
-            : (offers[candidate].reason ?? whyPassedOver(candidate, source, readings)),
+            : (results[candidate].reason ?? explainSkipped(candidate, source, readings)),
       })),
     roots,
     rootsMissed: report.status === 'failed' || !report.settled,
-    warnings: warningsOf(readings, offers.env, source),
+    warnings: warningsOf(readings, results.env, source),
   };
 }
 
@@ -117,7 +121,7 @@ function eligibleSources({ directories, report, query }: SourceReadings): readon
 }
 
 /** Usable roots of a source, or the reason why there are none. */
-interface Offer {
+interface SourceResult {
   readonly usable: readonly UsableRoot[];
   readonly reason?: string;
 }
@@ -138,7 +142,7 @@ function toArgumentRoot({ check }: InspectedDirectory): UsableRoot[] {
   return check.ok ? [toUsable(check, 'argument')] : [];
 }
 
-function underCeiling(root: Root, given: readonly UsableRoot[]): Root {
+function limitToCeiling(root: Root, given: readonly UsableRoot[]): Root {
   const { path, ...rest } = root;
   if (path === undefined || ceilingOf(path, given) !== undefined) return root;
   const within = given.map((directory) => directory.path).join(', ') || 'none that can be used';
@@ -150,7 +154,7 @@ function ceilingOf(path: string, given: readonly UsableRoot[]): UsableRoot | und
   return given.find((directory) => contains(directory.path, path));
 }
 
-function offerArgument({ directories }: SourceReadings, given: readonly UsableRoot[]): Offer {
+function fromArgument({ directories }: SourceReadings, given: readonly UsableRoot[]): SourceResult {
   if (directories.length === 0) {
     return { usable: [], reason: 'no directory was given on the command line' };
   }
@@ -160,7 +164,7 @@ function offerArgument({ directories }: SourceReadings, given: readonly UsableRo
   return { usable: [], reason };
 }
 
-function offerRoots(roots: readonly Root[], ceiling: readonly UsableRoot[] = []): Offer {
+function fromRoots(roots: readonly Root[], ceiling: readonly UsableRoot[] = []): SourceResult {
   const usable = roots.flatMap((root) => {
     const { uri, name, path, identity, problem } = root;
     if (path === undefined || identity === undefined || problem !== undefined) return [];
@@ -172,14 +176,14 @@ function offerRoots(roots: readonly Root[], ceiling: readonly UsableRoot[] = [])
 }
 
 /** Limited to the command line's directories, if any, whatever the roots allow. */
-function offerQuery(readings: SourceReadings, given: readonly UsableRoot[]): Offer {
+function fromQuery(readings: SourceReadings, given: readonly UsableRoot[]): SourceResult {
   const { directories, query } = readings;
-  const offer = offerFallback('query', query, readings);
-  const [root] = offer.usable;
-  if (root === undefined || directories.length === 0) return offer;
+  const result = fromFallback('query', query, readings);
+  const [root] = result.usable;
+  if (root === undefined || directories.length === 0) return result;
   const within = ceilingOf(root.path, given);
   if (within !== undefined) return { usable: [{ ...root, within }] };
-  const { problem } = underCeiling({ uri: root.uri, path: root.path }, given);
+  const { problem } = limitToCeiling({ uri: root.uri, path: root.path }, given);
   return { usable: [], reason: `project_path is not used: ${problem?.message}` };
 }
 
@@ -189,11 +193,11 @@ const fallbackNames = {
   cwd: 'the working directory',
 } as const;
 
-function offerFallback(
+function fromFallback(
   source: keyof typeof fallbackNames,
   reading: InspectedDirectory | undefined,
   { home }: SourceReadings,
-): Offer {
+): SourceResult {
   if (reading === undefined) return { usable: [], reason: 'MCP_PROJECT_PATH is not set' };
   const { check } = reading;
   const unused = `${fallbackNames[source]} is not used`;
@@ -213,7 +217,7 @@ function uniqueByPath(roots: readonly UsableRoot[]): UsableRoot[] {
   return roots.filter((root, index) => index === roots.findIndex(({ path }) => path === root.path));
 }
 
-function whyPassedOver(
+function explainSkipped(
   passed: ProjectSource,
   chosen: ProjectSource | undefined,
   { directories, followRoots, query }: SourceReadings,
@@ -233,12 +237,12 @@ function whyPassedOver(
 
 function warningsOf(
   { directories, env, report }: SourceReadings,
-  envOffer: Offer,
+  envResult: SourceResult,
   source: ProjectSource | undefined,
 ): string[] {
   const warnings = directories.flatMap(({ check }) => (check.ok ? [] : [check.message]));
   // The user set it on purpose and must learn that it has no effect.
-  if (env !== undefined && envOffer.reason !== undefined) warnings.push(envOffer.reason);
+  if (env !== undefined && envResult.reason !== undefined) warnings.push(envResult.reason);
   if (source === 'roots' && report.status === 'failed') {
     const problem = report.problem ?? 'the last query failed';
     warnings.push(`Using the last known roots: ${problem}`);

@@ -7,7 +7,7 @@ import { ToolError } from 'mcp-actors';
 import type { HandlerContext, Root, RootsReport } from 'mcp-actors';
 import type { GitHead } from './git-head.ts';
 import type { ProjectFacts } from './project-facts.ts';
-import { whyChosen, whyNoProject } from './project-notes.ts';
+import { explainChoice, explainNoProject } from './project-notes.ts';
 import type { ProjectChoice, UsableRoot } from './project.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -95,20 +95,20 @@ export const workspaceFactsSchema = object(
 export async function gatherFacts(workspace: Workspace, context: HandlerContext) {
   const { choice, report } = await workspace.choose(context);
   const [project, ...others] = choice.usable;
-  workspace.told(choice);
+  workspace.markNotified(choice);
   const { facts, warnings: met } = await readFacts(choice);
   const warnings = [...choice.warnings, ...met];
   const { scripts, git } = facts;
   return {
     ...(project === undefined ? {} : { project: projectFacts(project) }),
-    why: project === undefined ? whyNoProject(choice) : whyChosen(choice),
+    why: project === undefined ? explainNoProject(choice) : explainChoice(choice),
     ...(others.length === 0
       ? {}
-      : { others: listed(others.map(({ name, path }) => ({ name, path }))) }),
+      : { others: firstThatFit(others.map(({ name, path }) => ({ name, path }))) }),
     roots: rootsFacts(choice.roots, report),
     ...(git === undefined ? {} : { git: gitFacts(git, project) }),
     ...(scripts.length === 0 ? {} : { scripts }),
-    ...(warnings.length === 0 ? {} : { warnings: listed(warnings) }),
+    ...(warnings.length === 0 ? {} : { warnings: firstThatFit(warnings) }),
   };
 }
 
@@ -116,7 +116,7 @@ export async function gatherFacts(workspace: Workspace, context: HandlerContext)
 export type WorkspaceFacts = Awaited<ReturnType<typeof gatherFacts>>;
 
 /** The first items that fit. */
-function listed<T>(items: readonly T[]): readonly T[] {
+function firstThatFit<T>(items: readonly T[]): readonly T[] {
   let room = maxListedCharacters;
   const end = items.findIndex((item) => {
     room -= JSON.stringify(item).length;
@@ -155,7 +155,7 @@ function rootsFacts(roots: readonly Root[], { status, settled }: RootsReport) {
     ...(settled ? {} : { isStale: true }),
     listed: roots.length,
     usable: roots.length - unusable.length,
-    ...(unusable.length === 0 ? {} : { unusable: listed(unusable) }),
+    ...(unusable.length === 0 ? {} : { unusable: firstThatFit(unusable) }),
   };
 }
 

@@ -9,7 +9,7 @@ import { chooseProject } from './project.ts';
 import type { InspectedDirectory, ProjectChoice, UsableRoot } from './project.ts';
 import { fallbackNote, noProjectMessage } from './project-notes.ts';
 import { selectRoot } from './root-selection.ts';
-import { deadlineIn, defaultSearchTimeoutMs, turns } from '../search/search-limits.ts';
+import { deadlineIn, defaultSearchTimeoutMs, semaphore } from '../search/search-limits.ts';
 
 export interface WorkspaceSources {
   /**
@@ -37,7 +37,7 @@ export interface WorkspaceSources {
 }
 
 /** The root that a tool call works in. */
-export interface Entered {
+export interface EnteredRoot {
   readonly root: UsableRoot;
   /** All usable roots. Relative paths are relative to `root`. */
   readonly boundary: Boundary;
@@ -58,13 +58,13 @@ export interface Workspace {
    */
   choose(context: HandlerContext): Promise<{ choice: ProjectChoice; report: RootsReport }>;
   /** Records that the session has seen the note about the current fallback. */
-  told(choice: ProjectChoice): void;
+  markNotified(choice: ProjectChoice): void;
   /**
    * Resolves the root of a call. Default: the first usable root.
    *
    * @throws {ToolError} NO_PROJECT, UNKNOWN_ROOT, AMBIGUOUS_ROOT, ROOT_UNAVAILABLE
    */
-  enter(context: HandlerContext, asked: string | undefined): Promise<Entered>;
+  enter(context: HandlerContext, asked: string | undefined): Promise<EnteredRoot>;
   /**
    * Runs a search within the process-wide concurrency limit. `signal` is aborted if the client
    * cancels or the root becomes unusable. `deadline` is aborted after `timeoutMs` (default: the
@@ -75,7 +75,7 @@ export interface Workspace {
    * while waiting for other searches
    */
   search<T>(
-    entered: Entered,
+    entered: EnteredRoot,
     context: HandlerContext,
     run: (signal: AbortSignal, deadline: AbortSignal) => Promise<T>,
     timeoutMs?: number,
@@ -85,7 +85,7 @@ export interface Workspace {
 }
 
 /** Shared by all sessions of the process. */
-const searches = turns(4);
+const searches = semaphore(4);
 
 /** Creates the workspace of one session. */
 export function createWorkspace(sources: WorkspaceSources): Workspace {
@@ -93,7 +93,7 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
   let newest: RootsReport | undefined;
   let chdirProblem: string | undefined;
   /** The fallback note the session last received. */
-  let told: string | undefined;
+  let lastNote: string | undefined;
   const readDirectory = directoryReader();
   // Resolve the configured paths now, so that later changes cannot redirect them.
   void readSources(sources, readDirectory);
@@ -126,8 +126,8 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
       return { choice: await chooseFor(report), report };
     },
 
-    told(choice) {
-      told = fallbackNote(choice);
+    markNotified(choice) {
+      lastNote = fallbackNote(choice);
     },
 
     async enter(context, asked) {
@@ -142,8 +142,8 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
         boundary: { directories: choice.usable, base: root },
         takeNote: () => {
           const note = fallbackNote(choice);
-          const isNew = note !== told || isWithoutSession(context);
-          told = note;
+          const isNew = note !== lastNote || isSessionless(context);
+          lastNote = note;
           return isNew ? note : undefined;
         },
         generation: report.generation,
@@ -164,7 +164,7 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
       const ending = AbortSignal.any([context.signal, signal]);
       const { deadline, clear } = deadlineIn(timeoutMs);
       try {
-        const endTurn = await searches.take(AbortSignal.any([ending, deadline]));
+        const endTurn = await searches.acquire(AbortSignal.any([ending, deadline]));
         try {
           return await run(ending, deadline);
         } finally {
@@ -215,7 +215,7 @@ async function primaryFirst(
 }
 
 /** Sessionless clients share a workspace, so a note shown to one is unknown to the others. */
-function isWithoutSession({ http }: HandlerContext): boolean {
+function isSessionless({ http }: HandlerContext): boolean {
   return http !== undefined && http.header('mcp-session-id') === undefined;
 }
 

@@ -12,10 +12,10 @@ export interface DirectoryScan {
   /** Directories already walked, relative to the root. Newly found ones are added. */
   readonly directories: Set<string>;
   /** True for paths that are neither entered nor followed. */
-  readonly isLeftOut: (path: string) => boolean;
+  readonly isOmitted: (path: string) => boolean;
   readonly onLink: (path: string) => void;
   /** Called with omitted directories. */
-  readonly onLeftOutDirectory: (path: string) => void;
+  readonly onOmittedDirectory: (path: string) => void;
   readonly onProblem: (problem: string) => void;
   /** True if the scan should stop without an error. */
   readonly isOver: () => boolean;
@@ -46,12 +46,12 @@ async function scanBatch(
     const readings = await disk.readDirectories(batch.map((path) => join(scan.root, path)));
     for (const [index, reading] of readings.entries()) {
       const directory = batch[index] ?? '';
-      if (reading instanceof Error) tellFault(scan, directory, reading);
+      if (reading instanceof Error) reportFault(scan, directory, reading);
       else unread.push(...scanEntries(scan, directory, reading));
     }
   } catch (error) {
     // The volume does not respond.
-    tellFault(scan, batch[0] ?? '', error);
+    reportFault(scan, batch[0] ?? '', error);
   }
 }
 
@@ -68,8 +68,8 @@ function scanEntries(
     const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
     // Most directories have been walked already.
     if (entry.name === '.git' || scan.directories.has(path)) continue;
-    if (scan.isLeftOut(path)) {
-      if (isDirectory) scan.onLeftOutDirectory(path);
+    if (scan.isOmitted(path)) {
+      if (isDirectory) scan.onOmittedDirectory(path);
     } else if (isDirectory) found.push(path);
     else scan.onLink(path);
   }
@@ -77,7 +77,7 @@ function scanEntries(
   return found;
 }
 
-function tellFault(scan: DirectoryScan, directory: string, error: unknown): void {
+function reportFault(scan: DirectoryScan, directory: string, error: unknown): void {
   if (disk.systemCode(error) === undefined) throw error;
   const { code, phrase } = disk.describeFsError(error);
   // The name is not UTF-8, so no string can address it; ripgrep reports its content.

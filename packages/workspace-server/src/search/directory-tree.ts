@@ -7,7 +7,7 @@ import type { Boundary } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 import type { WalkedTree } from './tree-walk.ts';
-import { startAt } from './walk-starts.ts';
+import { resolveStart } from './walk-starts.ts';
 import type { Start } from './walk-starts.ts';
 
 export interface TreeEntry {
@@ -16,7 +16,7 @@ export interface TreeEntry {
   readonly path: string;
   readonly kind: 'directory' | 'file' | 'link' | 'special';
   /** `ignored`: excluded by a rule. `closed`: a git directory, never entered. */
-  readonly standing: 'listed' | 'ignored' | 'closed';
+  readonly visibility: 'listed' | 'ignored' | 'closed';
   /** Files only. */
   sizeBytes?: number;
   /** Links only: the target, or why it cannot be resolved. */
@@ -57,7 +57,7 @@ export interface DirectoryTreeRun {
 }
 
 /** Minimum number of entries per directory that is worth showing. */
-const leastShare = 4;
+const minEntriesPerDirectory = 4;
 
 /** Sort key of directory entries. */
 export function sortKeyOf({ kind, name }: Pick<TreeEntry, 'kind' | 'name'>): string {
@@ -80,12 +80,12 @@ export async function listTree(run: DirectoryTreeRun): Promise<DirectoryContent>
     const directories = level.filter((entry) => entry.kind === 'directory');
     const next: TreeEntry[] = [];
     // File counts say more than a handful of entries from each of many directories.
-    const isWorthwhile = at < depth && left >= leastShare * directories.length;
+    const isWorthwhile = at < depth && left >= minEntriesPerDirectory * directories.length;
     for (const [index, entry] of directories.entries()) {
       entry.files = counts.get(entry.path) ?? 0;
       signal.throwIfAborted();
       const share = Math.floor(left / (directories.length - index));
-      if (!isWorthwhile || entry.standing !== 'listed' || deadline.aborted) continue;
+      if (!isWorthwhile || entry.visibility !== 'listed' || deadline.aborted) continue;
       entry.content = await readContent(run, entry.path, share, undefined);
       left -= entry.content.entries.length;
       next.push(...entry.content.entries);
@@ -139,11 +139,11 @@ async function readEntries(
   directory: string,
 ): Promise<{ readonly entries: readonly TreeEntry[]; readonly unnamed: number }> {
   // Resolve again: a link may have replaced the directory since it was found.
-  const start = await startAt(boundary, directory);
+  const start = await resolveStart(boundary, directory);
   if (start === undefined) return { entries: [], unnamed: 0 };
   const [entries = []] = await disk.readDirectories([start.real]);
   if (entries instanceof Error) throw entries;
-  const named = await namedOf(start.real, entries);
+  const named = await decodableEntries(start.real, entries);
   const described = named.map((entry): TreeEntry => {
     const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
     const kind = entry.isDirectory()
@@ -153,9 +153,9 @@ async function readEntries(
         : entry.isFile()
           ? 'file'
           : 'special';
-    const standing =
-      entry.name === '.git' ? 'closed' : walk.leftOut.has('ignored', path) ? 'ignored' : 'listed';
-    return { name: entry.name, path, kind, standing };
+    const visibility =
+      entry.name === '.git' ? 'closed' : walk.omitted.has('ignored', path) ? 'ignored' : 'listed';
+    return { name: entry.name, path, kind, visibility };
   });
   return { entries: described, unnamed: entries.length - named.length };
 }
@@ -164,7 +164,10 @@ async function readEntries(
  * Entries with UTF-8 names. Other names decode to text with U+FFFD, which valid names may contain
  * as well.
  */
-async function namedOf(directory: string, entries: readonly Dirent[]): Promise<readonly Dirent[]> {
+async function decodableEntries(
+  directory: string,
+  entries: readonly Dirent[],
+): Promise<readonly Dirent[]> {
   const isDoubtful = ({ name }: Dirent): boolean => name.includes('\ufffd');
   if (!entries.some(isDoubtful)) return entries;
   const names = await disk.readNames(directory);
@@ -179,7 +182,7 @@ async function describe({ boundary }: DirectoryTreeRun, entry: TreeEntry): Promi
     if (entry.kind === 'file') {
       entry.sizeBytes = (await disk.lstat(join(boundary.base.path, entry.path))).size;
     } else if (entry.kind === 'link') {
-      const end = await startAt(boundary, entry.path);
+      const end = await resolveStart(boundary, entry.path);
       const slash = end?.kind === 'directory' ? '/' : '';
       entry.target = end === undefined ? 'nothing' : `${end.inRoot ?? end.real}${slash}`;
     }

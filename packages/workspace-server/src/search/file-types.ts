@@ -2,7 +2,7 @@
 import { quoted } from 'mcp-actors/internal';
 import type { RootDirectory } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
-import { markedRecords } from './ripgrep-output.ts';
+import { delimitedRecords } from './ripgrep-output.ts';
 import { ripgrep } from './ripgrep.ts';
 
 let known: ReadonlyMap<string, readonly string[]> | undefined;
@@ -25,7 +25,7 @@ export async function globsOfTypes(
 async function readTypes(root: RootDirectory, signal: AbortSignal) {
   const types = new Map<string, readonly string[]>();
   const args = ['--no-config', '--type-list'];
-  for await (const { bytes } of ripgrep({ args, root, signal, records: markedRecords('\n') })) {
+  for await (const { bytes } of ripgrep({ args, root, signal, records: delimitedRecords('\n') })) {
     const [name = '', globs = ''] = bytes.toString().trim().split(': ');
     types.set(name, globs.split(', '));
   }

@@ -154,7 +154,8 @@ async function groupsIn(text: string, signal: AbortSignal): Promise<readonly Rul
     const rule = readRule(line);
     if (rule === undefined) continue;
     const last = groups.at(-1);
-    if (last === undefined || !isAlike(rule, last.rule)) groups.push({ rule, globs: [rule.glob] });
+    if (last === undefined || !hasSameVerdict(rule, last.rule))
+      groups.push({ rule, globs: [rule.glob] });
     else last.globs.push(rule.glob);
   }
   const compiled: RuleGroup[] = [];
@@ -171,7 +172,7 @@ interface Rule {
   readonly glob: string;
 }
 
-function isAlike(one: Rule, other: Rule): boolean {
+function hasSameVerdict(one: Rule, other: Rule): boolean {
   return one.verdict === other.verdict && one.isForDirectories === other.isForDirectories;
 }
 

@@ -3,11 +3,11 @@
  * reported in path order.
  */
 import type { Boundary } from 'mcp-actors/roots';
-import { countedFiles, markedRecords } from './ripgrep-output.ts';
+import { countedFiles, delimitedRecords } from './ripgrep-output.ts';
 import type { CountedFile } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { SearchInput } from './search-input.ts';
-import { withoutDot } from './walk-starts.ts';
+import { stripDot } from './walk-starts.ts';
 
 export interface MatchCountRun {
   /** Base of relative paths, and the limit of accessible files. */
@@ -60,7 +60,7 @@ export async function* countMatches(
       }
     };
     for await (const files of countPart(run, part, large)) {
-      for (const { path, matchingLines } of files) counts.set(withoutDot(path), matchingLines);
+      for (const { path, matchingLines } of files) counts.set(stripDot(path), matchingLines);
       yield* known(false);
     }
     if (run.deadline.aborted) return;
@@ -128,7 +128,7 @@ export async function countInStream(run: MatchCountRun, path: string): Promise<n
     root: boundary.base,
     signal,
     deadline,
-    records: markedRecords('\n'),
+    records: delimitedRecords('\n'),
     input: input.read(paths()),
     onEnd: (end) => end.problems.forEach(onProblem),
   });

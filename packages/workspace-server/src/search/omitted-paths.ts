@@ -7,7 +7,7 @@ import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
  * `broken`: a dangling link. `special`: a device, pipe or socket. `unnamed`: a name that is not
  * UTF-8. `links`: linked directories beyond the limit.
  */
-export type LeftOutKind =
+export type OmissionKind =
   | 'ignored'
   | 'hidden'
   | 'outside'
@@ -16,7 +16,7 @@ export type LeftOutKind =
   | 'unnamed'
   | 'links';
 
-const phrases: { readonly [K in LeftOutKind]: string } = {
+const phrases: { readonly [K in OmissionKind]: string } = {
   ignored: 'ignored',
   hidden: 'hidden',
   outside: 'links to outside the roots',
@@ -30,12 +30,12 @@ const phrases: { readonly [K in LeftOutKind]: string } = {
 const maxKept = 50_000;
 const maxExamples = 4;
 
-export class LeftOut {
-  readonly #paths = new Map<LeftOutKind, Set<string>>();
-  readonly #others = new Map<LeftOutKind, number>();
+export class OmittedPaths {
+  readonly #paths = new Map<OmissionKind, Set<string>>();
+  readonly #others = new Map<OmissionKind, number>();
 
   /** @param path relative to the root */
-  add(kind: LeftOutKind, path: string): void {
+  add(kind: OmissionKind, path: string): void {
     const paths = this.#paths.get(kind) ?? new Set();
     this.#paths.set(kind, paths);
     if (paths.size < maxKept) paths.add(path);
@@ -48,7 +48,7 @@ export class LeftOut {
    * @throws the signal's reason
    */
   async keep(
-    counts: (path: string, kind: LeftOutKind) => boolean,
+    counts: (path: string, kind: OmissionKind) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
     for (const [kind, paths] of this.#paths) {
@@ -59,7 +59,7 @@ export class LeftOut {
     }
   }
 
-  has(kind: LeftOutKind, path: string): boolean {
+  has(kind: OmissionKind, path: string): boolean {
     return this.#paths.get(kind)?.has(path) === true;
   }
 
@@ -73,13 +73,13 @@ export class LeftOut {
   }
 
   /** Number of omitted paths of a kind. */
-  count(kind: LeftOutKind): number {
+  count(kind: OmissionKind): number {
     return (this.#paths.get(kind)?.size ?? 0) + (this.#others.get(kind) ?? 0);
   }
 
   /** Summary sentence with examples and how to include the paths; empty if nothing was omitted. */
   sentences(): string[] {
-    const kinds = (Object.keys(phrases) as LeftOutKind[]).filter((kind) => this.count(kind) > 0);
+    const kinds = (Object.keys(phrases) as OmissionKind[]).filter((kind) => this.count(kind) > 0);
     if (kinds.length === 0) return [];
     const parts = kinds.map(
       (kind) => `${this.count(kind)} ${phrases[kind]} (${this.#examples(kind)})`,
@@ -94,7 +94,7 @@ export class LeftOut {
     return [`Left out: ${parts.join(', ')}${how}.`];
   }
 
-  #examples(kind: LeftOutKind): string {
+  #examples(kind: OmissionKind): string {
     const paths = [...(this.#paths.get(kind) ?? [])];
     // Paths near the root are the most telling examples.
     const first = paths.toSorted(

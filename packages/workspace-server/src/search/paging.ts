@@ -1,6 +1,6 @@
 /** Pagination of results: cursors, and a cached walk for the next page. */
 import { ToolError } from 'mcp-actors';
-import { indexBehind } from './path-order.ts';
+import { indexAfter } from './path-order.ts';
 import type { PathOrder } from './path-order.ts';
 import type { WalkedTree } from './tree-walk.ts';
 
@@ -46,10 +46,10 @@ export function readCursor(cursor: string | undefined, query: string): Position 
 }
 
 /** Lifetime of a cached walk, ms. */
-const keptMs = 60_000;
+const cacheMs = 60_000;
 
 /** Caches the last walk of a session's tool for the next page. */
-export class KeptWalk {
+export class WalkCache {
   readonly #order: PathOrder;
   #kept: { readonly query: string; readonly walk: WalkedTree } | undefined;
   #expiry: ReturnType<typeof setTimeout> | undefined;
@@ -62,18 +62,18 @@ export class KeptWalk {
    * Returns the walk if the query is the same, the walk is younger than a minute, and it contains
    * the paths after `path`.
    */
-  at(query: string, path: string): WalkedTree | undefined {
+  get(query: string, path: string): WalkedTree | undefined {
     if (this.#kept?.query !== query) return undefined;
     const { walk } = this.#kept;
-    const start = indexBehind(walk.paths, this.#order, path);
+    const start = indexAfter(walk.paths, this.#order, path);
     const isBefore = start === 0;
     return isBefore || (start === walk.paths.length && walk.isCut) ? undefined : walk;
   }
 
-  keep(query: string, walk: WalkedTree): void {
+  set(query: string, walk: WalkedTree): void {
     clearTimeout(this.#expiry);
     this.#kept = { query, walk };
-    this.#expiry = setTimeout(() => (this.#kept = undefined), keptMs);
+    this.#expiry = setTimeout(() => (this.#kept = undefined), cacheMs);
     this.#expiry.unref();
   }
 }

@@ -38,7 +38,7 @@ function depthOf(path: string): number {
 }
 
 /** Binary search for the first path after `after`. */
-export function indexBehind(paths: readonly string[], order: PathOrder, after: string): number {
+export function indexAfter(paths: readonly string[], order: PathOrder, after: string): number {
   let [low, high] = [0, paths.length];
   while (low < high) {
     const middle = (low + high) >> 1;

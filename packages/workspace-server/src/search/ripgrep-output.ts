@@ -38,7 +38,7 @@ const newline = 0x0a;
  * Splits at a delimiter: `
  * ` for `--json`, NUL for `--files --null`.
  */
-export function markedRecords(mark: '\n' | '\0'): RecordReader<RipgrepRecord> {
+export function delimitedRecords(mark: '\n' | '\0'): RecordReader<RipgrepRecord> {
   const markByte = mark.charCodeAt(0);
   let parts: Buffer[] = [];
   let size = 0;
@@ -97,7 +97,7 @@ function splitPaths(whole: Buffer): ListedPaths {
     const nul = whole.indexOf(0, start);
     const path = whole.subarray(start, nul === -1 ? whole.length : nul);
     if (isUtf8(path)) paths.push(path.toString());
-    else unnamed.push(escapedName(path));
+    else unnamed.push(escapeName(path));
     start += path.length + 1;
   }
   return { paths, unnamed };
@@ -107,7 +107,7 @@ function splitPaths(whole: Buffer): ListedPaths {
  * Escapes a name that is not UTF-8 with `\\xff` for each non-ASCII byte, so that names stay
  * distinct.
  */
-function escapedName(name: Buffer): string {
+function escapeName(name: Buffer): string {
   return name
     .toString('latin1')
     .replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16)}`);
@@ -161,14 +161,14 @@ const whitelisted =
  * Reason why ripgrep omitted a path: a rule, a hidden name, its size, or not a regular file.
  * `braces`: a git rule, with a brace in the rule or in the path.
  */
-export type LeftOutReason = 'ignored' | 'hidden' | 'large' | 'special' | 'braces';
+export type OmissionReason = 'ignored' | 'hidden' | 'large' | 'special' | 'braces';
 
 export interface MessageListeners {
   /**
    * Called with each omitted path; paths below it are not reported. A path with line breaks is also
    * reported truncated at each of them.
    */
-  readonly onLeftOut?: ((path: string, reason: LeftOutReason) => void) | undefined;
+  readonly onOmitted?: ((path: string, reason: OmissionReason) => void) | undefined;
   /**
    * Called with each path that a git rule re-includes, if the rule or the path contains a brace.
    */
@@ -180,7 +180,7 @@ export interface MessageListeners {
   readonly onIgnoreFile: (path: string) => void;
 }
 
-function reasonOf(phrase: string): LeftOutReason {
+function reasonOf(phrase: string): OmissionReason {
   if (phrase.endsWith('bytes')) return 'large';
   if (phrase.startsWith('failed')) return 'special';
   return phrase.endsWith('Hidden') ? 'hidden' : 'ignored';
@@ -190,7 +190,7 @@ function reasonOf(phrase: string): LeftOutReason {
  * True if a git rule or its path contains a brace, so that git may decide differently. Ripgrep's
  * own ignore files are exempt, because ripgrep defines their language.
  */
-function isOfBraces(message: string, path: string): boolean {
+function involvesBraces(message: string, path: string): boolean {
   const from = textBetween(message, '(Glob { from: Some("', '"), original: "');
   if (from === undefined || /(?:^|[/\\])\.(?:rg)?ignore$/.test(from)) return false;
   const rule = textBetween(message, '"), original: "', '", actual: "') ?? '';
@@ -216,7 +216,7 @@ function textBetween(text: string, before: string, after: string): string | unde
  */
 export function readMessages(
   stderr: Readable,
-  { onLeftOut, onIncluded, onIgnoreFile }: MessageListeners,
+  { onOmitted: onLeftOut, onIncluded, onIgnoreFile }: MessageListeners,
 ): () => string {
   let problems = '';
   let rest = '';
@@ -231,10 +231,10 @@ export function readMessages(
     else if (naming !== '') naming = `${naming}\n${line}`.slice(0, maxLineCharacters);
     const [, left, phrase = ''] = leftOut.exec(naming) ?? [];
     if (left !== undefined) {
-      onLeftOut?.(left, isOfBraces(naming, left) ? 'braces' : reasonOf(phrase));
+      onLeftOut?.(left, involvesBraces(naming, left) ? 'braces' : reasonOf(phrase));
     }
     const [, included] = whitelisted.exec(naming) ?? [];
-    if (included !== undefined && isOfBraces(naming, included)) onIncluded?.(included);
+    if (included !== undefined && involvesBraces(naming, included)) onIncluded?.(included);
     const opened = ignoreFile.exec(naming)?.[1];
     if (opened !== undefined) onIgnoreFile(opened);
   };

@@ -17,7 +17,7 @@ import type { MessageListeners } from './ripgrep-output.ts';
 /** Time for a killed process to exit, ms; afterwards it is abandoned. */
 const endTimeoutMs = 1000;
 /** Number of abandoned processes above which no other is started. */
-const maxLeftBehind = 8;
+const maxAbandoned = 8;
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -38,7 +38,7 @@ export interface RipgrepProcess {
 }
 
 /** Killed processes of all sessions that have not exited. */
-const leftBehind = new Set<Child>();
+const abandoned = new Set<Child>();
 
 /**
  * Starts ripgrep in a root. It is killed when this process exits.
@@ -51,8 +51,8 @@ export async function startRipgrep(
   root: RootDirectory,
   listeners: MessageListeners,
 ): Promise<RipgrepProcess> {
-  if (leftBehind.size >= maxLeftBehind) {
-    const message = `${leftBehind.size} earlier searches hang in a file system that does not respond, such as a dead network mount. Unmount or restore it, then try again`;
+  if (abandoned.size >= maxAbandoned) {
+    const message = `${abandoned.size} earlier searches hang in a file system that does not respond, such as a dead network mount. Unmount or restore it, then try again`;
     throw new ToolError(message, { code: 'SEARCH_UNAVAILABLE' });
   }
   const binary = await findBinary();
@@ -105,12 +105,12 @@ function superviseChild(child: Child, listeners: MessageListeners): RipgrepProce
     child.once('close', (code) => {
       closing = closingChart.next(closing, { type: 'close.done' });
       process.off('exit', kill);
-      leftBehind.delete(child);
+      abandoned.delete(child);
       resolve(code);
     });
     expiry.signal.addEventListener('abort', () => {
       process.off('exit', kill);
-      leftBehind.add(child);
+      abandoned.add(child);
       child.unref();
       resolve(null);
     });

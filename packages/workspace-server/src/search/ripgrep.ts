@@ -22,7 +22,7 @@ export interface RipgrepRun<T> {
   /** Input for stdin; none by default. Its errors end the iteration. */
   readonly input?: AsyncIterable<Buffer>;
   /** Called with each omitted path, if `args` contains `--debug`. */
-  readonly onLeftOut?: MessageListeners['onLeftOut'];
+  readonly onLeftOut?: MessageListeners['onOmitted'];
   /**
    * Called with each path that a git rule re-includes, if the rule or the path contains a brace and
    * `args` contains `--debug`.
@@ -100,7 +100,7 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     if (deadline?.aborted === true) {
       // The last record may be incomplete, so it is dropped.
       const { message } = deadline.reason as Error;
-      run.onEnd?.({ problems: [message, ...linesOf(child.problems()).map(inOurWords)] });
+      run.onEnd?.({ problems: [message, ...linesOf(child.problems()).map(rephrase)] });
       return;
     }
     yield* records.end();
@@ -109,10 +109,10 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     // Exit code 0: matches; 1: none; 2: an error. After an error, ripgrep continued if it produced
     // output, or if only individual files were unreadable.
     const lines = linesOf(child.problems());
-    const isGoingOn = bytes > 0 || (lines.length > 0 && lines.every(isSurvived));
+    const isGoingOn = bytes > 0 || (lines.length > 0 && lines.every(isRecoverable));
     const usable = code === 0 || code === 1 || (code === 2 && isGoingOn);
     if (!usable) throw failed(child.problems(), code);
-    const problems = lines.filter((line) => !isOfGitRule(line)).map(inOurWords);
+    const problems = lines.filter((line) => !isInvalidGitRule(line)).map(rephrase);
     run.onEnd?.({ problems: code === 2 ? problems : [] });
   } finally {
     signal.removeEventListener('abort', child.kill);
@@ -130,7 +130,7 @@ function linesOf(text: string): string[] {
 }
 
 /** True if ripgrep continued after a problem, with the next file or without a rule. */
-function isSurvived(problem: string): boolean {
+function isRecoverable(problem: string): boolean {
   return /^rg: .*\(os error \d+\)$/.test(problem) || unreadRule.test(problem);
 }
 
@@ -138,13 +138,13 @@ function isSurvived(problem: string): boolean {
 const unreadRule = /^(?:rg: )?(.*): line \d+: error parsing glob '/;
 
 /** True for a git rule that ripgrep cannot parse. Git ignores such rules silently. */
-function isOfGitRule(problem: string): boolean {
+function isInvalidGitRule(problem: string): boolean {
   const path = unreadRule.exec(problem)?.[1];
   return path !== undefined && !/[/\\]\.(?:rg)?ignore$/.test(path);
 }
 
 /** Rephrases a problem like our own walk does, so that duplicates can be removed. */
-function inOurWords(problem: string): string {
+function rephrase(problem: string): string {
   const [, path, number] = /^rg: (?:\.\/)?(.*): .*\(os error (\d+)\)$/.exec(problem) ?? [];
   const code = systemErrors.find(([, errno]) => errno === Number(number))?.[0];
   if (path === undefined || code === undefined) return problem;

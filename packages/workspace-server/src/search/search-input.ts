@@ -16,7 +16,7 @@ const pieceBytes = 64 * 1024;
 const newline = 0x0a;
 
 /** Origin of a line of the stream. */
-export interface Place {
+export interface LineOrigin {
   readonly path: string;
   /** From 1. */
   readonly line: number;
@@ -86,7 +86,7 @@ export class SearchInput {
    * Returns the origin of a stream line; undefined for gaps and replaced lines. Call it with
    * increasing line numbers.
    */
-  place(line: number): Place | undefined {
+  originOf(line: number): LineOrigin | undefined {
     let [section, next] = this.#sections;
     while (next !== undefined && next.first <= line) {
       this.#sections.shift();
@@ -113,20 +113,20 @@ export class SearchInput {
         else held.push(head);
         if (end === -1) continue;
         if (heldBytes > maxLineBytes) section.overlong.add(this.#lines + 1);
-        yield this.#counted(heldBytes > maxLineBytes ? Buffer.from('\n') : Buffer.concat(held));
-        if (last > end) yield this.#counted(piece.subarray(end + 1, last + 1));
+        yield this.#countLines(heldBytes > maxLineBytes ? Buffer.from('\n') : Buffer.concat(held));
+        if (last > end) yield this.#countLines(piece.subarray(end + 1, last + 1));
         held = [piece.subarray(last + 1)];
         heldBytes = piece.length - last - 1;
       }
       if (heldBytes > maxLineBytes) section.overlong.add(this.#lines + 1);
-      if (heldBytes > 0) yield this.#counted(Buffer.concat([...held, Buffer.from('\n')]));
-      this.#tell(section);
+      if (heldBytes > 0) yield this.#countLines(Buffer.concat([...held, Buffer.from('\n')]));
+      this.#reportOverlong(section);
     } finally {
       await handle.close();
     }
     if (this.#gap.length === 0) return;
     this.#begin(undefined);
-    yield this.#counted(this.#gap);
+    yield this.#countLines(this.#gap);
   }
 
   #begin(path: string | undefined): Section {
@@ -135,14 +135,14 @@ export class SearchInput {
     return section;
   }
 
-  #counted(lines: Buffer): Buffer {
+  #countLines(lines: Buffer): Buffer {
     for (let at = lines.indexOf(newline); at !== -1; at = lines.indexOf(newline, at + 1)) {
       this.#lines += 1;
     }
     return lines;
   }
 
-  #tell({ path, first, overlong }: Section): void {
+  #reportOverlong({ path, first, overlong }: Section): void {
     const [line] = overlong;
     if (line === undefined || path === undefined) return;
     const more = overlong.size > 1 ? ` and ${overlong.size - 1} more` : '';

@@ -4,17 +4,17 @@ import { ToolError } from 'mcp-actors';
 /** Default time limit of a search, ms. */
 export const defaultSearchTimeoutMs = 20_000;
 
-export interface Turns {
+export interface Semaphore {
   /**
    * Waits in FIFO order for a free slot and returns its release function.
    *
    * @throws the signal's reason if it is aborted while waiting
    */
-  take(signal: AbortSignal): Promise<() => void>;
+  acquire(signal: AbortSignal): Promise<() => void>;
 }
 
 /** Creates a semaphore with a number of slots. */
-export function turns(most: number): Turns {
+export function semaphore(most: number): Semaphore {
   const waiting = new Set<() => void>();
   let taken = 0;
   const end = (): void => {
@@ -27,7 +27,7 @@ export function turns(most: number): Turns {
     return end;
   };
   return {
-    async take(signal) {
+    async acquire(signal) {
       signal.throwIfAborted();
       if (taken < most) return begin();
       return await new Promise<() => void>((resolve, reject) => {

@@ -5,7 +5,7 @@ import { printable } from 'mcp-actors/internal';
 import { countInStream, countMatches } from './match-counts.ts';
 import type { MatchCount, MatchCountRun } from './match-counts.ts';
 import type { Position } from './paging.ts';
-import { markedRecords } from './ripgrep-output.ts';
+import { delimitedRecords } from './ripgrep-output.ts';
 import type { RipgrepRecord } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { SearchInput } from './search-input.ts';
@@ -75,8 +75,8 @@ export async function findLines(run: TextSearchRun): Promise<FoundLines> {
   const candidates = new Candidates(run);
   try {
     // Counted matches may yield no lines, as in binary files: then continue with further files.
-    while (endedBy === undefined && candidates.areLeft) {
-      const paths = candidates.some(limit - matchingLines);
+    while (endedBy === undefined && candidates.hasMore) {
+      const paths = candidates.takeMatching(limit - matchingLines);
       for await (const { path, line, text, match } of linesOf(run, paths, binary)) {
         const size = printable(text).length + `${line}: `.length;
         if (match && matchingLines === limit) endedBy = 'limit';
@@ -112,7 +112,7 @@ export async function findLines(run: TextSearchRun): Promise<FoundLines> {
   return { ...result, endedBy, next: last ?? candidates.reached };
 }
 
-interface PlacedLine extends FoundLine {
+interface LocatedLine extends FoundLine {
   readonly path: string;
 }
 
@@ -121,7 +121,7 @@ async function* linesOf(
   run: TextSearchRun,
   found: AsyncIterable<string>,
   binary: string[],
-): AsyncGenerator<PlacedLine, void, void> {
+): AsyncGenerator<LocatedLine, void, void> {
   const { boundary, contextLines, limit, onProblem } = run;
   // Buffered, so that the next files are counted while lines are extracted.
   const paths = Readable.from(found, { highWaterMark: limit + 1 });
@@ -130,12 +130,12 @@ async function* linesOf(
   /**
    * Context lines at the start of a page, which belong to the previous match or to the first one.
    */
-  let held: PlacedLine[] = [];
+  let held: LocatedLine[] = [];
   let isContinued = run.afterLine > 0;
   try {
     for await (const record of searchStream(run, stream)) {
       const line = readSearchRecord(record);
-      const place = line === undefined ? undefined : input.place(line.line);
+      const place = line === undefined ? undefined : input.originOf(line.line);
       if (line === undefined || place === undefined) continue;
       isContinued &&= place.path === run.paths[0];
       if (isContinued && place.line <= run.afterLine) continue;
@@ -204,7 +204,7 @@ class Candidates {
   readonly #counts: AsyncGenerator<MatchCount, void, void>;
   #first: string | undefined;
   #done: string | undefined;
-  #areLeft = true;
+  #hasMore = true;
 
   constructor(search: TextSearchRun) {
     this.#search = search;
@@ -213,19 +213,19 @@ class Candidates {
     this.#counts = countMatches(this.run, search.paths, search.large);
   }
 
-  get areLeft(): boolean {
-    return this.#areLeft;
+  get hasMore(): boolean {
+    return this.#hasMore;
   }
 
   async next(): Promise<MatchCount | undefined> {
     const { value } = await this.#counts.next();
-    if (value === undefined) this.#areLeft = false;
+    if (value === undefined) this.#hasMore = false;
     else this.#first ??= value.path;
     return value ?? undefined;
   }
 
   /** Yields files until they have more matching lines than wanted. */
-  async *some(wanted: number): AsyncGenerator<string, void, void> {
+  async *takeMatching(wanted: number): AsyncGenerator<string, void, void> {
     const { paths, afterLine } = this.#search;
     let lines = 0;
     for (let next = await this.next(); next !== undefined; next = await this.next()) {
@@ -276,7 +276,7 @@ async function* searchStream(
     root: boundary.base,
     signal,
     deadline,
-    records: markedRecords('\n'),
+    records: delimitedRecords('\n'),
     input: input(),
     onEnd: (end) => (deadline.aborted ? [] : end.problems).forEach(onProblem),
   });

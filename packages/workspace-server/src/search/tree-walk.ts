@@ -12,13 +12,13 @@ import type { FileSelection } from '../globs/file-selection.ts';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 import { scanDirectories } from './directory-scan.ts';
 import { GitRules, statsOf } from './git-rules.ts';
-import { LeftOut } from './omitted-paths.ts';
-import type { LeftOutKind } from './omitted-paths.ts';
+import { OmittedPaths } from './omitted-paths.ts';
+import type { OmissionKind } from './omitted-paths.ts';
 import { FirstPaths } from './path-order.ts';
 import type { PathOrder } from './path-order.ts';
 import { hasBrace, listedPaths } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
-import { argumentOf, isBelow, isDirect, startAt, withoutDot } from './walk-starts.ts';
+import { argumentOf, isBelow, isDirect, resolveStart, stripDot } from './walk-starts.ts';
 import type { Start } from './walk-starts.ts';
 
 export interface TreeWalkRun {
@@ -54,7 +54,7 @@ export interface WalkedTree {
   readonly total: number;
   /** Files over 4 MiB. */
   readonly large: ReadonlySet<string>;
-  readonly leftOut: LeftOut;
+  readonly omitted: OmittedPaths;
   /** Starts of the selection that do not exist. */
   readonly missing: readonly string[];
   /** False if the deadline ended the walk. */
@@ -98,8 +98,8 @@ export async function walkTree(run: TreeWalkRun): Promise<WalkedTree> {
 class TreeWalk {
   readonly #run: TreeWalkRun;
   readonly #paths: FirstPaths;
-  readonly #leftOut = new LeftOut();
-  readonly #leftOutDirectories = new Set<string>();
+  readonly #omitted = new OmittedPaths();
+  readonly #omittedDirectories = new Set<string>();
   readonly #large = new Set<string>();
   /** All walked starts; `ownPaths`: those reached without a link. */
   readonly #walked = new Set<string>();
@@ -136,9 +136,9 @@ class TreeWalk {
         if (path !== '' && selection.acceptsDirectory(path)) this.#choose(`${path}/`);
       }
     }
-    const isDirectory = (path: string, kind: LeftOutKind): boolean =>
-      kind === 'outside' || kind === 'links' || this.#leftOutDirectories.has(path);
-    await this.#leftOut.keep(
+    const isDirectory = (path: string, kind: OmissionKind): boolean =>
+      kind === 'outside' || kind === 'links' || this.#omittedDirectories.has(path);
+    await this.#omitted.keep(
       (path, kind) =>
         !this.#walked.has(path) &&
         (selection.acceptsFile(path) || (isDirectory(path, kind) && selection.reaches(path))),
@@ -148,7 +148,7 @@ class TreeWalk {
       ...this.#paths.finish(),
       total: this.#total,
       large: this.#large,
-      leftOut: this.#leftOut,
+      omitted: this.#omitted,
       missing,
       isWhole: !deadline.aborted,
     };
@@ -164,7 +164,7 @@ class TreeWalk {
     const starts: Start[] = [];
     const missing: string[] = [];
     for (const shown of selection.starts) {
-      const start = await startAt(boundary, shown);
+      const start = await resolveStart(boundary, shown);
       if (start === undefined) missing.push(shown);
       else starts.push(start);
     }
@@ -184,20 +184,20 @@ class TreeWalk {
         this.#ownPaths.push(shown);
         this.#begin(shown);
       }
-      if (directories.length > 0) await this.#list(directories.map(argumentOf), withoutDot);
-      left = left.filter((start) => !outermost.includes(start) && this.#leftOut.hides(start.shown));
+      if (directories.length > 0) await this.#list(directories.map(argumentOf), stripDot);
+      left = left.filter((start) => !outermost.includes(start) && this.#omitted.hides(start.shown));
     }
   }
 
   async #followLink(link: string): Promise<void> {
     const { boundary, onProblem } = this.#run;
     try {
-      const start = await startAt(boundary, link);
-      if (start === undefined) this.#leftOut.add('broken', link);
+      const start = await resolveStart(boundary, link);
+      if (start === undefined) this.#omitted.add('broken', link);
       else await this.#follow(start);
     } catch (error) {
       if (!(error instanceof ToolError) || error.code === 'ROOT_UNAVAILABLE') throw error;
-      if (error.code === 'OUTSIDE_ROOTS') this.#leftOut.add('outside', link);
+      if (error.code === 'OUTSIDE_ROOTS') this.#omitted.add('outside', link);
       else onProblem(error.message);
     }
   }
@@ -211,33 +211,33 @@ class TreeWalk {
     const isFollowed = this.#followed.has(real);
     this.#followed.add(real);
     if (kind !== 'directory') {
-      const isMet = isFollowed || (inRoot !== undefined && this.#isMet(inRoot));
+      const isMet = isFollowed || (inRoot !== undefined && this.#isReported(inRoot));
       if (lists === 'entries' || !isMet) this.#takeNamed(start);
       return;
     }
-    const isKnown = inRoot !== undefined && this.#isWalked(inRoot) && selection.isOfNames;
+    const isKnown = inRoot !== undefined && this.#isWalked(inRoot) && selection.matchesByName;
     if (lists === 'entries' && selection.acceptsDirectory(shown)) this.#choose(`${shown}/`);
     if (isFollowed || isKnown) return;
-    if (this.#followedDirectories === maxFollowed) return this.#leftOut.add('links', shown);
+    if (this.#followedDirectories === maxFollowed) return this.#omitted.add('links', shown);
     this.#followedDirectories += 1;
     this.#begin(shown, lists === 'entries');
     const argument = argumentOf(start);
-    const isChosen = (path: string) => inRoot === undefined || !this.#isMet(withoutDot(path));
+    const isChosen = (path: string) => inRoot === undefined || !this.#isReported(stripDot(path));
     await this.#list([argument], (path) => shown + path.slice(argument.length), isChosen);
   }
 
   /** True if a directory was walked under its own path. */
   #isWalked(path: string): boolean {
-    return this.#ownPaths.some((start) => isBelow(start, path)) && !this.#leftOut.hides(path);
+    return this.#ownPaths.some((start) => isBelow(start, path)) && !this.#omitted.hides(path);
   }
 
   /** True if a file is reported under its own path. */
-  #isMet(path: string): boolean {
+  #isReported(path: string): boolean {
     return this.#isWalked(path) && this.#run.selection.acceptsFile(path);
   }
 
   #takeNamed({ shown, kind, sizeBytes }: Start): void {
-    if (kind === 'special') this.#leftOut.add('special', shown);
+    if (kind === 'special') this.#omitted.add('special', shown);
     else this.#take(shown, sizeBytes > largeBytes);
   }
 
@@ -263,7 +263,7 @@ class TreeWalk {
     const doubtful: DoubtfulPaths = { hidden: new Set(), listed: new Set() };
     const meet = (path: string, isLarge: boolean): void => {
       const shown = shownAs(path);
-      if (!ignored && hasBrace(path)) addBraced(doubtful.listed, path, starts);
+      if (!ignored && hasBrace(path)) addWithBraces(doubtful.listed, path, starts);
       if (isChosen(path)) {
         this.#addDirectoryOf(shown);
         this.#take(shown, isLarge);
@@ -299,11 +299,11 @@ class TreeWalk {
       records: listedPaths(),
       onLeftOut: (path, reason) => {
         if (reason === 'large') noteLarge(path);
-        else if (reason !== 'braces') this.#leftOut.add(reason, shownAs(path));
+        else if (reason !== 'braces') this.#omitted.add(reason, shownAs(path));
         else if (doubtful.hidden.size < maxDoubtful) {
           doubtful.hidden.add(path);
-          addBraced(doubtful.listed, above(path), starts);
-        } else this.#leftOut.add('ignored', shownAs(path));
+          addWithBraces(doubtful.listed, parentOf(path), starts);
+        } else this.#omitted.add('ignored', shownAs(path));
       },
       onIncluded: (path) => {
         if (doubtful.listed.size < maxDoubtful) doubtful.listed.add(path);
@@ -316,7 +316,7 @@ class TreeWalk {
         if (isSliceOver()) await nextSlice(signal);
         meet(path, false);
       }
-      for (const path of unnamed) this.#leftOut.add('unnamed', shownAs(path));
+      for (const path of unnamed) this.#omitted.add('unnamed', shownAs(path));
     }
     for (const path of large) {
       if (isSliceOver()) await nextSlice(signal);
@@ -329,13 +329,13 @@ class TreeWalk {
       if (this.#isOver) break;
       if (isWithheld(shownAs(path))) continue;
       const { reason, stats } = await this.#judge(path, rules);
-      if (reason !== undefined) this.#leftOut.add(reason, shownAs(path));
+      if (reason !== undefined) this.#omitted.add(reason, shownAs(path));
       else if (stats?.isDirectory()) {
         this.#addDirectory(shownAs(path));
         directories.push(path);
       } else if (stats?.isFile()) meet(path, stats.size > largeBytes);
       // Links are found by the directory scan.
-      else if (!stats?.isSymbolicLink()) this.#leftOut.add('special', shownAs(path));
+      else if (!stats?.isSymbolicLink()) this.#omitted.add('special', shownAs(path));
     }
     return directories;
   }
@@ -355,12 +355,12 @@ class TreeWalk {
       if (this.#isOver) break;
       const { reason } = await this.#judge(path, rules);
       if (reason === undefined) continue;
-      this.#leftOut.add(reason, shownAs(path));
+      this.#omitted.add(reason, shownAs(path));
       withheld.add(shownAs(path));
     }
     if (withheld.size === 0) return () => false;
     const isWithheld = (path: string): boolean => {
-      for (let at = path; at !== ''; at = above(at)) if (withheld.has(at)) return true;
+      for (let at = path; at !== ''; at = parentOf(at)) if (withheld.has(at)) return true;
       return false;
     };
     this.#total -= await this.#paths.remove(isWithheld, this.#run.signal);
@@ -387,7 +387,7 @@ class TreeWalk {
       return isHidden ? { reason: 'hidden' } : { stats };
     } catch (error) {
       if (disk.systemCode(error) === undefined) throw error;
-      onProblem(`${quoted(withoutDot(path))} ${disk.describeFsError(error).phrase}`);
+      onProblem(`${quoted(stripDot(path))} ${disk.describeFsError(error).phrase}`);
       return { reason: 'ignored' };
     }
   }
@@ -400,10 +400,14 @@ class TreeWalk {
   }
 
   #addDirectoryOf(path: string): void {
-    const directory = above(path);
+    const directory = parentOf(path);
     if (directory === this.#lastDirectory) return;
     this.#lastDirectory = directory;
-    for (let at = directory; !this.#walked.has(at) && !this.#directories.has(at); at = above(at)) {
+    for (
+      let at = directory;
+      !this.#walked.has(at) && !this.#directories.has(at);
+      at = parentOf(at)
+    ) {
       if (at === '') return;
       this.#addDirectory(at);
     }
@@ -438,9 +442,9 @@ class TreeWalk {
     await scanDirectories({
       root: boundary.base.path,
       directories,
-      isLeftOut: (path) => this.#leftOut.hides(path) || selection.excludes(path),
+      isOmitted: (path) => this.#omitted.hides(path) || selection.excludes(path),
       onLink: (path) => void links.push(path),
-      onLeftOutDirectory: (path) => void this.#leftOutDirectories.add(path),
+      onOmittedDirectory: (path) => void this.#omittedDirectories.add(path),
       onProblem,
       isOver: () => this.#isOver,
     });
@@ -450,13 +454,13 @@ class TreeWalk {
 }
 
 /** Adds a path and its parents below the start, if their names contain braces. */
-function addBraced(paths: Set<string>, path: string, starts: readonly string[]): void {
-  for (let at = path; hasBrace(at) && !starts.includes(at); at = above(at)) {
+function addWithBraces(paths: Set<string>, path: string, starts: readonly string[]): void {
+  for (let at = path; hasBrace(at) && !starts.includes(at); at = parentOf(at)) {
     if (paths.size < maxDoubtful) paths.add(at);
   }
 }
 
 /** Parent directory of a path; '' for the root. */
-function above(path: string): string {
+function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }

@@ -27,7 +27,7 @@ export interface Start {
  * @throws {ToolError} errors of `resolveInside`: OUTSIDE_ROOTS, ROOT_UNAVAILABLE, INACCESSIBLE,
  * INVALID_PATH
  */
-export async function startAt(
+export async function resolveStart(
   boundary: Boundary,
   shown: string,
   given = `./${shown}`,
@@ -68,7 +68,7 @@ export function argumentOf({ inRoot, real }: Start): string {
 }
 
 /** Strips the leading `./` that ripgrep prints. */
-export function withoutDot(path: string): string {
+export function stripDot(path: string): string {
   return path.replace(/^\.\//, '');
 }
 

@@ -16,7 +16,7 @@ export interface LineRange {
   readonly numbered?: boolean;
 }
 
-export interface TakenLines {
+export interface ExtractedLines {
   /** Original text including line endings, with line numbers if requested. */
   readonly text: string;
   /** Last line of which text was extracted; `startLine - 1` if none. */
@@ -34,7 +34,7 @@ export interface TakenLines {
  * Extracts the lines of a range from chunks of text. Lines end with `
  * `; the last may lack it.
  */
-export class LineTaker {
+export class LineExtractor {
   readonly #range: LineRange;
   /** Complete lines, and separately the parts of the current one. */
   readonly #taken: string[] = [];
@@ -44,7 +44,7 @@ export class LineTaker {
   #line = 1;
   #column = 1;
   #endLine: number;
-  #next: TakenLines['next'];
+  #next: ExtractedLines['next'];
 
   constructor(range: LineRange) {
     this.#range = range;
@@ -63,7 +63,7 @@ export class LineTaker {
   }
 
   /** Position of the next character relative to the range. */
-  get place(): 'before' | 'inside' | 'behind' {
+  get position(): 'before' | 'inside' | 'behind' {
     const { startLine, endLine = Infinity, startColumn } = this.#range;
     if (this.#next !== undefined || this.#line > endLine) return 'behind';
     const isBefore =
@@ -72,7 +72,7 @@ export class LineTaker {
   }
 
   /** Result, once every chunk has been added. */
-  finish(): TakenLines {
+  finish(): ExtractedLines {
     const lines = this.#column > 1 ? this.#line : this.#line - 1;
     const text = [...this.#taken, ...this.#last].join('');
     const taken = { text, endLine: this.#endLine, lines };
@@ -93,7 +93,7 @@ export class LineTaker {
     this.#column += part.length;
     if (this.#line < startLine || this.#line > endLine || this.#next !== undefined) return;
     const skipped =
-      this.#line === startLine ? afterPair(part, Math.max(0, startColumn - column)) : 0;
+      this.#line === startLine ? skipSplitPair(part, Math.max(0, startColumn - column)) : 0;
     if (skipped >= part.length) return;
     const label = numbered && this.#last.length === 0 ? lineLabel(this.#line) : '';
     const room = maxCharacters - this.#length - label.length;
@@ -123,13 +123,13 @@ export function lineLabel(line: number): string {
 
 /** Slices text without splitting surrogate pairs, moving each end inward if necessary. */
 export function cutText(text: string, from: number, to: number): string {
-  const start = afterPair(text, from);
+  const start = skipSplitPair(text, from);
   const end = isLowSurrogate(text, to) ? to - 1 : to;
   return text.slice(start, Math.max(start, end));
 }
 
 /** Moves an index past a surrogate pair that it would split. */
-function afterPair(text: string, index: number): number {
+function skipSplitPair(text: string, index: number): number {
   return isLowSurrogate(text, index) ? index + 1 : index;
 }
 

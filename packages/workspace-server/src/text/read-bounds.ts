@@ -3,10 +3,10 @@ export interface ReadBounds {
   /** Size of the file when opened. Data appended later is not read. */
   readonly sizeBytes: number;
   /** Limit for reading on only to count lines. */
-  readonly countedBytes?: number;
+  readonly maxCountBytes?: number;
   /** Limit for searching the start of the range. */
-  readonly soughtBytes?: number;
+  readonly maxSeekBytes?: number;
 }
 
 /** Defaults of {@link ReadBounds}. */
-export const defaultBounds = { countedBytes: 64 * 1024 ** 2, soughtBytes: 1024 ** 3 } as const;
+export const defaultBounds = { maxCountBytes: 64 * 1024 ** 2, maxSeekBytes: 1024 ** 3 } as const;

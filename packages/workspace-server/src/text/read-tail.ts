@@ -5,7 +5,7 @@ import { defaultBounds } from './read-bounds.ts';
 import { readPiece, readText } from './read-text.ts';
 import type { TextReadOptions } from './read-text.ts';
 import { decoderOf, sampleBytes } from './text-encoding.ts';
-import type { NotText, TextEncoding } from './text-encoding.ts';
+import type { BinaryContent, TextEncoding } from './text-encoding.ts';
 
 export interface TailRange {
   /** Maximum number of lines. */
@@ -16,7 +16,7 @@ export interface TailRange {
   readonly numbered: boolean;
 }
 
-export interface TakenTail {
+export interface TailResult {
   readonly text: true;
   readonly encoding: TextEncoding;
   /** Original text including line endings, with line numbers if requested. */
@@ -40,11 +40,11 @@ export async function readTail(
   handle: disk.OpenFile,
   range: TailRange,
   options: TextReadOptions,
-): Promise<TakenTail | NotText> {
-  const { sizeBytes, countedBytes = defaultBounds.countedBytes } = options;
+): Promise<TailResult | BinaryContent> {
+  const { sizeBytes, maxCountBytes = defaultBounds.maxCountBytes } = options;
   const nothing = { startLine: 1, endLine: 0, startColumn: 1, maxCharacters: 2 };
   // A partial count is useless, so skip counting if the file is too large.
-  const counting = { ...options, countedBytes: sizeBytes > countedBytes ? 0 : countedBytes };
+  const counting = { ...options, maxCountBytes: sizeBytes > maxCountBytes ? 0 : maxCountBytes };
   const counted = await readText(handle, nothing, counting);
   if (!counted.text) return counted;
   const { encoding, reach, taken } = counted;

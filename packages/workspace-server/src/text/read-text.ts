@@ -1,24 +1,24 @@
 /** Reads a range of lines from an open file of any size. */
 import type { disk } from 'mcp-actors/internal';
 import { readBytes } from 'mcp-actors/roots';
-import { LineTaker } from './line-range.ts';
-import type { LineRange, TakenLines } from './line-range.ts';
+import { LineExtractor } from './line-range.ts';
+import type { LineRange, ExtractedLines } from './line-range.ts';
 import { defaultBounds } from './read-bounds.ts';
 import type { ReadBounds } from './read-bounds.ts';
 import { decoderOf, detectContent, sampleBytes } from './text-encoding.ts';
-import type { NotText, TextEncoding } from './text-encoding.ts';
+import type { BinaryContent, TextEncoding } from './text-encoding.ts';
 
 export type TextReading =
   | {
       readonly text: true;
       readonly encoding: TextEncoding;
-      readonly taken: TakenLines;
+      readonly taken: ExtractedLines;
       /**
        * How far the file was read: to its end, past the range, or not far enough to find the range.
        */
       readonly reach: 'end' | 'range' | 'short';
     }
-  | NotText;
+  | BinaryContent;
 
 export interface TextReadOptions extends ReadBounds {
   readonly signal: AbortSignal;
@@ -37,16 +37,16 @@ export async function readText(
   range: LineRange,
   { signal, onRead, sizeBytes, ...bounds }: TextReadOptions,
 ): Promise<TextReading> {
-  const { countedBytes, soughtBytes } = { ...defaultBounds, ...bounds };
+  const { maxCountBytes, maxSeekBytes } = { ...defaultBounds, ...bounds };
   // System files (`/proc`) report a size of 0 and are short.
   const end = sizeBytes === 0 ? sampleBytes : sizeBytes;
   const sample = await readPiece(handle, Buffer.allocUnsafe(Math.min(sampleBytes, end)), 0);
   const content = detectContent(sample);
   if (!content.text) return content;
   const decoder = decoderOf(content.encoding);
-  const taker = new LineTaker(range);
+  const taker = new LineExtractor(range);
   const buffer = Buffer.allocUnsafe(4 * sampleBytes);
-  const limits = { before: soughtBytes, inside: Infinity, behind: countedBytes };
+  const limits = { before: maxSeekBytes, inside: Infinity, behind: maxCountBytes };
   let position = 0;
   let piece = sample;
   while (piece.length > 0 && position < end) {
@@ -54,7 +54,7 @@ export async function readText(
     position += piece.length;
     taker.add(decoder.decode(piece, { stream: true }));
     onRead?.(position);
-    const { place } = taker;
+    const { position: place } = taker;
     if (position < end && position >= limits[place]) {
       const reach = place === 'before' ? 'short' : 'range';
       return { text: true, encoding: content.encoding, taken: taker.finish(), reach };

@@ -14,9 +14,9 @@ export type TextEncoding =
   | 'iso-8859-1'
   | 'unknown-8bit';
 
-export type ContentKind = { readonly text: true; readonly encoding: TextEncoding } | NotText;
+export type ContentKind = { readonly text: true; readonly encoding: TextEncoding } | BinaryContent;
 
-export interface NotText {
+export interface BinaryContent {
   readonly text: false;
   /** File format, if its signature is known. */
   readonly kind: string;
@@ -31,7 +31,7 @@ export const sampleBytes = 64 * 1024;
 const signatures: readonly (readonly [
   start: RegExp,
   kind: string,
-  mimeType?: NotText['mimeType'],
+  mimeType?: BinaryContent['mimeType'],
 ])[] = [
   [/^89504e470d0a1a0a/, 'PNG image', 'image/png'],
   [/^ffd8ff/, 'JPEG image', 'image/jpeg'],

@@ -2,10 +2,10 @@
 import { printableLines } from 'mcp-actors/internal';
 import { content } from 'mcp-actors';
 import type { ToolResult } from 'mcp-actors';
-import type { Entered } from '../project/workspace.ts';
+import type { EnteredRoot } from '../project/workspace.ts';
 
 /** Schema of a string or a list of strings, because models write both. */
-function textOrTexts(description: string, maxItems: number) {
+function stringOrList(description: string, maxItems: number) {
   const text = { type: 'string', minLength: 1, maxLength: 1000 } as const;
   const texts = { type: 'array', items: text, maxItems } as const;
   return { anyOf: [text, texts], description } as const;
@@ -13,11 +13,11 @@ function textOrTexts(description: string, maxItems: number) {
 
 /** Parameters that select files. */
 export const fileParameters = {
-  globs: textOrTexts(
+  globs: stringOrList(
     'Files to select, as one glob or several: "*.ts" at any depth, "src/**/*.ts" from the root, "docs" with everything below it, "!*.test.ts" excludes. A path that a glob starts with is searched even if it is hidden or ignored. Default: all files.',
     64,
   ),
-  type: textOrTexts(
+  type: stringOrList(
     'Only files of this type, or of one of these types: "ts", "py", "rust", "md", … as named by ripgrep.',
     16,
   ),
@@ -47,7 +47,7 @@ export function clamp(value: number, least: number, most: number): number {
 }
 
 /** Sentence with the cursor of the next page. */
-export function goOn(what: string, cursor: string): string {
+export function nextPageHint(what: string, cursor: string): string {
   return `${what}: call again with the same arguments and cursor "${cursor}".`;
 }
 
@@ -56,7 +56,7 @@ export function goOn(what: string, cursor: string): string {
  * first, because hosts truncate long results at the end.
  */
 export function answer(
-  entered: Entered,
+  entered: EnteredRoot,
   heading: readonly string[],
   lines: readonly string[],
 ): ToolResult {
@@ -67,6 +67,6 @@ export function answer(
 }
 
 /** Formats a number with its noun. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
+export function formatCount(count: number, noun: string, plural = `${noun}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
 }

@@ -2,9 +2,16 @@
 import { printable, quoted } from 'mcp-actors/internal';
 import { defineTool } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
-import type { KeptWalk } from '../search/paging.ts';
+import type { WalkCache } from '../search/paging.ts';
 import type { Workspace } from '../project/workspace.ts';
-import { answer, clamp, counted, fileParameters, goOn, listOf } from './file-parameters.ts';
+import {
+  answer,
+  clamp,
+  formatCount,
+  fileParameters,
+  nextPageHint,
+  listOf,
+} from './file-parameters.ts';
 import { rootParameter } from './root-parameter.ts';
 
 const defaultLimit = 200;
@@ -16,7 +23,7 @@ const progressStep = 500;
 
 /** Creates `find_files` for a session's workspace. */
 export function findFilesTool(workspace: Workspace): Tool {
-  let kept: KeptWalk | undefined;
+  let kept: WalkCache | undefined;
   return defineTool({
     name: 'find_files',
     title: 'Find files',
@@ -38,16 +45,16 @@ export function findFilesTool(workspace: Workspace): Tool {
     },
     async handler({ hidden = false, ignored = false, cursor, root, ...args }, context) {
       const runtime = await import('./runtime.ts');
-      const { byBreadth, indexBehind, readCursor, SearchProblems } = runtime;
+      const { byBreadth, indexAfter, readCursor, SearchProblems } = runtime;
       const entered = await workspace.enter(context, root);
       const { path: base, identity } = entered.root;
       const [globs, types] = [listOf(args.globs), listOf(args.type)];
       const query = await runtime.queryKey([base, identity, globs, types, hidden, ignored]);
       const from = readCursor(cursor, query)?.path;
       const problems = new SearchProblems();
-      kept ??= new runtime.KeptWalk(byBreadth);
+      kept ??= new runtime.WalkCache(byBreadth);
       const walk =
-        (from === undefined ? undefined : kept.at(query, from)) ??
+        (from === undefined ? undefined : kept.get(query, from)) ??
         (await workspace.search(entered, context, async (signal, deadline) => {
           const typeGlobs = await runtime.globsOfTypes(types, entered.root, signal);
           const pathOf = (glob: string) => runtime.findGlobPath(entered.boundary, glob);
@@ -69,19 +76,19 @@ export function findFilesTool(workspace: Workspace): Tool {
             },
           });
         }));
-      kept.keep(query, walk);
+      kept.set(query, walk);
 
-      const start = from === undefined ? 0 : indexBehind(walk.paths, byBreadth, from);
+      const start = from === undefined ? 0 : indexAfter(walk.paths, byBreadth, from);
       const page = pageOf(walk.paths, start, clamp(args.limit ?? defaultLimit, 1, maxLimit));
       const last = page.at(-1);
       const isLast = start + page.length === walk.paths.length && !walk.isCut;
       const heading = [
-        `${page.length === walk.total ? counted(walk.total, 'path') : `${page.length} of ${counted(walk.total, 'path')}`} in ${base}${from === undefined ? '' : `, after ${from}`}.`,
+        `${page.length === walk.total ? formatCount(walk.total, 'path') : `${page.length} of ${formatCount(walk.total, 'path')}`} in ${base}${from === undefined ? '' : `, after ${from}`}.`,
         ...(isLast || last === undefined
           ? []
-          : [goOn('There are more', runtime.writeCursor({ path: last }, query))]),
+          : [nextPageHint('There are more', runtime.writeCursor({ path: last }, query))]),
         ...walk.missing.map((path) => `${quoted(path)} does not exist.`),
-        ...(from === undefined ? walk.leftOut.sentences() : []),
+        ...(from === undefined ? walk.omitted.sentences() : []),
         ...(walk.isWhole ? [] : ['Timed out before everything was listed: use narrower globs.']),
         ...problems.list().map((problem) => `Not listed: ${problem}`),
       ];

@@ -5,7 +5,7 @@ import type { Tool } from 'mcp-actors';
 import type { DirectoryContent, TreeEntry } from '../search/directory-tree.ts';
 import type { Start } from '../search/walk-starts.ts';
 import type { Workspace } from '../project/workspace.ts';
-import { answer, clamp, counted, fileParameters, goOn } from './file-parameters.ts';
+import { answer, clamp, formatCount, fileParameters, nextPageHint } from './file-parameters.ts';
 import { rootParameter } from './root-parameter.ts';
 
 const defaultDepth = 2;
@@ -55,10 +55,10 @@ export function listDirectoryTool(workspace: Workspace): Tool {
       const runtime = await import('./runtime.ts');
       const entered = await workspace.enter(context, root);
       const { boundary } = entered;
-      const start = await runtime.startAt(boundary, path, path);
+      const start = await runtime.resolveStart(boundary, path, path);
       if (start === undefined) {
         const error = new ToolError(`${quoted(path)} does not exist`, { code: 'NOT_FOUND' });
-        throw await runtime.withNearest(error, path, { workspace, entered, context });
+        throw await runtime.addSuggestions(error, path, { workspace, entered, context });
       }
       if (start.kind !== 'directory') {
         const message = `${quoted(path)} is not a directory; use read_file to read a file`;
@@ -92,15 +92,15 @@ export function listDirectoryTool(workspace: Workspace): Tool {
           headingOf(
             start,
             entered.root.path,
-            walk.total + walk.leftOut.count('unnamed'),
+            walk.total + walk.omitted.count('unnamed'),
             isCounted,
           ),
           ...(content.more === 0 || last === undefined
             ? []
             : [
-                goOn(
-                  `There are ${counted(content.more, 'more entry', 'more entries')}`,
-                  runtime.writeCursor({ path: runtime.placeOf(last) }, query),
+                nextPageHint(
+                  `There are ${formatCount(content.more, 'more entry', 'more entries')}`,
+                  runtime.writeCursor({ path: runtime.sortKeyOf(last) }, query),
                 ),
               ]),
           ...hintsOf(content),
@@ -120,20 +120,20 @@ export function listDirectoryTool(workspace: Workspace): Tool {
 function headingOf({ inRoot, real }: Start, root: string, files: number, isCounted: boolean) {
   const place = inRoot === undefined ? real : inRoot === '' ? root : `${inRoot} in ${root}`;
   const least = isCounted ? '' : 'at least ';
-  return `${place}: ${least}${counted(files, 'file')} below it.`;
+  return `${place}: ${least}${formatCount(files, 'file')} below it.`;
 }
 
 /** Explanations of the marks that occur in a tree. */
 function hintsOf(content: DirectoryContent): string[] {
   const inner = contentsBelow(content);
   const hasIgnored = [content, ...inner].some(({ entries }) =>
-    entries.some(({ standing }) => standing === 'ignored'),
+    entries.some(({ visibility }) => visibility === 'ignored'),
   );
   const unnamed = [content, ...inner].reduce((sum, each) => sum + each.unnamed, 0);
   return [
     ...(unnamed === 0
       ? []
-      : [`Not listed: ${counted(unnamed, 'entry', 'entries')} whose names are not UTF-8.`]),
+      : [`Not listed: ${formatCount(unnamed, 'entry', 'entries')} whose names are not UTF-8.`]),
     ...(hasIgnored ? ['Ignored entries are not counted or entered; ignored: true does both.'] : []),
     ...(inner.some(({ more }) => more > 0)
       ? ['"… more" did not fit: list that directory by its path.']
@@ -162,16 +162,16 @@ function withinRoom(lines: readonly string[]): readonly string[] {
 }
 
 function entryText(entry: TreeEntry): string {
-  const { name, kind, standing, sizeBytes, target, files, content } = entry;
+  const { name, kind, visibility, sizeBytes, target, files, content } = entry;
   const facts = [
-    ...(standing === 'ignored' ? ['ignored'] : []),
-    ...(standing === 'closed' && kind === 'directory' ? ['not entered'] : []),
-    ...(standing === 'listed' && kind === 'directory' && (files ?? 0) > 0
-      ? [counted(files ?? 0, 'file')]
+    ...(visibility === 'ignored' ? ['ignored'] : []),
+    ...(visibility === 'closed' && kind === 'directory' ? ['not entered'] : []),
+    ...(visibility === 'listed' && kind === 'directory' && (files ?? 0) > 0
+      ? [formatCount(files ?? 0, 'file')]
       : []),
     ...(kind === 'special' ? ['device, pipe or socket'] : []),
     ...(content?.fault === undefined ? [] : [content.fault]),
-    ...(standing === 'listed' &&
+    ...(visibility === 'listed' &&
     kind === 'directory' &&
     files === 0 &&
     content?.entries.length === 0 &&

@@ -4,17 +4,17 @@ import { basename, dirname, extname } from 'node:path/posix';
 import { similarity, quoted } from 'mcp-actors/internal';
 import { ToolError } from 'mcp-actors';
 import type { HandlerContext } from 'mcp-actors';
-import type { Entered, Workspace } from '../project/workspace.ts';
-import { markedRecords } from '../search/ripgrep-output.ts';
+import type { EnteredRoot, Workspace } from '../project/workspace.ts';
+import { delimitedRecords } from '../search/ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from '../search/ripgrep.ts';
 
 const maxSuggestions = 3;
 /** Time limit, because the caller is waiting for an error, ms. */
 const timeoutMs = 1000;
 
-export interface Asking {
+export interface CallScope {
   readonly workspace: Workspace;
-  readonly entered: Entered;
+  readonly entered: EnteredRoot;
   readonly context: HandlerContext;
 }
 
@@ -24,14 +24,14 @@ export interface Asking {
  *
  * @throws the reason of the context's signal
  */
-export async function withNearest(
+export async function addSuggestions(
   error: ToolError,
   given: string,
-  asking: Asking,
+  scope: CallScope,
 ): Promise<ToolError> {
   if (error.code !== 'NOT_FOUND') return error;
-  const near = await nearestPaths(given, asking);
-  asking.context.signal.throwIfAborted();
+  const near = await suggestPaths(given, scope);
+  scope.context.signal.throwIfAborted();
   const hint =
     near.length === 0
       ? 'use list_directory to see what exists'
@@ -44,14 +44,14 @@ interface Candidate {
   readonly score: number;
 }
 
-async function nearestPaths(given: string, asking: Asking): Promise<readonly string[]> {
-  const { workspace, entered, context } = asking;
+async function suggestPaths(given: string, scope: CallScope): Promise<readonly string[]> {
+  const { workspace, entered, context } = scope;
   const { root } = entered;
   const written = relative(root.path, resolve(root.path, given)).replaceAll(sep, '/');
   const best: Candidate[] = [];
   const look = async (signal: AbortSignal, deadline: AbortSignal) => {
     const args = ['--files', '--null', '--hidden', '--glob=!.git', '--', './'];
-    const records = markedRecords('\0');
+    const records = delimitedRecords('\0');
     const listing = ripgrep({
       args: [...ripgrepArguments, ...args],
       root,
@@ -88,7 +88,7 @@ function keepBest(best: Candidate[], candidate: Candidate): void {
 /** Similarity of two paths; 0 if unrelated. */
 function scoreOf(path: string, written: string): number {
   const name = basename(written);
-  if (basename(path).toLowerCase() === name.toLowerCase()) return 2 + sharedEnd(path, written);
+  if (basename(path).toLowerCase() === name.toLowerCase()) return 2 + commonTail(path, written);
   if (dirname(path) !== dirname(written)) return 0;
   // Ignore a common extension, which says nothing about similarity.
   const kind = extname(path) === extname(name) ? extname(name) : '';
@@ -96,7 +96,7 @@ function scoreOf(path: string, written: string): number {
 }
 
 /** Number of trailing segments two paths have in common. */
-function sharedEnd(path: string, written: string): number {
+function commonTail(path: string, written: string): number {
   const [a, b] = [path, written].map((text) => text.toLowerCase().split('/').toReversed());
   const differing = (a ?? []).findIndex((segment, at) => segment !== b?.[at]);
   return differing === -1 ? (a ?? []).length : differing;

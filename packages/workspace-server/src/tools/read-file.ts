@@ -2,7 +2,7 @@
 import { printableLines } from 'mcp-actors/internal';
 import { content, defineTool, ToolError } from 'mcp-actors';
 import type { ContentBlock, Tool } from 'mcp-actors';
-import type { AskedLines } from '../text/path-lines.ts';
+import type { RequestedLines } from '../text/path-lines.ts';
 import type { Workspace } from '../project/workspace.ts';
 import type { ReadOutcome } from './read-files.ts';
 import { rootParameter } from './root-parameter.ts';
@@ -101,7 +101,7 @@ function givenPaths(path: string | undefined, paths: readonly string[] = []): re
 }
 
 /** @throws {ToolError} INVALID_RANGE */
-function givenLines(lines: AskedLines, tail: number | undefined): AskedLines {
+function givenLines(lines: RequestedLines, tail: number | undefined): RequestedLines {
   if (tail !== undefined && Object.keys(lines).length > 0) {
     const message = `"tail" must not be combined with ${Object.keys(lines).join(' and ')}: it counts from the end`;
     throw new ToolError(message, { code: 'INVALID_RANGE' });

@@ -3,14 +3,14 @@ import { quoted } from 'mcp-actors/internal';
 import { openInside } from 'mcp-actors/roots';
 import type { Boundary, InsideFile } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
-import type { Entered } from '../project/workspace.ts';
-import type { AskedLines } from '../text/path-lines.ts';
-import { readPathLines } from '../text/path-lines.ts';
+import type { EnteredRoot } from '../project/workspace.ts';
+import type { RequestedLines } from '../text/path-lines.ts';
+import { parsePathLines } from '../text/path-lines.ts';
 import { findSpelling } from '../search/path-spelling.ts';
-import { withNearest } from './path-suggestions.ts';
-import type { Asking } from './path-suggestions.ts';
+import { addSuggestions } from './path-suggestions.ts';
+import type { CallScope } from './path-suggestions.ts';
 import { showFile } from './shown-file.ts';
-import type { FileRequest, FileRoom, ShowOptions, ShownFile } from './shown-file.ts';
+import type { FileRequest, FileSpace, ShowOptions, ShownFile } from './shown-file.ts';
 
 /** Total size of images and audio in a result: 4 MiB as base64, which hosts and models accept. */
 const maxMediaBytes = 3 * 1024 * 1024;
@@ -20,7 +20,7 @@ export interface ReadRequest {
   /** Paths, optionally with line numbers. */
   readonly paths: readonly string[];
   /** Lines of files whose paths have no line numbers. */
-  readonly lines: AskedLines;
+  readonly lines: RequestedLines;
   /** Number of last lines, instead of `lines`. */
   readonly tail: number | undefined;
   readonly numbered: boolean;
@@ -36,10 +36,10 @@ export type ReadOutcome = ShownFile | ToolError;
  *
  * @throws the reason of the context's signal; errors other than `ToolError`
  */
-export async function readFiles(request: ReadRequest, reader: Asking): Promise<ReadOutcome[]> {
+export async function readFiles(request: ReadRequest, reader: CallScope): Promise<ReadOutcome[]> {
   const opened: (FileRequest | ToolError)[] = [];
   try {
-    for (const path of request.paths) opened.push(await openAsked(path, request, reader));
+    for (const path of request.paths) opened.push(await openRequested(path, request, reader));
     return await showAll(opened, request.maxCharacters, reader);
   } finally {
     const files = opened.flatMap((one) => (one instanceof ToolError ? [] : [one.file]));
@@ -47,34 +47,39 @@ export async function readFiles(request: ReadRequest, reader: Asking): Promise<R
   }
 }
 
-async function openAsked(
+async function openRequested(
   given: string,
   { lines, tail, numbered }: ReadRequest,
-  reader: Asking,
+  reader: CallScope,
 ): Promise<FileRequest | ToolError> {
   const { boundary } = reader.entered;
   const rest = { numbered, ...(tail === undefined ? {} : { tail }) };
   try {
     // A file whose name looks like a path with line numbers takes precedence.
-    return { file: await openSpelled(boundary, given), given, lines, ...rest };
+    return { file: await openAnySpelling(boundary, given), given, lines, ...rest };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
-    const named = error.code === 'NOT_FOUND' ? readPathLines(given) : undefined;
-    if (named === undefined) return await withNearest(error, given, reader);
+    const named = error.code === 'NOT_FOUND' ? parsePathLines(given) : undefined;
+    if (named === undefined) return await addSuggestions(error, given, reader);
     const twice = [...Object.keys(lines), ...(tail === undefined ? [] : ['tail'])];
-    if (twice.length > 0) return namedTwice(given, twice);
+    if (twice.length > 0) return conflictingLines(given, twice);
     const { path } = named;
     try {
-      return { file: await openSpelled(boundary, path), given: path, lines: named.lines, ...rest };
+      return {
+        file: await openAnySpelling(boundary, path),
+        given: path,
+        lines: named.lines,
+        ...rest,
+      };
     } catch (second) {
       if (!(second instanceof ToolError)) throw second;
-      return await withNearest(second, path, reader);
+      return await addSuggestions(second, path, reader);
     }
   }
 }
 
 /** Opens a file by its path, or by another spelling of it. */
-async function openSpelled(boundary: Boundary, given: string): Promise<InsideFile> {
+async function openAnySpelling(boundary: Boundary, given: string): Promise<InsideFile> {
   try {
     return await openInside(boundary, given);
   } catch (error) {
@@ -85,7 +90,7 @@ async function openSpelled(boundary: Boundary, given: string): Promise<InsideFil
   }
 }
 
-function namedTwice(given: string, twice: readonly string[]): ToolError {
+function conflictingLines(given: string, twice: readonly string[]): ToolError {
   const message = `${quoted(given)} already includes lines: omit ${twice.join(' and ')}, or the lines in the path`;
   return new ToolError(message, { code: 'INVALID_RANGE' });
 }
@@ -97,7 +102,7 @@ function namedTwice(given: string, twice: readonly string[]): ToolError {
 async function showAll(
   opened: readonly (FileRequest | ToolError)[],
   maxCharacters: number,
-  { entered, context }: Asking,
+  { entered, context }: CallScope,
 ): Promise<ReadOutcome[]> {
   const outcomes: ReadOutcome[] = [];
   const total = opened.reduce((sum, one) => sum + sizeOf(one), 0);
@@ -136,8 +141,8 @@ function needOf(one: FileRequest | ToolError): number {
 /** @throws errors other than `ToolError` */
 async function tryShow(
   request: FileRequest,
-  { boundary }: Entered,
-  room: FileRoom,
+  { boundary }: EnteredRoot,
+  room: FileSpace,
   options: ShowOptions,
 ): Promise<ReadOutcome> {
   try {

@@ -4,13 +4,13 @@
  */
 export { findGlobPath } from '../search/path-spelling.ts';
 export { everythingBelow, selectFiles } from '../globs/file-selection.ts';
-export { listTree, sortKeyOf as placeOf } from '../search/directory-tree.ts';
+export { listTree, sortKeyOf } from '../search/directory-tree.ts';
 export { globsOfTypes } from '../search/file-types.ts';
-export { KeptWalk, queryKey, readCursor, writeCursor } from '../search/paging.ts';
-export { byBreadth, byPath, indexBehind } from '../search/path-order.ts';
+export { WalkCache, queryKey, readCursor, writeCursor } from '../search/paging.ts';
+export { byBreadth, byPath, indexAfter } from '../search/path-order.ts';
 export { SearchProblems } from '../search/search-problems.ts';
 export { findCounts, findLines } from '../search/text-search.ts';
 export { walkTree } from '../search/tree-walk.ts';
-export { startAt } from '../search/walk-starts.ts';
-export { withNearest } from './path-suggestions.ts';
+export { resolveStart } from '../search/walk-starts.ts';
+export { addSuggestions } from './path-suggestions.ts';
 export { readFiles } from './read-files.ts';

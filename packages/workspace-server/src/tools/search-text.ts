@@ -3,13 +3,13 @@ import { quoted } from 'mcp-actors/internal';
 import { defineTool, ToolError } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
 import { maxLineBytes, maxLineCharacters } from '../search/line-bounds.ts';
-import type { KeptWalk, Position } from '../search/paging.ts';
+import type { WalkCache, Position } from '../search/paging.ts';
 import type { TextSearchRun } from '../search/text-search.ts';
 import type { WalkedTree } from '../search/tree-walk.ts';
 import type { Workspace } from '../project/workspace.ts';
 import { answer, clamp, fileParameters, listOf } from './file-parameters.ts';
 import { rootParameter } from './root-parameter.ts';
-import { foundText, howToGoOn, searchHeading, searchModes } from './search-answer.ts';
+import { formatResults, nextPageHints, searchHeading, searchModes } from './search-answer.ts';
 
 const defaultLimit = 100;
 const maxLimit = 1000;
@@ -26,7 +26,7 @@ const caseArguments = {
 
 /** Creates `search_text` for a session's workspace. */
 export function searchTextTool(workspace: Workspace): Tool {
-  let kept: KeptWalk | undefined;
+  let kept: WalkCache | undefined;
   return defineTool({
     name: 'search_text',
     title: 'Search text',
@@ -89,8 +89,8 @@ export function searchTextTool(workspace: Workspace): Tool {
       const problems = new SearchProblems();
       const onProblem = (problem: string) => problems.add(problem);
       const walked = await queryKey(places);
-      kept ??= new runtime.KeptWalk(byPath);
-      const known = position === undefined ? undefined : kept.at(walked, position.path);
+      kept ??= new runtime.WalkCache(byPath);
+      const known = position === undefined ? undefined : kept.get(walked, position.path);
 
       return await workspace.search(entered, context, async (signal, deadline) => {
         const { boundary } = entered;
@@ -110,11 +110,11 @@ export function searchTextTool(workspace: Workspace): Tool {
           return await runtime.walkTree({ ...how, ...rest });
         };
         const walk = known ?? (await walkAnew());
-        kept?.keep(walked, walk);
+        kept?.set(walked, walk);
         const run: TextSearchRun = {
           boundary,
           paths: pathsFrom(walk.paths, position, (path) =>
-            runtime.indexBehind(walk.paths, byPath, path),
+            runtime.indexAfter(walk.paths, byPath, path),
           ),
           large: walk.large,
           afterLine: position?.line ?? 0,
@@ -144,13 +144,13 @@ export function searchTextTool(workspace: Workspace): Tool {
           entered,
           [
             searchHeading(found, walk, asked),
-            ...howToGoOn(found, next && runtime.writeCursor(next, query)),
+            ...nextPageHints(found, next && runtime.writeCursor(next, query)),
             ...(found.files.length === 0 && /\P{ASCII}/u.test(pattern) ? [otherEncodings] : []),
             ...walk.missing.map((path) => `${quoted(path)} does not exist.`),
-            ...(asked.isFirst ? walk.leftOut.sentences() : []),
+            ...(asked.isFirst ? walk.omitted.sentences() : []),
             ...problems.list().map((problem) => `Not searched: ${problem}`),
           ],
-          foundText(found, mode),
+          formatResults(found, mode),
         );
       });
     },
@@ -166,10 +166,10 @@ function endOf({ isCut, paths }: WalkedTree): Position | undefined {
 function pathsFrom(
   paths: readonly string[],
   position: Position | undefined,
-  indexBehind: (path: string) => number,
+  indexAfter: (path: string) => number,
 ): readonly string[] {
   if (position === undefined) return paths;
-  const behind = indexBehind(position.path);
+  const behind = indexAfter(position.path);
   const isThere = position.line !== undefined && paths[behind - 1] === position.path;
   return paths.slice(isThere ? behind - 1 : behind);
 }

@@ -9,21 +9,21 @@ import type { Boundary, InsideFile } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import type { ContentBlock } from 'mcp-actors';
 import type { LineRange } from '../text/line-range.ts';
-import { pathLines } from '../text/path-lines.ts';
-import type { AskedLines } from '../text/path-lines.ts';
+import { formatPathLines } from '../text/path-lines.ts';
+import type { RequestedLines } from '../text/path-lines.ts';
 import { defaultBounds } from '../text/read-bounds.ts';
 import { readText } from '../text/read-text.ts';
 import type { TextReadOptions, TextReading } from '../text/read-text.ts';
 import { readTail } from '../text/read-tail.ts';
-import type { TakenTail } from '../text/read-tail.ts';
-import type { NotText, TextEncoding } from '../text/text-encoding.ts';
+import type { TailResult } from '../text/read-tail.ts';
+import type { BinaryContent, TextEncoding } from '../text/text-encoding.ts';
 
 /** An open file and the requested part of it. */
 export interface FileRequest {
   readonly file: InsideFile;
   /** The path as passed by the caller, without lines. */
   readonly given: string;
-  readonly lines: AskedLines;
+  readonly lines: RequestedLines;
   /** Number of last lines, instead of `lines`. */
   readonly tail?: number;
   readonly numbered: boolean;
@@ -32,7 +32,7 @@ export interface FileRequest {
 export type ShowOptions = Pick<TextReadOptions, 'signal' | 'onRead'>;
 
 /** Space for one file in a result. */
-export interface FileRoom {
+export interface FileSpace {
   readonly characters: number;
   /** Space for an image or audio. */
   readonly mediaBytes: number;
@@ -55,7 +55,7 @@ export interface ShownFile {
 export async function showFile(
   request: FileRequest,
   boundary: Boundary,
-  room: FileRoom,
+  room: FileSpace,
   options: ShowOptions,
 ): Promise<ShownFile> {
   const { file, given } = request;
@@ -75,7 +75,7 @@ export async function showFile(
 interface Shown extends FileRequest {
   /** Path shown in the result. */
   readonly path: string;
-  readonly room: FileRoom;
+  readonly room: FileSpace;
 }
 
 /** Relative if there is only one root, so that the path is unambiguous. */
@@ -107,7 +107,11 @@ async function showRange(shown: Shown, options: TextReadOptions): Promise<ShownF
       ? count(taken.lines)
       : `lines ${startLine} to ${taken.endLine} of ${counted}`;
   const heading = headingOf(shown, which, encoding);
-  return { heading: `${heading}${restOf(taken, path, endLine)}`, text: taken.text, mediaBytes: 0 };
+  return {
+    heading: `${heading}${formatRest(taken, path, endLine)}`,
+    text: taken.text,
+    mediaBytes: 0,
+  };
 }
 
 type TextRead = Extract<TextReading, { text: true }>;
@@ -116,7 +120,7 @@ type TextRead = Extract<TextReading, { text: true }>;
 function assertReached({ reach, taken }: TextRead, range: LineRange, given: string): void {
   const { startLine, startColumn } = range;
   if (reach === 'short') {
-    const message = `Line ${startLine}, column ${startColumn} of ${quoted(given)} is beyond its first ${defaultBounds.soughtBytes} bytes, which have ${count(taken.lines)}; larger offsets are not searched`;
+    const message = `Line ${startLine}, column ${startColumn} of ${quoted(given)} is beyond its first ${defaultBounds.maxSeekBytes} bytes, which have ${count(taken.lines)}; larger offsets are not searched`;
     throw new ToolError(message, { code: 'OUT_OF_RANGE' });
   }
   if (taken.lines < startLine && startLine > 1) {
@@ -125,13 +129,13 @@ function assertReached({ reach, taken }: TextRead, range: LineRange, given: stri
   }
 }
 
-function restOf(
+function formatRest(
   { next, endLine }: TextRead['taken'],
   path: string,
   last: number | undefined,
 ): string {
   if (next === undefined) return '';
-  const rest = pathLines(path, last === undefined ? next : { ...next, endLine: last });
+  const rest = formatPathLines(path, last === undefined ? next : { ...next, endLine: last });
   const cut =
     next.startColumn > 1 ? `line ${endLine} is truncated at column ${next.startColumn}, ` : '';
   return `; ${cut}for the rest read ${quoted(rest, Infinity)}`;
@@ -154,12 +158,12 @@ async function showTail(
       : lines === total
         ? count(total)
         : `lines ${total - lines + 1} to ${total} of ${total}`;
-  const heading = `${headingOf(shown, which, encoding)}${missingOf(reading, shown.path, wanted)}`;
+  const heading = `${headingOf(shown, which, encoding)}${formatMissing(reading, shown.path, wanted)}`;
   return { heading, text: taken, mediaBytes: 0 };
 }
 
-function missingOf(
-  { lines, total, isCut, isShort }: TakenTail,
+function formatMissing(
+  { lines, total, isCut, isShort }: TailResult,
   path: string,
   wanted: number,
 ): string {
@@ -167,11 +171,11 @@ function missingOf(
   if (!isShort) return cut;
   if (total === undefined) return `${cut}; no more of the ${wanted} requested lines fit`;
   const before = { startLine: Math.max(1, total - wanted + 1), endLine: total - lines };
-  return `${cut}; for the lines before read ${quoted(pathLines(path, before), Infinity)}`;
+  return `${cut}; for the lines before read ${quoted(formatPathLines(path, before), Infinity)}`;
 }
 
 /** @throws {ToolError} BINARY_FILE */
-async function showMedia(shown: Shown, { kind, mimeType }: NotText): Promise<ShownFile> {
+async function showMedia(shown: Shown, { kind, mimeType }: BinaryContent): Promise<ShownFile> {
   const { file, given, path, room } = shown;
   const { size } = file.stats;
   const refused = (why: string) =>
