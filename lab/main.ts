@@ -1,6 +1,6 @@
 /**
- * `npm run lab -- NAME [ARGUMENTS]`: every measurement and every long check of the repository. Without a name it lists them. Each runs in a process
- * of its own, with the arguments after its name.
+ * `npm run lab -- NAME [ARGUMENTS]`: runs a measurement or long check of the repository in its own
+ * process. Lists them without a name.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url';
 
 interface Experiment {
   readonly about: string;
-  /** Arguments of Node. */
+  /** Arguments for Node. */
   readonly args: readonly string[];
-  /** Defaults of variables that it reads. */
+  /** Default environment variables. */
   readonly env?: NodeJS.ProcessEnv;
-  /** True if it starts what `npm run build` makes. Vitest's global setup builds for the tests. */
+  /** True if it needs the output of `npm run build`. For tests, Vitest's global setup builds. */
   readonly isOfBuilt?: boolean;
 }
 
@@ -111,7 +111,7 @@ const experiments: { readonly [name: string]: Experiment } = {
   },
 };
 
-/** The names and what each does, a line each. */
+/** Names and descriptions, a line each. */
 const listed = (): string => {
   const width = Math.max(...Object.keys(experiments).map(({ length }) => length));
   const lines = Object.entries(experiments).map(
@@ -120,14 +120,18 @@ const listed = (): string => {
   return `npm run lab -- NAME [ARGUMENTS]\n\n${lines.join('\n')}\n`;
 };
 
-/** Runs Node at the repository's root with this terminal. @returns its exit code */
+/**
+ * Runs Node at the repository's root in this terminal.
+ *
+ * @returns its exit code
+ */
 async function node(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> {
   const child = spawn(process.execPath, args, {
     cwd: root,
     env: { ...env, ...process.env },
     stdio: 'inherit',
   });
-  // Ctrl+C reaches the child too, and an experiment may use it to end with what is known.
+  // Ctrl+C reaches the child as well, which may use it to finish with partial results.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   const [code] = (await once(child, 'exit')) as [number | null];

@@ -1,11 +1,10 @@
 /**
- * How much a model reads: `npm run lab -- sizes`. Plays the workspace server and the reference server for
- * files over stdio, with the official client, on the sources of a package of our dependencies:
- * their versions are pinned, so the figures are the same everywhere, but for the length of a
- * temporary path. With `--write` the tables go
- * into packages/workspace-server/README.md.
+ * Amount of text a model reads: `npm run lab -- sizes`. Runs the workspace server and the reference
+ * filesystem server over stdio with the official client, on the sources of a pinned dependency, so
+ * that figures only depend on the length of a temporary path. `--write` updates the tables in
+ * packages/workspace-server/README.md.
  *
- * The reference server is fetched for the occasion and is no dependency.
+ * The reference server is fetched on demand and is not a dependency.
  */
 import { cp, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,9 +22,9 @@ interface Size {
   readonly calls: number;
   /** Characters of all text in `content`. */
   readonly text: number;
-  /** Characters of `structuredContent` as JSON: what some hosts show instead. */
+  /** Characters of `structuredContent` as JSON, which some hosts show instead. */
   readonly structured: number;
-  /** Characters of the answers on the wire. */
+  /** Characters of the responses on the wire. */
   readonly wire: number;
 }
 
@@ -40,7 +39,7 @@ function sum(a: Size, b: Size): Size {
   };
 }
 
-/** A server, and what its results have cost since the last look. */
+/** A server, and the size of its results since the last reset. */
 class Measured {
   readonly #client = new Client({ name: 'result-sizes', version: '1' });
   #size = none;
@@ -58,7 +57,9 @@ class Measured {
     return measured;
   }
 
-  /** The text of a result; an error ends the script, since it would be measured as a short answer. */
+  /**
+   * Returns the text of a result. Errors end the script, because they would count as short results.
+   */
   async call(name: string, args: { readonly [argument: string]: unknown }): Promise<string> {
     const result = (await this.#client.callTool({ name, arguments: args })) as CallToolResult;
     const text = result.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
@@ -68,7 +69,7 @@ class Measured {
     return text;
   }
 
-  /** Calls again with each cursor that the text names. */
+  /** Follows the cursors in the text. */
   async pages(name: string, args: { readonly [argument: string]: unknown }): Promise<void> {
     let text = await this.call(name, args);
     for (;;) {
@@ -100,7 +101,7 @@ const threeFiles = ['src/v4/core/core.ts', 'src/v4/core/parse.ts', 'src/v4/core/
 const overview = ['package.json', 'README.md', 'src/v4/core/index.ts'];
 const notTests = ['!**/tests/**', '!**/locales/**'];
 
-/** Without a search in files, every file that may have the text has to be read. */
+/** Without a text search, every candidate file must be read. */
 async function readAll(server: Measured, base: string, directory: string): Promise<void> {
   const names = await readdir(join(base, directory), { recursive: true });
   const isMeant = (name: string) => name.endsWith('.ts') && !/(^|\/)(tests|locales)\//.test(name);
@@ -199,7 +200,7 @@ async function comparisonTable(ours: Measured, theirs: Measured, base: string): 
   return `| task | calls | text | on the wire | reference: calls | text | on the wire |\n|---|--:|--:|--:|--:|--:|--:|\n${rows.join('\n')}`;
 }
 
-/** The sources of a package that we depend on, as a project. */
+/** Creates a project from the sources of a dependency. */
 async function makeProject(): Promise<string> {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'mcp-actors-sizes-')));
   for (const name of ['package.json', 'README.md', 'src']) {

@@ -1,7 +1,7 @@
 /**
- * A tool that hosts with MCP Apps show as a page, and all others as text.
+ * A tool shown as a page by hosts with MCP Apps, and as text by others.
  *
- *     npx tsx examples/app/server.ts
+ * npx tsx examples/app/server.ts
  */
 import { readFile } from 'node:fs/promises';
 import { createMcpServer, defineAppResource, defineTool } from 'mcp-actors';

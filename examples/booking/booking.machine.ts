@@ -1,4 +1,6 @@
-/** A booking in three steps: when, where, for whom. Each has a way back; the last one is confirmed. */
+/**
+ * A booking in three steps: date, seating, name. Each step has a way back; the last one confirms.
+ */
 import { assign, setup } from 'xstate';
 import type { ToolAnswer } from 'mcp-actors';
 
@@ -9,7 +11,7 @@ interface Booking {
   readonly name?: string;
 }
 
-/** What the forms are filled in with. */
+/** Content of the submitted forms. */
 type Content = { readonly back?: boolean } & Omit<Booking, 'day'>;
 
 const back = { type: 'boolean', title: 'Go back', default: false } as const;
@@ -123,7 +125,7 @@ export const bookingMachine = setup({
     },
     abandoned: { type: 'final', output: 'Nothing is booked.' },
   },
-  // What the final state says.
+  // The tool's result is the output of the final state.
   output: ({ event }) => event.output as string,
   // #endregion
 });

@@ -1,4 +1,4 @@
-/** Any server that a command starts, for hosts of every revision, with a tool of its own beside it. */
+/** Puts any launched server in front of hosts of every revision, with an additional tool. */
 import { defineTool } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import { serve } from 'mcp-actors/serve';

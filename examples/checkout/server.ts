@@ -1,9 +1,9 @@
 /**
- * A shop whose orders are made once, whatever dies: the order, what is left in stock, and the note that it has happened are one
- * transaction in the shop's own Postgres.
+ * A shop that places each order exactly once, even across crashes: the order, the stock and the
+ * record of the step are one transaction in the shop's own Postgres.
  *
- *     psql $DATABASE_URL -f examples/checkout/tables.sql
- *     DATABASE_URL=postgres://… npx tsx examples/checkout/server.ts
+ * psql $DATABASE_URL -f examples/checkout/tables.sql
+ * DATABASE_URL=postgres://… npx tsx examples/checkout/server.ts
  */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';

@@ -1,8 +1,8 @@
 /**
- * A host in 30 lines: it launches the server that its arguments name, shows what happens, lists the
- * tools and calls the first one that needs no arguments.
+ * A host in 30 lines: launches the server named by its arguments, prints events, lists the tools
+ * and calls the first one without required arguments.
  *
- *     npx tsx examples/client/host.ts npx -y @modelcontextprotocol/server-filesystem .
+ * npx tsx examples/client/host.ts npx -y @modelcontextprotocol/server-filesystem .
  */
 import { pathToFileURL } from 'node:url';
 import { connect } from 'mcp-actors/client';

@@ -1,8 +1,7 @@
 /**
- * A host whose connections can be watched: it prints the address of a page that has a row for each
- * server.
+ * A host with a live page: prints the URL of a page with a row for each server.
  *
- *     npx tsx examples/client/inspected.ts mcp.json
+ * npx tsx examples/client/inspected.ts mcp.json
  */
 import { connectAll } from 'mcp-actors/client';
 import { inspectPage } from '@mcp-actors/inspector';

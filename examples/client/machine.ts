@@ -1,13 +1,13 @@
 /**
- * A machine of a host's that invokes a connection: it asks one question when the server is ready, and
- * ends the connection when it has the answer. What becomes of the server is a state of the machine's.
+ * A host's machine that invokes a connection: it calls a tool when the server is ready, and closes
+ * the connection after the result. The server's fate is a state of the machine.
  */
 import { connectionLogic, connectionOf } from 'mcp-actors/client';
 import type { ConnectionLogicInput } from 'mcp-actors/client';
 import { assign, fromPromise, raise, sendTo, setup } from 'xstate';
 import type { AnyActorRef, SnapshotFrom } from 'xstate';
 
-/** What is asked, and of which server. */
+/** The tool to call, and the server that has it. */
 export interface QuestionInput extends ConnectionLogicInput {
   readonly tool: string;
   readonly args: { readonly [name: string]: unknown };

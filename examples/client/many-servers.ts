@@ -1,13 +1,13 @@
 /**
- * Many servers for a model: their tools as a model API takes them, and its calls carried out.
+ * Many servers for one model: lists their tools for a model API and executes its tool calls.
  *
- *     npx tsx examples/client/many-servers.ts mcp.json
+ * npx tsx examples/client/many-servers.ts mcp.json
  */
 import { ProtocolError, RuntimeError, connectAll } from 'mcp-actors/client';
 import type { MergedTool, Servers } from 'mcp-actors/client';
 
 // #region tools for a model
-/** As most model APIs take them. The list is sorted by name, so that a prompt cache holds. */
+/** The form most model APIs accept, sorted by name to keep prompt caches valid. */
 export const forModel = (tools: readonly MergedTool[]) =>
   tools.map(({ name, description = '', inputSchema }) => ({
     name,
@@ -15,7 +15,9 @@ export const forModel = (tools: readonly MergedTool[]) =>
     input_schema: inputSchema,
   }));
 
-/** What the model has asked for, as text that it reads: an error too, so that it can do better. */
+/**
+ * Result of a model's tool call as text. Errors are included, so that the model can correct itself.
+ */
 export async function carryOut(
   servers: Servers,
   call: { readonly name: string; readonly input: { readonly [key: string]: unknown } },

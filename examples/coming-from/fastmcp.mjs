@@ -1,4 +1,7 @@
-/** Ten common things with fastmcp 4, as docs/coming-from.md compares them. fastmcp is installed with the benchmark: `npm ci` in lab/bench/. */
+/**
+ * Ten common tasks with fastmcp 4, compared in docs/coming-from.md. fastmcp is installed with the
+ * benchmark: `npm ci` in lab/bench/.
+ */
 // #region serving
 import { FastMCP, UserError } from 'fastmcp';
 import { z } from 'zod';

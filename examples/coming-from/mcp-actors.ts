@@ -1,7 +1,8 @@
 /**
- * Ten common things, as docs/coming-from.md compares them. The same with the official SDK is in sdk.ts, with fastmcp in fastmcp.mjs.
+ * Ten common tasks, compared in docs/coming-from.md. sdk.ts does the same with the official SDK,
+ * fastmcp.mjs with fastmcp.
  *
- *     npx tsx examples/coming-from/mcp-actors.ts
+ * npx tsx examples/coming-from/mcp-actors.ts
  */
 // #region serving
 import {

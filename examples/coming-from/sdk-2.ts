@@ -1,7 +1,7 @@
 /**
- * What is otherwise with the official SDK 2, as docs/coming-from.md compares it.
+ * Differences in the official SDK 2, compared in docs/coming-from.md.
  *
- *     npx tsx examples/coming-from/sdk-2.ts
+ * npx tsx examples/coming-from/sdk-2.ts
  */
 // #region serving
 import { McpServer, acceptedContent, inputRequired } from '@modelcontextprotocol/server';

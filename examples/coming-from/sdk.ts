@@ -1,7 +1,7 @@
 /**
- * Ten common things with the official SDK, as docs/coming-from.md compares them.
+ * Ten common tasks with the official SDK, compared in docs/coming-from.md.
  *
- *     npx tsx examples/coming-from/sdk.ts
+ * npx tsx examples/coming-from/sdk.ts
  */
 // #region serving
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';

@@ -1,12 +1,12 @@
-/** What the suite's scenarios of authorization bring for a login, by their names. */
+/** Login settings for the suite's authorization scenarios, by scenario name. */
 
-/** The suite's authorization servers agree to everything at once: nobody need look at a page. */
+/** The suite's authorization servers approve every login, so no person is needed. */
 async function visit(url) {
   const { headers } = await fetch(url, { redirect: 'manual' });
   return headers.get('location');
 }
 
-/** The suite expects these; nothing listens at either. */
+/** URLs expected by the suite; nothing listens there. */
 const redirectUrl = 'http://localhost:3000/callback';
 const clientMetadataUrl = 'https://conformance-test.local/client-metadata.json';
 
@@ -30,7 +30,7 @@ const special = {
   }),
 };
 
-/** The option `auth` of a connection. */
+/** Option `auth` of a connection. */
 export function authOf(scenario, context) {
   return special[scenario]?.(context) ?? { visit, redirectUrl, clientMetadataUrl };
 }

@@ -1,7 +1,6 @@
 /**
- * The host that the public conformance suite plays with. The suite starts it once for each scenario,
- * with the URL of a server as the last argument, and the scenario's name and what belongs to it in the
- * environment.
+ * Client for the public conformance suite. The suite starts it once per scenario, with a server URL
+ * as the last argument and the scenario's name and context in the environment.
  */
 import { connect } from 'mcp-actors/client';
 import { authOf } from './auth.js';
@@ -14,7 +13,7 @@ const { toolCalls = [], ...credentials } = JSON.parse(context);
 
 const list = (connection) => connection.listTools();
 
-/** Calls a tool that needs nothing, once the tools were listed. */
+/** Lists the tools, then calls one. */
 const calling = (tool, args) => async (connection) => {
   await list(connection);
   await connection.callTool(tool, args);
@@ -43,14 +42,14 @@ async function echoSchema(connection) {
 
 const listSkills = (connection) => connection.skills.list();
 
-/** Loads each skill that the server lists, and all its files, until one is not what it should be. */
+/** Loads every skill the server lists with all its files, until one is invalid. */
 async function loadSkills(connection) {
   for (const skill of await listSkills(connection)) {
     for (const { uri } of skill.resources) await connection.skills.read(skill, uri);
   }
 }
 
-/** While the form of the first call is open, the second is made. */
+/** Makes the second call while the form of the first is open. */
 async function callInRounds(connection) {
   await list(connection);
   await Promise.all([
@@ -61,14 +60,14 @@ async function callInRounds(connection) {
   await connection.callTool('test_mrtr_no_result_type');
 }
 
-/** What is done over the connection, by the scenario, or by what it is about. */
+/** Actions over the connection, by scenario. */
 const plays = {
-  // Its server offers nothing.
+  // The server offers nothing.
   initialize: () => {},
   tools_call: calling('add_numbers', { a: 5, b: 3 }),
   'elicitation-sep1034-client-defaults': calling('test_client_elicitation_defaults'),
   'sse-retry': calling('test_reconnection'),
-  // It lists tools, and does not say that it has any.
+  // The server lists tools without declaring them.
   'request-metadata': (connection) => connection.request('tools/list'),
   'http-standard-headers': useEverything,
   'http-custom-headers': callAsTold,
@@ -83,7 +82,7 @@ const plays = {
   auth: calling('test-tool'),
 };
 
-/** What a person fills in, by the scenario: elsewhere nobody is asked. */
+/** Form contents by scenario; other scenarios elicit nothing. */
 const forms = {
   'elicitation-sep1034-client-defaults': {},
   'sep-2322-client-request-state': { confirmed: true },

@@ -1,8 +1,8 @@
 /**
- * An official client calls a durable tool once. Meanwhile `kill -9` ends the server three times: in the middle of the call,
- * while a person has its form open, and shortly before the end.
+ * An official client calls a durable tool once while `kill -9` hits the server three times: in the
+ * middle of the call, while a form is open, and shortly before the end.
  *
- *     npm run demo
+ * npm run demo
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

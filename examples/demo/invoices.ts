@@ -1,4 +1,4 @@
-/** A server whose process the demo kills: it pays invoices, and writes a row of the ledger for each. */
+/** The server killed by the demo: it pays invoices and writes a ledger row for each. */
 import { appendFileSync } from 'node:fs';
 import { createMcpServer, defineTool } from 'mcp-actors';
 

@@ -1,19 +1,19 @@
-/** How the demo prints its story: headings, who says what to whom, and the session's states as they change. */
+/** Output of the demo: headings, actions of both sides, and state changes of the session. */
 
 export interface Story {
   /** Begins a part. */
   part(title: string): void;
-  /** What one side did. */
+  /** Prints an action of one side. */
   tell(who: 'client' | 'server', what: string): void;
-  /** The state that the session has entered. */
+  /** Prints a state the session has entered. */
   change(what: string): void;
-  /** Some lines of an answer. */
+  /** Prints the first lines of an answer. */
   quote(text: string, maxLines?: number): void;
 }
 
 const maxWidth = 110;
 
-/** Prints to a stream, with colours if that is a terminal. */
+/** Creates a story that prints to a stream, in colour on a terminal. */
 export function createStory(output: NodeJS.WriteStream): Story {
   const isColoured = output.isTTY && process.env['NO_COLOR'] === undefined;
   const styled = (code: number, text: string) =>

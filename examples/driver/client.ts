@@ -1,8 +1,8 @@
 /**
- * A driver: carries out commands that come as JSON lines on stdin with the client of mcp-actors, and
- * tells what happens as JSON lines on stdout. docs/maintaining/driver.md is its contract.
+ * A test driver: executes commands given as JSON lines on stdin with the mcp-actors client, and
+ * reports events as JSON lines on stdout. docs/maintaining/driver.md is its contract.
  *
- *     npx tsx examples/driver/client.ts
+ * npx tsx examples/driver/client.ts
  */
 import { createRequire } from 'node:module';
 import { readCommand } from './command.ts';
@@ -37,14 +37,14 @@ tell({
 });
 
 const driver = new Driver(tell);
-/** The commands that have no result yet. */
+/** Commands without a result yet. */
 const open = new Set<Promise<void>>();
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end());
-// Nobody reads what is told: nobody can end a server any more either.
+// With nobody reading the output, nobody could shut down the servers.
 process.stdout.on('error', () => void end());
 
-// Lines end with LF alone: within a string, JSON allows what else ends a line elsewhere.
+// Lines end with LF only: JSON strings may contain other line separators.
 let begun = '';
 process.stdin.setEncoding('utf8');
 process.stdin.on('data', (chunk: string) => {
@@ -88,7 +88,7 @@ async function obey(line: string): Promise<void> {
   if (op === 'shutdown') void end();
 }
 
-/** Each command has its result before the end. */
+/** Every command has its result before the end. */
 async function end(): Promise<void> {
   await driver.shutdown();
   await Promise.all(open);

@@ -1,9 +1,9 @@
-/** A line of stdin, read: which command it is, with members of the right types. */
+/** Parses and validates command lines. */
 import type { ProvidedRoot, ServerEntry } from 'mcp-actors/client';
 
 export type Json = { readonly [key: string]: unknown };
 
-/** What a provider answers. */
+/** A provider's answer. */
 export interface Answer {
   readonly result?: Json;
   readonly error?: { readonly code: number; readonly message: string };
@@ -38,7 +38,7 @@ export interface DriverOptions {
   readonly startupMs?: number;
 }
 
-/** Which members there are depends on `op`. */
+/** The members present depend on `op`. */
 export interface Command {
   readonly op: string;
   readonly ref: string;
@@ -60,7 +60,7 @@ export interface Command {
   readonly reason?: string;
 }
 
-/** The command is wrong, or asks for what there is not. */
+/** The command is invalid or not supported. */
 export class CommandError extends Error {
   readonly code: 'CONFIG' | 'UNSUPPORTED';
 
@@ -70,7 +70,7 @@ export class CommandError extends Error {
   }
 }
 
-/** @throws {CommandError} names what stands at `path`, and what should */
+/** @throws {CommandError} with the actual and the expected value at `path` */
 type Check = (value: unknown, path: string) => void;
 
 const check =
@@ -78,7 +78,7 @@ const check =
   (value, path) => {
     if (isRight(value)) return;
     const text = (JSON.stringify(value) ?? 'nothing').slice(0, 100);
-    throw new CommandError(`${path} must be ${words}, this is ${text}`);
+    throw new CommandError(`${path} must be ${words}, got ${text}`);
   };
 
 const isObject = (value: unknown): value is Json =>
@@ -108,7 +108,7 @@ const mapOf =
     for (const [name, item] of Object.entries(value as Json)) each(item, `${path}.${name}`);
   };
 
-/** What is known of an object; `needed` has to be there. */
+/** Checks the known members of an object; `needed` ones are required. */
 const members =
   (known: { readonly [name: string]: Check }, ...needed: readonly string[]): Check =>
   (value, path) => {
@@ -120,7 +120,7 @@ const members =
     }
   };
 
-/** The same; whatever else is there is nothing that the client can do. */
+/** Like `members`, but rejects unknown members as unsupported by the client. */
 const only =
   (known: { readonly [name: string]: Check }, ...needed: readonly string[]): Check =>
   (value, path) => {
@@ -199,7 +199,7 @@ const fields: { readonly [name in keyof Command]-?: Check } = {
   reason: text,
 };
 
-/** What a command has to have. */
+/** Required members by `op`. */
 const needed: { readonly [op: string]: readonly (keyof Command)[] } = {
   connect: ['name', 'server'],
   manager: ['config'],
@@ -218,7 +218,7 @@ const needed: { readonly [op: string]: readonly (keyof Command)[] } = {
   shutdown: [],
 };
 
-/** A command; or what is wrong with it, and the `ref` to say that under. */
+/** A command, or an error with the `ref` to report it under. */
 export type Reading =
   | { readonly command: Command }
   | { readonly ref: string | null; readonly error: CommandError };
@@ -249,7 +249,7 @@ function parse(line: string): Json {
   try {
     value = JSON.parse(line);
   } catch {
-    // Told below, as what is JSON and no object.
+    // Reported below as JSON that is not an object.
   }
   if (isObject(value)) return value;
   throw new CommandError(`This is no command: ${line.slice(0, 200)}`);

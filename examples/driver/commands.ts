@@ -1,4 +1,4 @@
-/** The commands: each is a call of the library. */
+/** Executes commands, each of which is a call of the library. */
 import { RuntimeError, disconnectError, openConnection, openServers } from 'mcp-actors/client';
 import type {
   Connection,
@@ -13,16 +13,16 @@ import { CommandError } from './command.ts';
 import type { Command, Json } from './command.ts';
 import { connectOptions, errorText, profileText, stateName, stateText } from './translation.ts';
 
-/** Whose a name is: a connection's, with the command that has opened it, or a manager's. */
+/** Owner of a name: a connection with the command that opened it, or a manager. */
 type Held = { readonly connection: Connection; readonly command: Command } | Servers;
 
 export class Driver {
   readonly #tell: (event: object) => void;
   readonly #held = new Map<string, Held>();
-  /** The one that was made last. */
+  /** The latest manager. */
   #manager: Servers | undefined;
   readonly #running = new Map<string, AbortController>();
-  /** The states that were told last. */
+  /** The last reported states. */
   readonly #told = new Map<string, unknown>();
   #end: Promise<void> | undefined;
 
@@ -73,7 +73,7 @@ export class Driver {
     stderr: ({ name = '' }) =>
       connectionIn(this.#owner(name), name)?.stderr ?? { text: '', bytes: 0 },
     reconnect: ({ name = '' }, signal) => this.#reconnect(name, signal),
-    // What is being ended ends, even if nobody waits for it any more.
+    // Closing continues even if the command is cancelled.
     close: ({ name = '' }, signal) => unlessCancelled(this.#close(name), signal),
     shutdown: (_, signal) => unlessCancelled(this.shutdown(), signal),
   };
@@ -93,7 +93,7 @@ export class Driver {
     }
   }
 
-  /** Closes all, and lets nothing be opened after that. */
+  /** Closes everything and prevents opening anything later. */
   shutdown(): Promise<void> {
     const all = new Set(
       [...this.#held.values()].map((held) => ('connection' in held ? held.connection : held)),
@@ -118,7 +118,7 @@ export class Driver {
     }
   }
 
-  /** Known by its name at once: the next command may already be for it. */
+  /** Registered synchronously, because the next command may already use the name. */
   #open(command: Command): Connection {
     this.#refuseEnd();
     const { name = '', server = { command: '' }, options } = command;
@@ -181,7 +181,7 @@ export class Driver {
     );
   }
 
-  /** A connection that was closed is closed for good: another one takes its place. */
+  /** A closed connection cannot be reopened: open a new one in its place. */
   async #anew(before: Held, name: string, signal: AbortSignal): Promise<Connection> {
     if (!('connection' in before)) return unlessCancelled(before.use(name), signal);
     await unlessCancelled(before.connection.close(), signal);
@@ -206,7 +206,7 @@ export class Driver {
     return {
       signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      // Without a maxTotalMs, progress begins no time anew.
+      // Without maxTotalMs, progress does not extend the timeout.
       ...(longestMs === undefined ? {} : { maxTotalMs: longestMs }),
       ...(progress || maxTotalMs !== undefined
         ? { onProgress: (report) => this.#tell({ event: 'progress', ref, ...report }) }
@@ -220,7 +220,7 @@ export class Driver {
     throw new CommandError(`There is no connection ${JSON.stringify(name)}`);
   }
 
-  /** At once, if there is a connection: what comes next is for what this one has left. */
+  /** Synchronous if there is a connection, because the next command may depend on its state. */
   #with<T>(
     name: string,
     signal: AbortSignal,
@@ -232,7 +232,7 @@ export class Driver {
     return unlessCancelled((held as Servers).use(name), signal).then(use);
   }
 
-  /** Those that are late are no business of the others. */
+  /** Slow servers do not delay the others. */
   async #merged(
     options: HostRequestOptions & { readonly signal: AbortSignal; readonly refresh: boolean },
   ): Promise<readonly ListedTool[]> {
@@ -241,7 +241,7 @@ export class Driver {
     return servers.listTools({ ...options, whenAway: 'refuse' });
   }
 
-  /** The servers whose merged list is meant where no name is given. */
+  /** The servers used for commands without a name. */
   #tools(): Servers {
     if (this.#manager) return this.#manager;
     throw new CommandError('There is no manager: give the name of a connection');
@@ -261,7 +261,8 @@ export class Driver {
     switch (type) {
       case 'state': {
         const { value } = event.state;
-        // What is lost is told as what comes of it; an attempt that does not count any more, not at all.
+        // A loss is reported by the state that follows; attempts that no longer count are not
+        // reported.
         if (value === 'lost' || this.#told.get(name) === value) return;
         this.#told.set(name, value);
         return this.#tell({ event: type, name, ...stateText(event.state) });
@@ -282,7 +283,7 @@ export class Driver {
   }
 }
 
-/** The connection of a name; undefined if a manager has none for it now. */
+/** The connection of a name; undefined if a manager currently has none. */
 function connectionIn(held: Held, name: string): Connection | undefined {
   return 'connection' in held ? held.connection : held.get(name);
 }
@@ -300,14 +301,14 @@ function stateIn(held: Held, name: string): Json {
   return { state: stateName(state), ...(error ? { error: errorText(error) } : {}) };
 }
 
-/** @throws {CommandError} there is a connection of that name */
+/** @throws {CommandError} if the name is in use */
 function refuseInUse(held: Held, name: string): void {
   const { state } = statusOf(held, name);
   if (['failed', 'closing', 'closed', 'disabled'].includes(state)) return;
   throw new CommandError(`There is a connection ${JSON.stringify(name)} already: close it first`);
 }
 
-/** @throws {RuntimeError} CANCELLED: nobody waits for it any more */
+/** @throws {RuntimeError} CANCELLED if the command is cancelled first */
 function unlessCancelled<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const cancelled = new Promise<never>((_, reject) => {
     const cancel = () => {

@@ -1,4 +1,4 @@
-/** The words of the contract in those of the library, and back. */
+/** Translates between the contract's terms and the library's. */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   ProtocolError,
@@ -17,7 +17,7 @@ import type {
 import { CommandError } from './command.ts';
 import type { Answer, DriverOptions, Json } from './command.ts';
 
-/** The options of a connection. */
+/** Options of a connection. */
 export function connectOptions(given: DriverOptions = {}): ConnectOptions {
   const { era = 'auto', probeMs, connectMs = 10_000, requestMs = 60_000 } = given;
   const { restart, streamRetry, stop, limits, auth, providers = {} } = given;
@@ -26,7 +26,7 @@ export function connectOptions(given: DriverOptions = {}): ConnectOptions {
     limits: {
       connectTimeoutMs: connectMs,
       requestTimeoutMs: requestMs,
-      // Without a maxTotalMs, progress begins no time anew.
+      // Without maxTotalMs, progress does not extend the timeout.
       requestMaxTotalMs: requestMs,
       ...(probeMs === undefined ? {} : { probeMs }),
       ...limits,
@@ -43,7 +43,7 @@ export function connectOptions(given: DriverOptions = {}): ConnectOptions {
   };
 }
 
-/** The driver plays the browser of a person who agrees to everything. */
+/** Acts as the browser of a person who approves everything. */
 function personAuth({
   storeDir,
   wrongState = false,
@@ -94,7 +94,7 @@ const codes: { readonly [code in RuntimeErrorCode]?: string } = {
   UNSERIALIZABLE: 'CONFIG',
 };
 
-/** An error as the contract has it. */
+/** An error in the contract's form. */
 export function errorText(error: unknown): Json {
   const { message } = error as Error;
   if (error instanceof ProtocolError) {
@@ -115,12 +115,12 @@ export function errorText(error: unknown): Json {
   };
 }
 
-/** The state that the contract has for it. */
+/** The contract's name of a state. */
 export function stateName(value: ServerStatus['state']): string {
   return value === 'lost' ? 'backoff' : value;
 }
 
-/** A state as the contract tells it. */
+/** A state in the contract's form. */
 export function stateText({ value, attempt, delayMs, loss }: ConnectionState): Json {
   return {
     state: stateName(value),
@@ -130,7 +130,7 @@ export function stateText({ value, attempt, delayMs, loss }: ConnectionState): J
   };
 }
 
-/** A connection's server as the contract has it. */
+/** A connection's server in the contract's form. */
 export function profileText({ info: serverInfo, ...profile }: ServerProfile): Json {
   const { era, revision, capabilities, instructions } = profile;
   return {

@@ -41,7 +41,7 @@ const keepCard = defineTool({
       message: 'Leave a card to hold your table.',
       url: (id) => `${cardPage}?elicitation=${id}`,
     });
-    // The user has agreed to open the page, and may not be done with it.
+    // The user has agreed to open the page, and may not have finished there.
     return action === 'accept' ? 'The page is open' : `No card: the user chose to ${action}`;
   },
 });

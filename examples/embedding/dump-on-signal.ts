@@ -1,4 +1,4 @@
-/** A session in a process of one's own: why does it not go on? kill -USR2 PID */
+/** Prints why a session of your own process is stuck: kill -USR2 PID */
 import { describeDump, stdio } from 'mcp-actors';
 import { server } from '../quickstart/server.ts';
 

@@ -1,4 +1,7 @@
-/** A host's own actors inside a session: the source of its roots, the desk behind a tool, its connection. */
+/**
+ * A host's own actors inside a session: the source of its roots, the actor behind a tool, and its
+ * connection.
+ */
 import { classify, defineTool, rootsMachine } from 'mcp-actors';
 import type {
   AskInput,
@@ -15,7 +18,7 @@ import { assign, emit, fromCallback, fromPromise, setup, waitFor } from 'xstate'
 import type { ActorRefFrom } from 'xstate';
 
 // #region roots
-/** Which folders the host has open. */
+/** Folders open in the host. */
 export const desktop = setup({
   types: {
     context: {} as { readonly folders: readonly string[] },
@@ -30,20 +33,23 @@ export const desktop = setup({
   },
 });
 
-/** For `server.sessionLogic.provide(rootsOf(desk))`. Send a session `roots.changed` to have it ask again. */
+/**
+ * Implementations for `server.sessionLogic.provide(rootsOf(desk))`. Send `roots.changed` to a
+ * session to make it query again.
+ */
 export function rootsOf(desk: ActorRefFrom<typeof desktop>): SessionImplementations {
   const ask = fromPromise<AskOutcome, AskInput>(() => {
     const { folders } = desk.getSnapshot().context;
     return Promise.resolve({ kind: 'answered', roots: folders.map((uri) => ({ uri })) });
   });
   const roots = rootsMachine.provide({ actors: { ask } });
-  // Whether the client has roots of its own does not matter here.
+  // The client's own roots are irrelevant here.
   return { actors: { roots }, guards: { hasRoots: () => true } };
 }
 // #endregion
 
 // #region tool
-/** The questions that people at the host were asked, and their answers. */
+/** Approval requests to people at the host, with their answers. */
 export const approvals = setup({
   types: {
     context: {} as {
@@ -102,7 +108,7 @@ export function approve(desk: ActorRefFrom<typeof approvals>) {
 // #endregion
 
 // #region transport
-/** The line between host and client: messages that the client sends, messages that it receives. */
+/** Connection between host and client: messages sent and received by the client. */
 export const line = setup({
   types: {
     events: {} as

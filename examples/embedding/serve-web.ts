@@ -1,7 +1,7 @@
 /**
- * The web service on loopback. It prints the URL of its sessions on stderr.
+ * Serves the web service on loopback and prints the URL of its sessions on stderr.
  *
- *     npx tsx examples/embedding/serve-web.ts 3000
+ * npx tsx examples/embedding/serve-web.ts 3000
  */
 import { serve } from '@hono/node-server';
 import { webService } from './web-service.ts';

@@ -1,4 +1,7 @@
-/** A host that is a statechart. It holds two sessions of one server, and reports which folders are open in both whenever that changes. */
+/**
+ * A host that is a statechart with two sessions of one server. It reports the folders open in both
+ * whenever they change.
+ */
 import { assign, emit, sendTo, setup } from 'xstate';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { CloseCause, RootsReport, SessionEmitted, Transport } from 'mcp-actors';
@@ -61,7 +64,7 @@ const host = setup({
   },
 });
 
-/** One session, for as long as it lasts. */
+/** One session for its whole lifetime. */
 function serving(side: Side) {
   return host.createStateConfig({
     initial: 'open',
@@ -72,7 +75,7 @@ function serving(side: Side) {
           src: 'session',
           input: ({ context, self }) => ({
             transport: context.transports[side],
-            // A parent does not receive what its children emit, so the session is told where to send it.
+            // Emitted events do not reach the parent automatically, so they are forwarded.
             onEmitted: (event: SessionEmitted) => {
               if (event.type !== 'roots.updated') return;
               self.send({ type: 'roots.told', side, report: event.report });

@@ -1,7 +1,7 @@
 /**
- * A plain script: it serves stdio, and reports on stderr what happens.
+ * A plain script that serves stdio and reports events on stderr.
  *
- *     npx tsx examples/embedding/watch.ts
+ * npx tsx examples/embedding/watch.ts
  */
 import { bufferTime, filter, map } from 'rxjs';
 import { createMcpServer, defineTool, stdio } from 'mcp-actors';
@@ -12,7 +12,7 @@ const server = createMcpServer({
   tools: [defineTool({ name: 'now', description: 'The time.', handler: () => String(new Date()) })],
 });
 
-// However this script ends, even by an error, it shuts its session down and waits for it.
+// Shuts the session down and waits for it however this script ends, even by an error.
 await using session = server.listen(stdio());
 
 session.state$.subscribe((state) => console.error(`state: ${state}`));

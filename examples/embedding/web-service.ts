@@ -1,4 +1,4 @@
-/** A Hono application that is also an MCP server: it holds its sessions, and shows them. */
+/** A Hono application that is also an MCP server: it holds its sessions and shows them. */
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { Subject, concatMap, lastValueFrom, takeUntil } from 'rxjs';
@@ -32,7 +32,10 @@ interface Guest {
 
 const guests = new Map<string, Guest>();
 
-/** @param hosts the names of this service, with their ports; without this check, a page could let its own name resolve to it */
+/**
+ * @param hosts names of this service with ports. Without this check, a web page could reach it by
+ * DNS rebinding.
+ */
 export function webService(hosts: string[]): Hono {
   const app = new Hono();
 
@@ -42,7 +45,7 @@ export function webService(hosts: string[]): Hono {
     return c.body(null, 204);
   });
 
-  // The MCP server: a session for each client.
+  // The MCP server, with a session per client.
   app.all('/mcp', async (c) => {
     const id = c.req.header('mcp-session-id');
     if (id === undefined) return await welcome(hosts, c.req.raw);
@@ -50,7 +53,7 @@ export function webService(hosts: string[]): Hono {
     return guest ? await guest.transport.handleRequest(c.req.raw) : c.notFound();
   });
 
-  // What is known of the sessions. It hides the ids that clients use: anyone who knows one can speak for its client.
+  // Shows the sessions without their session ids, which authenticate clients.
   app.get('/sessions', (c) => c.json([...guests.values()].map(({ session }) => session.dump())));
   app.get('/sessions/:id/states', (c) => {
     const found = [...guests.values()].find(({ session }) => session.id === c.req.param('id'));
@@ -68,7 +71,7 @@ export function webService(hosts: string[]): Hono {
   return app;
 }
 
-/** A request without a session opens one if it is a handshake. */
+/** A request without a session opens one if it is `initialize`. */
 async function welcome(hosts: string[], request: Request): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => crypto.randomUUID(),

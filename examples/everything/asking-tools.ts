@@ -1,4 +1,4 @@
-/** Tools that ask the client: its model, and the person in front of it. */
+/** Tools that send requests to the client: to its model and to its user. */
 import { ToolError, defineForm, defineTool } from 'mcp-actors';
 import type { HandlerContext, Tool } from 'mcp-actors';
 
@@ -98,7 +98,7 @@ const choices = defineForm({
   },
 });
 
-/** Shows the user a form, and reports the answer. */
+/** Shows the user a form and reports the answer. */
 async function filledIn(
   context: HandlerContext,
   what: string,
@@ -110,7 +110,7 @@ async function filledIn(
   return `${what}: action=${answer.action}, content=${JSON.stringify(content)}`;
 }
 
-/** The model learns why nobody was asked, and may go on without an answer. */
+/** Lets the model know why the request failed, so that it can continue without an answer. */
 function explained(error: unknown): never {
   throw new ToolError(error instanceof Error ? error.message : String(error));
 }

@@ -1,4 +1,4 @@
-/** Tools that show what a result may hold. */
+/** Tools that show the content types of a result. */
 import { ToolError, defineTool } from 'mcp-actors';
 import type { ContentBlock, Tool } from 'mcp-actors';
 import { redPixelPng, silenceWav } from './media.ts';
@@ -63,7 +63,7 @@ const failing = defineTool({
   },
 });
 
-/** A schema with keywords that not every implementation keeps: clients see it exactly like this. */
+/** A schema with keywords that some implementations drop. Clients receive it unchanged. */
 const contact = defineTool({
   name: 'json_schema_2020_12_tool',
   description: 'Takes what a schema of JSON Schema 2020-12 describes',
@@ -94,7 +94,7 @@ const contact = defineTool({
   handler: (args) => `Taken: ${JSON.stringify(args)}`,
 });
 
-/** A parameter that clients over HTTP repeat in the header `Mcp-Param-Region`. */
+/** A parameter that HTTP clients mirror in the header `Mcp-Param-Region`. */
 const mirrored = defineTool({
   name: 'test_x_mcp_header',
   description: 'Takes a region, which is also in a header',

@@ -1,7 +1,7 @@
 /**
- * The everything server over HTTP, both eras on one endpoint; it prints its URL on stderr.
+ * The everything server over HTTP, both eras on one endpoint. Prints its URL on stderr.
  *
- *     npx tsx examples/everything/http.ts --port 3000
+ * npx tsx examples/everything/http.ts --port 3000
  */
 import { parseArgs } from 'node:util';
 import { serveHttp } from 'mcp-actors/serve';
@@ -10,7 +10,7 @@ import { everything } from './server.ts';
 const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } });
 const port = Number(values.port);
 if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-  console.error(`--port is 0 to 65535, this is ${JSON.stringify(values.port)}`);
+  console.error(`--port must be 0 to 65535, got ${JSON.stringify(values.port)}`);
   process.exit(2);
 }
 

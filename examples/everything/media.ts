@@ -1,4 +1,4 @@
-/** The smallest things of their kind, base64: a red pixel, and half a millisecond of silence. */
+/** Minimal media in base64: a red pixel, and half a millisecond of silence. */
 export const redPixelPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGO4oKAAAALUARHMX99WAAAAAElFTkSuQmCC';
 

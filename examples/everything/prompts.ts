@@ -1,4 +1,4 @@
-/** Prompts: plain, with arguments and their completion, with a resource, with an image. */
+/** Prompts: plain, with arguments and completion, with a resource, and with an image. */
 import { definePrompt } from 'mcp-actors';
 import { redPixelPng } from './media.ts';
 import { roundPrompt } from './round-tools.ts';

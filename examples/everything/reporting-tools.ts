@@ -1,9 +1,9 @@
-/** Tools that tell their client how far they are. */
+/** Tools that report progress to their client. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { defineTool } from 'mcp-actors';
 import type { McpServer, Tool } from 'mcp-actors';
 
-/** Long enough that a client sees each step, and that no progress is left out as too frequent. */
+/** Long enough that clients see each step and no progress is dropped as too frequent. */
 const stepMs = 120;
 
 const withLogging = defineTool({
@@ -54,7 +54,7 @@ const reconnection = defineTool({
 
 export const reportingTools: readonly Tool[] = [withLogging, withProgress, logging, reconnection];
 
-/** Tools that announce changes of that server: the clients that listen hear of them. */
+/** Tools that announce changes of a server to subscribed clients. */
 export function triggersOf(server: McpServer): readonly Tool[] {
   const trigger = (name: string, what: 'tools' | 'prompts') =>
     defineTool({

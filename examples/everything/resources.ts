@@ -1,4 +1,4 @@
-/** Resources: text, bytes, one of many by its URI, and one that clients may watch. */
+/** Resources: text, bytes, a URI template, and one that clients may subscribe to. */
 import { defineResource, defineResourceTemplate } from 'mcp-actors';
 import { redPixelPng } from './media.ts';
 

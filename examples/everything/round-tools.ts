@@ -1,4 +1,7 @@
-/** Tools that ask their client in rounds: it has the answers when it calls again. And a prompt. */
+/**
+ * Tools that return `input_required` and get the answers with the client's retry. And a prompt that
+ * does.
+ */
 import { defineForm, definePrompt, defineTool } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
 
@@ -42,7 +45,7 @@ const listRoots = defineTool({
   handler: async (_args, context) => `Found ${(await context.roots()).roots.length} roots`,
 });
 
-/** What it is told travels with the client, sealed. */
+/** The answers travel with the client in a sealed state. */
 const confirmed = (name: string, result: string) =>
   defineTool({
     name,

@@ -1,4 +1,4 @@
-/** A server with everything that the public conformance suite expects, except transports. */
+/** A server with every feature the public conformance suite tests, except transports. */
 import { createMcpServer } from 'mcp-actors';
 import { askingTools } from './asking-tools.ts';
 import { contentTools } from './content-tools.ts';

@@ -1,4 +1,4 @@
-/** Skills: one of fixed texts in a directory, and one that is made when it is read. */
+/** Skills: one with fixed texts in a directory, and one generated when read. */
 import { defineSkill } from 'mcp-actors';
 
 export const skills = [

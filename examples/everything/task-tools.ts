@@ -1,4 +1,4 @@
-/** Tools that a client calls as tasks, and one that is too quick for that. */
+/** Tools that clients call as tasks, and one that is too quick for that. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ErrorCode, ProtocolError, ToolError, defineForm, defineTool } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';

@@ -1,4 +1,4 @@
-/** A server that demands access tokens, and whose second tool needs one more scope. */
+/** A server that requires access tokens, and an additional scope for its second tool. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 
@@ -32,7 +32,7 @@ await serve(server, {
     port: Number(port),
     authorization: {
       issuer,
-      // The URL of the endpoint as clients know it: a token for another one is refused.
+      // Public URL of the endpoint; tokens for another audience are rejected.
       audience: 'https://mcp.example.com/mcp',
       requiredScopes: ['notes:read'],
     },

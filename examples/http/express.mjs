@@ -1,4 +1,4 @@
-// In Express. A body parser may come before it: the handler takes `request.body` then.
+// Mounted in Express. A body parser may run first: the handler then uses `request.body`.
 import express from 'express';
 import { nodeHandler } from 'mcp-actors/http/node';
 import { greeter } from './greeter.ts';

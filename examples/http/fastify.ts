@@ -1,4 +1,4 @@
-/** In Fastify: the body is left to the handler, in a scope of its own. */
+/** Mounted in Fastify, in its own scope so that the handler reads the body. */
 import Fastify from 'fastify';
 import { nodeHandler } from 'mcp-actors/http/node';
 import { greeter } from './greeter.ts';

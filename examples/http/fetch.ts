@@ -1,6 +1,6 @@
 /**
- * For what takes a module with `fetch`: `bun examples/http/fetch.ts`, `deno serve
- * examples/http/fetch.ts`, a worker.
+ * For platforms that take a module with `fetch`: `bun examples/http/fetch.ts`, `deno serve
+ * examples/http/fetch.ts`, or a worker.
  */
 import { httpHandler } from 'mcp-actors/http';
 import { greeter } from './greeter.ts';

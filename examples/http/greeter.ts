@@ -1,4 +1,4 @@
-/** The server that is mounted here in every way. */
+/** The server mounted by the examples in this folder. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 
 export const greeter = createMcpServer({

@@ -1,4 +1,4 @@
-/** In Hono, on any runtime. */
+/** Mounted in Hono, on any runtime. */
 import { Hono } from 'hono';
 import { httpHandler } from 'mcp-actors/http';
 import { greeter } from './greeter.ts';

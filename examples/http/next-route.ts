@@ -1,4 +1,4 @@
-/** In Next: `app/mcp/route.ts`, on one long-lived process. */
+/** Mounted in Next.js: `app/mcp/route.ts`, in a single long-lived process. */
 import { httpHandler } from 'mcp-actors/http';
 import { greeter } from './greeter.ts';
 

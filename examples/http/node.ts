@@ -1,4 +1,4 @@
-/** Beside other paths of a server of one's own, on `node:http`. */
+/** Mounted beside other paths of your own `node:http` server. */
 import { createServer } from 'node:http';
 import { nodeHandler } from 'mcp-actors/http/node';
 import { greeter } from './greeter.ts';

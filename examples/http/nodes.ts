@@ -1,4 +1,4 @@
-/** One of several processes that share their sessions, and the keys that seal what calls ask. */
+/** One of several processes that share their sessions and the keys that seal request states. */
 import { createMcpServer } from 'mcp-actors';
 import { redisStores } from 'mcp-actors/redis';
 import { serve } from 'mcp-actors/serve';

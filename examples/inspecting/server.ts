@@ -1,4 +1,4 @@
-/** A server that can be watched. It prints the address of its page on stderr. */
+/** A server with a live page, whose address it prints on stderr. */
 import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 import { inspectPage } from '@mcp-actors/inspector';

@@ -1,4 +1,7 @@
-/** A server whose machines XState's official inspector shows, while a receiver of it runs on this machine. */
+/**
+ * A server whose machines appear in XState's official inspector while a receiver runs on this
+ * machine.
+ */
 import { inspectStately } from '@mcp-actors/inspector';
 import { serve } from 'mcp-actors/serve';
 import { server } from '../quickstart/server.ts';

@@ -1,8 +1,8 @@
-/** The lab's tool that asks the client. */
+/** Tool of the lab that sends requests to the client. */
 import { RuntimeError, defineTool } from 'mcp-actors';
 import type { HandlerContext } from 'mcp-actors';
 
-/** What an answer to `roots/list` is: the client is asked in vain if it answers otherwise. */
+/** Schema of a `roots/list` result; other results count as failures. */
 const rootsResult = {
   type: 'object',
   properties: {
@@ -14,7 +14,7 @@ const rootsResult = {
   required: ['roots'],
 } as const;
 
-/** One valid question of each kind. */
+/** One valid request of each kind. */
 const questions = {
   roots: ({ request }) => request('roots/list', undefined, rootsResult, { probe: true }),
   sampling: ({ sample }) =>
@@ -29,7 +29,7 @@ const questions = {
     }),
 } satisfies { readonly [kind: string]: (context: HandlerContext) => Promise<unknown> };
 
-/** Why a question failed: our code, and the client's own if it answered with an error. */
+/** Reason for a failed request: our code, and the client's code if it responded with an error. */
 interface Failure {
   readonly code: string;
   readonly remoteCode?: number;
@@ -37,8 +37,9 @@ interface Failure {
 }
 
 /**
- * Asks the client, and says how many succeeded and how the others failed. It knows of no era: since
- * 2026-07-28 each question, or all of them at once, is a round of the call.
+ * Sends requests to the client and reports how many succeeded and how the others failed.
+ * Independent of the era: since 2026-07-28, each request or all of them together form a round of
+ * the call.
  */
 export const ask = defineTool({
   name: 'ask',
@@ -91,7 +92,7 @@ async function attempt(context: HandlerContext, kind: keyof typeof questions): P
     await questions[kind](context);
     return undefined;
   } catch (error) {
-    // If the call itself was cancelled, nobody waits for the count any more.
+    // After a cancellation of the call, nobody awaits the count.
     if (!(error instanceof RuntimeError) || context.signal.aborted) throw error;
     const { code, remote } = error;
     if (code === 'CAPABILITY_MISSING') throw error;

@@ -1,4 +1,4 @@
-/** The flags of the lab over HTTP. */
+/** Command line flags of the lab over HTTP. */
 import { parseArgs } from 'node:util';
 import { defaultHttpLimits } from 'mcp-actors/http';
 import type { HttpLimits } from 'mcp-actors/http';
@@ -21,7 +21,7 @@ const options = {
   help: { type: 'boolean' },
 } as const;
 
-/** Bounds, by their flags. */
+/** Limits by flag. */
 const bounds = {
   'max-body': 'maxBodyBytes',
   'max-sessions': 'maxSessions',
@@ -56,13 +56,13 @@ export type Flags =
   | {
       readonly kind: 'serve';
       readonly http: ServeHttpOptions;
-      /** Of the sessions. */
+      /** Limits of the sessions. */
       readonly limits: { readonly drainTimeoutMs?: number };
-      /** Where the sessions are shared; undefined if they are this process's alone. */
+      /** Redis URL for sharing sessions; undefined for a single process. */
       readonly redis: { readonly url: string; readonly leaseMs?: number } | undefined;
     };
 
-/** Reads the flags, and the port of the environment. */
+/** Parses the flags and the PORT variable. */
 export function readFlags(
   args: readonly string[],
   { PORT = '3000' }: { readonly PORT?: string },
@@ -117,7 +117,5 @@ function authorizationOf({
 function numberOf(name: string, text: string, least = 1): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
-  throw new Error(
-    `${name} is a whole number of at least ${least}, this is ${JSON.stringify(text)}`,
-  );
+  throw new Error(`${name} must be an integer of at least ${least}, got ${JSON.stringify(text)}`);
 }

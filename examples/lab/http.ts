@@ -1,7 +1,7 @@
 /**
- * The lab over HTTP, in both eras, on one endpoint: http://127.0.0.1:PORT/mcp
+ * The lab over HTTP, both eras on one endpoint: http://127.0.0.1:PORT/mcp
  *
- *     PORT=3000 npx tsx examples/lab/http.ts --help
+ * PORT=3000 npx tsx examples/lab/http.ts --help
  */
 import { defaultHttpLimits } from 'mcp-actors/http';
 import { serve } from 'mcp-actors/serve';
@@ -25,7 +25,10 @@ switch (flags.kind) {
     });
 }
 
-/** What is shared with the other processes, if there are any. Redis's client is several hundred files: it is loaded only if it is needed. */
+/**
+ * Stores shared with other processes, if any. The Redis client has several hundred files and is
+ * loaded only if needed.
+ */
 async function storesAt({ redis, http }: Extract<Flags, { kind: 'serve' }>) {
   if (redis === undefined) return {};
   const { redisStores } = await import('mcp-actors/redis');

@@ -1,4 +1,4 @@
-/** The laboratory, without a transport. */
+/** The lab server without a transport. */
 import { createMcpServer, defineResource } from 'mcp-actors';
 import { ask } from './ask.ts';
 import { changeOf, echo, headers, listRoots, log } from './tools.ts';
@@ -15,7 +15,7 @@ const resources = ['a', 'b'].map((name) =>
   }),
 );
 
-/** Offers what a session can do, each thing alone. */
+/** Offers each feature of a session separately. */
 export const laboratory = createMcpServer({
   name: 'lab',
   title: 'Laboratory',
@@ -24,7 +24,7 @@ export const laboratory = createMcpServer({
     'Tools for trying out a session: roots, cancellation, questions to the client, log messages, changes, tasks.',
   tools: [listRoots, slow, countRunning, echo, ask, log, headers, job],
   resources,
-  // There are none, but clients may be told that they have changed.
+  // No prompts, but clients can be notified of changes to the list.
   prompts: [],
   logging: { level: 'debug' },
 });

@@ -1,7 +1,7 @@
 /**
- * A lab: the runtime over stdio without the workspace, for experiments, tests and the documentation.
+ * The lab over stdio: the runtime without the workspace, for experiments, tests and documentation.
  *
- *     npx tsx examples/lab/server.ts
+ * npx tsx examples/lab/server.ts
  */
 import { serve } from 'mcp-actors/serve';
 import { laboratory } from './laboratory.ts';

@@ -1,8 +1,8 @@
-/** The lab's tools that answer at once. */
+/** Tools of the lab that answer immediately. */
 import { ToolError, defineTool } from 'mcp-actors';
 import type { McpServer, Tool } from 'mcp-actors';
 
-/** The client's roots once they are settled, and their state. */
+/** Returns the settled roots of the client and their state. */
 export const listRoots = defineTool({
   name: 'list_roots',
   title: 'List roots',
@@ -35,7 +35,6 @@ export const listRoots = defineTool({
   handler: async (_args, context) => ({ structured: await context.roots() }),
 });
 
-/** Repeats its input. */
 export const echo = defineTool({
   name: 'echo',
   title: 'Echo',
@@ -80,7 +79,7 @@ export const log = defineTool({
   },
 });
 
-/** Parameters that clients over HTTP repeat in headers: `Mcp-Param-Text`, and so on. */
+/** Parameters that HTTP clients mirror in headers such as `Mcp-Param-Text`. */
 export const headers = defineTool({
   name: 'headers',
   title: 'Take parameters from headers',
@@ -104,7 +103,7 @@ export const headers = defineTool({
   handler: (got) => ({ structured: { got } }),
 });
 
-/** Announces changes of that server. */
+/** Creates a tool that announces changes of a server. */
 export function changeOf(server: McpServer): Tool {
   return defineTool({
     name: 'change',

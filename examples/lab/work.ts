@@ -1,4 +1,4 @@
-/** The lab's tools that take their time. */
+/** Tools of the lab that take time. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ErrorCode, ProtocolError, ToolError, defineTool } from 'mcp-actors';
 import type { HandlerContext } from 'mcp-actors';
@@ -13,7 +13,7 @@ const slept = {
 
 const steps = 5;
 
-/** Sleeps, and says before each of some steps how far it is. */
+/** Sleeps in steps and reports progress before each. */
 async function sleep(ms: number, { progress, signal }: HandlerContext): Promise<void> {
   for (let step = 0; step < steps; step++) {
     progress(step, { total: steps });
@@ -21,10 +21,10 @@ async function sleep(ms: number, { progress, signal }: HandlerContext): Promise<
   }
 }
 
-/** The calls of `slow` that have not ended, of all clients. */
+/** Unfinished calls of `slow` from all clients. */
 const open = new Set<HandlerContext>();
 
-/** Takes its time, and ends early when it is cancelled. */
+/** Takes the requested time and stops early if cancelled. */
 export const slow = defineTool({
   name: 'slow',
   title: 'Take some time',
@@ -49,7 +49,7 @@ export const slow = defineTool({
   },
 });
 
-/** How many calls of `slow` run. */
+/** Counts running calls of `slow`. */
 export const countRunning = defineTool({
   name: 'running',
   title: 'Count slow calls',
@@ -61,7 +61,7 @@ export const countRunning = defineTool({
     required: ['running'],
   },
   handler: () => {
-    // One that was cancelled ends before long.
+    // Cancelled calls end shortly.
     const running = [...open].filter(({ signal }) => !signal.aborted).length;
     return { structured: { running } };
   },

@@ -1,14 +1,15 @@
 /**
- * A tool that takes minutes. A client of 2025-11-25 may call it as a task: it gets an answer at once, sees how far the work is,
- * and fetches the result when it is ready. Any other client sees an ordinary tool with progress.
+ * A tool that takes minutes. A 2025-11-25 client may call it as a task: it gets a response at once,
+ * polls the progress, and fetches the result when ready. Other clients see an ordinary tool with
+ * progress.
  *
- *     npx tsx examples/long-task/server.ts
+ * npx tsx examples/long-task/server.ts
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 
-/** How many numbers to check before letting other work run. */
+/** Numbers checked before yielding to other work. */
 const slice = 20_000;
 
 // #region tool
@@ -31,7 +32,7 @@ const countPrimes = defineTool({
   handler: async ({ below }, context) => {
     let count = 0;
     for (let from = 2; from < below; from += slice) {
-      // Cancelling the task fires the signal.
+      // Cancelling the task aborts the signal.
       context.signal.throwIfAborted();
       const to = Math.min(from + slice, below);
       for (let n = from; n < to; n++) if (isPrime(n)) count++;

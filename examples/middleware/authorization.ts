@@ -1,7 +1,7 @@
 import { ToolError } from 'mcp-actors';
 import type { Middleware } from 'mcp-actors';
 
-/** Lets only these clients call tools that change something. */
+/** Allows only the given clients to call tools that modify data. */
 export function writersOnly(
   writers: ReadonlySet<string>,
   writing: ReadonlySet<string>,

@@ -1,6 +1,6 @@
 import type { Middleware } from 'mcp-actors';
 
-/** Writes who has asked for what. */
+/** Logs the client and method of each request. */
 export const log: Middleware = async ({ method, context }, next) => {
   const result = await next();
   console.error(`${context.client.info.name}: ${method}`);

@@ -1,7 +1,7 @@
 import { ErrorCode, ProtocolError } from 'mcp-actors';
 import type { Middleware } from 'mcp-actors';
 
-/** Limits all sessions together to this many requests a second on average, and to as many at once. */
+/** Limits the average rate, and the burst size, of all sessions together. */
 export function rateLimit(perSecond: number, now = () => performance.now()): Middleware {
   let tokens = perSecond;
   let filledAtMs = now();

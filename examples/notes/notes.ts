@@ -1,4 +1,4 @@
-/** A server of notes. It has everything that a server can offer, and changes while it runs. */
+/** A notes server with every server feature that changes while it runs. */
 import {
   createMcpServer,
   definePrompt,
@@ -29,9 +29,9 @@ const writeNote = defineTool({
     const key = `${user}/${path}`;
     const isNew = !notes.has(key);
     notes.set(key, text);
-    // Tells the clients that have subscribed to it.
+    // Notifies subscribed clients.
     server.resourceUpdated(`notes://${key}`);
-    // Tells all clients if the list has grown.
+    // Notifies all clients if the list has grown.
     if (isNew) server.resourceTemplates.announce();
     return `Written: notes://${key}`;
   },
@@ -64,7 +64,7 @@ const note = defineResourceTemplate({
         .filter((key) => key.startsWith(`${user}/${value}`))
         .map((key) => key.slice(`${user}/`.length)),
   },
-  // The template makes `user` and `path` strings; undefined means "not found".
+  // The template makes `user` and `path` strings; returning undefined means "not found".
   read: (_uri, { user, path }) => notes.get(`${user}/${path}`),
 });
 // #endregion
@@ -115,7 +115,7 @@ const forgetAll = defineTool({
   },
 });
 
-/** Adds or removes a tool that cannot be undone. Every connected client is told. */
+/** Adds or removes a tool that cannot be undone. All connected clients are notified. */
 export function allowForgetting(isAllowed: boolean): void {
   if (isAllowed) server.tools.add(forgetAll);
   else server.tools.remove(forgetAll.name);

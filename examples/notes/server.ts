@@ -1,7 +1,7 @@
 /**
- * The notes over stdio.
+ * The notes server over stdio.
  *
- *     npx tsx examples/notes/server.ts
+ * npx tsx examples/notes/server.ts
  */
 import { serve } from 'mcp-actors/serve';
 import { server } from './notes.ts';

@@ -1,4 +1,4 @@
-/** The operations of an API as tools, but for those that delete. */
+/** The operations of an API as tools, except those that delete. */
 import { toolsFromOpenApi } from '@mcp-actors/openapi';
 import { createMcpServer } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
@@ -9,7 +9,7 @@ const tools = await toolsFromOpenApi(document, {
   include: ['tag:orders'],
   exclude: ['DELETE'],
   auth: { authorization: `Bearer ${process.env['API_TOKEN']}` },
-  // By default the document's first server.
+  // Default: the document's first server.
   ...(server === undefined ? {} : { server }),
   onUnusable: ({ operation, reason }) => console.error(`${operation} is left out: ${reason}`),
 });

@@ -12,7 +12,7 @@ const server = createMcpServer({
 
 const attributes = { 'network.transport': 'pipe' };
 
-// First, so that it sees what the other middleware does. The application registers its SDK as usual.
+// Register it first, so that it covers other middleware. Register the OpenTelemetry SDK as usual.
 server.use(openTelemetry({ attributes }));
 
 await serve(server, { watchers: [sessionDurations({ attributes })] });

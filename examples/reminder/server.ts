@@ -1,8 +1,8 @@
 /**
- * A reminder for tomorrow. Its tool is a machine, whose task is kept in a directory: it goes on at its time, even if the
- * server was killed or was not running meanwhile, and while it waits nothing of it is in memory.
+ * A reminder for tomorrow. The tool is a machine whose task is stored in a directory: it resumes on
+ * time even if the server was killed or stopped meanwhile, and uses no memory while waiting.
  *
- *     npx tsx examples/reminder/server.ts ./state
+ * npx tsx examples/reminder/server.ts ./state
  */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { ToolAnswer } from 'mcp-actors';
@@ -60,7 +60,7 @@ const remind = defineTool({
 const [state = './state'] = process.argv.slice(2);
 const server = createMcpServer({ name: 'reminder', version: '1.0.0', tools: [remind] });
 
-// A task is no longer kept after its time to live, whatever it waits for.
+// A task is deleted after its time to live, whatever it waits for.
 const limits = { taskTtlMs: 30 * dayMs, maxTaskTtlMs: 30 * dayMs };
 await serve(server, { durable: state, limits });
 // #endregion

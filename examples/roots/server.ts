@@ -1,7 +1,7 @@
 /**
- * A server whose tool reads files of the client's roots, and of nothing else.
+ * A server whose tool reads files inside the client's roots only.
  *
- *     npx tsx examples/roots/server.ts
+ * npx tsx examples/roots/server.ts
  */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { readInside, rootsBoundary, rootsResolver } from 'mcp-actors/roots';

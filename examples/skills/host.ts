@@ -1,8 +1,8 @@
-/** A host that shows which skills a server has, and loads one. */
+/** A host that lists a server's skills and loads one. */
 import type { Connection, ListedSkill } from 'mcp-actors/client';
 
 // #region list
-/** What the model is told of a server's skills: enough to choose one. */
+/** Descriptions of a server's skills for the model, enough to choose one. */
 export async function skillsOf(shop: Connection): Promise<readonly ListedSkill[]> {
   const skills = await shop.skills.list();
   for (const { uri, frontmatter } of skills) {
@@ -13,7 +13,7 @@ export async function skillsOf(shop: Connection): Promise<readonly ListedSkill[]
 // #endregion
 
 // #region load
-/** Once the user has agreed: what the model reads, with where it comes from. */
+/** Content for the model with its origin, after the user has agreed. */
 export async function load(shop: Connection, skill: ListedSkill, path?: string): Promise<string> {
   const { uri, text } = await shop.skills.read(skill, path);
   return `${uri}, from the server ${shop.name}:\n\n${text}`;

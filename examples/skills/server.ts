@@ -1,4 +1,6 @@
-/** A server that says how its tool is meant to be used: with skills, which hosts show to a model when it needs them. */
+/**
+ * A server that explains the use of its tool in skills, which hosts show to a model when needed.
+ */
 import { fileURLToPath } from 'node:url';
 import { createMcpServer, defineSkill, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';

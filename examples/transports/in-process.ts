@@ -1,4 +1,4 @@
-/** The official SDK's client and one of our servers, in one process. */
+/** Connects the official SDK's client to one of our servers in one process. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { memory, toSdkTransport } from 'mcp-actors';
 import type { McpServer } from 'mcp-actors';

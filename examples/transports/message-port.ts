@@ -1,4 +1,4 @@
-/** A custom transport: messages between two threads of a program. */
+/** A custom transport: messages between two threads. */
 import type { MessagePort } from 'node:worker_threads';
 import type { SdkTransport } from 'mcp-actors';
 

@@ -1,6 +1,6 @@
 /**
- * Serves one of our servers over the official SDK's Streamable HTTP transport: one SDK transport and one of our sessions per
- * client.
+ * Serves one of our servers over the official SDK's Streamable HTTP transport, with an SDK
+ * transport and a session per client.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -12,15 +12,14 @@ import type { ListenOptions, McpServer, McpSession } from 'mcp-actors';
 
 export interface HttpServing extends AsyncDisposable {
   readonly url: URL;
-  /** The sessions that are open, by id. */
+  /** Open sessions by id. */
   readonly sessions: ReadonlyMap<string, McpSession>;
 }
 
 /**
- * Listens on loopback. It refuses requests that name another host, or come from a page of another origin. Otherwise a page could
- * let its own name resolve to this machine.
+ * Listens on loopback. Rejects requests with a foreign Host or Origin, to prevent DNS rebinding.
  *
- * @param port 0 takes a free one
+ * @param port 0 for any free port
  */
 export async function serveHttp(
   server: McpServer,
@@ -29,7 +28,7 @@ export async function serveHttp(
 ): Promise<HttpServing> {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const sessions = new Map<string, McpSession>();
-  /** The names of this server. */
+  /** Accepted Host values. */
   let hosts: string[] = [];
 
   const open = async (request: IncomingMessage, response: ServerResponse) => {
@@ -51,7 +50,7 @@ export async function serveHttp(
     const session = server.listen(fromSdkTransport(transport), options);
     await transport.handleRequest(request, response);
     // #endregion
-    // A request that was not a handshake has been answered with an error, and no client comes back to it.
+    // A request other than `initialize` was answered with an error, so no client will return.
     if (transport.sessionId === undefined) session.shutdown('No session was opened');
   };
 

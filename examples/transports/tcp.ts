@@ -1,4 +1,4 @@
-/** One session per connection to a socket: newline-delimited JSON, as on stdio. */
+/** One session per socket connection, with newline-delimited JSON as on stdio. */
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { stdio } from 'mcp-actors';

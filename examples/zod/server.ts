@@ -33,7 +33,7 @@ const advise = definePrompt({
     unit: unit.default('celsius'),
   }),
   complete: { unit: (value) => unit.options.filter((each) => each.startsWith(value)) },
-  // A client sends "21"; `degrees` is the number 21.
+  // Prompt arguments are strings: a client sends "21", and `degrees` is the number 21.
   get: ({ degrees, unit }) => `It is ${degrees.toFixed(1)} degrees ${unit}. What shall I wear?`,
 });
 // #endregion

@@ -1,10 +1,13 @@
-/** What the operating system says a process has used. Its word is robust where wall time is not: a busy machine does not change it much. */
+/**
+ * Process accounting from the operating system. CPU time is robust where wall time is not: a busy
+ * machine hardly changes it.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 
 /**
- * The processor time that a process has used in all of its threads, milliseconds; undefined where there is no procfs.
- * The scheduler counts nanoseconds; where it does not tell them, ticks are used.
+ * CPU time of all threads of a process, ms; undefined without procfs. Uses the scheduler's
+ * nanoseconds, or ticks where these are missing.
  *
  * @see proc(5), `/proc/PID/stat`, and the kernel's sched-stats.rst
  */
@@ -13,8 +16,7 @@ export function cpuMsOf(pid: number): number | undefined {
 }
 
 /**
- * The processor time of a process and of all that it has started and that still run, milliseconds; undefined if the system does not
- * tell.
+ * CPU time of a process and its running descendants, ms; undefined if unavailable.
  *
  * @see proc(5), `/proc/PID/task/TID/children`
  */
@@ -55,21 +57,21 @@ function ticksPerSecond(): number {
 }
 
 /**
- * The processor time of all processes that this one has started and that have ended, milliseconds; NaN where there is no procfs. It is told in
- * ticks, 10 ms as a rule, so that the difference between two readings says something only about several processes together.
+ * CPU time of all terminated children of this process, ms; NaN without procfs. Counted in ticks,
+ * usually 10 ms, so a difference is only meaningful over several processes.
  *
  * @see proc(5), `/proc/PID/stat`, `cutime` and `cstime`
  */
 export function cpuMsOfEnded(): number {
   const text = read('/proc/self/stat');
   if (text === undefined) return Number.NaN;
-  // This starts a process itself the first time.
+  // The first call starts a process itself.
   const msPerTick = 1000 / ticksPerSecond();
   const fields = (read('/proc/self/stat') ?? text).slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[13]) + Number(fields[14])) * msPerTick;
 }
 
-/** The memory that a process holds, bytes; undefined where there is no procfs. */
+/** Resident memory of a process, bytes; undefined without procfs. */
 export function rssBytesOf(pid: number): number | undefined {
   const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1];
   return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
@@ -84,7 +86,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** No procfs, no such count in it, or a process or thread that has just ended. */
+/** No procfs, a missing counter, or a process or thread that has just ended. */
 function isAbsent(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'ENOENT' || code === 'ESRCH' || code === 'ENOTDIR';

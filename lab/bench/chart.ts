@@ -1,4 +1,7 @@
-/** Results as an SVG: for each chosen metric a bar per server, its length the ratio to the floor on a logarithmic scale. */
+/**
+ * Renders results as SVG: for each selected metric a bar per server with its ratio to the floor on
+ * a logarithmic scale.
+ */
 import type { Cell, Results, Row } from './results.ts';
 
 const colours: Readonly<Record<string, string>> = {
@@ -23,7 +26,7 @@ const scaleWidth = 560;
 const width = left + nameWidth + scaleWidth + 90;
 const top = 56;
 
-/** A picture of these metrics, by their keys, that needs nothing but itself. */
+/** Self-contained chart of the metrics with these keys. */
 export function chartOf(
   { rows, circumstances: { date, node } }: Results,
   shown: readonly string[],
@@ -49,7 +52,7 @@ ${parts.join('\n')}
 }
 
 function xOf(ratio: number, most: number): number {
-  // A ratio below 1 is shown as the shortest bar.
+  // Ratios below 1 are shown as the shortest bar.
   const share = Math.log10(Math.max(ratio, 1)) / Math.log10(most);
   return left + nameWidth + 3 + share * (scaleWidth - 3);
 }

@@ -1,7 +1,10 @@
-/** What measures say to a server, and what they check of its answers. */
+/** Requests that measures send to a server, and checks of the responses. */
 import type { Asked, Check, RawClient } from './raw-client.ts';
 
-/** Without `listChanged`: some servers would then ask for the roots at a time of their own, amid what is counted. */
+/**
+ * Without `listChanged`, because some servers would query the roots at unpredictable times during a
+ * measurement.
+ */
 const capabilities = { roots: {}, sampling: {} };
 
 /** The first request of a session. */
@@ -17,7 +20,7 @@ export const initialize: Asked = {
 export const ping: Asked = { method: 'ping' };
 export const listTools: Asked = { method: 'tools/list' };
 
-/** A call of a tool. */
+/** A tool call. */
 export function call(name: string, args: object): Asked {
   return { method: 'tools/call', params: { name, arguments: args } };
 }
@@ -28,20 +31,20 @@ const envelope = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** The same request as 2026-07-28 has it: it says itself who its client is. */
+/** The same request in the form of 2026-07-28, which identifies its client. */
 export function enveloped({ method, params }: Asked): Asked {
   return { method, params: { ...params, _meta: envelope } };
 }
 
-/** The server has introduced itself. */
+/** The response to `initialize` identifies the server. */
 export const isIntroduction: Check = (result) =>
   has(result, 'serverInfo') ? undefined : `no serverInfo in ${describe(result)}`;
 
-/** An empty result, which may hold metadata. */
+/** An empty result, possibly with metadata. */
 export const isEmpty: Check = (result) =>
   typeof result === 'object' && result !== null ? undefined : `no object: ${describe(result)}`;
 
-/** These tools are there. */
+/** The list contains these tools. */
 export function areNamed(...expected: readonly string[]): Check {
   return (result) => {
     const tools = has(result, 'tools') && Array.isArray(result.tools) ? result.tools : [];
@@ -51,10 +54,10 @@ export function areNamed(...expected: readonly string[]): Check {
   };
 }
 
-/** All tools of the servers over stdio are there. */
+/** The list contains all tools of the stdio servers. */
 export const areTools = areNamed('echo', 'fill', 'roots', 'sample');
 
-/** The result is this one text. */
+/** The result is exactly this text. */
 export function isText(expected: string): Check {
   return (result) => {
     const content = has(result, 'content') && Array.isArray(result.content) ? result.content : [];
@@ -64,7 +67,7 @@ export function isText(expected: string): Check {
   };
 }
 
-/** The result is complete, as 2026-07-28 demands that it says, and is this one text. */
+/** The result is marked complete, as 2026-07-28 requires, and is exactly this text. */
 export function isCompleteText(expected: string): Check {
   const check = isText(expected);
   return (result) =>
@@ -73,25 +76,25 @@ export function isCompleteText(expected: string): Check {
       : `no complete result: ${describe(result)}`;
 }
 
-/** What a client of 2026-07-28 asks first. */
+/** The first request of a 2026-07-28 client. */
 export const discovery: Asked = { method: 'server/discover' };
 
-/** The server says which revisions it speaks. */
+/** The response lists the supported revisions. */
 export const isDiscovered: Check = (result) =>
   has(result, 'supportedVersions') ? undefined : `no supportedVersions in ${describe(result)}`;
 
-/** The server speaks 2026-07-28, and says which tools it has. */
+/** Checks that the server supports 2026-07-28 and lists its tools. */
 export async function discover(client: RawClient): Promise<void> {
   await client.request(enveloped(discovery), isDiscovered);
   await client.request(enveloped(listTools), areTools);
 }
 
-/** Takes a session to where its tools are known to the client. */
+/** Performs the handshake and lists the tools. */
 export async function greet(client: RawClient): Promise<void> {
   await client.request(initialize, isIntroduction);
   client.write([{ jsonrpc: '2.0', method: 'notifications/initialized' }]);
   await client.request(listTools, areTools);
-  // A server that asks for the roots by itself has done so before it answers this.
+  // By this response, a server that queries the roots itself has done so.
   await client.request(ping, isEmpty);
 }
 

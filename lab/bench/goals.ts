@@ -1,4 +1,7 @@
-/** The most that we allow ourselves over stdio, by the metric: a multiple of the floor's cost if that is shown, or else the value itself. */
+/**
+ * Upper limits over stdio by metric: a multiple of the floor where the ratio is shown, else the
+ * value itself.
+ */
 export const goals: { readonly [key: string]: number | undefined } = {
   'start.initialize': 1.4,
   'start.cpu': 1.25,

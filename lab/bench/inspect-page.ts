@@ -1,9 +1,10 @@
 /**
- * What an open page costs: `npm run lab -- page [SECONDS ROUNDS]`.
+ * Cost of an open page: `npm run lab -- page [SECONDS ROUNDS]`.
  *
- * One process of the built command with `--inspect` is sent 1,000 messages a second, each in a write of its own. By turns its page is closed
- * and open, for so many seconds each, so that what else happens on the machine happens to both. Counted is the processor time of all its
- * threads, as the kernel accounts for it; the page is read by this process, as a browser reads it. Linux only.
+ * One process of the built command with `--inspect` receives 1,000 messages per second, each in a
+ * write of its own. Its page is alternately closed and open for the given seconds, so that other
+ * load affects both equally. Measures CPU time of all threads from the kernel's accounting; this
+ * process reads the page like a browser. Linux only.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -49,8 +50,9 @@ function cpuMicros(): number {
 let rateReached = Infinity;
 
 /**
- * Sends at the rate for a while; gives the microseconds that one message cost the server. The next one goes out when it is due and the
- * last one is answered: on a busy machine none shares its chunk of input with others, which would make it cheaper.
+ * Sends at the rate for a while; returns the server's CPU time per message, µs. The next message
+ * waits until it is due and the last one is answered: otherwise messages would share chunks of
+ * input on a busy machine and become cheaper.
  */
 async function flood(method: string, forSeconds: number): Promise<number> {
   const [before, begun, count] = [cpuMicros(), performance.now(), forSeconds * rate];
@@ -67,7 +69,7 @@ async function flood(method: string, forSeconds: number): Promise<number> {
   return (cpuMicros() - before) / count;
 }
 
-/** Reads the page's stream, until it is told to close it. */
+/** Reads the page's stream; returns a function that closes it. */
 async function openPage(): Promise<() => Promise<void>> {
   const request = get(`${url}updates`);
   const [response] = (await once(request, 'response')) as [NodeJS.ReadableStream];
@@ -91,7 +93,7 @@ const middle = (values: readonly number[]): number =>
 console.log('| message | page closed | page open | more |');
 console.log('|---|---|---|---|');
 for (const method of ['ping', 'tools/list']) {
-  // Both ways are warm before they are measured.
+  // Warm up both variants.
   await flood(method, 3);
   const leave = await openPage();
   await flood(method, 3);

@@ -1,4 +1,7 @@
-/** `npm run lab -- bench`: installs, builds, measures, shows. Fails if ours or the floor does something wrong; what peers fail is a finding. */
+/**
+ * `npm run lab -- bench`: installs, builds, measures and prints. Fails if our server or the floor
+ * misbehaves; failures of peers are findings.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { installLocked } from '../../scripts/npm.ts';
@@ -57,10 +60,10 @@ async function measure(options: Options): Promise<Results> {
   };
 }
 
-/** What of it is measured: of ours, itself, whatever it keeps its tasks in. */
+/** Package measured; for our server, always itself, whatever its task store. */
 const nameOf = ({ name, package: of }: Server) => (of === ourName ? ourName : name);
 
-/** Whether this machine has what a measure needs; says so if not. */
+/** True if this machine has the requirements of a measure; otherwise prints the reason. */
 function isPossible({ name, missing }: Task): boolean {
   const why = missing?.();
   if (why !== undefined) say(`SKIPPED: ${name}: ${why}`);

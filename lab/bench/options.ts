@@ -1,4 +1,4 @@
-/** The command line of the benchmark. */
+/** Command line of the benchmark. */
 import { parseArgs } from 'node:util';
 import type { Task } from './run.ts';
 import { quickOf } from './servers.ts';
@@ -13,15 +13,15 @@ export interface Options {
   readonly suite: Suite;
   readonly servers: readonly Server[];
   readonly tasks: readonly Task[];
-  /** Overrides the extent's number of rounds. */
+  /** Overrides the number of rounds. */
   readonly rounds: number | undefined;
-  /** Writes docs/performance.md, its chart and its data. */
+  /** True to update docs/performance.md, its chart and its data. */
   readonly publish: boolean;
-  /** A peer that fails fails the run. */
+  /** True if a failing peer fails the run. */
   readonly strict: boolean;
-  /** Where the results go as JSON. */
+  /** File for the results as JSON. */
   readonly json: string | undefined;
-  /** A folder for CPU profiles of the servers. */
+  /** Folder for CPU profiles of the servers. */
   readonly profile: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export const usage = `npm run lab -- bench [options]
   --publish          writes the suite's part of docs/performance.md, its chart and its data beside the page
   --profile FOLDER   a CPU profile of each server's process, and where its time went`;
 
-/** @throws {Error} what cannot be understood, in words */
+/** @throws {Error} if an argument is invalid */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

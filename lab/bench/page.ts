@@ -1,4 +1,7 @@
-/** Writes what a run has found into the documentation: the tables between two marks of the page, a chart and the data beside it. */
+/**
+ * Publishes results in the documentation: tables between two marks of the page, a chart, and the
+ * data beside it.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { chartOf } from './chart.ts';
 import { quietLoad } from './results.ts';
@@ -9,15 +12,15 @@ const docs = new URL('../../docs/', import.meta.url);
 const page = new URL('performance.md', docs);
 const end = '<!-- end -->';
 
-/** What of the documentation a suite's results are. */
+/** A suite's part of the documentation. */
 interface Place {
-  /** Stands before the measured part of the page; after it stands the end mark. */
+  /** Mark before the measured part of the page; an end mark follows it. */
   readonly begin: string;
-  /** The chart and the data, without their extension. */
+  /** Path of the chart and the data without extension. */
   readonly files: string;
 }
 
-/** What is measured and published together. */
+/** Suites that are measured and published together. */
 export type Published = 'stdio' | 'http' | 'client' | 'tasks' | 'bridge';
 
 const places: Readonly<Record<Published, Place>> = {
@@ -29,10 +32,10 @@ const places: Readonly<Record<Published, Place>> = {
 };
 
 /**
- * Replaces the measured part of the page that is the suite's, its chart and its data.
+ * Replaces a suite's part of the page, its chart and its data.
  *
- * @param charted the keys of the metrics that the chart shows
- * @throws {Error} the page has no such part
+ * @param charted keys of the metrics in the chart
+ * @throws {Error} if the page has no such part
  */
 export function publish(results: Results, suite: Published, charted: readonly string[]): void {
   const { files } = places[suite];
@@ -43,14 +46,18 @@ export function publish(results: Results, suite: Published, charted: readonly st
   writeFileSync(new URL(`${files}.json`, docs), dataOf(results));
 }
 
-/** What the page says of a suite, and what it should say by the data beside it. */
+/** Current text of a suite's part, and the text generated from its data. */
 export function publishedPart(suite: Published): { readonly is: string; readonly ought: string } {
   const data = readFileSync(new URL(`${places[suite].files}.json`, docs), 'utf8');
   const [, is] = partsOf(readFileSync(page, 'utf8'), suite);
   return { is, ought: measured(JSON.parse(data) as Results, suite) };
 }
 
-/** Before, in and after the suite's part. @throws {Error} the page has no such part */
+/**
+ * Text before, in and after a suite's part.
+ *
+ * @throws {Error} if the page has no such part
+ */
 function partsOf(text: string, suite: Published): readonly [string, string, string] {
   const { begin } = places[suite];
   const from = text.indexOf(begin) + begin.length;
@@ -61,7 +68,7 @@ function partsOf(text: string, suite: Published): readonly [string, string, stri
   return [text.slice(0, from), text.slice(from, to), text.slice(to)];
 }
 
-/** As JSON with a line per metric, so that two runs can be compared line by line. */
+/** JSON with a line per metric, so that runs can be compared line by line. */
 function dataOf({ circumstances, rows, failures }: Results): string {
   const lines = rows.map((row) => `    ${JSON.stringify(row)}`).join(',\n');
   return `{

@@ -1,4 +1,4 @@
-/** Keeps a process on one core. */
+/** Pins a process to one core. */
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
@@ -6,7 +6,7 @@ type Command = readonly [program: string, ...args: string[]];
 
 let canPin: boolean | undefined = undefined;
 
-/** The command, on the last core; as it is where there is no `taskset`, or one core alone. */
+/** Wraps a command to run on the last core; unchanged without `taskset` or with a single core. */
 export function pinned(command: Command): Command {
   canPin ??=
     availableParallelism() > 1 && spawnSync('taskset', ['-p', `${process.pid}`]).status === 0;

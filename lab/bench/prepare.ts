@@ -1,10 +1,13 @@
-/** What a run needs before it starts besides the peers: our own servers as plain JavaScript. */
+/** Prepares our own servers as plain JavaScript. */
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { benchFolder, buildFolder } from './servers.ts';
 import type { Server } from './servers.ts';
 
-/** Builds our own servers the way a user's compiler would: their own code alone, with the library beside it as it is published. */
+/**
+ * Builds our own servers like a user's compiler would: only their own code, with the published
+ * library beside it.
+ */
 export async function buildServers(servers: readonly Server[]): Promise<void> {
   const built = servers.filter(({ module }) => module.startsWith(buildFolder));
   await build({

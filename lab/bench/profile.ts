@@ -1,4 +1,4 @@
-/** CPU profiles summed up: which functions a server's time goes to, the process's idle time left out. */
+/** Summarizes CPU profiles: functions by time, without the process's idle time. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,7 +8,7 @@ interface CallFrame {
   readonly lineNumber: number;
 }
 
-/** The parts of V8's format that are used. */
+/** Part of V8's profile format in use. */
 interface CpuProfile {
   readonly nodes: readonly { readonly id: number; readonly callFrame: CallFrame }[];
   readonly samples: readonly number[];
@@ -17,7 +17,7 @@ interface CpuProfile {
 
 const shownFunctions = 25;
 
-/** The hot spots of each profile in a folder, as text. */
+/** Hot spots of each profile in a folder, as text. */
 export function showProfiles(folder: string): string {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.cpuprofile'))

@@ -1,11 +1,11 @@
 /**
- * A client with nothing between it and the bytes. It checks every answer: an id that was not asked, an id answered twice, an error,
- * a content that is not what was expected, each breaks it, and with it the measure.
+ * Raw client that checks every response: an unknown or repeated id, an error or unexpected content
+ * breaks it, and with it the measurement.
  */
 import { ServerProcess, SilenceWatch } from './server-process.ts';
 import type { ServerOptions } from './server-process.ts';
 
-/** A message as it comes; what a measure uses of it, the measure checks. */
+/** A received message; each measure checks the parts it uses. */
 export interface Message {
   readonly id?: number | string;
   readonly method?: string;
@@ -14,20 +14,20 @@ export interface Message {
   readonly error?: unknown;
 }
 
-/** A request of ours, without its id. */
+/** A request without its id. */
 export interface Asked {
   readonly method: string;
   readonly params?: object;
 }
 
-/** Looks at a result: undefined, or what is wrong with it. */
+/** Checks a result; returns undefined or the fault. */
 export type Check = (result: unknown) => string | undefined;
 
 const lineFeed = 0x0a;
 const ownRoots = [{ uri: 'file:///bench', name: 'bench' }];
 
 export interface RawClientOptions extends ServerOptions {
-  /** Without a byte from the server for so long, while something is awaited, the server counts as hanging. */
+  /** Silence, while responses are pending, after which the server counts as hung. */
   readonly silenceMs: number;
 }
 
@@ -35,19 +35,19 @@ export class RawClient {
   readonly #server: ServerProcess;
   readonly #watch: SilenceWatch;
   readonly #pending = new Map<number, (result: unknown) => void>();
-  /** Cancelled requests: an answer to one may still come. */
+  /** Cancelled requests, to which a response may still arrive. */
   readonly #given = new Set<number>();
   #pieces: Buffer[] = [];
   #nextId = 1;
   #state: 'open' | 'held' | 'closing' = 'open';
-  /** When the chunk that is being read has come, in `performance.now()` milliseconds. */
+  /** Arrival time of the current chunk on the `performance.now()` clock. */
   receivedAt = 0;
-  /** Takes the server's requests. By itself a client knows one thing that it may be asked: its roots. */
+  /** Handles the server's requests. By default, only roots are answered. */
   onRequest: (id: number | string, method: string) => void = (id, method) => {
     if (method === 'roots/list') this.write([{ jsonrpc: '2.0', id, result: { roots: ownRoots } }]);
     else this.fail(`an unexpected request of the server: ${method}`);
   };
-  /** Called after each chunk, when all of its messages have been taken. */
+  /** Called after each chunk, when all its messages have been handled. */
   onChunkEnd: () => void = () => {};
 
   /** Starts `node` with these arguments. */
@@ -59,43 +59,46 @@ export class RawClient {
     );
   }
 
-  /** Rejects when the server has died, hangs, or has said something wrong. Never resolves. */
+  /** Rejects when the server dies, hangs or misbehaves. Never resolves. */
   get broken(): Promise<never> {
     return this.#server.broken;
   }
 
-  /** What the server's process has used, milliseconds. */
+  /** CPU time of the server's process, ms. */
   get cpuMs(): number {
     return this.#server.cpuMs;
   }
 
-  /** What the server's process has used, and all that it has started, milliseconds. */
+  /** CPU time of the server's process and its descendants, ms. */
   get familyCpuMs(): number {
     return this.#server.familyCpuMs;
   }
 
-  /** What the server's process holds, bytes. */
+  /** Resident memory of the server's process, bytes. */
   get rssBytes(): number {
     return this.#server.rssBytes;
   }
 
-  /** What is left of the heap of a server with a heap probe once all garbage is collected, bytes. */
+  /** Live heap of a server with a heap probe after garbage collection, bytes. */
   liveHeapBytes(): Promise<number> {
     return this.#server.liveHeapBytes();
   }
 
-  /** Breaks the client: what is measured has failed, and why. */
+  /** Breaks the client and fails the measurement with a reason. */
   fail(why: string): void {
     this.#server.fail(why);
   }
 
-  /** Writes messages with one write. */
+  /** Writes messages in one write. */
   write(messages: readonly object[]): void {
     this.#watch.heard(performance.now());
     this.#server.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
   }
 
-  /** Text of requests, whose answers go to `settle`; the caller writes it with {@link writeText}. */
+  /**
+   * Encodes requests whose responses go to `settle`; the caller writes the text with {@link
+   * writeText}.
+   */
   encode(requests: readonly Asked[], settle: (result: unknown, at: number) => void): string {
     const lines = requests.map(({ method, params }, at) => {
       const id = this.#nextId++;
@@ -110,7 +113,7 @@ export class RawClient {
     this.#server.stdin.write(text);
   }
 
-  /** Sends a request and checks its answer. */
+  /** Sends a request and checks its response. */
   async request(asked: Asked, check: Check): Promise<void> {
     await new Promise<void>((resolve) => {
       this.writeText(
@@ -123,7 +126,7 @@ export class RawClient {
     });
   }
 
-  /** Sends requests that will be cancelled; gives their ids. */
+  /** Sends requests to be cancelled; returns their ids. */
   sendToCancel(requests: readonly Asked[]): readonly number[] {
     const first = this.#nextId;
     this.writeText(
@@ -132,7 +135,7 @@ export class RawClient {
     return requests.map((_, at) => first + at);
   }
 
-  /** Cancels requests; what the server says to them from now on is of no interest. */
+  /** Cancels requests and ignores later messages about them. */
   cancel(ids: readonly number[]): void {
     for (const requestId of ids) {
       this.#pending.delete(requestId);
@@ -147,7 +150,7 @@ export class RawClient {
     );
   }
 
-  /** Stops reading what the server says. */
+  /** Stops reading the server's output. */
   hold(): void {
     this.#state = 'held';
     this.#server.stdout.pause();
@@ -159,7 +162,7 @@ export class RawClient {
     this.#server.stdout.resume();
   }
 
-  /** Ends the input, and the process where it does not end by itself. */
+  /** Ends the input, and kills the process if it does not exit. */
   async close(): Promise<void> {
     this.#state = 'closing';
     this.#watch.stop();

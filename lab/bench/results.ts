@@ -1,4 +1,4 @@
-/** A run's outcomes as numbers: medians, and ratios to the floor and to ours. */
+/** Aggregates a run: medians, and ratios to the floor and to ours. */
 import { cpus, loadavg, totalmem } from 'node:os';
 import { median } from './measures/measure.ts';
 import type { Measured, Metric } from './measures/measure.ts';
@@ -9,15 +9,18 @@ import { floorName, ourName } from './servers.ts';
 /** One metric of one server. */
 export interface Cell {
   readonly server: string;
-  /** Median of the rounds; undefined where the server has failed. */
+  /** Median over the rounds; undefined if the server failed. */
   readonly value: number | undefined;
-  /** To the floor: the median of the rounds' ratios, because a machine whose speed changes meets both in the same round. */
+  /**
+   * Ratio to the floor: the median of the rounds' ratios, because changes of the machine affect
+   * both in a round.
+   */
   readonly toFloor: number | undefined;
-  /** To ours, likewise: how much dearer than ours. */
+  /** Ratio to ours, computed likewise. */
   readonly toOurs: number | undefined;
   readonly rounds: readonly number[];
   readonly failure: string | undefined;
-  /** False if the server has nothing that could be measured. */
+  /** False if the metric does not apply to the server. */
   readonly applies: boolean;
 }
 
@@ -26,7 +29,7 @@ export interface Row extends Metric {
   readonly cells: readonly Cell[];
 }
 
-/** Where and when. The machine is told by what matters for the numbers. */
+/** Date and machine of a run. */
 export interface Circumstances {
   readonly date: string;
   readonly command: string;
@@ -34,7 +37,7 @@ export interface Circumstances {
   readonly platform: string;
   readonly processors: number;
   readonly memoryGiB: number;
-  /** The one-minute average before the first measure; above 1 something else was running. */
+  /** One-minute load average before the first measure; above 1, other work was running. */
   readonly loadBefore: number;
   readonly loadAfter: number;
   readonly versions: Readonly<Record<string, string | undefined>>;
@@ -50,14 +53,14 @@ export interface Results {
   }[];
 }
 
-/** Load above this before a run means that its numbers say something about the machine's other work too. */
+/** Load before a run above which its numbers are affected by other work. */
 export const quietLoad = 1;
 
 export function loadNow(): number {
   return loadavg()[0] ?? 0;
 }
 
-/** @param versions of the packages that were measured, by the names in the tables */
+/** @param versions versions of the measured packages, by table name */
 export function circumstances(
   loadBefore: number,
   versions: Circumstances['versions'],
@@ -75,7 +78,7 @@ export function circumstances(
   };
 }
 
-/** The table's rows, in the order of the measures. */
+/** Table rows in the order of the measures. */
 export function rowsOf(
   measures: readonly Measured[],
   outcomes: readonly Outcome[],
@@ -114,7 +117,7 @@ function usable(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** The median of the ratios of the rounds that both have; undefined where there are none. */
+/** Median of the ratios over rounds that both have; undefined without any. */
 function ratio(rounds: readonly number[], base: readonly number[]): number | undefined {
   const ratios = rounds.flatMap((value, round) => {
     const divisor = base[round] ?? 0;

@@ -1,27 +1,33 @@
-/** Runs measures on servers: A B C A B C, so that what changes on the machine meanwhile meets all of them alike. */
+/**
+ * Runs measures on servers in the order A B C A B C, so that changes of the machine affect all
+ * equally.
+ */
 import type { Measured, Sample, Sizes } from './measures/measure.ts';
 import type { Server } from './servers.ts';
 
-/** What a measure needs to be done on a server. */
+/** Parameters for running a measure on a server. */
 export interface Conduct {
   readonly sizes: Sizes;
   /** Flags for `node`, before the server's module. */
   readonly nodeFlags: readonly string[];
-  /** Keeps what has been measured so far, should the rest fail. */
+  /** Stores partial results in case the rest fails. */
   keep(sample: Sample): void;
 }
 
-/** A measure, whatever it speaks to a server with. */
+/** A measure, independent of the transport. */
 export interface Task extends Measured {
-  /** Rejects with what the server has done wrong. */
+  /** Rejects with the server's fault. */
   runOn(server: Server, conduct: Conduct): Promise<Sample>;
 }
 
-/** What came of one measure on one server: a sample each time, and what went wrong in the round that failed, which is the last. */
+/**
+ * Outcome of one measure on one server: a sample per round, and the fault of the round that failed,
+ * which is the last.
+ */
 export interface Outcome {
   readonly server: string;
   readonly measure: string;
-  /** False if the server has nothing that could be measured. */
+  /** False if the measure does not apply to the server. */
   readonly applies?: boolean;
   readonly samples: readonly Sample[];
   readonly failure: string | undefined;
@@ -33,11 +39,14 @@ export interface Plan {
   readonly sizes: Sizes;
   /** Flags for `node`, before the server's module. */
   readonly nodeFlags: readonly string[];
-  /** Hears of each measure before it is run. */
+  /** Called before each measure. */
   readonly onStep: (round: number, task: Task, server: Server) => void;
 }
 
-/** Measures everything. A server that fails a measure is not asked for it again; the failure is its outcome. */
+/**
+ * Measures everything. A server that fails a measure is not tried again; the failure is its
+ * outcome.
+ */
 export async function run(plan: Plan): Promise<readonly Outcome[]> {
   const records = plan.tasks.map((task) => ({
     task,

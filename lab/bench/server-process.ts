@@ -1,4 +1,4 @@
-/** The process of a server that is measured: what it costs, what it holds, and what is wrong with it. */
+/** Process of a measured server: CPU time, memory and faults. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,11 +18,11 @@ const heapProbe = [
 
 export interface ServerOptions {
   readonly cwd: string;
-  /** Loads what tells the live heap, which is not done to a server whose time or whole memory is measured. */
+  /** True to load the heap probe, which would affect time and total memory. */
   readonly heapProbe?: boolean;
-  /** Lets the server run on one core alone, where the system can be told so. */
+  /** True to pin the server to one core, where supported. */
   readonly isPinned?: boolean;
-  /** What the server finds in its environment besides what is there. */
+  /** Additional environment of the server. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -38,13 +38,13 @@ export class ServerProcess {
   #break: (error: Error) => void = () => {};
   #stderr = '';
   #state: 'running' | 'closing' = 'running';
-  /** Rejects when the server has died, hangs, or has said something wrong. Never resolves. */
+  /** Rejects when the server dies, hangs or misbehaves. Never resolves. */
   readonly broken: Promise<never>;
 
   /** Starts `node` with these arguments. */
   constructor(args: readonly string[], options: ServerOptions) {
     const { cwd, heapProbe: isProbed = false, isPinned = false, env: given = {} } = options;
-    // Flags of whoever runs the benchmark are no business of the servers'.
+    // Flags for running the benchmark must not affect the servers.
     const env = { ...process.env, NODE_OPTIONS: '', ...given };
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(isProbed ? (['ipc'] as const) : [])];
     const allArgs = isProbed ? [...heapProbe, ...args] : args;
@@ -54,7 +54,7 @@ export class ServerProcess {
     this.broken = new Promise((_resolve, reject) => {
       this.#break = reject;
     });
-    // Whoever waits for something races it against this; between two measures nobody does.
+    // Measures race against this promise; between measures nobody handles it.
     this.broken.catch(() => {});
     this.#child.stdin.on('error', (error) => this.fail(`its input broke: ${error.message}`));
     this.#child.stderr.on('data', (text: Buffer) => {
@@ -76,22 +76,22 @@ export class ServerProcess {
     return this.#child.stdout;
   }
 
-  /** What the process has used, milliseconds. */
+  /** CPU time of the process, ms. */
   get cpuMs(): number {
     return cpuMsOf(this.#child.pid ?? 0) ?? Number.NaN;
   }
 
-  /** What the process has used, and all that it has started, milliseconds. */
+  /** CPU time of the process and its descendants, ms. */
   get familyCpuMs(): number {
     return cpuMsOfFamily(this.#child.pid ?? 0) ?? Number.NaN;
   }
 
-  /** What the process holds, bytes. */
+  /** Resident memory of the process, bytes. */
   get rssBytes(): number {
     return rssBytesOf(this.#child.pid ?? 0) ?? Number.NaN;
   }
 
-  /** What is left of the heap of a server with a heap probe once all garbage is collected, bytes. */
+  /** Live heap of a server with a heap probe after garbage collection, bytes. */
   async liveHeapBytes(): Promise<number> {
     this.#child.send('');
     const [{ heapBytes }] = (await once(this.#child, 'message')) as [
@@ -100,14 +100,16 @@ export class ServerProcess {
     return heapBytes;
   }
 
-  /** Says what is wrong: what is measured has failed, and why. */
+  /** Fails the measurement with a reason. */
   fail(why: string): void {
     const lines = this.#stderr.trim().split('\n');
     const said = lines.findLast((line) => line.includes('Error')) ?? lines.at(-1) ?? '';
     this.#break(new Error(said === '' ? why : `${why}; stderr: ${said.slice(0, 300)}`));
   }
 
-  /** Ends the process's input, sends it the signal if there is one, and kills it if it stays. */
+  /**
+   * Ends the process's input, sends the optional signal, and kills the process if it does not exit.
+   */
   async close(signal?: NodeJS.Signals): Promise<void> {
     this.#state = 'closing';
     this.#child.stdout.resume();
@@ -119,7 +121,7 @@ export class ServerProcess {
   }
 }
 
-/** Does something with a client, which is ended. Rejects if the client breaks meanwhile. */
+/** Runs an action with a client and closes it. Rejects if the client breaks meanwhile. */
 export async function withClient<
   C extends { readonly broken: Promise<never>; readonly close: () => Promise<void> },
   T,
@@ -131,12 +133,12 @@ export async function withClient<
   }
 }
 
-/** Fails a process that says nothing for a while although something is awaited of it. */
+/** Fails a process that is silent for a while although responses are pending. */
 export class SilenceWatch {
   readonly #timer: NodeJS.Timeout;
   #heardAt = performance.now();
 
-  /** `awaited` says how many answers are awaited. */
+  /** @param awaited returns the number of pending responses */
   constructor(server: ServerProcess, silenceMs: number, awaited: () => number) {
     this.#timer = setInterval(() => {
       const count = awaited();
@@ -145,7 +147,7 @@ export class SilenceWatch {
     }, 500);
   }
 
-  /** Something was said, by whichever side. */
+  /** Records traffic in either direction. */
   heard(at: number): void {
     this.#heardAt = at;
   }

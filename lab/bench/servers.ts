@@ -1,28 +1,28 @@
-/** The servers that are measured. All have the same tools with the same handlers; see `servers/asking.mjs`. */
+/** Measured servers. All have the same tools with the same handlers; see `servers/asking.mjs`. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { storeKinds } from './tasks/stores.ts';
 
 export interface Server {
   readonly name: string;
-  /** The package that is measured, as its own manifest names it; undefined where there is none. */
+  /** Name of the measured package in its manifest; undefined without one. */
   readonly package: string | undefined;
-  /** The module that `node` runs. */
+  /** Module run by `node`. */
   readonly module: string;
-  /** True where its package is installed by the benchmark. */
+  /** True if the benchmark installs its package. */
   readonly isPeer: boolean;
 }
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Where what is built for a run, and its results, go. */
+/** Folder for builds and results of a run. */
 export const buildFolder = here('.build/');
-/** Where peers are installed. */
+/** Folder in which peers are installed. */
 export const benchFolder = here('.');
 
-/** What everything is compared with, under this name in each suite. */
+/** Name of the baseline in each suite. */
 export const floorName = 'floor';
-/** The runtime itself, under this name in each suite. */
+/** Name of our runtime in each suite. */
 export const ourName = 'mcp-actors';
 
 const floor = (module: string): Server => ({
@@ -46,7 +46,7 @@ const peer = (name: string, packageName: string, module = name): Server => ({
   isPeer: true,
 });
 
-/** Over stdio, in the order in which they take their turns. */
+/** Stdio servers, in measuring order. */
 export const stdioServers: readonly Server[] = [
   floor('floor'),
   ours('mcp-actors'),
@@ -57,7 +57,7 @@ export const stdioServers: readonly Server[] = [
   peer('fastmcp', 'fastmcp'),
 ];
 
-/** Over HTTP, likewise. Hono does what the floor does. */
+/** HTTP servers, in measuring order. Hono does the same as the floor. */
 export const httpServers: readonly Server[] = [
   floor('floor-http'),
   ours('mcp-actors-http'),
@@ -68,12 +68,12 @@ export const httpServers: readonly Server[] = [
   peer('sdk-2', '@modelcontextprotocol/server', 'sdk-2-http'),
 ];
 
-/** The same server with each store of tasks. */
+/** Our server with each task store. */
 export const taskServers: readonly Server[] = storeKinds
   .filter(({ isThere }) => isThere())
   .map(({ name }) => ({ ...ours('durable'), name }));
 
-/** A peer that is a program, which this module of its package is. */
+/** A peer that is a program, given by this module of its package. */
 const program = (name: string, module: string): Server => ({
   name,
   package: name,
@@ -81,7 +81,7 @@ const program = (name: string, module: string): Server => ({
   isPeer: true,
 });
 
-/** Bridges, before the floor. The floor is measured alone: what it costs to ask it without one. */
+/** Bridges in front of the floor. The floor itself is measured without a bridge. */
 export const bridgeServers: readonly Server[] = [
   floor('floor'),
   { ...ours('cli'), module: here('../../packages/cli/dist/cli.js') },
@@ -91,12 +91,12 @@ export const bridgeServers: readonly Server[] = [
   program('mcp-proxy', 'dist/bin/mcp-proxy.mjs'),
 ];
 
-/** Of those, the ones of a quick run: what is compared with, ours, the leanest peer and the newest official one. */
+/** Servers of a quick run: the baseline, ours, the leanest peer and the newest official one. */
 export function quickOf(servers: readonly Server[]): readonly Server[] {
   return servers.filter(({ name, isPeer }) => !isPeer || ['mcp-lite', 'sdk-2'].includes(name));
 }
 
-/** The version that a run measures, from the installed manifest; undefined for what has none. */
+/** Measured version from the installed manifest; undefined without one. */
 export function versionOf(server: Server): string | undefined {
   if (server.package === undefined) return undefined;
   const manifest = server.isPeer

@@ -1,11 +1,11 @@
-/** How much is done in a run. */
+/** Amounts of work per extent of a run. */
 import { KiB, MiB } from './measures/measure.ts';
 import type { Sizes } from './measures/measure.ts';
 
 export type Extent = 'full' | 'quick' | 'smoke' | 'profile';
 
 export const sizes: Readonly<Record<Extent, Sizes>> = {
-  /** What is published. */
+  /** For publication. */
   full: {
     rounds: 5,
     repeats: 5,
@@ -43,7 +43,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
     settleMs: 500,
     silenceMs: 15_000,
   },
-  /** For a look while working: under a minute, its numbers rough. */
+  /** For a quick look while working: under a minute, with rough numbers. */
   quick: {
     rounds: 1,
     repeats: 1,
@@ -81,7 +81,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
     settleMs: 50,
     silenceMs: 3_000,
   },
-  /** For a CPU profile: so long in the steady state that the start and the first calls are lost in it. */
+  /** For CPU profiles: long enough in the steady state to outweigh startup and first calls. */
   profile: {
     rounds: 1,
     repeats: 1,
@@ -119,7 +119,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
     settleMs: 50,
     silenceMs: 15_000,
   },
-  /** For CI: every path once, its numbers meaningless. */
+  /** For CI: every path once, with meaningless numbers. */
   smoke: {
     rounds: 1,
     repeats: 1,

@@ -1,4 +1,4 @@
-/** What is measured together: the servers, the measures, and how a measure speaks to a server. */
+/** Suites of servers and measures, and how each measure connects to a server. */
 import { tmpdir } from 'node:os';
 import { bridgedCalls, oursBehind, sessions } from './bridge/costs.ts';
 import { leftovers } from './bridge/leftovers.ts';
@@ -34,9 +34,9 @@ import { storeKinds } from './tasks/stores.ts';
 export interface Suite {
   readonly name: 'stdio' | 'http' | 'tasks' | 'bridge';
   readonly servers: readonly Server[];
-  /** In the order in which they run. */
+  /** In running order. */
   readonly tasks: readonly Task[];
-  /** The metrics that the chart shows; if there are none, there is no chart. */
+  /** Metrics in the chart; none for no chart. */
   readonly charted: readonly string[];
 }
 

@@ -1,4 +1,7 @@
-/** Results as a Markdown table: each value, and in parentheses its ratio to the floor; then what we allow ourselves, if something is allowed. */
+/**
+ * Formats results as a Markdown table: each value with its ratio to the floor in parentheses, and
+ * our own limit if there is one.
+ */
 import type { Cell, Results, Row } from './results.ts';
 import { floorName, ourName } from './servers.ts';
 
@@ -17,7 +20,7 @@ export function tableOf({ rows }: Results): string {
   return aligned(lines);
 }
 
-/** How much dearer each peer is than ours: values above 1 are our lead. Nothing if that is no question. */
+/** Table of each peer's ratio to ours; values above 1 are our lead. Empty if not applicable. */
 export function leadTableOf({ rows }: Results): string {
   const compared = rows.filter(({ isRatio }) => isRatio);
   if (compared.length === 0) return '';
@@ -37,7 +40,7 @@ export function leadTableOf({ rows }: Results): string {
   return aligned(lines);
 }
 
-/** What servers have failed, in words. */
+/** Describes failures of servers. */
 export function failuresOf({ failures }: Results): string {
   if (failures.length === 0) return 'No server failed a measure.';
   return failures
@@ -65,7 +68,7 @@ function textOf({ value, toFloor, failure }: Cell, { isRatio }: Row): string {
   return `${numeral(value)} (${numeral(toFloor)})`;
 }
 
-/** Three significant digits, no exponent. */
+/** Formats three significant digits without exponent. */
 function numeral(value: number): string {
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString('en-US');

@@ -1,15 +1,15 @@
-/** Whether a run has succeeded: not by how long anything took, but by what was done wrong. */
+/** Decides whether a run has succeeded, by errors, not by durations. */
 import type { Results } from './results.ts';
 import { floorName, ourName } from './servers.ts';
 
 export interface Standard {
-  /** True if a peer may not fail either; by default that is a finding. */
+  /** True if failures of peers fail the run; otherwise they are findings. */
   readonly isStrict: boolean;
-  /** Processor time and memory come from procfs, which only Linux has. */
+  /** CPU time and memory are only available on Linux (procfs). */
   readonly platform: NodeJS.Platform;
 }
 
-/** What ours and the floor did wrong: a measure that failed, one that has no value, answers that were lost. */
+/** Faults of ours and the floor: failed measures, missing values, lost responses. */
 export function faultsOf(
   { rows, failures }: Pick<Results, 'rows' | 'failures'>,
   { isStrict, platform }: Standard,

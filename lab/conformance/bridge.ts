@@ -1,6 +1,7 @@
 /**
- * The conformance suite against servers behind `mcp-actors bridge --http`, beside the same servers without it: what passes past the
- * bridge has to pass through it. What passes through it alone is the bridge's own doing, such as what an endpoint refuses, and is only told.
+ * Runs the conformance suite against servers behind `mcp-actors bridge --http` and against the same
+ * servers directly: a scenario that passes directly must pass through the bridge. Scenarios that
+ * only pass through the bridge, such as checks of its endpoint, are reported only.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,9 +12,9 @@ import type { KnownReasons } from './report.ts';
 import { runAlone, runSuite } from './suite.ts';
 import type { Suite } from './suite.ts';
 
-/** A server with both of its transports, as commands. */
+/** Commands of a server on both of its transports. */
 interface Subject {
-  /** @param port that it listens on */
+  /** @param port port to listen on */
   readonly http: (port: number) => { readonly args: readonly string[]; readonly path: string };
   readonly stdio: readonly string[];
 }
@@ -35,7 +36,7 @@ const subjects: { readonly [name: string]: Subject } = {
   },
 };
 
-/** What passes past a bridge and not through it, by the server's transport and the scenario. */
+/** Scenarios that pass directly but not through the bridge, with reasons, by server transport. */
 const known: { readonly [transport: string]: KnownReasons } = {
   stdio: {
     'server-sse-polling':
@@ -43,10 +44,10 @@ const known: { readonly [transport: string]: KnownReasons } = {
   },
 };
 
-/** How long a server may take to start, milliseconds. */
+/** Time limit for a server to start, ms. */
 const startTimeoutMs = 120_000;
 
-/** Starts Node, and waits until it answers at a port. */
+/** Starts Node and waits until a port responds. */
 async function start(
   cwd: string,
   port: number,
@@ -84,10 +85,10 @@ const outcomesAt = async (suite: Suite, url: string, revision: string): Promise<
   readOutcomes((await runSuite(suite, 'server', '--url', url, '--requirements', revision)).output);
 
 /**
- * Compares what passes past a bridge and through it.
+ * Compares direct results with those through a bridge.
  *
- * @param wanted a server, or a server and its transport behind the bridge, such as `everything/stdio`; all without it
- * @returns lines for the report, and whether there is no difference without a reason
+ * @param wanted a server, or a server and its transport such as `everything/stdio`; default all
+ * @returns lines for the report, and whether every difference has a known reason
  */
 export async function runBridge(
   suite: Suite,
@@ -132,7 +133,7 @@ export async function runBridge(
                 (each) => `  ${each}: ${known[way]?.[each] ?? 'fails through the bridge alone'}`,
               ),
             );
-            // A suite that has come to nothing has compared nothing.
+            // An incomplete run has compared nothing.
             if (outcomes.size === 0 || found.size !== outcomes.size) passed = false;
             if (lost.some((each) => known[way]?.[each] === undefined)) passed = false;
           }

@@ -1,12 +1,15 @@
 /**
- * The scenarios of the conformance suite that play a server, against the host in
- * `examples/conformance/client.js`, on the built package. Those of a revision run one by one: only
- * so do the exit code, a timeout and a warning of a scenario count.
+ * Runs the conformance suite's client scenarios against the host in
+ * `examples/conformance/client.js` on the built package. Scenarios of a revision run one by one, so
+ * that exit codes, timeouts and warnings can be attributed.
  */
 import { runSuite } from './suite.ts';
 import type { Suite } from './suite.ts';
 
-/** Reported by the suite, never scored, of no revision's requirements, and to pass in each all the same. */
+/**
+ * Scenarios the suite reports without scoring and no revision requires, but which must pass in
+ * each.
+ */
 const unscored: readonly string[] = [
   'json-schema-2020-12-preservation',
   'auth/client-credentials-basic',
@@ -17,7 +20,7 @@ const unscored: readonly string[] = [
   'sep-2640-client-verify-frontmatter',
 ];
 
-/** The scenarios that a revision requires of a client, as the suite lists them. */
+/** Scenarios that a revision requires of a client, from the suite's own list. */
 async function required(suite: Suite, revision: string): Promise<string[]> {
   const { output } = await runSuite(suite, 'list', '--client', '--requirements', revision);
   const [, list = ''] = /^Client scenarios.*\n((?: {2}- .*\n)+)/m.exec(output) ?? [];
@@ -25,9 +28,9 @@ async function required(suite: Suite, revision: string): Promise<string[]> {
 }
 
 /**
- * Runs what a revision requires of a client.
+ * Runs the scenarios a revision requires of a client.
  *
- * @returns a line for the report, whether all has passed, and the output of each failed scenario
+ * @returns a line for the report, whether all passed, and the output of each failed scenario
  */
 export async function runClient(
   suite: Suite,
@@ -43,11 +46,11 @@ export async function runClient(
   for (const scenario of scenarios) {
     const host = ['--command', 'node examples/conformance/client.js'];
     const which = ['--scenario', scenario, '--spec-version', revision];
-    // Otherwise it skips what is on the timeline of no revision.
+    // Without --force, the suite skips scenarios that belong to no revision.
     const force = unscored.includes(scenario) ? ['--force'] : [];
     const { code, output } = await runSuite(suite, 'client', ...host, ...which, ...force);
     const [, passed = '0'] = /^Passed: (\d+)\//m.exec(output) ?? [];
-    // One that has passed nothing has checked nothing.
+    // A scenario without passed checks has tested nothing.
     const isPassed = code === 0 && passed !== '0';
     console.log(`${isPassed ? '✓' : '✗'} ${scenario} (${revision}): ${passed} passed`);
     if (isPassed) continue;

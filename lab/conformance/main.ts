@@ -1,6 +1,10 @@
 /**
- * The public conformance suite, for the last revision of each era: against the server `examples/everything`, over our own HTTP on
- * loopback, and against the host `examples/conformance/client.js`. `npm run lab -- conformance`, or one side alone: `npm run lab -- conformance client`. `npm run lab -- conformance bridge` compares servers behind a bridge with themselves, `npm run lab -- conformance bridge everything/stdio` a part of them. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
+ * Runs the public conformance suite for the latest revision of each era: against the server
+ * `examples/everything` over our own HTTP on loopback, and against the host
+ * `examples/conformance/client.js`. `npm run lab -- conformance`, or one side: `npm run lab --
+ * conformance client`. `npm run lab -- conformance bridge` compares servers behind a bridge with
+ * themselves, `npm run lab -- conformance bridge everything/stdio` some of them. Exits with 1 if a
+ * required scenario fails, or another fails without a known reason.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -13,7 +17,7 @@ import { differences, readOutcomes, readReport } from './report.ts';
 import type { KnownReasons } from './report.ts';
 import { fetchSuite, newestRelease, pinned, runAlone, runSuite } from './suite.ts';
 
-/** The revisions, and what fails of that which they do not require. */
+/** Revisions, with known failures of scenarios they do not require. */
 const revisions: { readonly [revision: string]: KnownReasons } = {
   '2025-11-25': {},
   '2026-07-28': {
@@ -22,9 +26,9 @@ const revisions: { readonly [revision: string]: KnownReasons } = {
       'it wants a call that asks first and becomes a task then; here it is a task from the start, and the task asks',
   },
 };
-/** Of an extension: of no revision's requirements, and to pass all the same. */
+/** Extension scenarios that no revision requires, but which must pass. */
 const ofSkills = ['enumeration', 'directory', 'manifest'].map((name) => `sep-2640-skills-${name}`);
-/** How long the server may take to start, milliseconds. */
+/** Time limit for the server to start, ms. */
 const startTimeoutMs = 120_000;
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
@@ -40,7 +44,7 @@ function startServer(): ChildProcess {
   );
 }
 
-/** The URL that the server prints when it listens; what it prints besides goes on to stderr. */
+/** URL the server prints when listening; other output goes to stderr. */
 function urlOf({ stderr }: ChildProcess, exited: Promise<unknown>): Promise<string> {
   if (!stderr) throw new Error('The server has no stderr');
   return new Promise((resolve, reject) => {
@@ -59,7 +63,7 @@ function urlOf({ stderr }: ChildProcess, exited: Promise<unknown>): Promise<stri
 
 const suite = fetchSuite(repository);
 
-/** The release that is newer than the one that has to pass, if there is one. */
+/** A newer release than the pinned one, if any. */
 function findNewer(): { readonly release: string; readonly missing?: string } | undefined {
   try {
     const release = newestRelease();
@@ -71,7 +75,7 @@ function findNewer(): { readonly release: string; readonly missing?: string } | 
 
 const newest = findNewer();
 
-/** What the newest release says otherwise. It is reported, and fails nothing. */
+/** Reports differences in the newest release; they fail nothing. */
 async function newer(which: readonly string[], output: string): Promise<readonly string[]> {
   if (newest === undefined) return [`  the suite ${pinned} is the newest release`];
   const { release, missing } = newest;
@@ -109,7 +113,7 @@ async function checkServer(): Promise<readonly string[]> {
 /** Output of the failed scenarios, repeated at the end. */
 const failures: string[] = [];
 
-/** A scenario that no revision requires. */
+/** Runs a scenario that no revision requires. */
 async function checkAlone(scenario: string, url: string): Promise<string> {
   const { passed, output } = await runAlone(suite, url, scenario, '2026-07-28');
   if (passed > 0) return `${scenario}: ${passed} checks passed`;
@@ -119,9 +123,10 @@ async function checkAlone(scenario: string, url: string): Promise<string> {
 }
 
 /**
- * Runs each failed scenario once more. The suite has deadlines of a second for some messages, which a busy machine misses.
+ * Repeats each failed scenario. Some of the suite's deadlines of a second are too short for a busy
+ * machine.
  *
- * @returns those that have passed now
+ * @returns the scenarios that passed this time
  */
 async function passingAlone(
   output: string,
@@ -148,7 +153,7 @@ async function checkClient(): Promise<readonly string[]> {
   return reports.map(({ line }) => line);
 }
 
-/** @param wanted a part of it */
+/** @param wanted part of the comparison */
 async function checkBridge(wanted: string | undefined): Promise<readonly string[]> {
   const { lines, passed } = await runBridge(suite, Object.keys(revisions), wanted);
   if (!passed) process.exitCode = 1;
@@ -156,7 +161,7 @@ async function checkBridge(wanted: string | undefined): Promise<readonly string[
 }
 
 const [side, part] = process.argv.slice(2);
-// The sides wait for different processes, so they run beside each other.
+// The sides run concurrently, because they wait for different processes.
 const lines = await Promise.all(
   side === '--bridge' || side === 'bridge'
     ? [checkBridge(part)]

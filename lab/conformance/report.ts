@@ -1,18 +1,18 @@
-/** What the conformance suite has printed, as lines. */
+/** Parser for the conformance suite's output. */
 
 export interface ConformanceReport {
   readonly lines: readonly string[];
   /**
-   * The suite has come to its end, all that is required has passed, and of the rest nothing has
-   * failed but what there is a reason for.
+   * True if the suite finished, all required scenarios passed, and every other failure has a known
+   * reason.
    */
   readonly passed: boolean;
 }
 
-/** Why scenarios that do not count fail, by their names. One that passes has no reason to be here. */
+/** Reasons for failures that do not count, by scenario. A passing scenario must not be listed. */
 export type KnownReasons = { readonly [scenario: string]: string };
 
-/** Each scenario that the suite has run, and whether it has passed. */
+/** Scenarios the suite has run, with whether they passed. */
 export function readOutcomes(output: string): ReadonlyMap<string, boolean> {
   const results = output.slice(Math.max(0, output.indexOf('=== SUMMARY ===')));
   return new Map(
@@ -22,7 +22,7 @@ export function readOutcomes(output: string): ReadonlyMap<string, boolean> {
   );
 }
 
-/** What a newer release of the suite says otherwise than the one that has to pass, a line for each scenario. */
+/** Differences between a newer release of the suite and the pinned one, a line per scenario. */
 export function differences(
   pinned: ReadonlyMap<string, boolean>,
   newest: ReadonlyMap<string, boolean>,
@@ -38,10 +38,11 @@ export function differences(
 }
 
 /**
- * Reads the suite's output: `✓ scenario: n passed, m failed` for each, then those that do not count.
- * A scenario that has passed nothing has checked nothing.
+ * Parses the suite's output: `✓ scenario: n passed, m failed` for each, then those that do not
+ * count. A scenario without passed checks has tested nothing.
  *
- * @param passedAlone scenarios that failed in the suite and passed by themselves: the suite gives a stream 800 ms for its first messages
+ * @param passedAlone scenarios that failed in the suite but passed alone, because the suite allows
+ * a stream 800 ms for its first messages
  */
 export function readReport(
   output: string,

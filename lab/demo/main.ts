@@ -1,4 +1,4 @@
-/** `npm run lab -- demo-picture`: runs the demo and draws it into docs/images/demo.svg. */
+/** `npm run lab -- demo-picture`: runs the demo and renders it to docs/images/demo.svg. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

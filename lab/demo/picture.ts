@@ -1,4 +1,4 @@
-/** The demo as a moving picture: an SVG whose lines appear when the demo printed them. */
+/** Animated SVG of the demo, whose lines appear at the times the demo printed them. */
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
@@ -9,10 +9,10 @@ export interface TimedLine {
 }
 
 const [lineHeight, characterWidth, padding] = [19, 7.9, 16];
-/** Pause at the end of the picture before it starts over, ms. */
+/** Pause before the animation restarts, ms. */
 const restMs = 6000;
 
-/** Reads the lines of a stream with the times at which they came. */
+/** Reads the lines of a stream with their arrival times. */
 export async function timedLines(output: Readable): Promise<readonly TimedLine[]> {
   const start = performance.now();
   const lines: TimedLine[] = [];
@@ -33,7 +33,7 @@ const colourOf = (text: string): string => {
   return '#c9d1d9';
 };
 
-/** Draws the lines. Where motion is to be reduced, all of them are there from the start. */
+/** Draws the lines. With reduced motion, all are visible from the start. */
 export function pictureOf(lines: readonly TimedLine[]): string {
   const shown = lines.filter(({ text }, at) => text !== '' || at > 0);
   const totalMs = (shown.at(-1)?.atMs ?? 0) + restMs;
@@ -62,7 +62,7 @@ ${texts.join('\n')}
 `;
 }
 
-/** The lines of a picture, without what differs from run to run. */
+/** Lines of a picture without parts that differ between runs. */
 export function comparableLines(text: string): readonly string[] {
   const lines = text.includes('<svg')
     ? [...text.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, line = '']) => line)

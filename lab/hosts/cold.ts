@@ -1,4 +1,7 @@
-/** A bridge to two servers that npx has to download first: a host that lists once gets the tools of both. */
+/**
+ * A bridge to two servers that npx must download first: a host that lists once gets the tools of
+ * both.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,17 +25,18 @@ const clients = [
 ];
 
 /**
- * A check for each official client, with an empty npm cache.
+ * Checks for each official client, with an empty npm cache.
  *
- * @param noHosts why the clients cannot be tried
- * @param isLarge tries them at all
+ * @param noHosts reason the clients cannot be tested
+ * @param isLarge true to run them at all
  */
 export function coldChecks(
   bench: Bench,
   noHosts: string | undefined,
   isLarge: boolean,
 ): readonly Check[] {
-  // The bridge holds the first list for 15 s, and a busy machine takes longer to install two servers.
+  // The bridge holds the first list for 15 s, but a busy machine may need longer to install two
+  // servers.
   const large = isLarge ? undefined : 'it is large: npm run lab -- hosts --large';
   const missing = large ?? noHosts ?? unreachable();
   return clients.map(({ client, package: name, era }) => ({
@@ -51,7 +55,7 @@ export function coldChecks(
 }
 
 function scenarioWith({ subject: { app, command, project } }: Bench, cache: string): Scenario {
-  // Hosts have a home without the settings of npm.
+  // Hosts run with a home directory without npm settings.
   const env = { npm_config_cache: cache, npm_config_registry: npm('config', 'get', 'registry') };
   const launched = (name: string, ...args: readonly string[]) => ({
     command: 'npx',
@@ -79,7 +83,7 @@ function scenarioWith({ subject: { app, command, project } }: Bench, cache: stri
   };
 }
 
-/** Why the servers cannot be downloaded. */
+/** Reason the servers cannot be downloaded. */
 function unreachable(): string | undefined {
   for (const name of Object.values(packages)) {
     const { status, stderr } = runNpm('view', name, 'version');

@@ -1,34 +1,34 @@
 /**
- * A model for hosts that call tools for a signed-in user alone: it speaks the APIs of four vendors, calls
- * one tool in each conversation, and notes what hosts offer it and hand it.
+ * A fake model for hosts that only call tools for signed-in users. It implements four vendors'
+ * APIs, calls one tool per conversation, and records what hosts offer and return to it.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the model does: it calls the tool with such a name, if it is offered one. */
+/** Behaviour of the model: it calls the tool with a matching name if offered. */
 export interface Wish {
   readonly tool: RegExp;
   readonly args: object;
-  /** What is done before each of its calls; one call by default. */
+  /** Actions before each of its calls; one call by default. */
   readonly before?: readonly (() => void)[];
 }
 
-/** Any JSON that a host sends. */
+/** Any JSON sent by a host. */
 type Body = { readonly [member: string]: unknown };
 
-/** How an API says what this model says. */
+/** A vendor's API format. */
 interface Api {
-  /** Of the request's path. */
+  /** Matches the request path. */
   readonly path: RegExp;
   tools(body: Body): readonly string[];
-  /** What tools have given in the conversation so far, each as JSON. */
+  /** Tool results in the conversation so far, as JSON. */
   results(body: Body): readonly string[];
-  /** The events of an answer. */
+  /** Events of a response. */
   call(name: string, args: object, id: string): readonly object[];
   text(text: string): readonly object[];
-  /** The line that ends a stream, if the API has one. */
+  /** Final line of a stream, if the API has one. */
   readonly end?: string;
 }
 
@@ -93,7 +93,7 @@ function geminiPart(part: object) {
 
 const responses: Api = {
   path: /\/responses$/,
-  // Codex puts the tools of a server into a namespace.
+  // Codex puts a server's tools into a namespace.
   tools: ({ tools }) =>
     of(tools).flatMap(({ name, tools: inner }) =>
       inner ? of(inner).map((tool) => `${String(name)}.${String(tool['name'])}`) : [String(name)],
@@ -167,11 +167,11 @@ function completion(delta: object, finish_reason: string) {
 const apis = [anthropic, gemini, responses, completions];
 
 export class FakeModel {
-  /** Where it is. */
+  /** Base URL of the model. */
   readonly url: string;
-  /** The names of the tools that it was offered. */
+  /** Names of the tools offered to it. */
   readonly tools = new Set<string>();
-  /** What tools have given, each as JSON. */
+  /** Tool results returned to it, as JSON. */
   readonly handed = new Set<string>();
   readonly #server: ReturnType<typeof createServer>;
 
@@ -189,7 +189,7 @@ export class FakeModel {
     return model;
   }
 
-  /** Begins anew. */
+  /** Resets the records. */
   forget(): void {
     this.tools.clear();
     this.handed.clear();

@@ -1,4 +1,4 @@
-/** The hosts and client libraries, each started with the configuration that the command prints. */
+/** Hosts and client libraries, each started with the configuration that the command prints. */
 import { execFile, fork } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -11,34 +11,34 @@ import type { RootsUse, Subject } from './subject.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Where hosts are installed. */
+/** Folder in which hosts are installed. */
 export const hostsFolder = here('.');
 
-/** How long one host may take for one job, milliseconds. */
+/** Time limit of one host for one job, ms. */
 const jobTimeoutMs = 300_000;
 
-/** What a host is run with. */
+/** Environment in which a host runs. */
 export interface Bench {
   readonly subject: Subject;
-  /** A Node that is new enough for all hosts. */
+  /** A Node recent enough for all hosts. */
   readonly node: string;
 }
 
 interface Host {
   readonly name: string;
-  /** Its package, with the version that is reported. */
+  /** Package whose version is reported. */
   readonly package: string;
   readonly roots: RootsUse;
   run(job: Job, bench: Bench): Promise<Seen>;
 }
 
-/** A library, in a process of its own. */
+/** A library, run in its own process. */
 function library(name: string, packageName: string, roots: RootsUse): Host {
   const run = (job: Job, bench: Bench) => probe(name, job, bench);
   return { name: packageName, package: packageName, roots, run };
 }
 
-/** Connects, lists and calls with one of `clients/`. */
+/** Connects, lists and calls through a module in `clients/`. */
 export function probe(client: string, job: Job, { node, subject }: Bench): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const child = fork(here('probe.mjs'), [client, JSON.stringify(job)], {
@@ -63,7 +63,7 @@ export function probe(client: string, job: Job, { node, subject }: Bench): Promi
   });
 }
 
-/** The hosts that call tools. */
+/** Hosts that call tools. */
 const hosts: readonly Host[] = [
   {
     name: 'MCP Inspector, --cli',
@@ -114,7 +114,10 @@ const hosts: readonly Host[] = [
   library('sdk-2', '@modelcontextprotocol/client', 'listed'),
 ];
 
-/** Hosts that call tools for a signed-in user alone. Without one they take a configuration and connect. */
+/**
+ * Hosts that only call tools for signed-in users. Without one they read a configuration and
+ * connect.
+ */
 const configured: readonly {
   readonly name: string;
   readonly package: string;
@@ -130,7 +133,7 @@ const configured: readonly {
       const script = installed('@anthropic-ai/claude-code', 'cli-wrapper.cjs');
       const claude = `claude() { '${bench.node}' '${script}' "$@"; }`;
       const said = await run(bench, ['-c', `${claude}\n${line}\nclaude mcp list`], 'sh');
-      // It speaks 2026-07-28, where a server asks for roots in a call alone.
+      // It uses 2026-07-28, where a server can only query roots during a call.
       return unless(/^project-files: .*Connected$/m, said);
     },
   },
@@ -144,7 +147,7 @@ const configured: readonly {
       writeFileSync(join(app, '.gemini', 'settings.json'), config('gemini', project));
       const script = installed('@google/gemini-cli', 'bundle/gemini.js');
       const said = await run(bench, [script, 'mcp', 'list']);
-      // Other hosts start in this folder, too, and would read it.
+      // Other hosts start in this folder as well and would read it.
       rmSync(join(app, '.gemini'), { recursive: true });
       return unless(/project-files: .* - Connected$/m, said);
     },
@@ -152,9 +155,9 @@ const configured: readonly {
 ];
 
 /**
- * A check for each host and each thing that it is asked to do.
+ * Checks for each host and each job.
  *
- * @param missing why the hosts cannot be tried
+ * @param missing reason the hosts cannot be tested
  */
 export function hostChecks(bench: Bench, missing: string | undefined): readonly Check[] {
   const { subject } = bench;
@@ -186,7 +189,7 @@ export function hostChecks(bench: Bench, missing: string | undefined): readonly 
   return [...calling, ...connecting];
 }
 
-/** From the lockfile's manifest, so that what is skipped has a version too. */
+/** Read from the lockfile's manifest, so that skipped hosts have a version as well. */
 export function versionOf(packageName: string): string {
   const { dependencies } = JSON.parse(readFileSync(here('package.json'), 'utf8')) as {
     readonly dependencies: { readonly [name: string]: string };
@@ -206,7 +209,7 @@ function configurationFile({ command, args }: Launch, { app }: Subject): string 
   return file;
 }
 
-/** Runs a program to its end and gives what it printed. A call that fails ends with an exit code of its own. */
+/** Runs a program to its end and returns its output. A failed call has its own exit code. */
 export async function run(
   bench: Bench,
   args: readonly string[],
@@ -216,7 +219,7 @@ export async function run(
   const env = { ...environment(bench), ...more };
   const options = { cwd: bench.subject.app, env, timeout: jobTimeoutMs };
   const running = promisify(execFile)(program, [...args], options);
-  // Some hosts read what is piped into them until its end.
+  // Some hosts read piped input to its end.
   running.child.stdin?.end();
   const { stdout, stderr } = await running.catch((error: unknown) => {
     if (error instanceof Error && 'stdout' in error) return error as unknown as Printed;
@@ -236,7 +239,7 @@ function environment({ subject: { home }, node }: Bench): NodeJS.ProcessEnv {
     HOME: home,
     USERPROFILE: home,
     PATH: [dirname(node), process.env['PATH']].join(delimiter),
-    // What hosts would send or ask besides.
+    // Disables telemetry and similar requests of hosts.
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     GEMINI_CLI_TRUST_WORKSPACE: 'true',
     MASTRA_TELEMETRY_DISABLED: '1',
@@ -244,7 +247,7 @@ function environment({ subject: { home }, node }: Bench): NodeJS.ProcessEnv {
   };
 }
 
-/** The names in a list of tools, in JSON. */
+/** Tool names in a JSON list. */
 function toolNames(text: string): readonly string[] {
   const start = text.indexOf('{');
   const json = text.slice(start, text.lastIndexOf('\n}') + 2);

@@ -1,7 +1,8 @@
 /**
- * `npm run lab -- hosts`: real hosts and client libraries, and the runtimes that the package is said to run under, with the packed
- * command and a small server. `--sample` tries the Node that runs it, and installs nothing but the package. What cannot be installed is skipped and counted, and so are hosts of some hundred MB without
- * `--large`. Fails if anything that was tried does.
+ * `npm run lab -- hosts`: tests real hosts, client libraries and all supported runtimes with the
+ * packed command and a small server. `--sample` only tests the current Node and installs nothing
+ * but the package. Anything that cannot be installed is skipped and counted, as are hosts of
+ * several hundred MB without `--large`. Fails if any test fails.
  */
 import { parseArgs } from 'node:util';
 import { closingLine } from '../../test/reporting/closing-line.ts';

@@ -1,4 +1,4 @@
-/** The example of a route, in Next itself: built, and served to the official clients. */
+/** The route example in Next.js: built, and served to the official clients. */
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Subject } from './subject.ts';
 
 const packages = ['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'];
 
-/** It is large, so it is installed when its turn has come. */
+/** Installed on demand because of its size. */
 export function nextCheck(subject: Subject): Check {
   let installed: ReturnType<Subject['beside']> | undefined;
   const install = () => (installed ??= subject.beside('next', ...packages));

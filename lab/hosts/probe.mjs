@@ -1,4 +1,7 @@
-/** Runs one client library in a process of its own: connects, lists, calls, and tells what the model would get. */
+/**
+ * Runs one client library in its own process: connects, lists, calls, and reports what the model
+ * would receive.
+ */
 const [name, text] = process.argv.slice(2);
 const { launch, calls, root } = JSON.parse(text);
 const { connect } = await import(`./clients/${name}.mjs`);

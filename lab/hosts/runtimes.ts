@@ -1,4 +1,4 @@
-/** The runtimes: each starts the packed command and the small server. */
+/** Runtimes that start the packed command and the small server. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -13,9 +13,9 @@ import type { Subject } from './subject.ts';
 
 interface Runtime {
   readonly name: string;
-  /** The package that npm fetches it from, or the path of a program that is there. */
+  /** npm package with the runtime, or the path of an installed program. */
   readonly from: RuntimePackage | string;
-  /** What stands between the program and the module. */
+  /** Flags between the program and the module. */
   readonly flags: readonly string[];
 }
 
@@ -32,7 +32,7 @@ const node = (version: string): Runtime => ({
 
 const newestNode = '24.21.0';
 
-/** The Node that runs the hosts: some need the newest. */
+/** The Node that runs the hosts, some of which need the newest. */
 export const hostsNode = nodePackage(newestNode);
 
 /** The Node that runs this process. */
@@ -42,7 +42,7 @@ export const runningNode: Runtime = {
   flags: [],
 };
 
-/** The runtimes that are tried, in exact versions. */
+/** Tested runtimes in exact versions. */
 export const runtimes: readonly Runtime[] = [
   node('20.20.2'),
   node('22.23.3'),
@@ -62,7 +62,7 @@ export const runtimes: readonly Runtime[] = [
   },
 ];
 
-/** A runtime's program and what it starts of ours. */
+/** Command lines of a runtime for our programs. */
 function startedWith({ from, flags }: Runtime, subject: Subject) {
   const found: { readonly path?: string; readonly missing?: string } =
     typeof from === 'string' ? { path: from } : fetchRuntime(from);
@@ -80,7 +80,7 @@ function startedWith({ from, flags }: Runtime, subject: Subject) {
   };
 }
 
-/** Checks that every runtime must pass without a client to install. */
+/** Checks for every runtime that need no installed client. */
 export function checksWithoutClient(subject: Subject, runtime: Runtime): readonly Check[] {
   const { missing, workspace, lab } = startedWith(runtime, subject);
   return [
@@ -98,9 +98,9 @@ export function checksWithoutClient(subject: Subject, runtime: Runtime): readonl
 }
 
 /**
- * A check for each runtime and each thing that works there.
+ * Checks for each runtime and each supported feature.
  *
- * @param client why no client can be run, if none can
+ * @param client reason no client can run, if so
  */
 export function runtimeChecks(
   subject: Subject,
@@ -119,7 +119,7 @@ export function runtimeChecks(
   });
 }
 
-/** `mcp-actors check`, without random walks. */
+/** Runs `mcp-actors check` without random walks. */
 async function demandsBroken(subject: Subject, server: Launch): Promise<readonly string[]> {
   const flags = ['check', '--json', '--walks', '0', '--', server.command, ...server.args];
   const options = { cwd: server.cwd, maxBuffer: 2 ** 26 };
@@ -141,7 +141,7 @@ interface Message {
   readonly result?: unknown;
 }
 
-/** Signals the server while a call waits for the client's roots, and answers them then. */
+/** Signals the server while a call waits for the client's roots, then answers the query. */
 async function signalled({ command, args, cwd }: Launch): Promise<readonly string[]> {
   const child = spawn(command, args, { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
   child.stdin.on('error', () => {});

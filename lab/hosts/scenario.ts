@@ -1,6 +1,6 @@
-/** What a host is asked to do, and what the model behind it should have seen. */
+/** Jobs for a host, and what the model behind it should receive. */
 
-/** How a server is started. A type, so that it may be sent as JSON. */
+/** Command line of a server. A type alias, so that it can be sent as JSON. */
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
@@ -10,27 +10,27 @@ export interface Launch {
 export interface Job {
   readonly launch: Launch;
   readonly calls: readonly { readonly tool: string; readonly args: object }[];
-  /** The root that a host lists if it declares any, as a URI. */
+  /** URI of the root that hosts with roots list. */
   readonly root: string;
 }
 
-/** What a host made of a job. */
+/** Result of a host's job. */
 export interface Seen {
   readonly tools: readonly string[];
-  /** What the model is handed, for each call of the job. */
+  /** Texts the model receives, one per call of the job. */
   readonly handed: readonly string[];
 }
 
 export interface Scenario {
   readonly name: string;
   readonly job: Job;
-  /** Tools that have to be among those listed. */
+  /** Tools that must be listed. */
   readonly tools: readonly string[];
-  /** What must stand in the text that the model is handed, for each call of the job. */
+  /** Text that must occur in what the model receives, one per call. */
   readonly expected: readonly string[];
 }
 
-/** What is wrong with what a host saw; empty if nothing is. */
+/** Faults in a host's result; empty if none. */
 export function faultsOf({ job, tools, expected }: Scenario, seen: Seen): readonly string[] {
   const missing = tools.filter((name) => !seen.tools.includes(name));
   const faults = missing.map((name) => `lists no tool ${name}, but ${seen.tools.join(', ')}`);
@@ -43,16 +43,16 @@ export function faultsOf({ job, tools, expected }: Scenario, seen: Seen): readon
   return faults;
 }
 
-/** One thing that is tried, in a line of the report. */
+/** One test, with a line in the report. */
 export interface Check {
   readonly name: string;
-  /** Why it cannot be tried. */
+  /** Reason it cannot run. */
   readonly missing?: string | undefined;
-  /** Gives what is wrong; empty if nothing is. */
+  /** Returns the faults; empty if none. */
   readonly run: () => Promise<readonly string[]>;
 }
 
-/** Runs one check after the other and prints a line for each; those that cannot be tried are counted too. */
+/** Runs checks sequentially and prints a line for each; skipped ones are counted as well. */
 export async function runChecks(
   checks: readonly Check[],
   say: (line: string) => void,

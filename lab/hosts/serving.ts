@@ -1,4 +1,4 @@
-/** A module that is served over HTTP by a process, to the official clients of both eras. */
+/** Serves a module over HTTP in a process, to the official clients of both eras. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -16,13 +16,13 @@ const examples = fileURLToPath(new URL('../../examples/http', import.meta.url));
 export interface Program {
   readonly program: string;
   readonly args: readonly string[];
-  /** Where it runs. */
+  /** Working directory. */
   readonly folder: string;
-  /** Whether SIGTERM ends it in good order. */
+  /** True if it exits gracefully on SIGTERM. */
   readonly endsBySignal?: boolean | undefined;
 }
 
-/** Runs a program that serves `/mcp` at a port of loopback; gives what clients find wrong with it. */
+/** Runs a program that serves `/mcp` on a loopback port; returns the faults clients find. */
 export async function served(program: Program, at: number): Promise<readonly string[]> {
   const { args, folder, endsBySignal = false } = program;
   const child = spawn(program.program, args, {
@@ -56,7 +56,7 @@ export async function served(program: Program, at: number): Promise<readonly str
 const clientInfo = { name: 'hosts', version: '1' };
 const greeting = { name: 'greet', arguments: { who: 'Ada' } };
 
-/** Each calls the example's tool, and once more with what its schema refuses. */
+/** Each calls the example's tool, once with valid and once with invalid arguments. */
 const clients: { readonly [name: string]: (url: URL) => Promise<string> } = {
   'SDK 1.32.2, 2025-11-25': async (url) => {
     const client = new LegacyClient(clientInfo);
@@ -83,7 +83,10 @@ interface Calling {
   close(): Promise<void>;
 }
 
-/** A module of the examples of HTTP: its own code alone, for a folder that has the packages. */
+/**
+ * Builds a module of the HTTP examples without its dependencies, for a folder that has them
+ * installed.
+ */
 export async function buildModule(outfile: string, source: string): Promise<void> {
   await build({
     stdin: { contents: source, resolveDir: examples },
@@ -91,16 +94,16 @@ export async function buildModule(outfile: string, source: string): Promise<void
     bundle: true,
     format: 'esm',
     platform: 'node',
-    // Without the paths of tsconfig.json, which lead to the sources.
+    // Ignore the paths of tsconfig.json, which point to the sources.
     tsconfigRaw: {},
     packages: 'external',
-    // The repository says of its modules that importing them does nothing; that of a program does all.
+    // The repository declares its modules free of side effects, but a program consists of them.
     ignoreAnnotations: true,
     logLevel: 'warning',
   });
 }
 
-/** A port of loopback that is free. */
+/** A free loopback port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -109,7 +112,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** @throws {Error} nothing listens there for 20 seconds */
+/** @throws {Error} if nothing listens there within 20 seconds */
 async function listening(url: URL): Promise<void> {
   for (let left = 200; left > 0; left--) {
     const answer = await fetch(url).catch(() => undefined);

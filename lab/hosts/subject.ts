@@ -1,4 +1,6 @@
-/** What is tried: the package as npm packs and installs it, in a folder of its own, and a small server that uses it. */
+/**
+ * Installs the tested package as npm packs it, in its own folder, with a small server that uses it.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,30 +13,33 @@ import type { Launch, Scenario } from './scenario.ts';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Subject {
-  /** Where the package is installed, and where hosts are started: from here npx finds the command. */
+  /** Folder with the installed package, from which hosts start so that npx finds the command. */
   readonly app: string;
-  /** An empty home, so that no host reads the configuration of the user. */
+  /** An empty home directory, so that hosts ignore the user's configuration. */
   readonly home: string;
-  /** The built command, a module. */
+  /** Path of the built command. */
   readonly command: string;
-  /** The small server, a module. */
+  /** Path of the small server. */
   readonly lab: string;
-  /** The root that hosts list: a folder with one file. */
+  /** Folder with one file, listed as root by hosts. */
   readonly project: string;
   /**
-   * A folder of its own with the package and others, in the versions of the repository's
-   * dependencies or in those that they are named with; or why it cannot be had.
+   * Creates a folder with the package and others, in the repository's versions unless specified; or
+   * returns the reason it cannot.
    */
   beside(
     folder: string,
     ...packages: readonly string[]
   ): { readonly folder: string; readonly missing?: string };
-  /** What `mcp-actors config` prints. */
+  /** Output of `mcp-actors config`. */
   config(...args: readonly string[]): string;
   remove(): void;
 }
 
-/** Packs and installs. Gives why that is not possible if the registry is out of reach, and throws otherwise. */
+/**
+ * Packs and installs. Returns the reason if the registry is unreachable, and throws on other
+ * errors.
+ */
 export async function installSubject(): Promise<Subject | string> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-actors-hosts-')));
   const [home, project] = ['home', 'project'].map((name) => join(base, name)) as [string, string];
@@ -76,7 +81,7 @@ export async function installSubject(): Promise<Subject | string> {
 const installFlags = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
 const unreachable = 'the registry is out of reach, and the cache has not everything';
 
-/** What is in the project's file. */
+/** Content of the project's file. */
 export const greeting = 'Good morning from the project.';
 
 function npm(args: readonly string[], cwd: string) {
@@ -87,7 +92,7 @@ function npm(args: readonly string[], cwd: string) {
   });
 }
 
-/** A package in the version of the repository, unless it is named with one. */
+/** Adds the repository's version to a package name without one. */
 function versioned(name: string): string {
   if (name.includes('@')) return name;
   const text = readFileSync(join(repository, 'package.json'), 'utf8');
@@ -97,7 +102,7 @@ function versioned(name: string): string {
   return `${name}@${devDependencies[name]}`;
 }
 
-/** Its own code alone, beside the package: what a user's compiler would make of it. */
+/** Builds the server without its dependencies, like a user's compiler would. */
 async function buildLab(app: string): Promise<string> {
   const outfile = join(app, 'lab.js');
   await build({
@@ -107,7 +112,7 @@ async function buildLab(app: string): Promise<string> {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    // Without the paths of tsconfig.json, which lead to the sources.
+    // Ignore the paths of tsconfig.json, which point to the sources.
     tsconfigRaw: {},
     packages: 'external',
     logLevel: 'warning',
@@ -115,19 +120,19 @@ async function buildLab(app: string): Promise<string> {
   return outfile;
 }
 
-/** How the two servers are started, by a host that finds them or by a runtime that is given them. */
+/** Command lines of the two servers, for hosts that discover them and for runtimes. */
 export interface Launches {
   /** Serves the project. */
   readonly workspace: Launch;
-  /** Is given no directory, so that the client's roots choose. */
+  /** Gets no directory, so that the client's roots decide. */
   readonly rootless: Launch;
   readonly lab: Launch;
 }
 
-/** What a client does about roots: it lists the one that it is given, or none, or does not declare to have any. */
+/** Roots behaviour of a client: lists the given root, lists none, or does not declare roots. */
 export type RootsUse = 'listed' | 'empty' | 'undeclared';
 
-/** What a client is asked to do with the servers. */
+/** Jobs for a client with the servers. */
 export function scenarios(
   { project }: Subject,
   launches: Launches,

@@ -1,4 +1,4 @@
-/** The examples of how a server is mounted over HTTP, in other runtimes than Node: each serves the official clients. */
+/** HTTP mounting examples in runtimes other than Node, each serving the official clients. */
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
@@ -8,13 +8,16 @@ import type { Check } from './scenario.ts';
 import { buildModule, freePort, served } from './serving.ts';
 import type { Subject } from './subject.ts';
 
-/** An example, and what makes a module of it that a runtime can be given. */
+/** An example, and how to build a module for a runtime from it. */
 interface Mounting {
   readonly name: string;
-  /** A module whose `fetch` the runtime calls, or a program that listens at `PORT` by itself. */
+  /**
+   * `fetch`: a module whose `fetch` the runtime calls. `program`: a program that listens at `PORT`
+   * itself.
+   */
   readonly kind: 'fetch' | 'program';
   readonly source: string;
-  /** Whether SIGTERM ends it in good order. */
+  /** True if it exits gracefully on SIGTERM. */
   readonly endsBySignal?: boolean;
 }
 
@@ -53,7 +56,7 @@ const mountings: readonly Mounting[] = [
 interface WebRuntime extends RuntimePackage {
   readonly name: string;
   readonly serves: {
-    /** Gives the arguments that serve a module at a port of loopback. */
+    /** Returns arguments for serving a module on a loopback port. */
     readonly [kind in Mounting['kind']]?: (
       module: string,
       port: number,
@@ -88,7 +91,7 @@ const webRuntimes: readonly WebRuntime[] = [
   },
 ];
 
-/** A check for each of them and each example that it can run. */
+/** Checks for each runtime and each example it supports. */
 export function webChecks(subject: Subject): readonly Check[] {
   const { folder, missing: notInstalled } = subject.beside('web', 'hono', 'express', 'fastify');
   return webRuntimes.flatMap((runtime) => {
@@ -112,7 +115,7 @@ export function webChecks(subject: Subject): readonly Check[] {
   });
 }
 
-/** One module with everything, as tools for workers make it, and what serves it. */
+/** Bundles everything into one module, like tools for workers do, and wraps it in a server. */
 async function buildWorker(entry: string, at: number): Promise<string> {
   await build({
     entryPoints: [entry],

@@ -1,6 +1,6 @@
 /**
- * Hosts that read the file which `config --write` has written: each offers a model its tools, and calls one. And a host
- * that calls what is being written, by `dev`.
+ * Hosts that read the file written by `config --write`: each offers its tools to a model and calls
+ * one. And a host that calls a server while `dev` reloads it.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,24 +12,32 @@ import type { Check } from './scenario.ts';
 import { greeting } from './subject.ts';
 
 interface WritingHost {
-  /** As `mcp-actors config` names it. */
+  /** Name in `mcp-actors config`. */
   readonly host: string;
   readonly title: string;
-  /** Its file, from the user's home. */
+  /** Path of its file in the home directory. */
   readonly file: string;
-  /** What is in the file before. @param model where the model is */
+  /**
+   * Initial content of the file.
+   *
+   * @param model URL of the model
+   */
   before(model: string): string;
-  /** What it is started with. @param model where the model is */
+  /**
+   * Environment of the host.
+   *
+   * @param model URL of the model
+   */
   environment?(model: string): NodeJS.ProcessEnv;
-  /** Asks the model one thing, and ends. */
+  /** Arguments for one prompt without interaction. */
   readonly args: readonly string[];
-  /** What is run; or why it cannot be. */
+  /** Path of the program, or the reason it cannot run. */
   program(bench: Bench): { readonly path?: string; readonly missing?: string };
 }
 
 const prompt = 'Read greeting.txt';
 
-/** A comment that has to stay. */
+/** A comment that must survive. */
 const remark = 'Chosen by hand';
 
 const hosts: readonly WritingHost[] = [
@@ -42,7 +50,8 @@ const hosts: readonly WritingHost[] = [
       ANTHROPIC_BASE_URL: model,
       ANTHROPIC_API_KEY: 'fake',
       ENABLE_TOOL_SEARCH: 'false',
-      // By default its model is told after 5 s what there is, and a server that has not started by then is not.
+      // By default its model gets the tool list after 5 s, without servers that have not started by
+      // then.
       MCP_CONNECT_TIMEOUT_MS: '120000',
     }),
     args: ['--print', prompt, '--allowedTools', 'mcp__project-files__read_file'],
@@ -63,13 +72,13 @@ const hosts: readonly WritingHost[] = [
   },
 ];
 
-/** These are downloaded only if they are asked for: together they have 600 MB. */
+/** Only downloaded on request: 600 MB together. */
 const large: readonly WritingHost[] = [
   {
     host: 'codex',
     title: 'Codex 0.171.0',
     file: '.codex/config.toml',
-    // It does not wait for a server otherwise. The entry keeps it.
+    // Makes the host wait for a server. The entry must survive.
     before: (model) => `# ${remark}
 model = "fake"
 model_provider = "fake"
@@ -111,7 +120,7 @@ required = true
   },
 ];
 
-/** A file of a package that npm fetches for this. */
+/** A file of a package fetched by npm for this check. */
 function packaged(name: string, file: string) {
   const tellPath = [
     'node',
@@ -122,9 +131,9 @@ function packaged(name: string, file: string) {
 }
 
 /**
- * A check for each host.
+ * Checks for each host.
  *
- * @param missing why those of the lockfile cannot be tried
+ * @param missing reason the hosts of the lockfile cannot be tested
  */
 export function writtenChecks(
   bench: Bench,
@@ -143,7 +152,7 @@ export function writtenChecks(
   ];
 }
 
-/** Claude Code, which calls a tool while its module is saved, and saved so that it cannot be loaded. */
+/** Claude Code calling a tool while its module is saved, including a version that fails to load. */
 export function devCheck(bench: Bench, missing: string | undefined): Check {
   return {
     name: `${hosts[0]?.title}, calls what dev serves: the newest code, or why it cannot be used`,

@@ -1,12 +1,12 @@
-/** The faults of the instrumented modules: which of them is awake, and which were reached. */
+/** Mutation state of instrumented modules: the active fault, and the faults reached. */
 import { brokenScript } from './lua.ts';
 import type { LuaFault } from './lua.ts';
 
-/** What an instrumented module calls. */
+/** Interface called by instrumented modules. */
 export interface Faults {
-  /** The number of the one that is awake. */
+  /** Number of the active fault. */
   awake: number;
-  /** Which were reached since this was last cleared. */
+  /** Faults reached since the set was last cleared. */
   readonly reached: Set<number>;
 }
 
@@ -22,7 +22,7 @@ type Value = string | number | boolean | undefined;
 type Late = () => unknown;
 
 const faults = {
-  // One that is only reached while modules are loaded is awake before.
+  // Faults only reached while modules load must be active from the start.
   awake: Number(process.env['MUTATE_AWAKE'] ?? -1),
   reached,
   equal: (at: number, a: unknown, b: unknown) => (isAwake(at) ? a !== b : a === b),
@@ -55,7 +55,7 @@ const faults = {
   runs: (at: number) => !isAwake(at),
 };
 
-/** Those of this worker, whose test files share them. */
+/** Faults of this worker, shared by its test files. */
 export const faultsOfWorker = (): Faults =>
   ((globalThis as { faults$?: Faults }).faults$ ??= faults);
 faultsOfWorker();

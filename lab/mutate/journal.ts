@@ -1,32 +1,32 @@
-/** What has come of each fault and each test so far, as lines of a file that the workers and their driver share. */
+/** Results per fault and test, as lines of a file shared by the workers and their driver. */
 import { appendFileSync, readFileSync } from 'node:fs';
 
-/** What a test does without a fault. */
+/** Behaviour of a test without a fault. */
 export interface Reach {
   readonly ms: number;
   readonly faults: ReadonlySet<number>;
 }
 
-/** Read and written by whoever runs. */
+/** Read and written by all processes. */
 export class Journal {
   readonly path: string;
-  /** What each test reaches that has been looked at. */
+  /** Faults reached by each examined test. */
   readonly reaches = new Map<string, Reach>();
-  /** Which tests have run a fault and not noticed it. */
+  /** Tests that ran a fault without noticing it. */
   readonly lived = new Map<number, Set<string>>();
-  /** By which test. */
+  /** The test that noticed each fault. */
   readonly killed = new Map<number, string>();
-  /** The test files that have come to their end in this round. */
+  /** Test files finished in this round. */
   readonly files = new Set<string>();
-  /** Tests that fail without a fault, and how often they did. */
+  /** Tests that fail without a fault, with the number of failures. */
   readonly spoilt = new Map<string, number>();
   /** Tests that failed without a fault after one that they had noticed. */
   readonly doubtful = new Set<string>();
-  /** What is being tried: what hangs, or has ended the process, if nothing follows. */
+  /** The trial in progress; if nothing follows, it hung or ended the process. */
   trying: { readonly fault: number; readonly test: string } | undefined;
   #read = 0;
   #list: string | undefined;
-  /** What these tests had noticed. */
+  /** Faults noticed by the doubtful tests. */
   readonly #doubted = new Set<number>();
 
   constructor(path = process.env['MUTATE_JOURNAL'] ?? '') {
@@ -34,7 +34,7 @@ export class Journal {
     this.read();
   }
 
-  /** What others have written in the meantime. */
+  /** Reads lines written by others. */
   read(): void {
     const text = readFileSync(this.path, 'utf8');
     const end = text.lastIndexOf('\n') + 1;
@@ -44,8 +44,8 @@ export class Journal {
 
   /**
    * Begins a run.
-   * @param list which faults there are
-   * @throws {Error} the journal is about others: their numbers say nothing
+   * @param list the faults
+   * @throws {Error} if the journal belongs to other faults, whose numbers differ
    */
   begin(list: string): void {
     if (this.#list !== undefined && this.#list !== list) {
@@ -74,7 +74,10 @@ export class Journal {
     if (what === 'spoilt') this.spoilt.set(test, (this.spoilt.get(test) ?? 0) + 1);
   }
 
-  /** Another fault may have spoilt the test before. If it happens again in another process, it was this one. */
+  /**
+   * An earlier fault may have broken the test. If it recurs in another process, this fault is the
+   * cause.
+   */
   #doubt(fault: number, test: string): void {
     this.doubtful.add(test);
     if (!this.#doubted.has(fault)) this.killed.delete(fault);
@@ -86,23 +89,23 @@ export class Journal {
     if (what !== 'try') this.read();
   }
 
-  /** Whether it was noticed once, and that may have had another cause. */
+  /** True if it was noticed once, possibly for another reason. */
   isDoubted(fault: number): boolean {
     return this.#doubted.has(fault);
   }
 
-  /** Whether the test can judge: it passes without a fault. */
+  /** True if the test passes without a fault, so that it can judge. */
   isSound(test: string): boolean {
     return (this.spoilt.get(test) ?? 0) < 3;
   }
 
-  /** Whether this test is still to run with it. */
+  /** True if this test has yet to run with the fault. */
   isWanted(fault: number, test: string): boolean {
     return !this.killed.has(fault) && !this.lived.get(fault)?.has(test);
   }
 }
 
-/** Numbers as `0-3,7`. */
+/** Formats numbers as `0-3,7`. */
 export function rangesOf(numbers: Iterable<number>): string {
   const ranges: [from: number, to: number][] = [];
   for (const number of [...numbers].toSorted((one, other) => one - other)) {

@@ -1,7 +1,9 @@
-/** Small faults in the scripts that run inside Redis. They are texts, so that a fault is another text. */
+/**
+ * Mutates Lua scripts that run inside Redis. As the scripts are texts, a fault is a modified text.
+ */
 import { createHash } from 'node:crypto';
 
-/** One fault of a script: the lines around it, so that it is found, and what they are with it. */
+/** One fault of a script: surrounding lines to locate it, and their mutated form. */
 export interface LuaFault {
   readonly what: string;
   readonly before: string;
@@ -19,10 +21,10 @@ const others: { readonly [operator: string]: string } = {
   'math.max': 'math.min',
 };
 
-/** The faults of one line. */
+/** Faults of one line. */
 function* brokenLines(line: string): Generator<readonly [what: string, text: string]> {
   const text = line.trim();
-  // Without its end a loop would keep Redis for itself.
+  // An endless loop would block Redis.
   if (text === '' || text.includes('${') || /^(while|--)|== 0 then break|\bfrom = /.test(text))
     return;
   if (/^(redis\.p?call|keep|changed|addSteps|table\.insert)\(|^\w+ = /.test(text)) {
@@ -45,7 +47,7 @@ function* brokenLines(line: string): Generator<readonly [what: string, text: str
   }
 }
 
-/** The faults of a part of a script, as it stands in a template. */
+/** Faults of a part of a script inside a template literal. */
 export function luaFaultsOf(source: string): readonly (LuaFault & { readonly line: number })[] {
   const lines = source.split('\n');
   return lines.flatMap((line, at) => {
@@ -68,7 +70,7 @@ interface Script {
   readonly digest: string;
 }
 
-/** A script that has the fault that is awake. */
+/** Applies the active fault to a script. */
 export function brokenScript(
   script: Script,
   faults: ReadonlyMap<number, LuaFault>,

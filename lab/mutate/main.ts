@@ -1,7 +1,8 @@
 /**
- * `npm run lab -- mutate packages/http/src`: breaks the code on purpose, one small fault at a time, and lists those that no test notices. All
- * faults of a module are built into it at once, where they sleep, and each test runs once for each fault that it reaches: nothing
- * is written into the sources, and a fault costs what a test costs, not what a process does.
+ * `npm run lab -- mutate packages/http/src`: mutation testing. Injects small faults one at a time
+ * and lists those no test notices. All faults of a module are compiled in, inactive, and each test
+ * runs once per fault it reaches. Sources are never modified, and a fault costs a test run rather
+ * than a process.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -96,7 +97,7 @@ Object.assign(process.env, {
 });
 const config = join(root, 'lab/mutate/vitest.config.ts');
 
-/** The test files that import one of the modules. */
+/** Test files that import one of the modules. */
 async function testFiles(): Promise<readonly string[]> {
   if (values.tests.length > 0 && values.tests.every((path) => path.endsWith('.test.ts')))
     return values.tests;
@@ -116,11 +117,14 @@ async function testFiles(): Promise<readonly string[]> {
 const journal = new Journal(journalPath);
 journal.begin(digest(JSON.stringify(mutants)));
 const interruption = new AbortController();
-/** How long a worker may write nothing before it is taken to stand in a loop. What a test takes is known before it tries a fault. */
+/**
+ * Silence after which a worker counts as stuck in a loop. The duration of a test is known before it
+ * tries a fault.
+ */
 const stillMs = (fault: number, test: string): number =>
   fault < 0 ? 60_000 : 15_000 + 10 * (journal.reaches.get(test)?.ms ?? 0);
 
-/** A process that runs these files, and how it ends: with 0 if all tests pass. */
+/** Starts a process for these files; resolves with its exit code, 0 if all tests pass. */
 function begin(files: readonly string[], env: NodeJS.ProcessEnv) {
   const child = spawn(
     process.execPath,
@@ -137,7 +141,9 @@ function begin(files: readonly string[], env: NodeJS.ProcessEnv) {
   return { ended, end };
 }
 
-/** One process over the test files that are left. Without turns it looks at what they reach. */
+/**
+ * Runs one process over the remaining test files. Without turns, it records the faults they reach.
+ */
 async function run(files: readonly string[], turns?: Turns): Promise<void> {
   if (turns) writeFileSync(turnsPath, JSON.stringify(turns));
   const { ended, end } = begin(files, { MUTATE_TURNS: turns ? turnsPath : '' });
@@ -160,13 +166,13 @@ async function run(files: readonly string[], turns?: Turns): Promise<void> {
   journal.read();
   const { fault = -1, test = '' } = journal.trying ?? {};
   if (interruption.signal.aborted || !journal.trying) return;
-  // A machine that does much else may have stopped it: it was the fault if it does so once more.
+  // A busy machine may have caused the stop; if it recurs, the fault did.
   const what = journal.isDoubted(fault) ? 'killed' : 'doubt';
   if (fault >= 0) journal.write(what, fault, test, 'the process stands, or has ended');
   else journal.write('spoilt', 0, test, 'the process stands without a fault, or has ended');
 }
 
-/** Runs all of these files to their end, in as many processes as it takes. */
+/** Runs these files to their end, in as many processes as necessary. */
 async function round(files: readonly string[], turns?: Turns): Promise<void> {
   journal.write('round', 0, turns ? 'turns' : 'look');
   const left = new Set(files);
@@ -176,7 +182,7 @@ async function round(files: readonly string[], turns?: Turns): Promise<void> {
     for (const file of left) if (journal.files.has(join(root, file))) left.delete(file);
     vain = left.size === size && triedCount() === tried ? vain + 1 : 0;
     if (vain < 5) continue;
-    // A file that no process gets over.
+    // A file that no process can finish.
     const [first = ''] = left;
     process.stderr.write(`${first} is left out\n`);
     left.delete(first);
@@ -184,11 +190,11 @@ async function round(files: readonly string[], turns?: Turns): Promise<void> {
   }
 }
 
-/** In place of the name of a test. */
+/** Used in place of a test name. */
 const whenLoaded = 'while its module is loaded';
 const most = Number(values['tests-a-fault']);
 const files = await testFiles();
-// From now on it says what it knows so far.
+// From now on, report partial results on a signal.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interruption.abort());
 process.stderr.write(
   `${chosen.length} of ${mutants.length} faults in ${modules.length} files, ${files.length} test files; ${journalPath}\n`,
@@ -209,7 +215,7 @@ for (
   await round([...new Set(asked.map(fileOf))], turns);
 }
 
-/** Tries what is reached only while its module is loaded. */
+/** Tries faults only reached while their module loads. */
 async function tryLoaded(faults: readonly number[]): Promise<void> {
   for (const fault of [-1, ...faults]) {
     const { ended, end } = begin(files, { MUTATE_AWAKE: `${fault}` });
@@ -224,7 +230,7 @@ async function tryLoaded(faults: readonly number[]): Promise<void> {
   }
 }
 
-/** Grows as long as a round comes to something. */
+/** Grows as long as rounds make progress. */
 function triedCount(): number {
   return [...journal.lived.values()].reduce((sum, { size }) => sum + size, journal.killed.size);
 }
@@ -239,7 +245,7 @@ const left = chosen.filter((at) => !journal.killed.has(at));
 const unreached = left.filter((at) => isUnreached(at) && journal.isWanted(at, whenLoaded));
 const survivors = left.filter((at) => isThrough(at) && !unreached.includes(at));
 const untold = left.filter((at) => !isThrough(at));
-/** Whether all that are to judge it have had it. */
+/** True if all assigned tests have tried the fault. */
 function isThrough(at: number): boolean {
   return judges(at).every((test) => !journal.isWanted(at, test));
 }
@@ -254,7 +260,7 @@ print('No test reaches these, except when the module is loaded:', unreached);
 print('These survive (the number of tests that tried them):', survivors);
 if (untold.length > 0) print('Not all tests that reach these have tried them:', untold);
 
-/** One line of the table: what is known of the faults in a folder. */
+/** Formats a table row with the results for a folder. */
 function row(name: string, isIn: (at: number) => boolean): string {
   const noticed = chosen.filter((at) => journal.killed.has(at));
   const cells = [[...mutants.keys()], chosen, noticed, survivors, untold, unreached].map(

@@ -1,4 +1,7 @@
-/** Small faults that a test should notice, built into the text of a module, where they sleep until one is woken. */
+/**
+ * Creates small faults that tests should notice, and compiles them into a module, inactive until
+ * selected.
+ */
 import { parseSync } from 'oxc-parser';
 import { luaFaultsOf } from './lua.ts';
 
@@ -6,7 +9,7 @@ import { luaFaultsOf } from './lua.ts';
 export interface Mutant {
   readonly file: string;
   readonly line: number;
-  /** What is there, and what is there instead. */
+  /** Original code and its replacement. */
   readonly what: string;
 }
 
@@ -17,17 +20,17 @@ interface Node {
   readonly [member: string]: unknown;
 }
 
-/** The place of some faults, and what is written there so that each can be woken by its number. */
+/** Location of one or more faults, and the code that activates each by number. */
 interface Place {
   readonly start: number;
   readonly end: number;
-  /** What the faults do, mostly one or two of them. */
+  /** Descriptions of the faults, mostly one or two. */
   readonly whats: readonly string[];
-  /** How many lines below its beginning each of them is. */
+  /** Line offset of each fault from the start of the location. */
   readonly lines?: readonly number[];
-  /** What stands before the place and after it. The number of the first fault is known last. */
+  /** Code before and after the location. The number of the first fault is known last. */
   readonly around: (first: number) => readonly [before: string, after: string];
-  /** A part of the place that is replaced. */
+  /** Part of the location to replace. */
   readonly inside?: { readonly start: number; readonly end: number; readonly by: string };
 }
 
@@ -42,7 +45,7 @@ const comparisons: { readonly [operator: string]: readonly [name: string, other:
   '-': ['difference', '+'],
 };
 
-/** Whose right side is taken only if it is needed. */
+/** Operators that evaluate their right side lazily. */
 const choices: { readonly [operator: string]: readonly [name: string, other: string] } = {
   '&&': ['and', '||'],
   '||': ['or', '&&'],
@@ -59,14 +62,14 @@ function childrenOf(node: Node): readonly Node[] {
   return members.filter(isNode);
 }
 
-/** Whether it waits or yields itself, so that it cannot stand in a function of its own. */
+/** True if it contains `await` or `yield`, so that it cannot be moved into a function. */
 function isSuspending(node: Node): boolean {
   if (node.type === 'AwaitExpression' || node.type === 'YieldExpression') return true;
   if (node.type.includes('Function')) return false;
   return childrenOf(node).some(isSuspending);
 }
 
-/** The faults of a node itself, not of what is in it. */
+/** Faults of a node itself, excluding its children. */
 function placesOf(node: Node, source: string): readonly Place[] {
   const { type, start, end } = node;
   const text = source.slice(start, end);
@@ -84,7 +87,7 @@ function placesOf(node: Node, source: string): readonly Place[] {
     const operator = node['operator'] as string;
     const at = left.end + source.slice(left.end, right.start).indexOf(operator);
     const token = { start: at, end: at + operator.length };
-    // A sum of texts has no difference.
+    // Subtraction makes no sense for strings.
     if (operator === '+' && /['"`]/.test(text)) return [];
     const [compare, choice] = [comparisons[operator], choices[operator]];
     if (compare) {
@@ -178,19 +181,19 @@ function placesOf(node: Node, source: string): readonly Place[] {
   return [];
 }
 
-/** The faults' places in the order of their lines, of two that begin together the outer first. */
+/** Locations in line order; of two with the same start, the outer first. */
 function placesIn(file: string, source: string): readonly Place[] {
   const places: Place[] = [];
   const conditions = new Set<Node>();
   const visit = (node: Node): void => {
-    // What is only a type, or what only a person reads, changes nothing.
+    // Types and texts for people do not affect behaviour.
     if (node.type.startsWith('TS') && !node.type.endsWith('Expression')) return;
     if (/^(ImportDeclaration|ThrowStatement|ExportAllDeclaration)$/.test(node.type)) return;
-    // That a condition is always or never met is worse than that it is turned round.
+    // A condition that is always or never true is a stronger fault than a negated one.
     const isTurned = conditions.has(node) && /^[!=]==/.test(String(node['operator']));
     if (isNode(node['test'])) conditions.add(node['test']);
     if (!isTurned) places.push(...placesOf(node, source));
-    // What is taken apart names members and defaults; and a key is no value.
+    // Destructuring patterns contain names and defaults, and keys are no values.
     if (node.type === 'ObjectPattern') {
       for (const member of node['properties'] as readonly Node[]) {
         const value = member['value'];
@@ -206,7 +209,7 @@ function placesIn(file: string, source: string): readonly Place[] {
   return places.sort((one, other) => one.start - other.start || other.end - one.end);
 }
 
-/** Every fault of a module, in the order of its lines. */
+/** Faults of a module in line order. */
 export function mutantsOf(file: string, source: string): readonly Mutant[] {
   return placesIn(file, source).flatMap(({ start, whats, lines }) => {
     const line = source.slice(0, start).split('\n').length;
@@ -214,7 +217,7 @@ export function mutantsOf(file: string, source: string): readonly Mutant[] {
   });
 }
 
-/** The module with all its faults asleep, numbered from `first` on as `mutantsOf` lists them. */
+/** The module with all its faults inactive, numbered from `first` in the order of `mutantsOf`. */
 export function withFaults(file: string, source: string, first: number): string {
   const before = new Map<number, string>();
   const after = new Map<number, string>();

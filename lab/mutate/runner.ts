@@ -1,6 +1,7 @@
 /**
- * Runs each test once as it is, to see what it reaches; in a later round once more, and then once for each fault of its turn.
- * What comes of each is a line of the journal, so that a worker that hangs or dies is followed by one that goes on.
+ * Runs each test once normally to record the faults it reaches; in later rounds once more, then
+ * once per assigned fault. Every result is a line of the journal, so that a new worker can replace
+ * one that hangs or dies.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { TestRunner } from 'vitest';
@@ -12,19 +13,19 @@ import type { Turns } from './turns.ts';
 const faults = faultsOfWorker();
 const journal = new Journal();
 const none = -1;
-/** Whose turn it is in this round. Before the first one each test is looked at. */
+/** Assignments of this round. Before the first round, each test is only examined. */
 const turns = process.env['MUTATE_TURNS']
   ? (JSON.parse(readFileSync(process.env['MUTATE_TURNS'], 'utf8')) as Turns)
   : undefined;
 
-/** A test may replace them. */
+/** Tests may replace them. */
 const { setTimeout, clearTimeout } = globalThis;
 const now = performance.now.bind(performance);
 
-/** Ends a try that passed, so that another follows. */
+/** Ends a passed trial, so that another follows. */
 const again = new Error('The next fault is tried');
 
-/** Errors that no test has caught, and who is told of the next one. */
+/** Uncaught errors, and the callback for the next one. */
 let strayed = 0;
 let onStrayed: (error: unknown) => void = () => {};
 const stray = (error: unknown): void => {
@@ -37,15 +38,15 @@ process.on('uncaughtException', stray);
 export default class FaultRunner extends TestRunner {
   #waiting: number[] = [];
   #awake = none;
-  /** The one before, if it was noticed. */
+  /** The previous fault, if it was noticed. */
   #noticed = none;
   #isPlainDue = true;
-  /** Whether the try before was without a fault. */
+  /** True if the previous trial had no fault. */
   #isAfterPlain = false;
   #startedAt = 0;
   #plainMs = 0;
   #strayed = 0;
-  /** When the faults of this test have had their time: those that are left have other tests. */
+  /** Time after which the remaining faults of this test go to other tests. */
   #until = Infinity;
 
   override async onBeforeRunTask(test: RunnerTask): Promise<void> {
@@ -110,7 +111,7 @@ export default class FaultRunner extends TestRunner {
     faults.awake = none;
     const errors = (test.result?.errors ?? []).filter(({ message }) => message !== again.message);
     const hasFailed = errors.length > 0 || strayed > this.#strayed;
-    // Without an error there would be no next try.
+    // Without an error there would be no further trial.
     if (test.result)
       test.result.errors = test.result.state === 'pass' ? [] : [{ message: again.message }];
     const why = hasFailed ? String(errors[0]?.message).slice(0, 200).replaceAll('\n', ' ') : '';
@@ -123,7 +124,7 @@ export default class FaultRunner extends TestRunner {
           journal.write('reach', Math.round(this.#plainMs), name, rangesOf(faults.reached));
         return;
       }
-      // What a fault has left behind, or a test that cannot be run twice: another process goes on.
+      // Leftovers of a fault, or a test that cannot run twice: another process continues.
       if (this.#noticed === none) journal.write('spoilt', 0, name, why);
       else journal.write('doubt', this.#noticed, name, why);
       process.kill(process.pid, 'SIGKILL');
@@ -132,14 +133,14 @@ export default class FaultRunner extends TestRunner {
     const isSure = this.#isAfterPlain;
     this.#isAfterPlain = false;
     if (hasFailed && !isSure) {
-      // What the fault before has left behind may show only now: it is tried again, after a try without any.
+      // Leftovers of the previous fault may only appear now: repeat after a trial without a fault.
       this.#waiting.unshift(this.#awake);
       this.#isPlainDue = true;
       this.#noticed = this.#awake;
       return;
     }
     journal.write(hasFailed ? 'killed' : 'lived', this.#awake, nameOf(test), why.slice(0, 80));
-    // Whether it leaves anything behind that makes the next ones fail.
+    // Determine whether leftovers make the following trials fail.
     if (hasFailed) {
       this.#isPlainDue = true;
       this.#noticed = this.#awake;

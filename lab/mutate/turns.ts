@@ -1,16 +1,20 @@
-/** Which test tries which fault next: no test that is slow or reaches everything keeps a fault from the test that is about it. */
+/**
+ * Assigns faults to tests, so that slow or broad tests do not keep a fault from the test that
+ * covers it.
+ */
 import type { Journal } from './journal.ts';
 
-/** How many of the faults before it and after it stand near one: about those of a function. */
+/** Number of neighbouring faults on each side that count as near, about those of one function. */
 const reachOfNear = 15;
 
-/** The faults that each test is to try in a round. */
+/** Faults assigned to each test in a round. */
 export type Turns = Readonly<Record<string, readonly number[]>>;
 
 /**
- * The tests that reach a fault and can judge it. First is who is fast and reaches little, because it is about what it reaches, and
- * who has noticed other faults of the same module, above all such as stand near by, or stands in a file with such tests.
- * @param most how many judge at most
+ * Selects tests that reach a fault and can judge it. Fast tests with a narrow reach come first,
+ * because they are specific, then tests that noticed other faults of the same module, especially
+ * near ones, or share a file with such tests.
+ * @param most maximum number of tests
  */
 export function judgesOf(
   journal: Journal,
@@ -30,12 +34,12 @@ export function judgesOf(
       else judges.set(fault, [test]);
     }
   }
-  /** How many faults of a module a test has noticed, and how many the tests of a file have. */
+  /** Faults of a module noticed by each test, and by each file's tests. */
   const noticed = new Map<string, number>();
   for (const [fault, test] of journal.killed) {
     for (const by of [test, fileOf(test)]) add(noticed, `${moduleOf(fault)} ${by}`);
   }
-  /** What a test or a file has noticed that counts for a fault. */
+  /** Noticed faults that count for a fault. */
   const near = (fault: number): ReadonlyMap<string, number> => {
     const found = new Map<string, number>();
     for (let at = fault - reachOfNear; at <= fault + reachOfNear; at++) {
@@ -64,7 +68,7 @@ export function judgesOf(
   };
 }
 
-/** The file of a test, by its name. */
+/** File of a test, from its name. */
 export const fileOf = (test: string): string => test.slice(0, test.indexOf(' > '));
 
 function add(counts: Map<string, number>, key: string, weight = 1): void {
@@ -72,9 +76,9 @@ function add(counts: Map<string, number>, key: string, weight = 1): void {
 }
 
 /**
- * A round: the next judges of each fault that no test has noticed.
- * @param judges of each fault
- * @param count how many of each
+ * Builds a round: the next tests for each fault nobody has noticed.
+ * @param judges tests per fault
+ * @param count number of tests per fault
  */
 export function turnsOf(
   journal: Journal,

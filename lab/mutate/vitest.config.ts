@@ -1,16 +1,16 @@
-/** The tests of the repository over modules that have all their faults asleep in them. */
+/** Runs the repository's tests over modules with inactive faults. */
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { project } from '../../vitest.config.ts';
 import { withFaults } from './mutants.ts';
 
-/** The number of the first fault of each module. */
+/** Number of the first fault of each module. */
 const firsts = JSON.parse(readFileSync(process.env['MUTATE_MODULES'] ?? '', 'utf8')) as Record<
   string,
   number
 >;
 const { resolve, test } = project({ name: 'faults' });
-/** Then each test runs once, with that fault. */
+/** Each test then runs once, with that fault. */
 const isAwake = process.env['MUTATE_AWAKE'] !== undefined;
 
 export default defineConfig({

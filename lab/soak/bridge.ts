@@ -1,6 +1,7 @@
 /**
- * `npm run lab -- soak --bridge`: the built `mcp-actors bridge` with a server that keeps a journal, killed, stopped or left at any
- * moment. After each round nothing of it may be left, and nothing may have arrived twice. See docs/maintaining/soaking.md.
+ * `npm run lab -- soak --bridge`: the built `mcp-actors bridge` with a server that keeps a journal,
+ * killed, stopped or disconnected at arbitrary moments. After each round, no process may remain and
+ * nothing may have arrived twice. See docs/maintaining/soaking.md.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -19,12 +20,12 @@ const server = fileURLToPath(
 );
 
 /**
- * What is left after this time stays for ever. On an idle machine it is the drain time, the three steps of the stop and a second,
- * 8 s; a busy one takes long to start the programs that are to end.
+ * Processes alive after this time count as left over. On an idle machine the shutdown takes 8 s
+ * (drain time, three stop steps and a second); a busy one is slow to start programs that must end.
  */
 const patienceMs = 120_000;
 
-/** What happens to a bridge and its server. */
+/** Events that hit a bridge and its server. */
 const acts = {
   'the host goes': ({ bridge }: Round) => bridge.stdin?.end(),
   'the host goes without a word': ({ bridge }: Round) => {
@@ -43,7 +44,7 @@ const acts = {
 
 interface Round {
   readonly bridge: ChildProcess;
-  /** Sends a signal to the server, if it has been started. */
+  /** Sends a signal to the server, if started. */
   signal(name: NodeJS.Signals): void;
 }
 
@@ -51,10 +52,10 @@ const names = Object.keys(acts) as (keyof typeof acts)[];
 const shares = ['session', 'shared', 'pool'];
 const steps = ['pause', 'progress', 'log', 'change', 'stay'];
 
-/** So often the run says how far it is. */
+/** Rounds between progress messages. */
 const toldEach = 100;
 
-/** @param random from 0 to less than 1 */
+/** @param random returns a number from 0 to less than 1 */
 export async function soakBridge(rounds: number, random: () => number): Promise<readonly string[]> {
   const faults: string[] = [];
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
@@ -87,10 +88,10 @@ interface Plan {
   readonly calls: readonly (readonly string[])[];
 }
 
-/** The longest time until nothing was left. */
+/** Longest time until no process was left. */
 let longestMs = 0;
 
-/** @returns what is wrong */
+/** @returns the fault */
 async function play({ act, share, afterMs, calls }: Plan): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'soak-bridge-'));
   const journal = join(folder, 'journal');

@@ -1,4 +1,4 @@
-/** A client that is soaked with a server: it counts what it asks and what it is answered, and may stop reading. */
+/** Client of a soak test: counts requests and responses, and may stop reading. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ interface Message extends Answer {
 
 type Server = ChildProcess & { readonly stdin: Writable; readonly stdout: Readable };
 
-/** A call that is not answered within this time counts as never answered. The longest search has ten seconds of its own. */
+/** Time after which a call counts as unanswered. The longest search takes ten seconds. */
 const patienceMs = 60_000;
 
 export class SoakClient {
@@ -28,11 +28,11 @@ export class SoakClient {
   readonly #exit: Promise<string>;
   #nextId = 1;
   readonly counts = { asked: 0, answered: 0, refused: 0, cancelled: 0, raw: 0 };
-  /** What the server asks is answered by this. */
+  /** Answers the server's requests. */
   onRequest: (id: unknown, method: string) => void = () => {};
   longestPingMs = 0;
 
-  /** @param mark the environment by which everything that the server starts is found again */
+  /** @param mark environment variable for finding everything the server starts */
   constructor(command: string, args: readonly string[], mark: { readonly [name: string]: string }) {
     const probe = fileURLToPath(new URL('probe.cjs', import.meta.url));
     const flags = ['--expose-gc', '--require', probe];
@@ -41,15 +41,15 @@ export class SoakClient {
       stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
     }) as Server;
     this.#exit = once(this.#server, 'exit').then(([code, signal]) => String(signal ?? code));
-    // A broken input is told by the exit that is looked at in the end.
+    // A broken input is reported by the exit status at the end.
     this.#server.stdin.on('error', () => {});
     createInterface({ input: this.#server.stdout }).on('line', (line) => this.#take(line));
   }
 
   /**
-   * Resolves to the answer, an error among it.
+   * Resolves to the response, including errors.
    *
-   * @throws {Error} none has come in time
+   * @throws {Error} if none arrives in time
    */
   async request(method: string, params: object = {}): Promise<Answer> {
     const id = this.#ask(method, params);
@@ -73,7 +73,7 @@ export class SoakClient {
     return this.request('tools/call', { name, arguments: args });
   }
 
-  /** Asks and cancels at once; an answer may come all the same. */
+  /** Sends a call and cancels it at once; a response may arrive nevertheless. */
   callAndCancel(name: string, args: object, more: object = {}): void {
     this.askAndCancel('tools/call', { ...more, name, arguments: args });
   }
@@ -99,14 +99,14 @@ export class SoakClient {
     this.#server.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
-  /** Something that no client should write. */
+  /** Writes invalid input. */
   raw(line: string | Buffer): void {
     this.counts.raw++;
     this.#server.stdin.write(line);
     this.#server.stdin.write('\n');
   }
 
-  /** Stops reading until it is resumed. */
+  /** Stops reading until resumed. */
   hold(): void {
     this.#server.stdout.pause();
   }
@@ -115,14 +115,16 @@ export class SoakClient {
     this.#server.stdout.resume();
   }
 
-  /** What the server holds once all garbage is collected. */
+  /** Resources of the server after garbage collection. */
   async vitals(): Promise<Vitals> {
     this.#server.send('');
     const [vitals] = (await once(this.#server, 'message')) as [Vitals];
     return vitals;
   }
 
-  /** Ends the input. Resolves to how the server has ended; one that stays is killed. */
+  /**
+   * Ends the input. Resolves to the server's exit status; a server that does not exit is killed.
+   */
   async close(): Promise<string> {
     this.#server.stdin.end();
     const overdue = setTimeout(() => this.#server.kill('SIGKILL'), 10_000);

@@ -1,6 +1,7 @@
 /**
- * `npm run lab -- soak`: the built command under mixed normal and hostile traffic for some minutes. It fails on a leak, a call without an answer, an ordinary call that
- * fails, an end that is none, or a process that is left; it ends with figures. See docs/soak.md.
+ * `npm run lab -- soak`: the built command under mixed normal and hostile traffic for some minutes.
+ * Fails on a leak, an unanswered call, a failed ordinary call, an improper exit, or a leftover
+ * process; prints figures at the end. See docs/maintaining/soaking.md.
  */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -36,13 +37,13 @@ if (values.bridge) {
   process.exit(found.length === 0 ? 0 : 1);
 }
 
-/** Both eras, in one session. */
+/** Both eras in one session. */
 const acts = [...legacyActs, ...modernActs];
 
-/** Rounds: two to warm up, three early, three late. */
+/** Number of rounds: two for warm-up, three early, three late. */
 const fewestSamples = 8;
 
-/** Small ones, so that a round reaches each of them. */
+/** Low limits, so that a round reaches each of them. */
 const bounds = [
   ['--log-level', 'silent'],
   ['--limit', `maxLineBytes=${maxLineBytes}`],
@@ -80,7 +81,7 @@ else faults.push(`TOO SHORT: ${samples.length} rounds; to find a leak takes ${fe
 report();
 process.exitCode = faults.length === 0 ? 0 : 1;
 
-/** Rounds of all acts, each round in another order. */
+/** Rounds of all acts, each in a different order. */
 async function soak(): Promise<void> {
   const random = randomOf(seed);
   const endsAt = performance.now() + minutes * 60_000;
@@ -101,7 +102,7 @@ function shuffled(random: () => number) {
     .map(({ act }) => act);
 }
 
-/** Numbers from 0 to 1; the same for the same seed (mulberry32). */
+/** Seeded numbers from 0 to 1 (mulberry32). */
 function randomOf(start: number): () => number {
   let state = start;
   return () => {

@@ -1,4 +1,4 @@
-/** The modern era, act by act: each request says itself who its client is. */
+/** Soak acts of the modern era, in which each request identifies its client. */
 import type { Answer, SoakClient } from './client.ts';
 import type { Act } from './traffic.ts';
 import { rootsOf } from './traffic.ts';
@@ -12,11 +12,11 @@ const envelope = {
 const enveloped = (params: object) => ({ ...params, _meta: envelope });
 const info = { name: 'workspace_info', arguments: {} };
 
-/** Such a request. */
+/** Sends an enveloped request. */
 const ask = (client: SoakClient, method: string, params: object): Promise<Answer> =>
   client.request(method, enveloped(params));
 
-/** A call that ends with the question for the roots. */
+/** A call that requests the roots. */
 async function asking(client: SoakClient): Promise<{ readonly requestState: string }> {
   const { result } = await ask(client, 'tools/call', info);
   const { resultType } = result as { readonly resultType?: string };

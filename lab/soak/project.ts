@@ -1,9 +1,9 @@
-/** A project that no repository should be: many files, a minified one, files that are read by tools and lie. */
+/** A pathological project: many files, a minified one, and misleading files that tools read. */
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** @returns its directory; it holds the roots `a` and `b` */
+/** @returns its directory, which contains the roots `a` and `b` */
 export function makeProject(): string {
   const directory = mkdtempSync(join(tmpdir(), 'mcp-actors-soak-'));
   for (const root of ['a', 'b']) {

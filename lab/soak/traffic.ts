@@ -1,4 +1,4 @@
-/** What a server is soaked with, act by act. Each act ends when everything that it has asked is answered. */
+/** Soak traffic, act by act. Each act ends when all its requests are answered. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { Answer, SoakClient } from './client.ts';
@@ -8,12 +8,12 @@ export interface Act {
   play(client: SoakClient, project: string): Promise<unknown>;
 }
 
-/** The bound that the soaked server is started with; above it a line is refused. */
+/** Line limit of the soaked server; longer lines are rejected. */
 export const maxLineBytes = 1024 ** 2;
 
 const changed = 'notifications/roots/list_changed';
 
-/** Ordinary calls, of which none may fail. */
+/** Ordinary calls, none of which may fail. */
 const ordinary: readonly (readonly [method: string, params: object])[] = [
   ['tools/list', {}],
   ['resources/list', {}],
@@ -60,7 +60,7 @@ const patterns = ['(a+)+$', '.*'.repeat(30), 'x', '(?:x?){200}x{200}', '[', '\\p
 
 const paths = ['/etc/passwd', '../../etc/passwd', 'outside/etc/passwd', 'a\0b', '.', 'minified.js'];
 
-/** Those that a client may send: any answer will do, as long as there is one. */
+/** Valid requests: any response is accepted, as long as there is one. */
 const all = (answers: readonly Promise<Answer>[]) => Promise.all(answers);
 
 export const acts: readonly Act[] = [
@@ -196,7 +196,7 @@ export const acts: readonly Act[] = [
   },
 ];
 
-/** The result of `roots/list`. */
+/** Result of `roots/list`. */
 export function rootsOf(project: string, names: readonly string[]): object {
   return { roots: names.map((name) => ({ uri: pathToFileURL(`${project}/${name}`).href, name })) };
 }

@@ -1,23 +1,23 @@
-/** What a server holds, and whether it holds more and more. */
+/** Resources held by a server, and detection of growth. */
 import { readFileSync, readdirSync } from 'node:fs';
 
 export interface Vitals {
-  /** Of the live heap. */
+  /** Live heap. */
   readonly heapBytes: number;
   readonly rssBytes: number;
-  /** What lives of timers, handles, requests of the system and children, by Node's names of their types. */
+  /** Live timers, handles, system requests and children, by Node's type names. */
   readonly resources: { readonly [type: string]: number };
 }
 
-/** What the live heap may grow by: caches fill, and code is optimized. */
+/** Allowed growth of the live heap, for caches and optimized code. */
 const growthBytes = 4 * 1024 ** 2;
-/** Of one type of resource: the session's own timers come and go. */
+/** Allowed growth per resource type: the session's own timers come and go. */
 const growthCount = 3;
 
 /**
- * Compares what the server held in its youth with what it holds in the end. Of each the least counts: a leak has no low tide.
+ * Compares early with late samples, using the minimum of each: a leak raises the minimum.
  *
- * @returns what has leaked, in words
+ * @returns descriptions of leaks
  */
 export function leaksIn(samples: readonly Vitals[]): readonly string[] {
   const [early, late] = halvesOf(samples);
@@ -33,7 +33,7 @@ export function leaksIn(samples: readonly Vitals[]): readonly string[] {
   return heap > growthBytes ? [text, ...grown] : grown;
 }
 
-/** The first quarter warms up: modules are loaded, caches are filled. */
+/** The first quarter is warm-up: modules load and caches fill. */
 export function halvesOf(samples: readonly Vitals[]): readonly [Vitals[], Vitals[]] {
   const [from, middle] = [Math.floor(samples.length / 4), Math.floor((samples.length * 5) / 8)];
   return [samples.slice(from, middle), samples.slice(middle)];
@@ -51,7 +51,7 @@ export function mebibytes(bytes: number): string {
   return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 }
 
-/** The processes whose environment holds this; undefined if the system does not tell. */
+/** Processes whose environment contains a mark; undefined if unavailable. */
 export function processesWith(mark: string): readonly number[] | undefined {
   try {
     return readdirSync('/proc')
@@ -62,7 +62,7 @@ export function processesWith(mark: string): readonly number[] | undefined {
   }
 }
 
-/** Empty for a process that has just ended, or is another user's. */
+/** Empty for a process that has just ended, or belongs to another user. */
 function environmentOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1');

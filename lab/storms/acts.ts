@@ -1,4 +1,4 @@
-/** What a client does in a storm, and what has to come of it. */
+/** Actions of a client in a storm, and their expected outcomes. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Message } from '../../packages/http/test/raw-client.ts';
 import type { Chance } from '../../test/tooling/chance.ts';
@@ -17,10 +17,10 @@ const levels = [
 ] as const;
 type Level = (typeof levels)[number];
 
-/** How long what was pushed may take to arrive, milliseconds. */
+/** Time limit for a pushed message to arrive, ms. */
 const pushPatienceMs = 15_000;
 
-/** What errors may say while something is at fault. */
+/** Documented error reasons during faults. */
 const documentedReasons = [
   'process-ended',
   'response-lost',
@@ -34,21 +34,21 @@ export interface ActorOptions {
   readonly client: SessionClient;
   readonly chance: Chance;
   readonly history: History;
-  /** Nothing is at fault: every request has its result. */
+  /** True without faults: every request must have its result. */
   readonly isCalm: boolean;
-  /** The executions of each mark. */
+  /** Number of executions per mark. */
   readonly marks: ReadonlyMap<string, number>;
-  /** What came on the session's own stream. */
+  /** Messages on the session's own stream. */
   readonly pushes: readonly Message[];
-  /** The clients that have a session, this one too. */
+  /** Clients with a session, including this one. */
   clients(): readonly SessionClient[];
 }
 
-/** Does one thing after the other, so that what has to come of each is known. */
+/** Performs actions sequentially, so that each expected outcome is known. */
 export class StormActs {
   readonly #options: ActorOptions;
   readonly #marked: { readonly mark: string; readonly outcome: Outcome }[] = [];
-  /** The levels that may hold: more than one if it is unknown whether a change was made. */
+  /** Possible current levels: several if the outcome of a change is unknown. */
   #levels: Level[] = ['debug'];
   #serial = 0;
 
@@ -56,21 +56,21 @@ export class StormActs {
     this.#options = options;
   }
 
-  /** A change of the session, and a look at what it has changed. */
+  /** Changes the session, then checks the change. */
   change(): Promise<void> {
     const act = this.#options.chance.pick(['level', 'level', 'roots', 'roots', 'pushes']);
     if (act === 'level') return this.#level();
     return act === 'roots' ? this.#roots() : this.#pushes();
   }
 
-  /** A call. */
+  /** Calls a tool. */
   call(): Promise<void> {
     const act = this.#options.chance.pick(['mark', 'mark', 'count', 'ask']);
     if (act === 'mark') return this.#mark();
     return act === 'count' ? this.#count() : this.#ask();
   }
 
-  /** What can only be said once all is over: no call has run twice, and what has a result has run. */
+  /** Final checks: no call ran twice, and every call with a result ran. */
   judge(): void {
     const { marks, history } = this.#options;
     for (const { mark, outcome } of this.#marked) {
@@ -141,23 +141,24 @@ export class StormActs {
       this.#allow(outcome);
       if (outcome.kind !== 'result') return;
     }
-    // Wherever something changes, all hear of it.
+    // Changes must be announced everywhere, whichever node they happen on.
     const other = chance.shuffled(this.#options.clients())[0] ?? client;
     const { owners } = client;
     const { owners: othersOwners } = other;
     for (const uri of uris) {
       const { outcome } = await other.call('touch', { uri });
       this.#allow(outcome);
-      // Whether it was announced is unknown.
+      // It is unknown whether the change was announced.
       if (outcome.kind !== 'result') return;
     }
     const told = () => updatesOf(pushes).filter((uri) => uris.includes(uri));
     const deadline = history.now + pushPatienceMs;
     while (new Set(told()).size < uris.length && history.now < deadline) await delay(20);
-    // What waits for a stream is lost with its owner, and what is on its way with the node where it has changed.
+    // Messages waiting for a stream are lost with its owner, and messages in transit with a
+    // replaced node.
     const isSame = client.owners === owners && other.owners === othersOwners;
     const ought = isSame ? uris : uris.filter((uri) => told().includes(uri));
-    // A node that may have missed something tells of all.
+    // A node that may have missed some changes announces all.
     const got = isCalm ? told() : uris.filter((uri) => told().includes(uri));
     if (got.join() !== ought.join()) {
       const by = `by ${other.name}`;
@@ -170,7 +171,7 @@ export class StormActs {
     this.#allow(outcome);
     if (outcome.kind !== 'result' || !isCalm) return;
     await client.call('touch', { uri });
-    // What it is told afterwards is told in order: it would have come before.
+    // Announcements are in order, so an earlier one would have arrived before this.
     const marker = uris[1] ?? '';
     await client.call('touch', { uri: marker });
     while (told().filter((each) => each === marker).length < 2 && history.now < deadline)
@@ -208,7 +209,7 @@ export class StormActs {
     }
   }
 
-  /** What came of a request is a result, or, unless it is calm, what the documents say of a fault. */
+  /** Outcomes must be results or, during faults, documented errors. */
   #allow(outcome: Outcome): void {
     if (outcome.kind === 'result') return;
     const isDocumented =

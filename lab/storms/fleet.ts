@@ -1,4 +1,4 @@
-/** Three nodes with one Redis, and what can happen to them. */
+/** Three nodes with one Redis, and the faults that can be injected. */
 import { spawn } from 'node:child_process';
 import type { ChildProcessByStdio } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -10,45 +10,45 @@ import type { Durability } from '../../packages/nodes/test/redis-server.ts';
 import { program } from '../../test/tooling/programs.ts';
 import { StoreProxy } from '../../test/tooling/store-proxy.ts';
 
-/** How long a node counts as alive without a sign of life, and how long a command may take, milliseconds. */
+/** Lease of a node without a heartbeat, and command timeout, ms. */
 const times = {
-  /** Nothing is late unless the machine is. */
+  /** Never times out unless the machine is extremely slow. */
   patient: { LEASE_MS: '60000', COMMAND_TIMEOUT_MS: '30000' },
-  /** Who is silent is dead. Redis is never late. */
+  /** Silent nodes expire quickly. Redis is never late. */
   mortal: { LEASE_MS: '3000', COMMAND_TIMEOUT_MS: '30000' },
   impatient: { LEASE_MS: '3000', COMMAND_TIMEOUT_MS: '1000' },
 } as const;
 
 export interface FleetOptions {
-  /** How far the clock of each node is off, milliseconds. */
+  /** Clock offset of each node, ms. */
   readonly clocksMs?: readonly number[];
-  /** Whether Redis writes everything to its disk before it answers. That takes the disk's time. */
+  /** Durability of Redis writes, at the cost of disk time. */
   readonly durability: Durability;
   readonly nodes: keyof typeof times;
-  /** Hears each mark that a node has written. */
+  /** Called with each mark a node writes. */
   onMark(mark: string): void;
 }
 
-/** A process, from its start to its end. */
+/** A process from start to exit. */
 interface Launched {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
   readonly url: URL;
   readonly exit: Promise<unknown>;
 }
 
-/** The place of a node: one process after another. */
+/** Slot of a node, occupied by one process after another. */
 export class NodePlace {
   readonly name: string;
-  /** The way to Redis. */
+  /** Proxy to Redis. */
   readonly proxy: StoreProxy;
-  /** The way of the other nodes to this one. */
+  /** Proxy through which other nodes reach this one. */
   readonly way: StoreProxy;
-  /** When it was stopped last, and until when. */
+  /** Intervals in which the process was stopped. */
   #stops: { readonly since: number; until: number }[] = [];
   readonly #env: { readonly [name: string]: string };
   readonly #onMark: (mark: string) => void;
   #launched: Launched | undefined;
-  /** What the processes here have written to stderr. */
+  /** Stderr of the processes in this slot. */
   stderr = '';
 
   constructor(
@@ -64,7 +64,7 @@ export class NodePlace {
     this.#onMark = onMark;
   }
 
-  /** Where it listens; undefined while there is no process. */
+  /** URL of the node; undefined without a process. */
   get url(): URL | undefined {
     return this.#launched?.url;
   }
@@ -102,7 +102,7 @@ export class NodePlace {
     await launched.exit;
   }
 
-  /** It does nothing, and keeps its connections. */
+  /** Suspends the process, whose connections stay open. */
   stop(): void {
     this.#stops.push({ since: performance.now(), until: Infinity });
     this.#launched?.child.kill('SIGSTOP');
@@ -113,7 +113,7 @@ export class NodePlace {
     this.#launched?.child.kill('SIGCONT');
   }
 
-  /** True if it was stopped at some time since then, by `performance.now()`. */
+  /** True if it was stopped at any time since then, on the `performance.now()` clock. */
   wasStopped(since: number): boolean {
     return this.#stops.some(({ until }) => until >= since);
   }

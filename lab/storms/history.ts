@@ -1,4 +1,4 @@
-/** What happened in a storm, in order, and what of it must not have. */
+/** Ordered events of a storm, and violations among them. */
 import { MachineTime } from '../../test/tooling/machine-time.ts';
 
 interface Entry {
@@ -6,10 +6,10 @@ interface Entry {
   readonly text: string;
 }
 
-/** How many lines of what the nodes wrote are shown with a violation. */
+/** Stderr lines shown with a violation. */
 const shownLines = 60;
 
-/** How much of a history is shown around a violation, milliseconds before it and after. */
+/** Part of the history shown around a violation, ms before and after. */
 const shownMs = { before: 3000, after: 500 };
 
 export class History {
@@ -18,7 +18,7 @@ export class History {
   readonly #violations: Entry[] = [];
   readonly #said: string[] = [];
 
-  /** Milliseconds since it began in which the machine ran this process. */
+  /** Time since the beginning during which this process was running, ms. */
   get now(): number {
     return this.#time.now;
   }
@@ -27,14 +27,14 @@ export class History {
     this.#entries.push({ at: this.now, text });
   }
 
-  /** Something that the documents rule out. */
+  /** Records a violation of the documentation. */
   accuse(text: string): void {
     const entry = { at: this.now, text: `VIOLATION ${text}` };
     this.#entries.push(entry);
     this.#violations.push(entry);
   }
 
-  /** What a node has written to stderr. */
+  /** Records stderr of a node. */
   quote(node: string, stderr: string): void {
     const lines = stderr.split('\n').filter((line) => line !== '');
     this.#said.push(...lines.slice(-shownLines).map((line) => `${node}: ${line}`));
@@ -44,7 +44,7 @@ export class History {
     return this.#violations.map(shown);
   }
 
-  /** The first violation with what happened around it. */
+  /** The first violation with its surrounding events. */
   get report(): string {
     const [first] = this.#violations;
     if (!first) return '';

@@ -1,4 +1,7 @@
-/** `npm run lab -- storms`: storms of more seeds than the tests have. Each that breaks a promise prints its history around it. */
+/**
+ * `npm run lab -- storms`: storms with more seeds than the tests use. Each violation is printed
+ * with its surrounding history.
+ */
 import { parseArgs } from 'node:util';
 import { hasRedis } from '../../packages/nodes/test/redis-server.ts';
 import { storm } from './storm.ts';
@@ -78,5 +81,5 @@ await Promise.all(
 for (const [name, { whole, broken }] of counts) {
   process.stdout.write(`${name}: ${whole} whole, ${broken} broken\n`);
 }
-// The clients of a storm that has no end still try.
+// Clients of an aborted storm are still retrying.
 process.exit([...counts.values()].some(({ broken }) => broken > 0) ? 1 : 0);

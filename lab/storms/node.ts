@@ -1,4 +1,4 @@
-/** One node of a storm: a process that serves over HTTP and shares its sessions in Redis. */
+/** Node of a storm: serves over HTTP and shares its sessions in Redis. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ToolError, createMcpServer, defineResourceTemplate, defineTool } from 'mcp-actors';
 import { redisStores } from 'mcp-actors/redis';
@@ -10,7 +10,7 @@ setClockOff(Number(process.env['CLOCK_OFFSET_MS'] ?? 0));
 
 const text = { type: 'string' } as const;
 
-/** Each execution is a line on stdout, so that whoever launched this can count them. */
+/** Prints a line per execution, so that the launcher can count them. */
 const mark = defineTool({
   name: 'mark',
   description: 'Writes down that it ran.',
@@ -43,7 +43,7 @@ const roots = defineTool({
   description: "Gives the client's roots.",
   handler: async (_args, context) => {
     const { roots, status, failure } = await context.roots();
-    // What is known from earlier is not what the client has now.
+    // Stale roots do not prove what the client has now.
     if (status !== 'known') throw new ToolError(`The roots are ${status}: ${failure?.code}`);
     return roots.map(({ uri }) => uri).join(' ');
   },
@@ -105,7 +105,7 @@ const stores = await redisStores({
   leaseMs: Number(leaseMs),
   commandTimeoutMs: Number(process.env['COMMAND_TIMEOUT_MS']),
 });
-// Each log message counts here.
+// Every log message counts here.
 const session = { limits: { maxLogsPerSecond: 100_000 } };
 const node = { url: process.env['NODE_URL'] ?? '' };
 await serve(server, { http: { port: 0, stores, node, session } });

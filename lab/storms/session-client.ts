@@ -1,6 +1,7 @@
 /**
- * The client of one session: each request goes to a node that chance picks, a stream that breaks is resumed at another, and what the
- * server asks is answered at a third. It waits as clients do: for `Retry-After`, and for the `retry` of a stream.
+ * Client of one session. Requests go to random nodes, broken streams are resumed at another, and
+ * the server's requests are answered at a third. It honours `Retry-After`, and `retry` of streams,
+ * like real clients.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -13,28 +14,31 @@ import type { Fleet, NodePlace } from './fleet.ts';
 import type { History } from './history.ts';
 import type { Chance } from '../../test/tooling/chance.ts';
 
-/** What a request came to. */
+/** Outcome of a request. */
 export type Outcome =
   | { readonly kind: 'result'; readonly result: NonNullable<Message['result']> }
   | { readonly kind: 'error'; readonly text: string }
   /** Answered with a status of 400 or above. */
   | { readonly kind: 'refused'; readonly status: number; readonly text: string }
-  /** No answer came: whether it was served is unknown. */
+  /** No response: unknown whether it was served. */
   | { readonly kind: 'lost'; readonly text: string };
 
 export interface Answer {
   readonly outcome: Outcome;
-  /** What came on its streams before the answer, in order, each event once. */
+  /** Events on its streams before the response, in order, without duplicates. */
   readonly before: readonly Message[];
 }
 
-/** A request that is not settled by then hangs, milliseconds: its handler may run, or its client be asked. */
+/**
+ * Time after which an unsettled request counts as hung, ms. Covers a running handler and its
+ * requests to the client.
+ */
 const patienceMs = 25_000;
 
-/** Every response begins by then, milliseconds: one that takes long is a stream. */
+/** Time limit for response headers, ms: long responses are streams. */
 const headMs = 10_000;
 
-/** Tries of an idempotent request, or of a resumption. */
+/** Attempts of an idempotent request or a resumption. */
 const tries = 12;
 
 export interface SessionClientOptions {
@@ -42,7 +46,7 @@ export interface SessionClientOptions {
   readonly fleet: Fleet;
   readonly history: History;
   readonly chance: Chance;
-  /** Hears what comes on the stream of the session's own. */
+  /** Called with messages on the session's own stream. */
   onPush(message: Message): void;
 }
 
@@ -55,12 +59,12 @@ export class SessionClient {
   readonly #left = new AbortController();
   #headers: { [name: string]: string } = {};
   #id = 0;
-  /** The requests that have no answer yet. */
+  /** Requests without a response. */
   readonly due = new Set<string>();
-  /** How many owners the session has had, as far as the names of its streams tell. */
+  /** Number of owners of the session, derived from its stream names. */
   owners = 0;
   #owner: string | undefined;
-  /** The version of the roots that it lists. */
+  /** Version of the roots it lists. */
   rootsVersion = 0;
 
   constructor({ name, fleet, history, chance, onPush }: SessionClientOptions) {
@@ -71,7 +75,7 @@ export class SessionClient {
     this.#onPush = onPush;
   }
 
-  /** Begins the session, however often it takes; its own stream is open, too. */
+  /** Begins the session with retries, and opens its own stream. */
   async begin(): Promise<void> {
     const capabilities = { roots: { listChanged: true }, elicitation: {} };
     const what = `${this.name} initialize`;
@@ -105,7 +109,7 @@ export class SessionClient {
     return 'mcp-session-id' in this.#headers;
   }
 
-  /** Leaves without a word. */
+  /** Disconnects without ending the session. */
   leave(): void {
     this.#left.abort();
   }
@@ -114,7 +118,7 @@ export class SessionClient {
     return this.request('tools/call', { name: tool, arguments: args });
   }
 
-  /** Sends a request until it is no longer refused with 503. It has to be one that may be served twice. */
+  /** Retries a request while it is rejected with 503. It must be idempotent. */
   async insist(method: string, params: object): Promise<Outcome> {
     let outcome: Outcome = { kind: 'lost', text: 'never sent' };
     for (let attempt = 0; attempt < tries; attempt++) {
@@ -141,12 +145,20 @@ export class SessionClient {
     return answer;
   }
 
-  /** Sends a notification until it is taken. @returns the last status; undefined if the client has left */
+  /**
+   * Sends a notification until accepted.
+   *
+   * @returns the last status; undefined if the client has left
+   */
   async notify(method: string): Promise<number | undefined> {
     return this.#sendUntilTaken({ jsonrpc: '2.0', method });
   }
 
-  /** Ends the session. @returns the status; undefined if no answer came */
+  /**
+   * Ends the session.
+   *
+   * @returns the status; undefined without a response
+   */
   async delete(): Promise<number | undefined> {
     const { node, response } = await this.#fetch({ method: 'DELETE', headers: this.#headers });
     const status = response instanceof Response ? response.status : undefined;
@@ -155,7 +167,7 @@ export class SessionClient {
     return status;
   }
 
-  /** The status of a ping at one node; undefined if no answer came, or one that does not say what became of it. */
+  /** Status of a ping at one node; undefined without a conclusive response. */
   async pingAt(node: NodePlace): Promise<number | undefined> {
     const message = { jsonrpc: '2.0', id: ++this.#id, method: 'ping' };
     const { response } = await this.#fetch(this.#posting(message), node);
@@ -180,7 +192,7 @@ export class SessionClient {
     return undefined;
   }
 
-  /** What came of a request, on its own stream and on those that resume it. */
+  /** Reads the outcome of a request from its own stream and its resumptions. */
   async #read(id: number, response: Response | Error): Promise<Answer> {
     const before: Message[] = [];
     const lost = (text: string): Answer => ({ outcome: { kind: 'lost', text }, before });
@@ -236,7 +248,7 @@ export class SessionClient {
     }
   }
 
-  /** The stream of the session's own, from its begin to its end, wherever it goes on. */
+  /** Follows the session's own stream across nodes until the end. */
   async #listen(): Promise<void> {
     let last: string | undefined;
     while (!this.#left.signal.aborted) {
@@ -277,7 +289,7 @@ export class SessionClient {
     return last;
   }
 
-  /** The fence of the owner is in the names of its streams. */
+  /** Stream names contain the owner's fencing token. */
   #meet(id = ''): void {
     const owner = /^(?:(\d+)_)?\d+-/.exec(id)?.[1] ?? 'the first';
     if (id === '' || owner === this.#owner) return;
@@ -285,7 +297,7 @@ export class SessionClient {
     this.owners++;
   }
 
-  /** Answers what the server asks. */
+  /** Answers the server's requests. */
   #answer({ id, method, params }: Message): void {
     if (id === undefined || method === undefined) return;
     const result =
@@ -312,7 +324,7 @@ export class SessionClient {
     return { method: 'POST', headers, body: JSON.stringify(message), signal };
   }
 
-  /** A node that is stopped itself answers nobody. */
+  /** A stopped node cannot respond. */
   #judgeTime(
     node: NodePlace,
     { method = 'GET', body }: RequestInit,
@@ -324,7 +336,7 @@ export class SessionClient {
     this.#history.accuse(`${what} had no response from ${node.name} for ${took.toFixed(0)} ms`);
   }
 
-  /** A load balancer's way: a node that takes no connection is passed over. */
+  /** Acts as a load balancer: skips nodes that refuse connections. */
   async #fetch(
     init: RequestInit,
     only?: NodePlace,
@@ -359,7 +371,7 @@ function outcomeOf(id: number, message: Message): Outcome | undefined {
 const shownStatus = (response: Response | Error): string =>
   response instanceof Response ? String(response.status) : response.message;
 
-/** Waits as long as a refusal says. */
+/** Waits as long as a rejection specifies. */
 async function retryTime({ headers }: Response): Promise<void> {
   const seconds = Number(headers.get('retry-after') ?? 0);
   await delay(Math.min(seconds * 1000, 2000));

@@ -1,6 +1,7 @@
 /**
- * A storm: clients whose requests go to any of three nodes with one Redis, while things go wrong, and a referee who compares what they
- * see with what docs/http.md promises. Its seed says who does what and what goes wrong; the order in time is the machine's.
+ * A storm: clients send requests to any of three nodes with one Redis during faults, and a referee
+ * compares their observations with the guarantees in docs/http.md. The seed determines actions and
+ * faults; the timing is the machine's.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Message } from '../../packages/http/test/raw-client.ts';
@@ -16,28 +17,28 @@ import type { Weather } from './weather.ts';
 export interface StormOptions {
   readonly seed: number;
   readonly weather: Weather;
-  /** The longest that a fault lasts, milliseconds. */
+  /** Maximum duration of a fault, ms. */
   readonly longestMs: number;
 }
 
 const sessions = 4;
 
-/** Sessions that are ended meanwhile. */
+/** Sessions ended meanwhile. */
 const doomed = 2;
 
-/** The lease of nodes that are not patient, milliseconds. */
+/** Lease of short-lived nodes, ms. */
 const leaseMs = 3000;
 
-/** Before the faults and after them, milliseconds. */
+/** Time before and after the faults, ms. */
 const quietMs = 1500;
 
-/** A storm is over so long after its faults, milliseconds: no promise takes longer. */
+/** Time after the faults by which every guarantee must hold, ms. */
 const overMs = 120_000;
 
-/** After the last fault every session is served at every node within this time, milliseconds. */
+/** Time after the last fault by which every node must serve every session, ms. */
 const recoveryMs = 30_000;
 
-/** @returns what has happened, with what must not have */
+/** @returns the history with its violations */
 export async function storm(options: StormOptions): Promise<History> {
   const { seed, weather } = options;
   const history = new History();
@@ -97,12 +98,12 @@ export async function storm(options: StormOptions): Promise<History> {
     for (const client of await Promise.all(ends)) await goneForGood(client, fleet, history);
     await Promise.all(clients.map((client) => served(client, fleet, history)));
     await Promise.all(clients.map((client) => ended(client, fleet, history)));
-    // By then every node that knew one of them would have put it back.
+    // By then every node that remembered one of them would have restored it.
     await delay(leaseMs);
     for (const client of clients) await goneForGood(client, fleet, history);
   };
 
-  /** A session that its client ends while faults blow. */
+  /** A session ended by its client during faults. */
   const doom = async (index: number): Promise<SessionClient> => {
     const own = chance.fork();
     const onPush = () => {};
@@ -136,7 +137,10 @@ export async function storm(options: StormOptions): Promise<History> {
   return history;
 }
 
-/** Nodes give Redis up soon only if something happens to it: on a busy machine they would do so without a reason. */
+/**
+ * Use short Redis timeouts only for faults of Redis: on a busy machine they would expire without a
+ * reason.
+ */
 function patienceIn(weather: Weather): FleetOptions['nodes'] {
   if (weather === 'calm' || weather === 'clocks apart') return 'patient';
   const isOfNodes = weather.startsWith('a node is killed') || weather.startsWith('the nodes are');
@@ -146,7 +150,7 @@ function patienceIn(weather: Weather): FleetOptions['nodes'] {
 const isManifold = (weather: Weather): boolean =>
   weather === 'mixed' || weather === 'two at a time';
 
-/** A session that lives is served at every node. */
+/** Checks that every node serves a live session. */
 async function served(client: SessionClient, fleet: Fleet, history: History): Promise<void> {
   for (const node of fleet.nodes) {
     const status = await until(() => client.pingAt(node), [200, 404], history);
@@ -155,7 +159,7 @@ async function served(client: SessionClient, fleet: Fleet, history: History): Pr
   }
 }
 
-/** A session that was deleted is served at no node. */
+/** Checks that no node serves a deleted session. */
 async function ended(client: SessionClient, fleet: Fleet, history: History): Promise<void> {
   const status = await until(() => client.delete(), [200, 202, 204, 404], history);
   if (status === undefined) history.accuse(`${client.name} could not be deleted`);
@@ -165,7 +169,7 @@ async function ended(client: SessionClient, fleet: Fleet, history: History): Pro
   }
 }
 
-/** A session that was deleted does not come back. */
+/** Checks that a deleted session does not return. */
 async function goneForGood(client: SessionClient, fleet: Fleet, history: History): Promise<void> {
   for (const node of fleet.nodes) {
     const status = await until(() => client.pingAt(node), [200, 404], history);
@@ -174,7 +178,7 @@ async function goneForGood(client: SessionClient, fleet: Fleet, history: History
   }
 }
 
-/** Asks until the answer is one of these, or too much time has passed. */
+/** Polls until the response is one of these, or the time is up. */
 async function until(
   ask: () => Promise<number | undefined>,
   answers: readonly number[],

@@ -1,16 +1,16 @@
-/** What goes wrong in a storm. */
+/** Faults of a storm. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from 'redis';
 import type { Chance } from '../../test/tooling/chance.ts';
 import type { Fleet, NodePlace } from './fleet.ts';
 import type { History } from './history.ts';
 
-/** What a fault has to do with. */
+/** Context of a fault. */
 interface Scene {
   readonly fleet: Pick<Fleet, 'redis' | 'nodes'>;
   readonly chance: Chance;
   readonly history: History;
-  /** The longest that something stays at fault, milliseconds. */
+  /** Maximum duration of a fault, ms. */
   readonly longestMs: number;
   /** Settles once every session is served. */
   recovered(): Promise<void>;
@@ -32,7 +32,7 @@ const command = async ({ fleet }: Scene, ...words: string[]): Promise<void> => {
   client.destroy();
 };
 
-/** Restarts Redis after a while, with what it has on disk then. */
+/** Restarts Redis after a while, with the data on its disk. */
 async function restartRedis(scene: Scene, whileDown: () => Promise<void>): Promise<void> {
   await scene.fleet.redis.kill();
   await whileDown();
@@ -119,7 +119,10 @@ const faults = {
 
 export type FaultName = keyof typeof faults;
 
-/** `calm` has none, `clocks apart` has nodes whose times differ by a minute, `mixed` has several, `two at a time` pairs of them. */
+/**
+ * `calm`: no faults. `clocks apart`: node clocks a minute apart. `mixed`: several faults. `two at a
+ * time`: pairs of faults.
+ */
 export const weathers = [
   'calm',
   'clocks apart',
@@ -130,7 +133,7 @@ export const weathers = [
 
 export type Weather = (typeof weathers)[number];
 
-/** Runs the faults of a weather, one after the other; all is whole afterwards. */
+/** Runs the faults of a weather sequentially; everything is repaired afterwards. */
 export async function blow(weather: Weather, scene: Scene): Promise<void> {
   if (weather === 'calm' || weather === 'clocks apart') return;
   const names = Object.keys(faults) as FaultName[];
@@ -144,7 +147,10 @@ export async function blow(weather: Weather, scene: Scene): Promise<void> {
   }
 }
 
-/** Two faults begin together, twice. A Redis is restarted once at a time, and a node that is stopped is not killed. */
+/**
+ * Runs two pairs of simultaneous faults. Only one Redis restart at a time, and no kill of a stopped
+ * node.
+ */
 async function blowPairs(names: readonly FaultName[], scene: Scene): Promise<void> {
   for (let pair = 0; pair < 2; pair++) {
     const [one, ...others] = scene.chance.shuffled(names);
@@ -153,7 +159,7 @@ async function blowPairs(names: readonly FaultName[], scene: Scene): Promise<voi
     await Promise.all(
       [one, other].map(async (name, index) => {
         if (!name) return;
-        // Each has nodes of its own.
+        // Each has its own nodes.
         const fleet = { redis: scene.fleet.redis, nodes: nodes.slice(index, index + 1) };
         const isOfAll = name === 'the nodes are restarted in turn' || name.includes('Redis');
         const own = isOfAll ? scene.fleet : fleet;
@@ -166,7 +172,9 @@ async function blowPairs(names: readonly FaultName[], scene: Scene): Promise<voi
   }
 }
 
-/** Faults of which two would disturb each other: of one process, or of the connections to Redis. */
+/**
+ * Faults that would interfere with each other: of the same process, or of the connections to Redis.
+ */
 const isRestart = (name: FaultName): boolean =>
   name.startsWith('Redis is restarted') ||
   name === 'Redis is full' ||

@@ -20,8 +20,8 @@ const ping = '✓ ping: 2 passed, 0 failed';
 const unscored = (name: string, mark: '✓' | '✗') =>
   `\nNot scored for 2025-11-25: 1 scenario(s) run.\n  ${mark} ${name} (pending)\n`;
 
-describe('the lines that sum up the conformance suite', () => {
-  test('count the scenarios that are required', () => {
+describe('conformance report', () => {
+  test('counts the required scenarios', () => {
     const { lines, passed } = report(`${ping}\n✓ tools-list: 3 passed, 0 failed`);
     expect(lines).toEqual([
       'conformance 2025-11-25: 2 of 2 required scenarios passed, 0 failed; of 0 that do not count 0 passed',
@@ -29,13 +29,13 @@ describe('the lines that sum up the conformance suite', () => {
     expect(passed).toBe(true);
   });
 
-  test('name those that failed', () => {
+  test('names failed scenarios', () => {
     const { lines, passed } = report(`${ping}\n✗ tools-list: 1 passed, 2 failed`);
     expect(lines[0]).toContain('1 of 2 required scenarios passed, 1 failed (tools-list);');
     expect(passed).toBe(false);
   });
 
-  test('count one that failed in the suite and passed alone, and say so', () => {
+  test('counts a scenario that failed in the suite but passed alone, with a remark', () => {
     const results = `${ping}\n✗ listen: 29 passed, 1 failed\n✗ tools-list: 1 passed, 2 failed`;
     const { lines, passed } = report(results, '', {}, ['listen']);
     expect(lines[0]).toContain('2 of 3 required scenarios passed, 1 failed (tools-list);');
@@ -44,13 +44,13 @@ describe('the lines that sum up the conformance suite', () => {
     expect(report(results, '', {}, ['listen', 'tools-list']).passed).toBe(true);
   });
 
-  test('take a scenario that has checked nothing for one that failed', () => {
+  test('treats a scenario without checks as failed', () => {
     const { lines, passed } = report(`${ping}\n✓ tools-list: 0 passed, 0 failed`);
     expect(lines[0]).toContain('1 failed (tools-list);');
     expect(passed).toBe(false);
   });
 
-  test('name what fails and does not count, with the reason', () => {
+  test('names failures that do not count with their reason', () => {
     const { lines, passed } = report(
       `${ping}\n✗ server-sse-polling: 0 passed, 1 failed`,
       unscored('server-sse-polling', '✗'),
@@ -63,7 +63,7 @@ describe('the lines that sum up the conformance suite', () => {
     expect(passed).toBe(true);
   });
 
-  test('do not pass what fails and does not count, if there is no reason', () => {
+  test('does not accept a failure outside the score without a reason', () => {
     const { lines, passed } = report(
       `${ping}\n✗ extra: 0 passed, 1 failed`,
       unscored('extra', '✗'),
@@ -72,7 +72,7 @@ describe('the lines that sum up the conformance suite', () => {
     expect(passed).toBe(false);
   });
 
-  test('do not pass a reason for what has not failed', () => {
+  test('does not accept a reason for a scenario that passed', () => {
     const { lines, passed } = report(
       `${ping}\n✓ extra: 1 passed, 0 failed`,
       unscored('extra', '✓'),
@@ -82,11 +82,11 @@ describe('the lines that sum up the conformance suite', () => {
     expect(passed).toBe(false);
   });
 
-  test('do not pass a suite that has run nothing that counts', () => {
+  test('does not accept a suite that ran nothing that counts', () => {
     expect(readReport('npm error: no network\n', '2025-11-25').passed).toBe(false);
   });
 
-  test('say what a newer suite finds otherwise, scenario by scenario', () => {
+  test('lists the differences of a newer suite by scenario', () => {
     const older = readOutcomes(`=== SUMMARY ===\n${ping}\n✓ gone: 1 passed, 0 failed\n`);
     const newer = readOutcomes(
       '=== SUMMARY ===\n✗ ping: 1 passed, 1 failed\n✓ new: 1 passed, 0 failed\n',

@@ -16,12 +16,12 @@ const scenario: Scenario = {
   expected: ['the text'],
 };
 
-test('a host that lists the tools and hands the model the text has no fault', () => {
+test('faultsOf accepts a host that lists the tools and passes the text to the model', () => {
   const seen = { tools: ['list', 'read', 'more'], handed: ['{"text":"the text"}'] };
   expect(faultsOf(scenario, seen)).toEqual([]);
 });
 
-test('a tool that is not listed and a text that is not handed are faults, each with what there is', () => {
+test('faultsOf reports an unlisted tool and a missing text with the actual values', () => {
   expect(faultsOf(scenario, { tools: ['read'], handed: ['[object Object]'] })).toEqual([
     'lists no tool list, but read',
     'read should hand the model "the text", but hands [object Object]',
@@ -29,7 +29,7 @@ test('a tool that is not listed and a text that is not handed are faults, each w
   expect(faultsOf(scenario, { tools: scenario.tools, handed: [] })).toHaveLength(1);
 });
 
-test('each check has a line, what cannot be tried too, and a check that throws has failed', async () => {
+test('runChecks prints a line per check, including skipped ones, and counts a throwing check as failed', async () => {
   const lines: string[] = [];
   const checks = [
     { name: 'good', run: () => Promise.resolve([]) },
@@ -58,7 +58,7 @@ test('each check has a line, what cannot be tried too, and a check that throws h
 });
 
 test.each(['README.md', 'docs/maintaining/platforms.md'])(
-  '%s names the runtimes that are tried',
+  '%s names the tested runtimes',
   (page) => {
     const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8');
     const names = runtimes.map(({ name }) => name);

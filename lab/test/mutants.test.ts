@@ -18,7 +18,7 @@ export function check(length: number, { isOpen = true }: Options): Checked {
 }
 `;
 
-test('each condition, operator, literal, effect and member is broken, one at a time', () => {
+test('mutantsOf breaks each condition, operator, literal, effect and member, one at a time', () => {
   expect(mutantsOf('check.ts', source).map(({ line, what }) => `${line}: ${what}`)).toEqual([
     '3: true → false',
     '4: length > 16 → true',
@@ -54,7 +54,7 @@ const plain = `
   return JSON.stringify(check(length, isOpen));
 `;
 
-/** What the code gives while one of its faults is awake. */
+/** Result of the code with one active fault. */
 function given(fault: number, length: number | undefined, isOpen: boolean): string {
   const text = withFaults('plain.ts', `const run = (length, isOpen) => {${plain}};`, 100);
   const faults = faultsOfWorker();
@@ -67,13 +67,13 @@ function given(fault: number, length: number | undefined, isOpen: boolean): stri
   }
 }
 
-test('a module with its faults asleep does what it did', () => {
+test('a module with inactive faults behaves like the original', () => {
   expect(given(-1, 7, false)).toBe('{"told":["checked"],"ok":true,"size":4}');
   expect(given(-1, 17, false)).toBe('{"told":[],"ok":false}');
   expect(given(-1, undefined, true)).toBe('{"told":["checked"],"ok":false,"size":4}');
 });
 
-test('each fault does what its line of the list says, and was reached', () => {
+test('each fault does what its description says, and is recorded as reached', () => {
   const list = mutantsOf('plain.ts', `const run = (length, isOpen) => {${plain}};`);
   const numberOf = (what: string): number => 100 + list.findIndex((each) => each.what === what);
   const { reached } = faultsOfWorker();
@@ -98,7 +98,7 @@ while most < 2 do most = 2 end
 if most < 2 then return 0 end
 \`);`;
 
-test('a script that runs in Redis is broken line by line, without a loop that never ends', () => {
+test('luaFaultsOf breaks a Redis script line by line without endless loops', () => {
   expect(mutantsOf('count.ts', lua).map(({ line, what }) => `${line}: ${what}`)).toEqual([
     "2: redis.call('PEXPIRE', KEYS[1], 5) → nothing",
     '3: math.min → math.max, local most = math.min(1, 2)',
@@ -125,14 +125,14 @@ test('a script that runs in Redis is broken line by line, without a loop that ne
   faults.reached.clear();
 });
 
-/** A journal of no fault yet. */
+/** A journal without faults. */
 function emptyJournal(): Journal {
   const path = join(mkdtempSync(join(tmpdir(), 'journal-')), 'journal');
   writeFileSync(path, '');
   return new Journal(path);
 }
 
-test('a journal keeps what is known of each fault, and is of one state of the code', () => {
+test('Journal keeps results per fault and belongs to one state of the code', () => {
   const journal = emptyJournal();
   journal.begin('list');
   journal.write('reach', 12, 'a.test.ts > one', rangesOf([4, 5, 3, 9]));
@@ -148,7 +148,7 @@ test('a journal keeps what is known of each fault, and is of one state of the co
   expect(() => new Journal(journal.path).begin('another list')).toThrow('code that has changed');
 });
 
-test('what a test noticed that failed without a fault afterwards is tried once more', () => {
+test('a fault is retried if its test failed without a fault afterwards', () => {
   const journal = emptyJournal();
   const notice = (): void => {
     journal.write('killed', 3, 'a.test.ts > one', 'expected 1');
@@ -161,7 +161,7 @@ test('what a test noticed that failed without a fault afterwards is tried once m
   expect(journal.isWanted(3, 'a.test.ts > one')).toBe(false);
 });
 
-test('each fault has its turn with all tests that reach it, first with what is fast and reaches little', () => {
+test('each fault is tried by all tests that reach it, fast and narrow ones first', () => {
   const journal = emptyJournal();
   journal.write('reach', 900, 'all.test.ts > slow', '0-99');
   journal.write('reach', 20, 'all.test.ts > fast', '0-99');
@@ -187,7 +187,7 @@ test('each fault has its turn with all tests that reach it, first with what is f
   expect(turns(2)).toEqual({});
 });
 
-test('who has noticed other faults of a module is asked first', () => {
+test('judgesOf prefers tests that noticed other faults of the module', () => {
   const journal = emptyJournal();
   journal.write('reach', 10, 'near.test.ts > near', '0-9');
   journal.write('reach', 40, 'far.test.ts > one', '0-9');

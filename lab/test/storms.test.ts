@@ -1,5 +1,6 @@
 /**
- * Three nodes in storms. An ordinary run has one, the nightly run three of each kind; `npm run lab -- storms` has 500.
+ * Three nodes in storms. An ordinary run has one storm, the nightly run three of each kind; `npm
+ * run lab -- storms` has 500.
  */
 import { beforeEach, expect, test } from 'vitest';
 import { needsRedis } from '../../packages/nodes/test/redis-server.ts';
@@ -18,7 +19,7 @@ const storms = weathers.flatMap((weather) =>
 const chosen = inLongRun(storms, [['a node is killed', 3] as const]);
 
 test.each(chosen)(
-  'in a storm, no promise is broken: %s, seed %d',
+  'a storm breaks no guarantee: %s, seed %d',
   async (weather, seed) => {
     const history = await storm({ seed, weather, longestMs: 1000 });
     expect(history.violations, history.report).toEqual([]);

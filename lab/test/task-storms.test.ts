@@ -1,6 +1,7 @@
 /**
- * Three nodes with one store of tasks in storms: each is killed, stopped for longer than its lease, or cut from the store. The nightly run
- * has three storms for each store; `npm run lab -- task-storms` has a hundred, and `STORMS=5 SEED=7` five, from the seed 7 on.
+ * Three nodes with one task store in storms: each is killed, stopped for longer than its lease, or
+ * cut off from the store. The nightly run has three storms per store; `npm run lab -- task-storms`
+ * has a hundred, and `STORMS=5 SEED=7` five, starting with seed 7.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,13 +18,13 @@ import { StoreProxy } from '../../test/tooling/store-proxy.ts';
 import { taskStorm } from '../storms/tasks/task-storm.ts';
 import type { StormStore } from '../storms/tasks/task-storm.ts';
 
-/** How many faults a storm has. */
+/** Number of faults per storm. */
 const most = 3;
 
 const first = Number(process.env['SEED'] ?? 1);
 const seeds = Array.from({ length: Number(process.env['STORMS'] ?? 3) }, (_, at) => first + at);
 
-/** Nodes of three machines. */
+/** Nodes on three machines. */
 const farNodes = {
   clocksMs: [0, 1_200_000, -1_200_000],
   faults: ['kill', 'stop', 'cut'],
@@ -42,7 +43,7 @@ async function blows(seed: number, store: StormStore): Promise<void> {
   expect(history.violations, history.report).toEqual([]);
 }
 
-describe.runIf(isLong || process.env['STORMS'])('in a storm, no promise of tasks is broken', () => {
+describe.runIf(isLong || process.env['STORMS'])('a storm breaks no guarantee of tasks', () => {
   test.each(seeds)(
     'in a directory, seed %d',
     async (seed) => {

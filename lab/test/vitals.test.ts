@@ -12,7 +12,7 @@ const sample = (heapBytes: number, resources: Vitals['resources'] = {}): Vitals 
 });
 const samples = (of: (round: number) => Vitals) => Array.from({ length: 16 }, (_, at) => of(at));
 
-describe('a soak', () => {
+describe('leak detection of the soak test', () => {
   test.each<[string, (round: number) => Vitals]>([
     ['steady', () => sample(10 * MiB)],
     ['warming up', (round) => sample(round < 4 ? MiB : 10 * MiB)],
@@ -37,23 +37,20 @@ describe('a soak', () => {
       (round) => sample(MiB, { PROCESSWRAP: round < 10 ? 0 : 1 }),
       'LEAK: PROCESSWRAP: 0 lived early, 1 late',
     ],
-  ])('finds that a server leaks %s', (_, of, leak) => {
+  ])('detects that a server leaks %s', (_, of, leak) => {
     expect(leaksIn(samples(of))).toEqual([leak]);
   });
 
-  test.skipIf(process.platform !== 'linux')(
-    'finds the processes that a server has left',
-    async () => {
-      const mark = `left-by-${process.pid}`;
-      const child = spawn(process.execPath, ['-e', 'process.stdin.resume(); console.log(1)'], {
-        env: { ...process.env, MARK: mark },
-      });
-      onTestFinished(() => void child.kill('SIGKILL'));
-      await once(child.stdout, 'data');
-      expect(processesWith(mark)).toEqual([child.pid]);
-      child.kill('SIGKILL');
-      await once(child, 'close');
-      expect(processesWith(mark)).toEqual([]);
-    },
-  );
+  test.skipIf(process.platform !== 'linux')('finds processes left by a server', async () => {
+    const mark = `left-by-${process.pid}`;
+    const child = spawn(process.execPath, ['-e', 'process.stdin.resume(); console.log(1)'], {
+      env: { ...process.env, MARK: mark },
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    expect(processesWith(mark)).toEqual([child.pid]);
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    expect(processesWith(mark)).toEqual([]);
+  });
 });

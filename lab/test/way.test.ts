@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const repository = join(import.meta.dirname, '../..');
 
 test(
-  'no message enters more files, or changes file more often, than its ceiling in lab/way/ways.ts',
+  'no message exceeds its ceiling of files and file changes in lab/way/ways.ts',
   { timeout: 240_000 },
   async () => {
     const child = spawn(
@@ -20,7 +20,7 @@ test(
       text(child.stderr),
       once(child, 'exit'),
     ]);
-    // Each way has its line even if all of them hold: a way that is not measured holds nothing.
+    // Every way must have its line: one that is not measured proves nothing.
     expect(figures.match(/^ *\d+ \/ \d+ {2}.+$/gm), faults).toHaveLength(6);
     expect(figures).not.toContain('LONGER');
     expect(status, faults).toBe(0);

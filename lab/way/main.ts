@@ -1,6 +1,7 @@
 /**
- * `npm run way`: the ways of six messages through `src` and the packages, step by step, and how long they are. A stranger should be able to
- * follow a message in five minutes, so each way has a ceiling, and a longer one fails.
+ * `npm run way`: traces six messages through `src` and the packages, with the length of each way. A
+ * newcomer should be able to follow a message in five minutes, so each way has a ceiling, and
+ * exceeding it fails.
  */
 import { parseArgs } from 'node:util';
 import { lengthOf, staysOf } from './trail.ts';

@@ -1,6 +1,7 @@
 /**
- * Loads the repository's TypeScript with a mark at the start of each function of `src` and the packages. A mark tells the collector that
- * `lab/way/trail.ts` installs as `globalThis.enterFunction` which function was entered.
+ * Module loader that instruments the start of each function of `src` and the packages. Marks report
+ * the entered function to the collector that `lab/way/trail.ts` installs as
+ * `globalThis.enterFunction`.
  *
  * `node --import ./lab/way/marks.mjs lab/way/main.ts`
  */
@@ -15,7 +16,7 @@ const sources = /^(src|packages\/[\w-]+\/src)\//;
 const functions = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 
 /**
- * What a reader calls the function: its own name, or the name of what it is assigned to.
+ * Display name of a function: its own name, or that of the variable it is assigned to.
  * @param {any} node
  * @param {any} parent
  */
@@ -27,9 +28,9 @@ function nameOf(node, parent) {
 }
 
 /**
- * @param {string} text TypeScript
+ * @param {string} text TypeScript source
  * @param {string} file its path in the repository
- * @returns {Promise<string>} TypeScript whose functions say when they are entered
+ * @returns {Promise<string>} instrumented source
  */
 async function withMarks(text, file) {
   const { parseSync } = await import('oxc-parser');
@@ -57,7 +58,8 @@ async function withMarks(text, file) {
     }
   };
   visit(program, undefined);
-  // From the end, so that the places before stay true. At one place, what was found last is innermost.
+  // Insert from the end, so that earlier offsets stay valid. At equal offsets, the last one found
+  // is the innermost.
   inserted.sort((one, other) => other.at - one.at);
   let marked = text;
   for (const { at, text: mark } of inserted) marked = marked.slice(0, at) + mark + marked.slice(at);

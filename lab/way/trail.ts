@@ -1,18 +1,24 @@
-/** The functions of `src` that run while one message is under way, in order. `marks.mjs` makes each of them say so. */
+/**
+ * Records the functions of `src` that run while a message is processed, in order. `marks.mjs`
+ * instruments them.
+ */
 
-/** An entry into a function. */
+/** Entry into a function. */
 export interface Entry {
-  /** From `src/`. */
+  /** Path relative to `src/`. */
   readonly file: string;
   readonly name: string;
   readonly line: number;
 }
 
-/** How long a way is. */
+/** Length of a way. */
 export interface Length {
-  /** Files that are entered. */
+  /** Number of files entered. */
   readonly files: number;
-  /** Consecutive entries in one file count as one stay: a reader opens a file so many times. */
+  /**
+   * Number of stays; consecutive entries in one file are one stay, because a reader opens the file
+   * once.
+   */
   readonly stays: number;
 }
 
@@ -23,19 +29,19 @@ declare global {
 let entries: Entry[] | undefined;
 globalThis.enterFunction = (file, name, line) => void entries?.push({ file, name, line });
 
-/** What is entered from here on, until {@link arrive}. */
+/** Records entries until {@link arrive}. */
 export function depart(): void {
   entries = [];
 }
 
-/** @returns what was entered since {@link depart} */
+/** @returns entries since {@link depart} */
 export function arrive(): readonly Entry[] {
   const passed = entries ?? [];
   entries = undefined;
   return passed;
 }
 
-/** The entries, stay by stay. */
+/** Entries grouped by stay. */
 export function staysOf(trail: readonly Entry[]): readonly (readonly [Entry, ...Entry[]])[] {
   const stays: [Entry, ...Entry[]][] = [];
   for (const entry of trail) {

@@ -1,6 +1,6 @@
 /**
- * The six messages whose ways are measured, each with real peers: raw lines and raw requests for a server, a server in a process
- * of its own for a host.
+ * The six traced messages, each with real peers: raw lines and requests for a server, a server in
+ * its own process for a host.
  */
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
@@ -25,19 +25,22 @@ import { freePort } from '../../test/tooling/free-port.ts';
 import { arrive, depart } from './trail.ts';
 import type { Entry, Length } from './trail.ts';
 
-/** One of the ways, and the longest that it may be. */
+/** A way with its maximum length. */
 export interface Way {
   readonly name: string;
-  /** What it was when it was last shortened. Lower it with the way; never raise it without a reason in the commit. */
+  /**
+   * Length after the last shortening. Lower it when the way gets shorter; raise it only with a
+   * reason in the commit.
+   */
   readonly ceiling: Length;
-  /** Sends the message once everything that its first run loads is there. */
+  /** Sends the message after everything lazily loaded is present. */
   readonly travel: () => Promise<readonly Entry[]>;
 }
 
-/** Each message is sent so often before it is measured. */
+/** Repetitions of each message before measuring. */
 const warmUp = 20;
 
-/** It is measured so often, and the shortest of these is its way: what a timer does meanwhile is not the message's. */
+/** Number of measurements; the shortest counts, because timers may add entries. */
 const looks = 5;
 
 const shortest = (trails: readonly (readonly Entry[])[]): readonly Entry[] =>
@@ -74,7 +77,7 @@ const server = createMcpServer({
   ],
 });
 
-/** The ways of the questions: their handler notes them. */
+/** Ways of requests to the client, recorded by their handler. */
 const asked: (readonly Entry[])[] = [];
 
 const revision = '2025-11-25';
@@ -90,7 +93,7 @@ interface Answer {
   readonly result: JsonObject;
 }
 
-/** Sends a request in lines, and reads the answer. */
+/** Sends a request as a line and reads the response. */
 function lines() {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const answers = createInterface({ input: output })[Symbol.asyncIterator]();
@@ -151,7 +154,7 @@ async function questionOfModernEra() {
   return shortest(asked);
 }
 
-/** Posts to a port of this machine. */
+/** Posts to a local port. */
 function poster(port: number) {
   const agent = new Agent({ keepAlive: true });
   const post = async (message: JsonObject, session?: string) => {
@@ -193,7 +196,7 @@ async function callAsPost() {
   return trail;
 }
 
-/** The owner of the session is nothing of ours: only the way at the other node counts. */
+/** The session's owner is a foreign process: only the way at the forwarding node counts. */
 async function callThroughAnotherNode() {
   const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
   const owner = createServer((incoming, response) => {
@@ -245,7 +248,7 @@ async function hostCallOverStdio() {
   );
 }
 
-/** Resolves as soon as the port accepts a connection. */
+/** Resolves once the port accepts a connection. */
 async function listening(port: number): Promise<void> {
   const attempt = createConnection({ port, host: '127.0.0.1' });
   const isOpen = await once(attempt, 'connect').then(

@@ -1,4 +1,4 @@
-/** How each bridge is started: which command line puts it between a host and a server. */
+/** Command lines that put each bridge between a host and a server. */
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../http/redis-server.ts';
 import { ourName } from '../servers.ts';
@@ -6,13 +6,16 @@ import type { Server } from '../servers.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The floor, which all bridges stand before: over stdio, and over HTTP. */
+/** The floor server behind all bridges, over stdio and over HTTP. */
 export const floors = {
   stdio: here('../servers/floor.mjs'),
   http: here('../servers/floor-http.mjs'),
 };
 
-/** The server behind it, as arguments of `node` or as its URL; where it listens itself, over HTTP. */
+/**
+ * The server behind the bridge, as `node` arguments or as its URL; and the bridge's own address
+ * over HTTP.
+ */
 interface Between {
   readonly server: readonly string[];
   readonly port: number;
@@ -24,8 +27,8 @@ const node = process.execPath;
 const quiet = ['--log-level', 'error'];
 
 /**
- * `stdio`: host and server over stdio. `http`: the host over HTTP, the server launched. `remote`: the host over stdio, the server at a URL.
- * What is missing has no such way.
+ * `stdio`: host and server over stdio. `http`: host over HTTP, server launched. `remote`: host over
+ * stdio, server at a URL. A missing bridge does not support the topology.
  */
 const ways: { readonly [way in Way]: { readonly [bridge: string]: ArgsOf } } = {
   stdio: {
@@ -56,10 +59,10 @@ const ways: { readonly [way in Way]: { readonly [bridge: string]: ArgsOf } } = {
 
 export type Way = 'stdio' | 'http' | 'remote';
 
-/** The bridges that have a way. */
+/** Bridges that support a topology. */
 export const bridgesOf = (way: Way): readonly string[] => Object.keys(ways[way]);
 
-/** The command line of a bridge, for `node`, and where it listens if that is over HTTP. */
+/** Command line of a bridge for `node`, and its URL if it listens over HTTP. */
 export async function startOf(
   way: Way,
   { name, module }: Server,

@@ -1,4 +1,7 @@
-/** What a bridge costs: its start, each call, each session that rests. The floor is asked without one, in the same round. */
+/**
+ * Costs of a bridge: startup, each call, each idle session. The floor is measured without a bridge
+ * in the same round.
+ */
 import { tmpdir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { areNamed, initialize, isIntroduction, listTools } from '../conversation.ts';
@@ -18,17 +21,17 @@ import type { Server } from '../servers.ts';
 import { bridgesOf, floors, startOf } from './bridges.ts';
 import type { Way } from './bridges.ts';
 
-/** The most that we allow ourselves. */
+/** Upper limits we set ourselves. */
 interface Bars {
-  /** Of the floor's processor time. */
+  /** Relative to the floor's CPU time. */
   readonly cpu?: number;
-  /** On top of the floor's median time, µs. */
+  /** In addition to the floor's median time, µs. */
   readonly added?: number;
-  /** On top of the floor's start, ms. */
+  /** In addition to the floor's startup time, ms. */
   readonly start?: number;
 }
 
-/** A bridge that says nothing for so long hangs, milliseconds: it starts a server, too. */
+/** Silence after which a bridge counts as hung, ms. Includes starting a server. */
 const silenceMs = 15_000;
 
 const known = areNamed('echo');
@@ -54,7 +57,7 @@ function metricsOf(way: Way, title: string, many: number, { cpu, added, start }:
   ];
 }
 
-/** In flight over stdio, and over HTTP, where each has a connection of its own. */
+/** Requests in flight: over stdio, and over HTTP with a connection each. */
 const windows = { stdio: 256, http: 16 };
 
 export const bridgedCalls: readonly Task[] = [
@@ -78,7 +81,7 @@ function callsTask(way: Way, title: string, bars: Bars): Task {
   };
 }
 
-/** What is asked over stdio is the floor over stdio; over HTTP, the same server that listens itself. */
+/** The baseline over stdio is the floor over stdio; over HTTP, the same server listening itself. */
 async function callsOf(way: Way, server: Server, conduct: Conduct): Promise<Sample> {
   const isFloor = server.name === floorName;
   if (way === 'stdio') {
@@ -98,7 +101,7 @@ async function callsOf(way: Way, server: Server, conduct: Conduct): Promise<Samp
   });
 }
 
-/** A call over HTTP costs a few over stdio. */
+/** One HTTP call takes as long as several over stdio. */
 function fewer(sizes: Sizes): Sizes {
   const [warmUp, sequential, messages] = [sizes.warmUp, sizes.sequential, sizes.messages].map(
     (count) => Math.ceil(count / 4),
@@ -106,7 +109,7 @@ function fewer(sizes: Sizes): Sizes {
   return { ...sizes, warmUp, sequential, messages };
 }
 
-/** Runs the floor over HTTP while `body` does something with it. */
+/** Runs the floor over HTTP for the duration of `body`. */
 export async function withFloor<T>(body: (url: string) => Promise<T>): Promise<T> {
   const client = await HttpClient.start([floors.http], { cwd: tmpdir(), silenceMs });
   return withClient(client, () => body(client.url));
@@ -177,7 +180,10 @@ async function callsOverHttp(
   });
 }
 
-/** Two hops of ours against one: a server of ours behind the bridge, all processes counted, and the same server alone. */
+/**
+ * Cost of two hops of ours over one: our server behind the bridge, with all processes counted,
+ * against the same server alone.
+ */
 export const oursBehind: Task = {
   name: 'ours',
   only: [ourName],
@@ -201,7 +207,7 @@ export const oursBehind: Task = {
   },
 };
 
-/** Each of them has a server of its own, which is a process. */
+/** Each session has its own server process. */
 const resting = 20;
 
 export const sessions: Task = {
@@ -235,13 +241,13 @@ export const sessions: Task = {
         for (const session of come) await client.end(control, session);
       };
       const live = async () => {
-        // Processes of sessions that have ended may still be there.
+        // Processes of ended sessions may still exist.
         await delay(Math.max(settleMs, 1_000));
         return client.liveHeapBytes();
       };
       await comeAndGo();
       await comeAndGo();
-      // What is compiled once, and tables that grow for all, are not a session's.
+      // Code compiled once and shared tables do not belong to a session.
       await rest();
       const before = await live();
       await rest();

@@ -1,6 +1,6 @@
 /**
- * A host that is killed: `node host.mjs stdio ARGS...` launches a bridge, `node host.mjs http URL` begins three sessions with a stream
- * each. Says a line once it is answered.
+ * A host to be killed: `node host.mjs stdio ARGS...` launches a bridge, `node host.mjs http URL`
+ * begins three sessions with a stream each. Prints a line once it gets a response.
  */
 import { spawn } from 'node:child_process';
 

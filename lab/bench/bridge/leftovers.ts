@@ -1,4 +1,4 @@
-/** What bridges leave behind, counted by the system: processes that still run when they should have ended. */
+/** Counts processes that bridges leave running. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -12,10 +12,13 @@ import type { Task } from '../run.ts';
 import { bridgesOf, floors, startOf } from './bridges.ts';
 import { withFloor } from './costs.ts';
 
-/** What is left after this time stays: a bridge may give its server some seconds to end by itself. */
+/**
+ * Processes alive after this time count as left over: a bridge may give its server some seconds to
+ * exit.
+ */
 const graceMs = 10_000;
 
-/** A server that does not end with its input, as many do that have a timer or a socket. */
+/** A server that does not exit when its input ends, like many with a timer or socket. */
 const staying = ['--import', 'data:text/javascript,setInterval(()=>{},60000)', floors.stdio];
 
 const host = fileURLToPath(new URL('host.mjs', import.meta.url));
@@ -25,7 +28,7 @@ const left = (key: string, title: string, atMost?: number) => ({
   ...(atMost === undefined ? {} : { atMost }),
 });
 
-/** Starts processes that can be found again, while `body` does something with them; what is left is ended. */
+/** Runs `body` with marked processes; kills the remaining ones afterwards. */
 async function counted<T>(
   body: (start: (args: readonly string[]) => ChildProcess, mark: string) => Promise<T>,
 ): Promise<T> {
@@ -43,7 +46,7 @@ async function counted<T>(
   }
 }
 
-/** How many of those with this mark are left after the grace, at least these. */
+/** Number of processes with a mark after the grace period, expecting at least this many. */
 async function leftOf(mark: string, expected = 0): Promise<number> {
   const endsAt = performance.now() + graceMs;
   for (;;) {
@@ -61,7 +64,7 @@ async function answered(process: ChildProcess): Promise<void> {
   await Promise.race([once(process.stdout, 'data'), ended]);
 }
 
-/** The host over stdio is killed: bridge and server are to end. */
+/** The host over stdio is killed: bridge and server must exit. */
 const hostKilled: Task = {
   name: 'hosts',
   only: [...new Set([...bridgesOf('stdio'), ...bridgesOf('remote')])],
@@ -82,7 +85,10 @@ const hostKilled: Task = {
   },
 };
 
-/** The same over HTTP, where a host that is gone leaves its sessions; and the bridge is killed while it has sessions. */
+/**
+ * The same over HTTP, where a dead host leaves its sessions; and the bridge is killed while it has
+ * sessions.
+ */
 const overHttp: Task = {
   name: 'hosts over HTTP',
   only: bridgesOf('http'),

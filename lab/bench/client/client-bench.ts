@@ -1,6 +1,6 @@
 /**
- * `npm run lab -- bench --client`: our client and the official ones before one server, and what a client costs at least. Each is measured in
- * processes of its own, in turns, and says what it spent itself.
+ * `npm run lab -- bench --client`: our client and the official ones against one server, with a
+ * minimal client as floor. Each runs in its own processes, alternately, and measures its own costs.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { floorName, ourName } from '../servers.ts';
 
 interface ClientSizes {
   readonly rounds: number;
-  /** Connections that are opened in each round, a process for each. */
+  /** Connections opened per round, each in its own process. */
   readonly connects: number;
   readonly warmUp: number;
   readonly sequential: number;
@@ -46,14 +46,14 @@ const extents = {
   },
 } satisfies { readonly [extent: string]: ClientSizes };
 
-/** A call over HTTP costs so many over stdio. */
+/** One HTTP call takes as long as this many stdio calls. */
 const httpShare = 4;
 
-/** In the order in which they take their turns. */
+/** In measuring order. */
 const subjects = [floorName, ourName, 'mcp-actors-dispatcher', 'sdk-1', 'sdk-2'] as const;
 const packages = { 'sdk-1': '@modelcontextprotocol/sdk', 'sdk-2': '@modelcontextprotocol/client' };
 
-/** The ways on which each is measured, a process for each. */
+/** Transports measured, each in its own process. */
 const ways = [
   'connect',
   'stdio',
@@ -66,7 +66,7 @@ const ways = [
 ] as const;
 type Way = (typeof ways)[number];
 
-/** What a client has no way for. */
+/** Transports a client does not support. */
 const lacking: { readonly [subject: string]: readonly Way[] } = {
   'mcp-actors-dispatcher': ['connect', 'stdio', 'structured', 'tasks', 'enveloped', 'lists'],
   'sdk-1': ['enveloped', 'lists', 'http-enveloped'],
@@ -108,7 +108,7 @@ const metrics: { readonly [way in Way]: readonly Metric[] } = {
   ],
 };
 
-/** What the chart shows. */
+/** Metrics shown in the chart. */
 export const chartedOfClients = [
   'connect.cpu',
   'call.1.cpu',
@@ -121,15 +121,15 @@ export const chartedOfClients = [
 
 export interface ClientBench {
   readonly results: Results;
-  /** Writes the clients' part of docs/performance.md, its chart and its data. */
+  /** True to update the clients' part of docs/performance.md, its chart and its data. */
   readonly publish: boolean;
 }
 
 /**
- * The options of the clients' benchmark.
+ * Parses the options of the client benchmark.
  *
- * @param args of the command line, `--client` not among them
- * @throws {Error} what cannot be understood, in words
+ * @param args command line without `--client`
+ * @throws {Error} if an argument is invalid
  */
 export function readClientOptions(args: readonly string[]) {
   const { values } = parseArgs({
@@ -148,8 +148,8 @@ export function readClientOptions(args: readonly string[]) {
 /**
  * Measures the clients.
  *
- * @param args of the command line, `--client` not among them
- * @throws {Error} a client did something wrong
+ * @param args command line without `--client`
+ * @throws {Error} if a client misbehaved
  */
 export function benchClients(args: readonly string[]): ClientBench {
   const options = readClientOptions(args);
@@ -216,10 +216,10 @@ function sizesFor(way: Way, sizes: ClientSizes): ClientSizes {
   };
 }
 
-/** @throws {Error} the client did something wrong */
+/** @throws {Error} if the client misbehaved */
 function measured(subject: string, way: Way, sizes: ClientSizes): Sample {
   const host = fileURLToPath(new URL('host.mjs', import.meta.url));
-  // The official clients warn of their listeners with each call after the 1,500th over HTTP.
+  // Over HTTP, the official clients warn about their listeners on each call after the 1,500th.
   const args = ['--expose-gc', '--no-warnings', host, subject, way, JSON.stringify(sizes)];
   const stdio = ['ignore', 'pipe', 'inherit'] as const;
   const text = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: [...stdio] });

@@ -1,4 +1,7 @@
-/** One client's process: `node --expose-gc host.mjs SUBJECT WAY SIZES`. Prints what it has measured of itself as JSON. */
+/**
+ * Process of one client: `node --expose-gc host.mjs SUBJECT WAY SIZES`. Prints its measurements as
+ * JSON.
+ */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -9,13 +12,13 @@ const pathOf = (path) => fileURLToPath(new URL(path, import.meta.url));
 const launched = { command: process.execPath, args: [pathOf('server.mjs')] };
 const text = 'x'.repeat(64);
 
-/** What the process has spent since then, microseconds of processor time. */
+/** CPU time of the process since then, µs. */
 function cpuSince(before) {
   const { user, system } = process.cpuUsage(before);
   return user + system;
 }
 
-/** What a client's own process spends on each of `calls` calls, microseconds of processor time. */
+/** CPU time of the client's process per call, µs. */
 async function cpuPerCall(calls, run) {
   const before = process.cpuUsage();
   await run();
@@ -27,7 +30,7 @@ async function echo(client, asked = client.call('echo', text)) {
   if (content[0]?.text !== text) throw new Error('The answer is not that of its call');
 }
 
-/** @param lanes so many calls are in flight at once */
+/** @param lanes number of calls in flight */
 async function echoes(client, calls, lanes, one = echo) {
   let left = calls;
   const lane = async () => {
@@ -48,7 +51,7 @@ const withClient = async (server, era, use) => {
   return found;
 };
 
-/** Calls that come one by one are optimized by themselves, so they are warmed up by themselves. */
+/** Sequential calls are optimized separately, so they need their own warm-up. */
 async function inFlight(client, prefix, lanes) {
   await echoes(client, sizes.warmUp, lanes);
   await echoes(client, sizes.warmUp, 1);
@@ -62,7 +65,7 @@ async function inFlight(client, prefix, lanes) {
   };
 }
 
-/** What else a client does than plain calls: `one` of it, so many `times` as often as those. */
+/** Measures operations other than plain calls, `times` as often. */
 async function besides(client, metric, one, times = 1) {
   const calls = times * sizes.calls;
   await echoes(client, times * sizes.warmUp, 256, one);
@@ -78,7 +81,7 @@ async function pendingBytes(client) {
   const before = heapBytes();
   const held = Array.from({ length: sizes.pending }, () => client.call('hold', text));
   for (const call of held) call.catch(() => {});
-  // They have been written once something asked later has its answer.
+  // They have been written once a later request is answered.
   await echo(client);
   held.length = 0;
   return (heapBytes() - before) / sizes.pending;

@@ -1,4 +1,7 @@
-/** The server that all clients are measured before over stdio, in both eras: it does as little as a server can. `hold` is never answered. */
+/**
+ * Server for measuring clients over stdio in both eras, as small as possible. `hold` is never
+ * answered.
+ */
 const modern = '2026-07-28';
 const key = 'io.modelcontextprotocol/';
 const identity = { name: 'bench', version: '1.0.0' };

@@ -1,5 +1,5 @@
 /**
- * A kept connection to an HTTP server, with nothing between it and the bytes, so that the client costs less than any server. One exchange at
+ * A persistent raw HTTP connection, so that the client costs less than any server. One exchange at
  * a time.
  *
  * @see RFC 9112
@@ -7,16 +7,16 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** What takes an answer as it comes. */
+/** Receives a response as it arrives. */
 export interface Reception {
-  /** The status, and the header fields by their names in lower case. */
+  /** Called with the status and the header fields by lower-case name. */
   head(status: number, headers: ReadonlyMap<string, string>): void;
   body(piece: Buffer): void;
-  /** The answer is complete, and the connection is free for the next exchange. */
+  /** Called when the response is complete and the connection free for the next exchange. */
   end(): void;
 }
 
-/** What of an answer comes next. */
+/** The part of a response expected next. */
 type Place =
   | { readonly is: 'idle' }
   | { readonly is: 'head' }
@@ -38,7 +38,10 @@ export class Connection {
   #rest: Buffer = empty;
   #reading: 'all' | 'blindly' = 'all';
 
-  /** Resolves when the server has accepted the connection. What goes wrong later goes to `onBroken`, unless it was closed from here. */
+  /**
+   * Resolves when the server has accepted the connection. Later failures go to `onBroken`, unless
+   * this side closed it.
+   */
   static async open(port: number, onBroken: (why: string) => void): Promise<Connection> {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     await new Promise<void>((resolve, reject) => {
@@ -58,7 +61,7 @@ export class Connection {
     });
   }
 
-  /** Sends a request, whose answer goes to `reception`. */
+  /** Sends a request and passes the response to `reception`. */
   exchange(request: string, reception: Reception): void {
     if (this.#place.is !== 'idle') throw new Error('the connection has an exchange under way');
     this.#place = { is: 'head' };
@@ -71,12 +74,12 @@ export class Connection {
     this.#socket.pause();
   }
 
-  /** Reads what comes from now on, and looks at none of it: that costs the client next to nothing. */
+  /** Discards everything that arrives from now on, at almost no cost. */
   drain(): void {
     this.#reading = 'blindly';
   }
 
-  /** Closes it, whatever is under way. */
+  /** Closes the connection, even during an exchange. */
   close(): void {
     this.#place = { is: 'idle' };
     this.#reception = undefined;
@@ -98,7 +101,9 @@ export class Connection {
     this.#rest = bytes;
   }
 
-  /** Takes what comes next if it is there; gives how many bytes it has, or undefined if more is needed. */
+  /**
+   * Consumes the next part if complete; returns its length, or undefined if more data is needed.
+   */
   #take(bytes: Buffer): number | undefined {
     const place = this.#place;
     switch (place.is) {

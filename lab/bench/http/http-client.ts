@@ -1,6 +1,6 @@
 /**
- * A client of an HTTP endpoint with nothing between it and the bytes. It checks every answer: a wrong status, an id that was not asked, two
- * answers, an error, a content that is not what was expected, each breaks it, and with it the measure.
+ * Raw client of an HTTP endpoint that checks every response: a wrong status, an unknown or repeated
+ * id, an error or unexpected content breaks it, and with it the measurement.
  */
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
@@ -14,13 +14,13 @@ import { Connection } from './connection.ts';
 import { MessageReader } from './message-reader.ts';
 
 export interface HttpClientOptions extends ServerOptions {
-  /** Without a byte from the server for so long, while something is awaited, the server counts as hanging. */
+  /** Silence, while responses are pending, after which the server counts as hung. */
   readonly silenceMs: number;
-  /** Where it listens, if it does not say so itself on stdout. */
+  /** The server's URL, if it does not print it on stdout. */
   readonly url?: string;
 }
 
-/** What a session's requests carry. */
+/** Headers of a session's requests. */
 export interface Session {
   readonly id: string;
   readonly revision: string;
@@ -33,17 +33,17 @@ export class HttpClient {
   readonly #server: ServerProcess;
   readonly #watch: SilenceWatch;
   readonly #connections: Connection[] = [];
-  /** The last of the answers to requests on GET streams, and the connection that they take. */
+  /** Tail of the queue of answers to requests on GET streams, and their connection. */
   #answered: Promise<void> = Promise.resolve();
   #answering: Connection | undefined = undefined;
   #port = 0;
   #path = '/';
   #nextId = 1;
   #unanswered = 0;
-  /** When the last answer was complete, in `performance.now()` milliseconds. */
+  /** Completion time of the last response on the `performance.now()` clock. */
   receivedAt = 0;
 
-  /** Starts `node` with these arguments; resolves when the server has said where it listens. */
+  /** Starts `node` with these arguments; resolves when the server has printed its URL. */
   static async start(args: readonly string[], options: HttpClientOptions): Promise<HttpClient> {
     const client = new HttpClient(args, options);
     try {
@@ -64,35 +64,35 @@ export class HttpClient {
     this.#watch = new SilenceWatch(this.#server, silenceMs, () => this.#unanswered);
   }
 
-  /** Rejects when the server has died, hangs, or has said something wrong. Never resolves. */
+  /** Rejects when the server dies, hangs or misbehaves. Never resolves. */
   get broken(): Promise<never> {
     return this.#server.broken;
   }
 
-  /** Where the server listens. */
+  /** The server's URL. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}${this.#path}`;
   }
 
-  /** What the server's process has used, milliseconds. */
+  /** CPU time of the server's process, ms. */
   get cpuMs(): number {
     return this.#server.cpuMs;
   }
 
-  /** What the server's process holds, bytes. */
+  /** Resident memory of the server's process, bytes. */
   get rssBytes(): number {
     return this.#server.rssBytes;
   }
 
-  /** What is left of the heap of a server with a heap probe once all garbage is collected, bytes. */
+  /** Live heap of a server with a heap probe after garbage collection, bytes. */
   liveHeapBytes(): Promise<number> {
     return this.#server.liveHeapBytes();
   }
 
-  /** Breaks the client: what is measured has failed, and why. */
+  /** Breaks the client and fails the measurement with a reason. */
   readonly fail = (why: string): void => this.#server.fail(why);
 
-  /** A connection that the caller closes, or that ends with the client. */
+  /** Opens a connection, closed by the caller or with the client. */
   async connect(): Promise<Connection> {
     const connection = await Connection.open(this.#port, this.fail);
     this.#connections.push(connection);
@@ -101,12 +101,12 @@ export class HttpClient {
 
   async connections(count: number): Promise<readonly Connection[]> {
     const opened: Connection[] = [];
-    // One after the other: the kernel's queue of those not yet accepted is short.
+    // One at a time, because the kernel's accept queue is short.
     while (opened.length < count) opened.push(await this.connect());
     return opened;
   }
 
-  /** A new session, which knows its tools. */
+  /** Begins a session and lists its tools. */
   async greet(connection: Connection): Promise<Session> {
     const session = await this.begin(connection);
     await this.tell(connection, session, {
@@ -123,7 +123,7 @@ export class HttpClient {
     return sessions;
   }
 
-  /** `initialize` alone. */
+  /** Sends `initialize` only. */
   begin(connection: Connection): Promise<Session> {
     return new Promise((resolve) => {
       let id: string | undefined = undefined;
@@ -142,12 +142,12 @@ export class HttpClient {
     });
   }
 
-  /** DELETE. */
+  /** Sends DELETE. */
   async end(connection: Connection, session: Session): Promise<void> {
     await this.#exchange(connection, `${this.#head('DELETE', session)}\r\n`, [200, 202, 204]);
   }
 
-  /** Sends a request and checks its answer. */
+  /** Sends a request and checks its response. */
   request(
     connection: Connection,
     session: Session | undefined,
@@ -166,9 +166,9 @@ export class HttpClient {
   }
 
   /**
-   * Sends a request. Its result goes to `settle` when the answer's body has ended, so that the connection is free for the next one; all other
-   * messages of its stream go to `onOther`, and break the client where there is none. Without a session it is a request of 2026-07-28, or
-   * `initialize`.
+   * Sends a request. `settle` gets the result when the response body has ended, so that the
+   * connection is free again. Other messages of the stream go to `onOther`, and break the client
+   * without one. Without a session, the request is of 2026-07-28 or `initialize`.
    */
   ask(
     connection: Connection,
@@ -208,7 +208,7 @@ export class HttpClient {
     );
   }
 
-  /** Sends a request whose answer nobody looks at. The connection is of no use after that. */
+  /** Sends a request and ignores the response. The connection is unusable afterwards. */
   askBlindly(connection: Connection, session: Session, asked: Asked): void {
     const body = JSON.stringify({ jsonrpc: '2.0', id: this.#nextId++, ...asked });
     connection.exchange(`${this.#head('POST', session, asked)}${framed(body)}`, {
@@ -218,15 +218,16 @@ export class HttpClient {
     });
   }
 
-  /** Sends what has no answer: a notification, or an answer of ours. Resolves when the server has accepted it. */
+  /** Sends a notification or response. Resolves when the server has accepted it. */
   tell(connection: Connection, session: Session, message: object): Promise<void> {
     const request = `${this.#head('POST', session)}${framed(JSON.stringify(message))}`;
     return this.#exchange(connection, request, [202]);
   }
 
   /**
-   * Opens the session's GET stream; resolves when the server has begun to answer. If the server asks there for the roots, it is answered on a
-   * connection of its own, as everything else would be if it were busy.
+   * Opens the session's GET stream; resolves when the response has begun. If the server queries the
+   * roots there, they are answered on a separate connection, as everything else would be if it were
+   * busy.
    */
   listen(
     connection: Connection,
@@ -241,7 +242,7 @@ export class HttpClient {
     });
   }
 
-  /** The status of a request that may be refused. */
+  /** Status of a request that may be rejected. */
   statusOf(connection: Connection, session: Session, asked: Asked): Promise<number> {
     const body = JSON.stringify({ jsonrpc: '2.0', id: this.#nextId++, ...asked });
     const request = `${this.#head('POST', session, asked)}${framed(body)}`;
@@ -346,7 +347,7 @@ export class HttpClient {
   }
 }
 
-/** Resolves when the port of this URL accepts a connection. */
+/** Resolves when the URL's port accepts a connection. */
 export async function accepting(url: URL): Promise<void> {
   for (;;) {
     const attempt = createConnection({ port: Number(url.port), host: url.hostname });
@@ -360,7 +361,7 @@ export async function accepting(url: URL): Promise<void> {
   }
 }
 
-/** What is wrong with an answer; undefined if nothing is. */
+/** Fault of a response; undefined if valid. */
 function faultOf(
   answer: Message | undefined,
   id: number,
@@ -375,7 +376,7 @@ function faultOf(
   return status === 200 ? undefined : `an answer with status ${status}`;
 }
 
-/** A body with the fields that describe it, and the empty line between. */
+/** A body preceded by its headers and the empty line. */
 function framed(body: string): string {
   return `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }

@@ -1,30 +1,30 @@
-/** How much is done over HTTP. */
+/** Amount of work over HTTP. */
 export interface HttpSizes {
-  /** Messages before something is measured: the compiler's work is not the server's. */
+  /** Messages before measuring, to exclude JIT compilation. */
   readonly warmUp: number;
   readonly messages: number;
   /** Connections of an ordinary load. */
   readonly lanes: number;
-  /** Sessions of a load with many sessions, each with a connection of its own. */
+  /** Sessions of a load with many sessions, each on its own connection. */
   readonly sessions: number;
   /** Connections of a load with many connections. */
   readonly connections: number;
-  /** Requests of one call to the client, and how many such calls. */
+  /** Requests to the client per call, and number of calls. */
   readonly asked: number;
   readonly askingCalls: number;
-  /** Sessions with an open stream, and notifications of one call, and how many such calls. */
+  /** Sessions with an open stream; notifications per call; number of calls. */
   readonly streams: number;
   readonly notifications: number;
   readonly notifyingCalls: number;
-  /** Sessions that begin and end. */
+  /** Sessions begun and ended. */
   readonly begun: number;
-  /** Sessions whose memory is looked at. */
+  /** Sessions for measuring memory. */
   readonly held: number;
   readonly largeRepeats: number;
-  /** Idle sessions of a crowd, and how many of them call at once. */
+  /** Idle sessions of a crowd, and how many call at once. */
   readonly crowd: number;
   readonly calling: number;
-  /** Echoes while a slow reader is there, and while none is; and how often by turns. */
+  /** Echoes with and without a slow reader, and number of alternations. */
   readonly echoes: number;
   readonly turns: number;
 }

@@ -1,17 +1,17 @@
-/** Many requests over many connections: what they cost the server. */
+/** Server cost of many requests over many connections. */
 import type { Exchanged, Kind } from '../measures/exchange.ts';
 import type { Connection } from './connection.ts';
 import type { HttpClient, Session } from './http-client.ts';
 
-/** A connection, and who speaks on it; without a session a client of 2026-07-28. */
+/** A connection and its session; without a session, a 2026-07-28 client. */
 export interface Lane {
   readonly connection: Connection;
   readonly session: Session | undefined;
-  /** Hears how long each answer took, milliseconds. */
+  /** Called with the duration of each response, ms. */
   readonly onAnswer?: (ms: number) => void;
 }
 
-/** Sends `count` requests: one at a time on each connection, and the next as soon as there is an answer. */
+/** Sends `count` requests: on each connection, the next as soon as the previous is answered. */
 export async function load(
   client: HttpClient,
   kind: Kind,

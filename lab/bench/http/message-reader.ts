@@ -1,18 +1,18 @@
-/** The messages of an HTTP answer, which is one JSON text or a stream of events. */
+/** Parses the messages of an HTTP response, either one JSON text or an event stream. */
 import { StringDecoder } from 'node:string_decoder';
 import type { Message } from '../raw-client.ts';
 import type { Reception } from './connection.ts';
 
-/** What hears of an answer. */
+/** Callbacks for a response. */
 export interface Hearing {
-  /** The answer's head has come. */
+  /** The response headers have arrived. */
   onHead?(status: number, headers: ReadonlyMap<string, string>): void;
   onMessage(message: Message): void;
-  /** All messages of a chunk have been taken. */
+  /** All messages of a chunk have been delivered. */
   onChunkEnd?(): void;
-  /** @param rest what the answer says besides messages: a text that is no JSON */
+  /** @param rest non-JSON text in the response */
   onEnd?(status: number, rest: string): void;
-  /** The answer cannot be understood. */
+  /** The response is malformed. */
   onFault(why: string): void;
 }
 
@@ -26,7 +26,7 @@ export class MessageReader implements Reception {
   #form: Form = 'other';
   #status = 0;
   #pieces: string[] = [];
-  /** A line end that may be the first half of an event's end. */
+  /** A line ending that may be the first half of an event delimiter. */
   #held = '';
 
   constructor(hearing: Hearing) {

@@ -1,11 +1,11 @@
-/** Redis, for what several processes share. */
+/** Redis for state shared by several processes. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { cpuMsOf } from '../accounting.ts';
 
-/** Why there is no Redis on this machine; undefined if there is. */
+/** Reason why Redis is unavailable; undefined if available. */
 export function missingRedis(): string | undefined {
   const { status } = spawnSync('redis-server', ['--version']);
   return status === 0 ? undefined : 'there is no redis-server';
@@ -13,11 +13,11 @@ export function missingRedis(): string | undefined {
 
 export interface RunningRedis {
   readonly url: string;
-  /** What it has used, milliseconds. */
+  /** CPU time, ms. */
   readonly cpuMs: number;
 }
 
-/** Runs a Redis that keeps nothing, at a free port, while `body` does something with it. */
+/** Runs a Redis without persistence on a free port for the duration of `body`. */
 export async function withRedis<T>(body: (redis: RunningRedis) => Promise<T>): Promise<T> {
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
@@ -49,7 +49,7 @@ async function ready(stdout: NodeJS.ReadableStream): Promise<void> {
   if (!said.includes('Ready')) throw new Error(`redis-server does not start: ${said.slice(-300)}`);
 }
 
-/** A port of 127.0.0.1 that was free just now. */
+/** A port of 127.0.0.1 that is free at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -5,8 +5,8 @@ import type { Connection } from './connection.ts';
 import type { HttpClient, Session } from './http-client.ts';
 
 /**
- * Requests of one chunk are answered in reverse order, as connections become free, and the very first request of all only when nothing else
- * is left. The answers may go to another node than the one that asked.
+ * Answers requests of one chunk in reverse order, as connections become free, and the very first
+ * request last. Answers may go to another node than the one that sent the request.
  */
 export class Responder {
   readonly #client: HttpClient;
@@ -46,7 +46,7 @@ export class Responder {
     else this.#waiting.push(answer);
   };
 
-  /** All requests of a chunk have been taken. */
+  /** All requests of a chunk have been received. */
   readonly answer = (): void => {
     if (this.#taken === this.#count && this.#first) {
       this.#waiting.unshift(this.#first);

@@ -1,4 +1,6 @@
-/** Requests of the server to the client: one after the other, and all at once with answers out of order. */
+/**
+ * Requests of the server to the client: sequentially, and all at once with answers out of order.
+ */
 import { call, greet, isEmpty, isText, ping } from '../conversation.ts';
 import type { RawClient } from '../raw-client.ts';
 import type { Measure, Metric } from './measure.ts';
@@ -15,7 +17,7 @@ export const asking: Measure = {
     launch(async (client) => {
       await greet(client);
       await ask(client, 'concurrent', Math.ceil(asked / 4));
-      // Thousands pass before the compiler is done with what one request runs through.
+      // JIT compilation of one request's path takes thousands of requests.
       await ask(client, 'sequential', Math.min(warmUp, asked));
       const sequential = await ask(client, 'sequential', asked);
       const concurrent = await ask(client, 'concurrent', asked);
@@ -28,7 +30,9 @@ export const asking: Measure = {
     }),
 };
 
-/** Lets the server ask so often. Gives what each request has cost it, and how many there were in a second. */
+/**
+ * Makes the server send this many requests; returns the cost per request and the rate per second.
+ */
 export async function ask(
   client: RawClient,
   way: (typeof ways)[number],
@@ -47,22 +51,22 @@ export async function ask(
   };
 }
 
-/** What the tool's answer must be: the k-th request is answered with k, and the server weighs it by k. */
+/** Expected tool result: the k-th request is answered with k, and the server weighs it by k. */
 export function weightOf(count: number): string {
   let sum = 0;
   for (let number = 1; number <= count; number++) sum += number * number;
   return String(sum);
 }
 
-/** An answer to `roots/list` that carries a number. */
+/** A `roots/list` result that carries a number. */
 export function rootsAnswer(id: number | string, number: number): object {
   const roots = [{ uri: `file:///bench/${number}`, name: String(number) }];
   return { jsonrpc: '2.0', id, result: { roots } };
 }
 
 /**
- * Answers the requests of a chunk with one write: the last first, with a ping of the client's own among them, and the very first
- * request of all only when nothing else is left.
+ * Answers the requests of a chunk in one write: last first, with a ping of the client among them,
+ * and the very first request only when nothing else is left.
  */
 class Responder {
   readonly #client: RawClient;
@@ -81,7 +85,7 @@ class Responder {
     client.onChunkEnd = () => this.#answer();
   }
 
-  /** Resolves when the client's own requests have been answered too. */
+  /** Resolves when the client's own requests are answered as well. */
   get pinged(): Promise<unknown> {
     return Promise.all(this.#pings);
   }

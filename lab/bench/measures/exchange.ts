@@ -1,8 +1,8 @@
-/** Many requests with a bounded number of them in flight: how long it took, and what it cost the server. */
+/** Many requests with a bounded number in flight: duration and server cost. */
 import type { Asked, Check, RawClient } from '../raw-client.ts';
 import { call, enveloped, isCompleteText, isEmpty, isText, ping } from '../conversation.ts';
 
-/** A kind of request, each with a content of its own, and the check of its answer. */
+/** A kind of request with distinct content, and the check of its response. */
 export interface Kind {
   request(at: number): Asked;
   check(at: number): Check;
@@ -10,7 +10,7 @@ export interface Kind {
 
 export const pings: Kind = { request: () => ping, check: () => isEmpty };
 
-/** Calls of `echo`: a validated input, and an answer that is like no other. */
+/** Calls of `echo`, with validated input and distinct responses. */
 export const echoes: Kind = {
   request: (at) => call('echo', { text: `text number ${at}` }),
   check: (at) => isText(`text number ${at}`),
@@ -23,14 +23,15 @@ export const envelopedEchoes: Kind = {
 };
 
 export interface Exchanged {
-  /** From the first write to the last answer. */
+  /** From the first write to the last response. */
   readonly wallMs: number;
   readonly cpuMs: number;
 }
 
 /**
- * Sends `count` requests with at most `window` in flight. What the answers of one chunk make room for goes out in one write; with a
- * window as large as the count everything is written at once.
+ * Sends `count` requests with at most `window` in flight. Requests enabled by one chunk of
+ * responses go out in one write; with a window as large as the count, everything is written at
+ * once.
  */
 export async function exchange(
   client: RawClient,

@@ -1,11 +1,11 @@
-/** Echoes of long texts, each one line, and how the time grows with the length. */
+/** Echoes of long single-line texts, and how the time grows with the length. */
 import { call, greet, isText } from '../conversation.ts';
 import { KiB, MiB, median } from './measure.ts';
 import type { Measure, Metric } from './measure.ts';
 
 const alphabet = 'the quick brown fox jumps over the lazy dog, ';
 
-/** The sizes that every table shows; a longer run adds to them for the exponent. */
+/** Sizes in every table; a longer run adds sizes for the exponent. */
 const shown = [64 * KiB, 1 * MiB, 10 * MiB];
 
 export const large: Measure = {
@@ -54,7 +54,7 @@ interface Point {
   readonly y: number;
 }
 
-/** Of the line with the least squares. */
+/** Slope of the least-squares line. */
 function slope(points: readonly Point[]): number {
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   const x = mean(points.map((point) => point.x));

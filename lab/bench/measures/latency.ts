@@ -1,4 +1,4 @@
-/** One request at a time: how long until its answer. */
+/** Latency of one request at a time. */
 import { greet } from '../conversation.ts';
 import type { RawClient } from '../raw-client.ts';
 import { echoes, pings } from './exchange.ts';
@@ -32,7 +32,7 @@ export const latency: Measure = {
     }),
 };
 
-/** In microseconds; a fifth goes before, unmeasured, to warm up both sides. */
+/** In µs; a fifth is sent first as warm-up. */
 export async function latencies(
   client: RawClient,
   kind: Kind,

@@ -1,8 +1,8 @@
-/** What a measure is: something that is done with one server process, and the numbers that come of it. */
+/** Types of measures, which run operations against a server process and return numbers. */
 import type { HttpSizes } from '../http/http-sizes.ts';
 import type { RawClient, RawClientOptions } from '../raw-client.ts';
 
-/** A number that a measure gives. */
+/** A number that a measure returns. */
 export interface Metric {
   /** Unique among all measures. */
   readonly key: string;
@@ -20,89 +20,89 @@ export interface Metric {
     | 'writes'
     | 'tasks/s'
     | 'count';
-  /** It is not measured itself: it is what the metric of this key is above the floor's in the same round. */
+  /** Derived: the amount by which the metric of this key exceeds the floor's in the same round. */
   readonly aboveFloor?: string;
-  /** Ratios are shown of costs; a rate is shown as it is. */
+  /** True for costs, which are shown as ratios; rates are shown as they are. */
   readonly isRatio: boolean;
-  /** The most that we allow ourselves: of the ratio to the floor where that is shown, or else of the value. */
+  /** Upper limit we set ourselves: of the ratio to the floor where shown, else of the value. */
   readonly atMost?: number;
 }
 
-/** How much is done. */
+/** Amount of work. */
 export interface Sizes {
   readonly rounds: number;
-  /** How often a measure that is short is done in each round. */
+  /** Repetitions of a short measure per round. */
   readonly repeats: number;
-  /** Requests one after the other. */
+  /** Sequential requests. */
   readonly sequential: number;
-  /** Messages before a throughput is measured: the compiler's work is not the server's. */
+  /** Messages before measuring throughput, to exclude JIT compilation. */
   readonly warmUp: number;
-  /** Messages of a throughput. */
+  /** Messages for throughput. */
   readonly messages: number;
-  /** What a session sees that has just begun. */
+  /** Measurements early in a session. */
   readonly early: {
     /** Messages before the echoes. */
     readonly before: number;
     readonly echoes: number;
-    /** Requests of the server before those that are measured. */
+    /** Server requests before the measured ones. */
     readonly rootsBefore: number;
     readonly roots: number;
   };
-  /** Short sessions from start to end. */
+  /** Complete short sessions. */
   readonly sessions: number;
   /** Lengths of echoed texts, bytes. */
   readonly large: readonly number[];
   readonly largeRepeats: number;
   /** Requests of the server to the client. */
   readonly asked: number;
-  /** Calls after which the memory is looked at. */
+  /** Calls before measuring memory. */
   readonly calls: number;
-  /** Calls that are cancelled before the memory is looked at; four times as many follow. */
+  /** Cancelled calls before measuring memory; four times as many follow. */
   readonly cancelled: number;
   readonly pending: number;
-  /** Answers of 512 KiB that are not read. */
+  /** Unread responses of 512 KiB. */
   readonly unread: number;
   readonly http: HttpSizes;
-  /** How long a process is left alone before its memory is read, milliseconds. */
+  /** Idle time before measuring a process's memory, ms. */
   readonly settleMs: number;
-  /** A server that says nothing for so long while something is awaited counts as hanging, milliseconds. */
+  /** Silence, while responses are pending, after which a server counts as hung, ms. */
   readonly silenceMs: number;
 }
 
-/** One server, and how much is to be done with it. */
+/** One server and the amount of work. */
 export interface Bench {
   readonly sizes: Sizes;
-  /** Keeps what has been measured so far, should the rest fail. */
+  /** Stores partial results in case the rest fails. */
   keep(sample: Sample): void;
-  /** Starts the server, does `body`, and ends it. Rejects where the client breaks meanwhile. */
+  /** Runs `body` with a server. Rejects if the client breaks meanwhile. */
   launch<T>(
     body: (client: RawClient) => Promise<T>,
     options?: Pick<RawClientOptions, 'heapProbe' | 'isPinned'>,
   ): Promise<T>;
 }
 
-/** The metrics' values by their keys. */
+/** Metric values by key. */
 export type Sample = Readonly<Record<string, number>>;
 
-/** What a table knows of a measure. */
+/** Properties of a measure used by tables. */
 export interface Measured {
   readonly name: string;
   readonly metrics: readonly Metric[];
-  /** Done several times in a round: it takes so little time that one value says little. */
+  /** True to repeat it within a round, because a single short value is unreliable. */
   readonly isShort?: boolean;
-  /** The servers that have what is measured; without it all of them. */
+  /** Servers that support it. Default: all. */
   readonly only?: readonly string[];
-  /** Why it cannot be done on this machine; undefined if it can. */
+  /** Reason it cannot run on this machine; undefined if it can. */
   readonly missing?: () => string | undefined;
 }
 
-/** A measure of a server over stdio. */
+/** A measure of a stdio server. */
 export interface Measure extends Measured {
-  /** Rejects with what the server has done wrong. */
+  /** Rejects with the server's fault. */
   run(bench: Bench): Promise<Sample>;
 }
 
-/** The value that a share of the values does not exceed. */
+/** The given quantile of the values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -115,7 +115,10 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
 }
 
-/** Once each unseen, then in short bursts, there and back: what changes on the machine meanwhile meets all alike. */
+/**
+ * Runs actions alternately: once each as warm-up, then in short bursts back and forth, so that
+ * changes on the machine affect all equally.
+ */
 export async function byTurns<const Acts extends readonly (() => Promise<number>)[]>(
   turns: number,
   acts: Acts,

@@ -1,4 +1,7 @@
-/** What a server holds: at the start, after many calls, after many cancelled ones, with many requests pending. */
+/**
+ * Memory of a server: at the start, after many calls, after many cancelled ones, and with many
+ * pending requests.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { call, greet, isEmpty, isText, ping } from '../conversation.ts';
 import type { RawClient } from '../raw-client.ts';
@@ -40,7 +43,7 @@ export const cancelled: Measure = {
       await cancelCalls(client, count);
       await delay(settleMs);
       const before = client.rssBytes;
-      // So many more that one step of V8's young generation, several MiB, is not all that is seen.
+      // Enough to exceed a single growth step of V8's young generation, several MiB.
       const more = 4 * count;
       await cancelCalls(client, more);
       await delay(settleMs);
@@ -48,10 +51,10 @@ export const cancelled: Measure = {
     }),
 };
 
-/** Fewer than any server's bound on what runs at once. */
+/** Fewer than any server's concurrency limit. */
 const together = 50;
 
-/** Calls that ask the client something, and are cancelled when they have asked. */
+/** Calls that send a request to the client and are cancelled afterwards. */
 async function cancelCalls(client: RawClient, count: number): Promise<void> {
   for (let cancelledSoFar = 0; cancelledSoFar < count; cancelledSoFar += together) {
     const calls = Array.from({ length: together }, () => call('sample', { count: 1 }));
@@ -94,7 +97,7 @@ export const pending: Measure = {
   },
 };
 
-/** What one of so many pending requests takes, KiB. A tenth goes before, so that the first time of everything is not counted. */
+/** Memory per pending request, KiB. A tenth runs first, to exclude one-time allocations. */
 async function perPending(
   client: RawClient,
   count: number,
@@ -107,7 +110,7 @@ async function perPending(
   return (after - before) / KiB / count;
 }
 
-/** Lets so many requests wait for their answers; gives what the server holds meanwhile, bytes. */
+/** Keeps this many requests pending; returns the server's memory meanwhile, bytes. */
 async function hold(
   client: RawClient,
   count: number,
@@ -125,7 +128,7 @@ async function hold(
   return bytes;
 }
 
-/** The ids of the server's next requests. */
+/** Ids of the server's next requests. */
 function requestsOf(client: RawClient, count: number): Promise<readonly (number | string)[]> {
   const ids: (number | string)[] = [];
   return new Promise((resolve) => {

@@ -1,6 +1,7 @@
 /**
- * Short sessions. Most see a few hundred messages, one at a time, and end: what is cheap after 40,000 messages is not yet cheap for them. The
- * server is pinned to one core, so that the work of the compiler's threads counts as it does on a busy machine.
+ * Short sessions. Most have a few hundred sequential messages, before code that is fast after
+ * 40,000 messages is optimized. The server is pinned to one core, so that the compiler's threads
+ * count as on a busy machine.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMsOfEnded } from '../accounting.ts';
@@ -31,7 +32,10 @@ function metric(key: string, title: string, unit: 'µs' | 'ms'): Metric {
   return { key: `short.${key}`, title, unit, isRatio: true };
 }
 
-/** One at a time, after others that came many at once: half of them pings, so that not every path is warm. */
+/**
+ * Sequential echoes after a burst of other messages, half of them pings, so that not every path is
+ * warm.
+ */
 function earlyEchoes({ launch, sizes: { early: sizes } }: Bench): Promise<Sample> {
   return launch(
     async (client) => {
@@ -45,7 +49,7 @@ function earlyEchoes({ launch, sizes: { early: sizes } }: Bench): Promise<Sample
   );
 }
 
-/** Each way in a session of its own: neither warms the other up. */
+/** Each variant in its own session, so that neither warms up the other. */
 function earlyRoots(
   { launch, sizes: { early: sizes } }: Bench,
   way: 'sequential' | 'concurrent',
@@ -61,7 +65,7 @@ function earlyRoots(
   );
 }
 
-/** How many calls the client of a short session makes. */
+/** Calls in a short session. */
 const callsOfSession = 20;
 
 export const session: Measure = {
@@ -101,7 +105,7 @@ function wholeSession({ launch }: Bench): Promise<void> {
   );
 }
 
-/** What comes between the end of the input and that of the process. */
+/** Time between the end of the input and the exit of the process. */
 async function ends({ launch, sizes: { sessions } }: Bench, wait: () => Promise<void>) {
   const walls: number[] = [];
   let cpuUntilEnd = 0;

@@ -1,4 +1,4 @@
-/** Cold start: from the launch to the first answers. */
+/** Cold start: from launch to the first responses. */
 import { areTools, initialize, isIntroduction, listTools } from '../conversation.ts';
 import type { Measure } from './measure.ts';
 

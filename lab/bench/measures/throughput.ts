@@ -1,11 +1,11 @@
-/** Many requests at once, and the wait for the next answer after a burst. */
+/** Throughput of concurrent requests, and the latency after a burst. */
 import { discover, greet, isEmpty, ping } from '../conversation.ts';
 import { echoes, envelopedEchoes, exchange, pings } from './exchange.ts';
 import type { Kind } from './exchange.ts';
 import type { Measure, Metric, Sizes } from './measure.ts';
 import type { RawClient } from '../raw-client.ts';
 
-/** In flight at most; `all` is everything written at once. */
+/** Maximum in flight; `all` writes everything at once. */
 const windows = ['1', '16', '256', 'all'] as const;
 
 export const pingThroughput = throughput('ping', 'pings', pings);
@@ -13,7 +13,7 @@ export const echoThroughput = throughput('echo', 'echoes', echoes);
 
 const envelopedWindows = ['1', '256'] as const;
 
-/** Echoes of 2026-07-28: each request is read for its client and its revision. */
+/** Echoes of 2026-07-28, in which the server reads client and revision from every request. */
 export const envelopedThroughput: Measure = {
   name: 'enveloped',
   metrics: envelopedWindows.flatMap((window) => metricsOf('enveloped echo', window)),

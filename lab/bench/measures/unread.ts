@@ -1,4 +1,7 @@
-/** A client that stops reading: how much the server grows meanwhile, and whether everything is there when it reads again. */
+/**
+ * A client that stops reading: how much the server grows, and whether nothing is lost when it reads
+ * again.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { call, greet, isEmpty, isText, ping } from '../conversation.ts';
 import type { RawClient } from '../raw-client.ts';
@@ -7,7 +10,7 @@ import type { Measure } from './measure.ts';
 
 const answerBytes = 512 * KiB;
 
-/** Answers that are this long after those before them are lost. */
+/** Responses this much later than the previous ones count as lost. */
 const longestBreakMs = 5_000;
 
 export const unread: Measure = {
@@ -35,7 +38,7 @@ export const unread: Measure = {
       );
       const most = await highestRss(client);
       client.resume();
-      // Whatever is to come has come before the answer to this, or comes after it without long breaks.
+      // Everything still outstanding arrives before this response, or after it without long gaps.
       await client.request(ping, isEmpty);
       let [seen, seenAt] = [answered, performance.now()];
       while (answered < count && performance.now() - seenAt < longestBreakMs) {
@@ -49,7 +52,7 @@ export const unread: Measure = {
 const lookEveryMs = 50;
 const longestMs = 8_000;
 
-/** The most that the process holds until it has not grown for a while. */
+/** Peak memory of the process, until it has stopped growing for a while. */
 async function highestRss(client: RawClient): Promise<number> {
   let most = client.rssBytes;
   let quiet = 0;

@@ -1,4 +1,4 @@
-/** Lines to frames, frames to lines, and bytes to lines. */
+/** Decoding and encoding of frames, and splitting of bytes into lines. */
 import { LineSplitter } from '../../../src/actors/reader/line-splitter.ts';
 import { decodeLine, encodeFrame } from '../../../src/protocol/codec.ts';
 import type { MicroCase } from './micro-case.ts';

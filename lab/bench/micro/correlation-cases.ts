@@ -1,4 +1,7 @@
-/** One request to the client and its answer, with ever more others pending: the cost must not grow with them. */
+/**
+ * One request to the client and its response, with growing numbers of others pending, which must
+ * not affect the cost.
+ */
 import { createActor } from 'xstate';
 import { systemClock } from '../../../src/actors/clock.ts';
 import { correlationActor } from '../../../src/actors/correlation/correlation.actor.ts';
@@ -12,7 +15,7 @@ const minute = 60_000;
 
 export const correlationCases: readonly MicroCase[] = [10, 1_000, 100_000].map(caseOf);
 
-/** Always the oldest pending request is answered, which has waited for as long as the others allow. */
+/** Always answers the oldest pending request, whose age depends on the number of others. */
 function caseOf(pending: number): MicroCase {
   const sent: OutboundRequestId[] = [];
   const writer = createActor(
@@ -62,7 +65,7 @@ function caseOf(pending: number): MicroCase {
       type: 'responses.received',
       responses: [{ kind: 'response', id, outcome: { ok: true, result: { roots: [] } } }],
     });
-    // The ids of what is over are let go now and then.
+    // Drop finished ids now and then.
     if (answered > 1_000_000) {
       sent.splice(0, answered);
       answered = 0;

@@ -1,6 +1,7 @@
 /**
- * Costs of an ordinary call with and without a durable store, of a durable call, and of a task, in one process and one
- * run: `npx tsx lab/bench/micro/durable-calls.ts`. Batches alternate, and medians are printed.
+ * Cost of an ordinary call with and without a durable store, of a durable call, and of a task, in
+ * one process and one run: `npx tsx lab/bench/micro/durable-calls.ts`. Batches alternate, and
+ * medians are printed.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -67,7 +68,7 @@ async function ask(method: string, params: object): Promise<{ status?: string; t
   return ((await modern.response(each)) as { result: object }).result;
 }
 
-/** A task, from its call to the look that shows its result. */
+/** A task from its call to the poll that returns the result. */
 async function task(): Promise<void> {
   const { taskId } = await ask('tools/call', { name: 'durable' });
   for (;;) {

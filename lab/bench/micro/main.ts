@@ -1,4 +1,7 @@
-/** `npm run lab -- micro`: what the parts cost, each in one process. Numbers for comparing two versions of this code; what a session costs stands beside the official SDKs. */
+/**
+ * `npm run lab -- micro`: costs of individual parts, in one process each, for comparing versions of
+ * this code; and session costs beside the official SDKs.
+ */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { build } from 'esbuild';

@@ -1,8 +1,8 @@
-/** A thing that is done over and over. */
+/** A repeated operation. */
 export interface MicroCase {
   readonly name: string;
-  /** How many messages one run handles: its time is divided by it. */
+  /** Messages per run, by which its time is divided. */
   readonly messages: number;
-  /** What it gives is kept from being optimized away. */
+  /** Returns a value to prevent dead code elimination. */
   run(): unknown;
 }

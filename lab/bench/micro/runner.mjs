@@ -1,4 +1,7 @@
-/** Runs the micro-benchmarks in the process that `main.ts` starts, from a bundle, so that no loader is measured with them. */
+/**
+ * Runs the micro-benchmarks in the process started by `main.ts`, from a bundle, so that no module
+ * loader is measured.
+ */
 import { measure } from 'mitata';
 import { codecCases } from './codec-cases.ts';
 import { correlationCases } from './correlation-cases.ts';
@@ -8,7 +11,7 @@ const isQuick = process.argv.includes('--quick');
 const warmUpMs = isQuick ? 200 : 1_000;
 const options = isQuick ? { min_cpu_time: 50e6 } : { min_cpu_time: 500e6 };
 
-/** Until the compiler has done its work: mitata's own warm-up is a few runs. */
+/** Runs until JIT compilation is done; mitata's own warm-up is only a few runs. */
 async function warmUp(run) {
   const end = performance.now() + warmUpMs;
   while (performance.now() < end) await run();

@@ -1,4 +1,7 @@
-/** A whole session in one process, without a pipe: what a message costs from its bytes to its answer's. */
+/**
+ * A complete session in one process without pipes: the cost of a message from its bytes to those of
+ * its response.
+ */
 import { createMcpServer } from '../../../src/server/create-server.ts';
 import { memory } from '../../../src/transports/memory.ts';
 import { defineTool } from '../../../src/server/define/tool.ts';
@@ -6,7 +9,7 @@ import type { MicroCase } from './micro-case.ts';
 
 const perChunk = 500;
 
-/** A server that echoes, past its handshake and its first call. */
+/** An echo server after its handshake and first call. */
 export async function sessionCases(): Promise<readonly MicroCase[]> {
   const { transport, peer } = memory();
   createMcpServer({
@@ -47,7 +50,7 @@ export async function sessionCases(): Promise<readonly MicroCase[]> {
   const pings = chunkOf((id) => ({ jsonrpc: '2.0', id, method: 'ping' }));
   const exchange = (chunk: string) => async () => {
     peer.sendRaw(chunk);
-    // The answers go out in microtasks.
+    // Responses are sent in microtasks.
     await Promise.resolve();
     return answers;
   };

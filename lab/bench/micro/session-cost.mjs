@@ -1,4 +1,7 @@
-/** Measures one subject in the process that `main.ts` starts with `--expose-gc`, and writes a row of its table. */
+/**
+ * Measures one subject in the process that `main.ts` starts with `--expose-gc`, and prints a row of
+ * its table.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { subjects } from './session-subjects.ts';
 
@@ -12,7 +15,7 @@ const perRound = isQuick ? 200 : 500;
 const closed = isQuick ? 2_000 : 10_000;
 
 async function liveBytes() {
-  // Some of what is freed is freed by callbacks of the first collection.
+  // Some memory is only freed by finalizers of the first collection.
   for (let times = 0; times < 4; times++) {
     await setImmediate();
     globalThis.gc();
@@ -24,7 +27,7 @@ async function openAndClose(count) {
   for (let at = 0; at < count; at++) await (await open())();
 }
 
-/** Of all threads, microseconds. */
+/** CPU time of all threads, µs. */
 function cpuUs() {
   const { user, system } = process.cpuUsage();
   return user + system;
@@ -53,7 +56,7 @@ async function idleBytes() {
   return bytes;
 }
 
-// Until the compiler has done its work.
+// Run until JIT compilation is done.
 await openAndClose(kept);
 const openUs = await openingUs();
 const heapBytes = await idleBytes();

@@ -1,4 +1,7 @@
-/** What is opened and closed to learn what a session costs: ours, those of the official SDKs, and what XState's own part of ours comes to. */
+/**
+ * Subjects for measuring the cost of a session: ours, those of the official SDKs, and the share of
+ * XState in ours.
+ */
 import { sessionMachine } from '../../../src/machines/session.machine.ts';
 import { createMcpServer } from '../../../src/server/create-server.ts';
 import { memory } from '../../../src/transports/memory.ts';
@@ -6,7 +9,7 @@ import { defineTool } from '../../../src/server/define/tool.ts';
 import type { subjectNames } from './subject-names.ts';
 import { openSdk1, openSdk2 } from '../servers/in-memory.mjs';
 
-/** Opens one, past its handshake; gives what closes it. */
+/** Opens a session including its handshake; resolves to a function that closes it. */
 export type Open = () => Promise<() => Promise<unknown>>;
 
 const clientInfo = { name: 'micro', version: '0.0.0' };
@@ -18,7 +21,7 @@ const initialize = {
 };
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
-/** Ten tools, as a small server has them. */
+/** Ten tools, as in a small server. */
 function mcpActors(): Open {
   const server = createMcpServer({
     name: 'micro',
@@ -40,7 +43,7 @@ function mcpActors(): Open {
     const { transport, peer } = memory();
     const session = server.listen(transport);
     peer.send(initialize, initialized);
-    // The answer goes out in a microtask.
+    // The response is sent in a microtask.
     await Promise.resolve();
     if (session.state !== 'rootsKnown') throw new Error(`the session is ${session.state}`);
     return () => {
@@ -51,7 +54,9 @@ function mcpActors(): Open {
   };
 }
 
-/** Opened here is a machine with other implementations, which is what every session made for itself three times. */
+/**
+ * Measures a machine with provided implementations, of which every session used to create three.
+ */
 function providedMachine(): Open {
   return async () => {
     const machine = sessionMachine.provide({});
@@ -59,7 +64,7 @@ function providedMachine(): Open {
   };
 }
 
-/** By the name that the table has. */
+/** Subjects by their name in the table. */
 export const subjects: { readonly [name in (typeof subjectNames)[number]]: () => Open } = {
   'mcp-actors': mcpActors,
   'sdk-1': openSdk1,

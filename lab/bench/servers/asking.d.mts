@@ -1,4 +1,4 @@
-/** The declarations of `asking.mjs`, which the peers' servers load without a compiler. */
+/** Declarations of `asking.mjs`, which the peers' servers load without a compiler. */
 export declare const patienceMs: number;
 export declare const longestLineBytes: number;
 export declare const sampling: {

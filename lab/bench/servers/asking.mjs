@@ -1,22 +1,20 @@
-/**
- * What the servers' tools have in common, so that they differ by their runtime and by nothing else.
- */
+/** Shared tool code of the servers, so that they differ only in their runtime. */
 
-/** How long a request to the client may take: longer than any measure. */
+/** Timeout of a request to the client: longer than any measure. */
 export const patienceMs = 300_000;
 
-/** The longest line that a server is told to take where it has a bound: above the largest echo. */
+/** Line limit configured for servers that have one: above the largest echo. */
 export const longestLineBytes = 64 * 1024 * 1024;
 
-/** What `sample` asks for. */
+/** Parameters of `sample`. */
 export const sampling = {
   messages: [{ role: 'user', content: { type: 'text', text: 'Say something.' } }],
   maxTokens: 16,
 };
 
 /**
- * Asks so often, one after the other or all at once, and weighs the numbers that the answers carry by the order of asking:
- * the sum is right only where every answer has reached the request that it answers.
+ * Sends this many requests, sequentially or all at once, and weighs the numbers in the responses by
+ * the order of sending: the sum is right only if every response reached its request.
  */
 export async function askAll(count, concurrent, ask) {
   const values = [];
@@ -34,12 +32,12 @@ function allAtOnce(count, ask) {
   return Promise.all(asked);
 }
 
-/** The number that an answer to `roots/list` carries. */
+/** The number in a `roots/list` result. */
 export function numberOfRoots(result) {
   return Number(result.roots[0].name);
 }
 
-/** The number that an answer to `sampling/createMessage` carries. */
+/** The number in a `sampling/createMessage` result. */
 export function numberOfSample(result) {
   return Number(result.content.text);
 }
@@ -49,7 +47,7 @@ export function textResult(text) {
   return { content: [{ type: 'text', text }] };
 }
 
-/** What the tool `fill` answers with. */
+/** Result of the tool `fill`. */
 export function filling(bytes) {
   return 'x'.repeat(bytes);
 }

@@ -1,4 +1,7 @@
-/** A server whose tasks are written down, and the store itself, in one process: its tools say what is to be done with either. */
+/**
+ * A server with stored tasks and direct access to the store, in one process: its tools operate
+ * either.
+ */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { TaskStore } from 'mcp-actors';
 import { openTaskStore, serve } from 'mcp-actors/serve';
@@ -8,7 +11,7 @@ const store = where === undefined ? undefined : await openTaskStore(where);
 
 let writes = 0;
 
-/** Counts what is asked to be written. */
+/** Counts writes to the store. */
 function counted(given: TaskStore): TaskStore {
   const { create, append, appendWith, finish } = given;
   return Object.assign(given, {
@@ -24,7 +27,7 @@ function counted(given: TaskStore): TaskStore {
   });
 }
 
-/** What is claimed belongs to another server, which no process is. */
+/** Claimed tasks belong to another server, which does not exist as a process. */
 const claimed = 'claimed';
 const claimedAtOnce = 10;
 const ttlMs = 3_600_000;

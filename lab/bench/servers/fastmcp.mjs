@@ -1,4 +1,4 @@
-/** `fastmcp`, which is built on the official SDK. */
+/** `fastmcp`, built on the official SDK. */
 import { FastMCP } from 'fastmcp';
 import { z } from 'zod';
 import {
@@ -16,7 +16,7 @@ const server = new FastMCP({
   version: '0.0.0',
 });
 
-/** The one session that a server over stdio has. It is told of some time after the client's first calls. */
+/** The only session of a stdio server. It is announced some time after the client's first calls. */
 const connected = new Promise((resolve) => {
   server.once('connect', ({ session }) => resolve(session));
 });

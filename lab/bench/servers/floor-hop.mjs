@@ -1,13 +1,19 @@
-/** A plain hop over HTTP: what was posted goes to the other process, and its answer comes back. Nothing is checked or signed. */
+/**
+ * A plain HTTP hop: POSTs are forwarded to the other process, and the responses come back. Nothing
+ * is validated or signed.
+ */
 import { Agent, request } from 'node:http';
 import { createClient } from 'redis';
 
-/** What of a request's headers the other process needs. */
+/** Request headers the other process needs. */
 const names = ['mcp-session-id', 'mcp-protocol-version', 'content-type', 'accept'];
 
 const agent = new Agent({ keepAlive: true });
 
-/** Gives `announce(url)`, and `forward(header, text, answered)` to the process that has announced another URL. */
+/**
+ * Returns `announce(url)`, and `forward(header, text, answered)` to the process that announced
+ * another URL.
+ */
 export function sharedThrough(redisUrl) {
   let other;
   let own;

@@ -1,4 +1,4 @@
-/** The floor over HTTP: `node:http`, and what `http-floor.mjs` does. */
+/** The floor over HTTP: `http-floor.mjs` on `node:http`. */
 import { createServer } from 'node:http';
 import { get, has, post, remove } from './http-floor.mjs';
 import { sharedThrough } from './floor-hop.mjs';
@@ -7,7 +7,7 @@ import { listen } from './http-listening.mjs';
 const streaming = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
 
 const { REDIS_URL } = process.env;
-/** The other process; undefined where nothing is shared. */
+/** The other process; undefined without sharing. */
 const shared = REDIS_URL === undefined ? undefined : sharedThrough(REDIS_URL);
 
 const send = (response, { status, headers, text }) => {

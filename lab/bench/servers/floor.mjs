@@ -1,6 +1,8 @@
 /**
- * The floor: what a server costs that does nothing but split chunks, parse, switch, stringify and write once per chunk.
- * A request that says itself who its client is it reads for that, and answers it in the form of 2026-07-28. It keeps none of the protocol's promises: no checks, no lifecycle, no deadlines, no cancellation, no bound on anything.
+ * The floor: the minimum cost of a server that splits chunks, parses, dispatches, stringifies and
+ * writes once per chunk. A request that identifies its client is read accordingly and answered in
+ * the form of 2026-07-28. Makes no guarantees: no validation, lifecycle, timeouts, cancellation or
+ * limits.
  */
 import { askAll, filling, numberOfRoots, numberOfSample, sampling, textResult } from './asking.mjs';
 
@@ -36,7 +38,7 @@ function ask(method, params) {
 const key = 'io.modelcontextprotocol/';
 const identity = { [`${key}serverInfo`]: { name: 'floor', version: '0.0.0' } };
 
-/** What a request says of its client; undefined if it says nothing. */
+/** Client identified by a request; undefined if it does not identify one. */
 function clientOf(meta) {
   const version = meta?.[`${key}protocolVersion`];
   if (version !== '2026-07-28') return undefined;

@@ -1,4 +1,4 @@
-/** The floor over HTTP once more, with hono and its adapter for Node instead of `node:http`. */
+/** The floor over HTTP on hono and its Node adapter instead of `node:http`. */
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { get, post, remove } from './http-floor.mjs';
@@ -8,7 +8,7 @@ const encoder = new TextEncoder();
 const app = new Hono();
 const headerOf = (context) => (name) => context.req.header(name);
 
-/** A web stream, to which `open` writes until the client has gone. */
+/** A web stream that `open` writes to until the client disconnects. */
 function streamed(open) {
   let isOpen = true;
   const body = new ReadableStream({

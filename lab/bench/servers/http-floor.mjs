@@ -1,6 +1,7 @@
 /**
- * What an MCP endpoint has to do at the very least, written by hand: parse, switch, answer. It trusts its clients: it validates no input, and
- * bounds, resumes and cancels nothing. `floor-http.mjs` serves it with `node:http`, `hono-http.mjs` with hono.
+ * Minimal hand-written MCP endpoint: parses, dispatches, responds. It trusts its clients, without
+ * validation, limits, resumption or cancellation. `floor-http.mjs` serves it with `node:http`,
+ * `hono-http.mjs` with hono.
  */
 import { randomUUID } from 'node:crypto';
 import { askAll, numberOfRoots, numberOfSample, sampling, textResult } from './asking.mjs';
@@ -40,7 +41,7 @@ const tools = [
   },
 ];
 
-/** By their ids. A session has at most one GET stream. */
+/** Sessions by id. A session has at most one GET stream. */
 const sessions = new Map();
 
 if (sessionIdleMs > 0) {
@@ -61,7 +62,10 @@ function answered(id, result, status = 200, headers = json) {
 
 const eventOf = (message) => `event: message\ndata: ${JSON.stringify(message)}\n\n`;
 
-/** A POST: gives `{status, headers, text}`, or `{open(sink)}` where the answer is a stream. `header` gives a field by its name in lower case. */
+/**
+ * Handles a POST; returns `{status, headers, text}`, or `{open(sink)}` for a stream. `header`
+ * returns a field by its lower-case name.
+ */
 export function post(header, text) {
   const message = JSON.parse(text);
   const id = header('mcp-session-id');
@@ -79,13 +83,13 @@ export function post(header, text) {
   return answered(message.id, resultOf(message.method));
 }
 
-/** Whether a request is for this process: it begins a session, or one that has begun here is meant. */
+/** True if a request is for this process: it begins a session, or belongs to one begun here. */
 export function has(header) {
   const id = header('mcp-session-id');
   return id === undefined || sessions.has(id);
 }
 
-/** A GET: gives `open(sink)`, or undefined where there is no such session. */
+/** Handles a GET; returns `open(sink)`, or undefined for an unknown session. */
 export function get(header) {
   const session = sessions.get(header('mcp-session-id'));
   if (session === undefined) return undefined;
@@ -95,7 +99,7 @@ export function get(header) {
   };
 }
 
-/** A DELETE: gives the status. */
+/** Handles a DELETE; returns the status. */
 export function remove(header) {
   const id = header('mcp-session-id');
   sessions.get(id)?.sink?.end();

@@ -1,4 +1,4 @@
-/** The declarations of `http-listening.mjs`, which the peers' servers load without a compiler. */
+/** Declarations of `http-listening.mjs`, which the peers' servers load without a compiler. */
 import type { Server } from 'node:http';
 
 interface Notification {

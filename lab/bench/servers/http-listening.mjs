@@ -1,9 +1,9 @@
-/** What the HTTP servers have in common: where they listen, how they say so, how they end. */
+/** Shared code of the HTTP servers: listening, announcing the URL, and exiting. */
 
 /**
- * Listens on loopback at `PORT`, or at a free port, and says its URL on stdout. A kept connection may be quiet for as long as it likes: the
- * client has nothing that would open another.
- * @param listening is called with the URL
+ * Listens on loopback at `PORT`, or at a free port, and prints the URL on stdout. Idle connections
+ * never time out, because the client cannot reconnect.
+ * @param listening called with the URL
  */
 export function listen(server, listening = () => {}) {
   server.keepAliveTimeout = 0;
@@ -15,13 +15,13 @@ export function listen(server, listening = () => {}) {
   process.once('SIGTERM', () => process.exit(0));
 }
 
-/** After how long without a request a session is let go, milliseconds; 0 is never. */
+/** Idle timeout of a session, ms; 0 for none. */
 export const sessionIdleMs = Number(process.env.SESSION_IDLE_MS ?? 0);
 
-/** What a list change is as a message. */
+/** List change notification. */
 export const listChanged = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
 
-/** A log message of so many bytes. */
+/** Log message of this many bytes. */
 export function logMessage(bytes) {
   return {
     jsonrpc: '2.0',

@@ -1,4 +1,7 @@
-/** The official SDKs' servers over their own transport in memory. A server of theirs serves one session, so that each session has one. */
+/**
+ * The official SDKs' servers over their own in-memory transport. One server per session, because
+ * theirs only serve one.
+ */
 import { InMemoryTransport as Transport1 } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer as Server1 } from '@modelcontextprotocol/sdk/server/mcp.js';
 import {

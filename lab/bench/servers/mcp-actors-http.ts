@@ -1,4 +1,4 @@
-/** The runtime itself over HTTP, through its public names. Built as plain JavaScript before it is measured. */
+/** Our runtime over HTTP, through its public API. Built as plain JavaScript before measuring. */
 import { createServer } from 'node:http';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject, McpServer, McpSession } from 'mcp-actors';
@@ -9,7 +9,7 @@ import { listChanged, listen, logMessage, sessionIdleMs } from './http-listening
 
 const waiting = { timeoutMs: patienceMs, maxTotalMs: patienceMs };
 
-/** The open sessions, by their ids. */
+/** Open sessions by id. */
 const sessions = new Map<string, McpSession>();
 
 const echo = defineTool({
@@ -81,7 +81,7 @@ const server: McpServer = createMcpServer({
   onClose: ({ id }) => sessions.delete(id),
 });
 
-/** The server, whose sessions are kept to be notified. */
+/** A server that tracks its sessions for notifying them. */
 const kept: McpServer = {
   ...server,
   listen: (transport, options) => {

@@ -1,4 +1,4 @@
-/** The runtime itself, through its public names. Built as plain JavaScript before it is measured. */
+/** Our runtime, through its public API. Built as plain JavaScript before measuring. */
 import { createMcpServer, defineTool, stdio } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import {

@@ -1,4 +1,4 @@
-/** `mcp-lite` over HTTP as its documentation shows it: hono, and its own adapters in memory. */
+/** `mcp-lite` over HTTP as documented: hono, and its own in-memory adapters. */
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import {
@@ -29,7 +29,10 @@ const transport = new StreamableHttpTransport({
 });
 let asked = 0;
 
-/** It has no request for roots, and its sampling takes one prompt: both go by what its transport offers. */
+/**
+ * It has no roots request, and its sampling takes a single prompt, so both use its transport
+ * directly.
+ */
 async function ask({ session, requestId }, method, params) {
   const { result } = await transport.sendClientRequest(
     session.id,

@@ -1,6 +1,7 @@
 /**
- * `mcp-lite`, whose own transports are for HTTP. The stdio transport here is the least that its documentation asks of a custom one:
- * split, parse, `_dispatch`, stringify, one write per turn, and its own adapter for the requests to the client.
+ * `mcp-lite`, whose own transports are for HTTP. This stdio transport does the minimum documented
+ * for custom ones: split, parse, `_dispatch`, stringify, one write per turn, and its own adapter
+ * for requests to the client.
  */
 import { InMemoryClientRequestAdapter, McpServer } from 'mcp-lite';
 import { z } from 'zod';

@@ -1,6 +1,7 @@
 /**
- * The least that a bridge over stdio can be that reads JSON: `node proxy.mjs ARGS...` launches a server with these arguments of `node`, gives
- * each request an id of its own, and each answer the client's. It keeps none of the promises of one: no eras, no checks, no cancellation, no end.
+ * Minimal stdio bridge that parses JSON: `node proxy.mjs ARGS...` launches a server with these
+ * `node` arguments and translates request ids. Makes no guarantees: no eras, validation,
+ * cancellation or shutdown.
  */
 import { spawn } from 'node:child_process';
 
@@ -10,7 +11,7 @@ const server = spawn(process.execPath, process.argv.slice(2), {
 const ids = new Map();
 let asked = 0;
 
-/** Takes the messages of a stream. */
+/** Handles the messages of a stream. */
 function read(from, take) {
   let rest = [];
   from.on('data', (chunk) => {
@@ -26,7 +27,7 @@ function read(from, take) {
   });
 }
 
-/** Writes messages, those of one chunk together. */
+/** Writes messages, batched per chunk. */
 function writer(to) {
   let output = '';
   return (message) => {

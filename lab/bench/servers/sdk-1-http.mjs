@@ -1,4 +1,6 @@
-/** `@modelcontextprotocol/sdk` 1.x over HTTP, as its documentation shows it: a server and a transport for each session. */
+/**
+ * `@modelcontextprotocol/sdk` 1.x over HTTP as documented: a server and a transport per session.
+ */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -8,7 +10,7 @@ import { longestLineBytes } from './asking.mjs';
 import { registerTools } from './sdk-http-tools.mjs';
 import { listen } from './http-listening.mjs';
 
-/** By their ids. */
+/** Sessions by id. */
 const sessions = new Map();
 
 async function begin() {

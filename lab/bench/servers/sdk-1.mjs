@@ -1,4 +1,4 @@
-/** `@modelcontextprotocol/sdk` 1.x, as its documentation shows it. */
+/** `@modelcontextprotocol/sdk` 1.x as documented. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';
@@ -58,5 +58,5 @@ const transport = new StdioServerTransport(process.stdin, process.stdout, {
   maxBufferSize: longestLineBytes,
 });
 await server.connect(transport);
-// It does not see the end of its input: without this it would stay for ever.
+// The SDK does not detect the end of its input and would never exit.
 process.stdin.on('end', () => process.exit(0));

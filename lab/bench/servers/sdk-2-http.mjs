@@ -1,6 +1,6 @@
 /**
- * `@modelcontextprotocol/server` 2.x over HTTP, as its documentation shows it: a server and a transport for each session of the older
- * revisions, and its handler for 2026-07-28.
+ * `@modelcontextprotocol/server` 2.x over HTTP as documented: a server and a transport per session
+ * of older revisions, and its handler for 2026-07-28.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -11,7 +11,7 @@ import { longestLineBytes } from './asking.mjs';
 import { registerTools } from './sdk-http-tools.mjs';
 import { listen } from './http-listening.mjs';
 
-/** By their ids. */
+/** Sessions by id. */
 const sessions = new Map();
 
 function makeServer() {

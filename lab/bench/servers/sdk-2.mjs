@@ -1,4 +1,4 @@
-/** `@modelcontextprotocol/server` 2.x, as its documentation shows it for both eras. */
+/** `@modelcontextprotocol/server` 2.x as documented for both eras. */
 import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';

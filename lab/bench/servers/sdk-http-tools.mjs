@@ -1,4 +1,6 @@
-/** The tools of the official SDKs' servers, which differ in how a schema is given and in what a handler gets. */
+/**
+ * Tools of the official SDKs' servers, which differ in the form of schemas and handler arguments.
+ */
 import {
   askAll,
   numberOfRoots,
@@ -9,7 +11,7 @@ import {
 } from './asking.mjs';
 import { listChanged, logMessage } from './http-listening.mjs';
 
-/** `relatedTo` and `signalOf` read what a handler gets; `sessions` holds a server for each session. */
+/** `relatedTo` and `signalOf` read handler arguments; `sessions` has a server per session. */
 export function registerTools(server, { shapeOf, schemas: z, sessions, relatedTo, signalOf }) {
   const optionsOf = (extra) => ({
     timeout: patienceMs,
@@ -55,7 +57,7 @@ export function registerTools(server, { shapeOf, schemas: z, sessions, relatedTo
     },
     async ({ count, bytes }) => {
       const { method, params } = bytes === undefined ? listChanged : logMessage(bytes);
-      // A session without an open stream drops them.
+      // Sessions without an open stream drop them.
       for (const { server: other } of sessions.values()) {
         for (let sent = 0; sent < count; sent++) {
           await other.server.notification({ method, params });

@@ -1,4 +1,4 @@
-/** `tmcp` with its own HTTP transport and its zod adapter, on hono's adapter for Node. */
+/** `tmcp` with its own HTTP transport and zod adapter, on hono's Node adapter. */
 import { createAdaptorServer } from '@hono/node-server';
 import { HttpTransport } from '@tmcp/transport-http';
 import { ZodJsonSchemaAdapter } from '@tmcp/adapter-zod';
@@ -54,7 +54,7 @@ server.tool(
     schema: z.object({ count: z.int().min(0), bytes: z.int().min(0).optional() }),
   },
   async ({ count, bytes }) => {
-    // It can log to the session of a call alone, on that call's stream.
+    // It can only log to the session of a call, on that call's stream.
     if (bytes !== undefined) throw new Error('it has no log message to all sessions');
     for (let sent = 0; sent < count; sent++) server.changed('tools');
     return textResult('done');

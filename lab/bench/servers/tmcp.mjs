@@ -1,4 +1,4 @@
-/** `tmcp` with its own stdio transport and its zod adapter. */
+/** `tmcp` with its own stdio transport and zod adapter. */
 import { StdioTransport } from '@tmcp/transport-stdio';
 import { ZodJsonSchemaAdapter } from '@tmcp/adapter-zod';
 import { McpServer } from 'tmcp';

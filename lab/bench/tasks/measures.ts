@@ -1,4 +1,7 @@
-/** What it costs that tasks are written down: for ordinary calls, for tasks, while tasks wait, and if nodes share the claims. */
+/**
+ * Cost of storing tasks: for ordinary calls, for tasks, while tasks wait, and when nodes share the
+ * claims.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { call, initialize, isIntroduction, isText } from '../conversation.ts';
 import { echoes, exchange } from '../measures/exchange.ts';
@@ -10,18 +13,18 @@ import type { OpenStore } from './stores.ts';
 
 export interface TaskBench {
   readonly sizes: Sizes;
-  /** The store that is measured. */
+  /** The measured store. */
   readonly store: OpenStore;
-  /** Starts a server that keeps its tasks there, does `body`, and ends it. */
+  /** Runs `body` with a server that stores its tasks there. */
   launch<T>(
     body: (client: RawClient) => Promise<T>,
     options?: Pick<RawClientOptions, 'heapProbe'> & { readonly isDurable?: boolean },
   ): Promise<T>;
 }
 
-/** A measure of a server whose tasks are kept. */
+/** A measure of a server with a task store. */
 export interface TaskMeasure extends Measured {
-  /** Rejects with what the server has done wrong. */
+  /** Rejects with the server's fault. */
   run(bench: TaskBench): Promise<Sample>;
 }
 
@@ -34,7 +37,7 @@ const metric = (key: string, title: string, unit: Metric['unit']): Metric => ({
   isRatio: false,
 });
 
-/** The revision whose tasks are waited for by a request. */
+/** Initializes in the revision in which tasks are awaited by a request. */
 async function greet(client: RawClient): Promise<void> {
   const { method, params } = initialize;
   const tasked = { method, params: { ...params, protocolVersion: '2025-11-25' } };
@@ -42,7 +45,7 @@ async function greet(client: RawClient): Promise<void> {
   client.write([{ jsonrpc: '2.0', method: 'notifications/initialized' }]);
 }
 
-/** The result of a request. */
+/** Result of a request. */
 async function resultOf<T>(client: RawClient, asked: Asked): Promise<T> {
   let result: unknown = undefined;
   await client.request(asked, (given) => {
@@ -60,7 +63,11 @@ async function textOf(client: RawClient, name: string, args: object = {}): Promi
   return content[0].text;
 }
 
-/** Begins a task. @returns its id */
+/**
+ * Begins a task.
+ *
+ * @returns its id
+ */
 async function begin(client: RawClient, name: string, text: string): Promise<string> {
   const { method, params } = call(name, { text });
   const asked = { method, params: { ...params, task: { ttl: 600_000 } } };
@@ -68,7 +75,7 @@ async function begin(client: RawClient, name: string, text: string): Promise<str
   return task.taskId;
 }
 
-/** Does so many of something, a few at once. */
+/** Runs an action this many times, a few concurrently. */
 async function each(count: number, act: (at: number) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async () => {
@@ -77,7 +84,7 @@ async function each(count: number, act: (at: number) => Promise<void>): Promise<
   await Promise.all(Array.from({ length: 32 }, lane));
 }
 
-/** Two processes by turns, in short bursts. */
+/** Two processes alternately, in short bursts. */
 export const calls: TaskMeasure = {
   name: 'calls',
   metrics: [
@@ -138,7 +145,9 @@ export const tasks: TaskMeasure = {
     }),
 };
 
-/** Tasks that sleep for an hour: those of a process that has begun them, and of one that may go on with them. */
+/**
+ * Tasks that sleep for an hour: in the process that began them, and in one that may resume them.
+ */
 export const waiting: TaskMeasure = {
   name: 'waiting',
   metrics: [
@@ -165,7 +174,7 @@ export const waiting: TaskMeasure = {
       async (client) => {
         await greet(client);
         const none = await atRest(client);
-        // The first of everything is no task's.
+        // One-time costs do not belong to a task.
         await each(100, async () => void (await begin(client, 'wait', '')));
         const before = await client.liveHeapBytes();
         const otherBefore = await launch(emptyHeap, { heapProbe });
@@ -186,7 +195,7 @@ export const waiting: TaskMeasure = {
 
 const nodes = [1, 2, 3] as const;
 
-/** Nodes that claim what is due and end it, all at once, until nothing is left. */
+/** Nodes that claim and finish due tasks concurrently until none is left. */
 export const claims: TaskMeasure = {
   name: 'claims',
   metrics: nodes.flatMap((count) => {
@@ -203,7 +212,7 @@ export const claims: TaskMeasure = {
     const count = 10 * few.count;
     const clients: RawClient[] = [];
     const cpuMs = () => clients.reduce((sum, client) => sum + client.cpuMs, store.cpuMs);
-    // A server that says nothing for long counts as hanging.
+    // A server that is silent for long counts as hung.
     const seeded = async (client: RawClient) => {
       for (let n = 0; n < 10; n++) await textOf(client, 'seed', few);
     };

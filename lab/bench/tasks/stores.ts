@@ -1,4 +1,4 @@
-/** The stores that tasks are measured with, each a real server of its own that keeps what it has acknowledged. */
+/** Measured task stores, each a real server that persists what it acknowledges. */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,27 +11,27 @@ import {
 import { cpuMsOf } from '../accounting.ts';
 
 export interface OpenStore {
-  /** What `durable` is; undefined if there is none. */
+  /** Value of `durable`; undefined for none. */
   readonly where: string | undefined;
-  /** What its processes have used, milliseconds; of a directory nothing is apart from the server's. */
+  /** CPU time of the store's processes, ms; 0 for a directory, which has none. */
   readonly cpuMs: number;
 }
 
 interface StoreKind {
   readonly name: string;
-  /** Whether it can be had on this machine. */
+  /** True if available on this machine. */
   isThere(): boolean;
   open<T>(body: (store: OpenStore) => Promise<T>): Promise<T>;
 }
 
-/** With a process and those that it has started. */
+/** CPU time including descendants. */
 function cpuOf(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
   const ids = [pid, ...children.filter((id) => id !== '').map(Number)];
   return ids.reduce((sum, id) => sum + (cpuMsOf(id) ?? 0), 0);
 }
 
-/** In the order of the columns. */
+/** In column order. */
 export const storeKinds: readonly StoreKind[] = [
   {
     name: 'no store',

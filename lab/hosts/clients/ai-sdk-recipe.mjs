@@ -1,11 +1,14 @@
-/** The AI SDK with tools of ours, as docs/client.md shows: a model of the test kind asks for a call, and what it is handed then is told. */
+/**
+ * AI SDK with our tools, as docs/client.md shows. A test model requests a call, and the result it
+ * receives is reported.
+ */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { dynamicTool, generateText, isStepCount, jsonSchema } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 export async function connect({ command, args, cwd }) {
-  // The package that is tried is installed in the folder where hosts are started.
+  // The package under test is installed in the folder where hosts start.
   const { resolve } = createRequire(join(process.cwd(), 'package.json'));
   const { connectAll, toolsForAiSdk } = await import(
     pathToFileURL(resolve('mcp-actors/client')).href
@@ -23,7 +26,7 @@ export async function connect({ command, args, cwd }) {
   };
 }
 
-/** Asks for one call, and then says that it is done. */
+/** A model that requests one call and then finishes. */
 function modelThatCalls(toolName, input) {
   const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
   const answer = (content, unified) => ({

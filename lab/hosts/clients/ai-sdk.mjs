@@ -1,4 +1,4 @@
-/** The AI SDK: the model gets what its tools make of a result with `toModelOutput`. */
+/** AI SDK: the model receives the output of `toModelOutput`. */
 import { createMCPClient } from '@ai-sdk/mcp';
 import { Experimental_StdioMCPTransport as StdioTransport } from '@ai-sdk/mcp/mcp-stdio';
 

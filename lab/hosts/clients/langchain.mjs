@@ -1,4 +1,7 @@
-/** LangChain's adapters: the model gets the content of a tool message, or the text of what a tool throws. */
+/**
+ * LangChain's adapters: the model receives the content of a tool message, or the text of a thrown
+ * error.
+ */
 import { MultiServerMCPClient } from '@langchain/mcp-adapters';
 
 export async function connect(launch) {

@@ -1,4 +1,7 @@
-/** Mastra: the model gets what a tool's `execute` gives, as JSON, or the text of what it throws. */
+/**
+ * Mastra: the model receives the result of a tool's `execute` as JSON, or the text of a thrown
+ * error.
+ */
 import { MCPClient } from '@mastra/mcp';
 
 export async function connect(launch) {

@@ -1,4 +1,4 @@
-/** OpenAI's Agents SDK: the model gets what the function tools that it makes give. */
+/** OpenAI's Agents SDK: the model receives the results of its function tools. */
 import { MCPServerStdio, RunContext, getAllMcpTools } from '@openai/agents';
 
 export async function connect(launch) {

@@ -1,4 +1,4 @@
-/** The client of the official SDK, version 1, with roots. */
+/** Client of the official SDK 1, with roots. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';

@@ -1,4 +1,4 @@
-/** The client of the official SDK, version 2, that speaks 2026-07-28 and nothing else. */
+/** Client of the official SDK 2, restricted to 2026-07-28. */
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 

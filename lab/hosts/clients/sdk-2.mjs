@@ -1,4 +1,4 @@
-/** The client of the official SDK, version 2, with roots. */
+/** Client of the official SDK 2, with roots. */
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 

@@ -1,28 +1,28 @@
-/** What the nodes and the clients of a storm of tasks have done and seen, and what of it must not be. */
+/** Actions and observations of nodes and clients in a storm of tasks, and violations among them. */
 import { History } from '../history.ts';
 
-/** What a node tells of a task. Times are those of the machine, milliseconds. */
+/** A node's report about a task. Times are the machine's, ms. */
 export interface TaskLine {
-  /** `grant`: it has the task from now on. `run` and `ran`: its handler begins, and has returned. */
+  /** `grant`: the node now owns the task. `run` and `ran`: its handler starts and has returned. */
   readonly op: 'grant' | 'append' | 'finish' | 'run' | 'ran' | 'signal' | 'effect';
   readonly taskId: string;
   readonly fence?: number | undefined;
-  /** The keys of its steps. */
+  /** Keys of its steps. */
   readonly keys?: readonly string[];
   readonly became?: string;
-  /** Set if it gives the task up. */
+  /** Set if it unloads the task. */
   readonly parks?: true;
-  /** When it was sent, or the run began. */
+  /** Time of the request, or start of the run. */
   readonly from: number;
-  /** When it was answered, or this happened. */
+  /** Time of the response or event. */
   readonly to: number;
 }
 
-/** What a process has told. */
+/** Reports of a process. */
 export interface ToldBy {
   readonly node: string;
   readonly lines: readonly TaskLine[];
-  /** Whether it lives to the end. */
+  /** True if it lives to the end. */
   readonly lives: boolean;
 }
 
@@ -39,17 +39,17 @@ function groupedBy<T, K>(all: readonly T[], keyOf: (each: T) => K): Map<K, T[]> 
 
 const finals: readonly string[] = ['completed', 'failed', 'cancelled'];
 
-/** Whether a status is final. */
+/** True for a final status. */
 export const isFinal = (status: string): boolean => finals.includes(status);
 
-/** The tasks whose ids a client has, and how they have ended as far as anybody has seen. */
+/** Tasks whose ids a client has, and their observed ends. */
 export class TaskHistory extends History {
   readonly ended = new Map<string, Seen>();
   readonly accepted = new Set<string>();
 
-  /** A task is looked at: give what this gives what was seen. */
+  /** Begins an observation of a task; call the returned function with the result. */
   look(node: string, taskId: string): (seen: Seen | undefined) => void {
-    // What is seen later is held against what was known before the question.
+    // Later observations are compared with what was known before the request.
     const before = this.ended.get(taskId);
     return (seen) => {
       this.write(`${node} says ${taskId} ${seen?.status ?? 'is not there'} ${seen?.result ?? ''}`);
@@ -62,7 +62,7 @@ export class TaskHistory extends History {
     };
   }
 
-  /** Holds what the nodes have told against what the docs promise. */
+  /** Compares the nodes' reports with the documented guarantees. */
   judge(told: readonly ToldBy[]): void {
     const all = told.flatMap(({ node, lines, lives }) =>
       lines.map((line) => ({ ...line, node, lives })),
@@ -108,7 +108,7 @@ export class TaskHistory extends History {
     }
   }
 
-  /** Nothing is made again once it is written that it was made. */
+  /** A completed step is never repeated once recorded. */
   #judgeEffects(taskId: string, lines: readonly NodeLine[]): void {
     const written = lines.filter(({ op, became }) => op === 'append' && became === 'written');
     for (const effect of lines.filter(({ op }) => op === 'effect')) {
@@ -118,7 +118,7 @@ export class TaskHistory extends History {
     }
   }
 
-  /** Whoever runs a task, and is told that it has lost it, hears the signal. */
+  /** A run that loses its task gets an aborted signal. */
   #judgeSignals(taskId: string, all: readonly NodeLine[]): void {
     for (const lost of all.filter(({ became, lives }) => became === 'fenced' && lives)) {
       const { node } = lost;

@@ -1,6 +1,6 @@
 /**
- * One node of a storm of tasks: a server over stdio whose tasks are in a store that it shares with others. Each write to the store,
- * each run, and each effect is a line on stderr, with the time that all processes of a machine have in common.
+ * Node of a storm of tasks: a stdio server whose tasks are in a shared store. Each store write, run
+ * and effect is a line on stderr, with the machine's monotonic time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMcpServer, defineTool } from 'mcp-actors';
@@ -15,7 +15,7 @@ import type { TaskLine } from './task-history.ts';
 const { STORE: where = '', LEASE_MS: lease = '', CLOCK_OFFSET_MS: offset = '0' } = process.env;
 setClockOff(Number(offset));
 
-/** The time that does not depend on any clock's setting, milliseconds. */
+/** Monotonic time independent of clock settings, ms. */
 const now = () => Number(process.hrtime.bigint() / 1000n) / 1000;
 
 const tell = (line: TaskLine) => process.stderr.write(`${JSON.stringify({ storm: line })}\n`);
@@ -28,7 +28,7 @@ async function open(): Promise<TaskStore> {
   return sqliteTaskStore(where, { leaseMs });
 }
 
-/** Tells what became of each write, and when it was sent and answered. */
+/** Reports the outcome of each write with the times of request and response. */
 function told(store: TaskStore): TaskStore {
   const { create, append, appendWith, finish, claim } = store;
   const writing = async <T>(line: Partial<TaskLine>, write: () => Promise<T>): Promise<T> => {
@@ -70,7 +70,10 @@ function told(store: TaskStore): TaskStore {
   });
 }
 
-/** In turn. The run that comes to `held` first writes on and on there: only a later one goes on. */
+/**
+ * Executes steps in order. The first run that reaches `held` keeps writing there; only a later one
+ * continues.
+ */
 async function follow(
   plan: readonly string[],
   { once, sleep, elicit, task, signal }: HandlerContext,
@@ -140,6 +143,6 @@ const work = defineTool({
 
 const server = createMcpServer({ name: 'storm', version: '1.0.0', tools: [work] });
 
-// What waits for long is given up soon, and a task may lose its process as often as a storm wants.
+// Long waits are unloaded soon, and a task may lose its process any number of times.
 const limits = { taskParkMs: 300, maxRestarts: 1000 };
 await serve(server, { durable: told(await open()), limits });

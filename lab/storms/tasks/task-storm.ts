@@ -1,8 +1,9 @@
 /**
- * A storm of tasks: nodes that share a store, each with a client, while nodes are killed, stopped for longer than their lease, and cut
- * from the store, with clocks that are minutes apart. Its seed says who does what and what goes wrong; the order in time is the machine's.
+ * A storm of tasks: nodes that share a store, each with a client, are killed, stopped for longer
+ * than their lease, and cut off from the store, with clocks minutes apart. The seed determines
+ * actions and faults; the timing is the machine's.
  *
- * Nothing waits for a time: a fault lasts until another node has claimed the task that the node at fault had.
+ * No fixed waits: a fault lasts until another node has claimed the task of the faulty node.
  */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,15 +20,15 @@ import type { TaskLine, ToldBy } from './task-history.ts';
 const faults = ['kill', 'stop', 'cut'] as const;
 type Fault = (typeof faults)[number];
 
-/** What the nodes share. */
+/** Store shared by the nodes. */
 export interface StormStore {
-  /** How far the clock of each node is off, milliseconds. */
+  /** Clock offset of each node, ms. */
   readonly clocksMs: readonly number[];
-  /** What can happen to its nodes. */
+  /** Possible faults of its nodes. */
   readonly faults: readonly Fault[];
-  /** Where a node finds it, and the way there, if it can be cut. */
+  /** A node's connection to the store, with a proxy if it can be cut. */
   wayOf(): Promise<{ readonly url: string; readonly proxy?: StoreProxy }>;
-  /** How often each effect is in it, if effects are written in its transactions. */
+  /** Number of each effect, if effects are written in its transactions. */
   effects?(): Promise<readonly { readonly what: string; readonly times: number }[]>;
 }
 
@@ -36,18 +37,21 @@ const capabilities = {
   extensions: { 'io.modelcontextprotocol/tasks': {} },
 };
 
-/** Of each node. Without faults no lease ends, unless the machine is slower than that: then a task changes hands once more. */
+/**
+ * Lease of each node. Without faults no lease expires unless the machine is slower; then a task
+ * changes hands once more.
+ */
 const leaseMs = 3000;
 
-/** A storm without an end is over after this time, milliseconds of the machine. */
+/** Time limit of a storm, ms of the machine. */
 const overMs = 240_000;
 
 const steps = ['once', 'sleep', 'nap', 'ask'] as const;
 
-/** Of the task that a node at fault has. */
+/** Steps of the task owned by a faulty node. */
 const heldPlan: readonly string[] = ['held', 'nap', 'once'];
 
-/** The place of a node: one process after another. */
+/** Slot of a node, occupied by one process after another. */
 class TaskNode {
   readonly name: string;
   readonly #env: { readonly [name: string]: string };
@@ -78,7 +82,9 @@ class TaskNode {
     this.#ended.push({ ...this.#told(), lives: false });
   }
 
-  /** It stops itself: elsewhere than in the middle of a write, which holds up whoever shares the directory. */
+  /**
+   * The process stops itself outside of writes, which would block others that share the directory.
+   */
   stop(): void {
     this.state = 'stopped';
     this.process.child.kill('SIGUSR2');
@@ -100,12 +106,12 @@ class TaskNode {
     return { node: `${this.name} (${child.pid})`, lines, lives: true };
   }
 
-  /** What its processes have told. */
+  /** Reports of its processes. */
   get told(): readonly ToldBy[] {
     return this.state === 'down' ? this.#ended : [...this.#ended, this.#told()];
   }
 
-  /** The answer; undefined if its process has ended first. */
+  /** The response; undefined if the process ended first. */
   async ask(method: string, params: JsonObject): Promise<Line | undefined> {
     const { process } = this;
     const id = ++this.#id;
@@ -119,7 +125,7 @@ class TaskNode {
     return this.#said(taskId, ({ keys, became }) => became === 'written' && !!keys?.includes(key));
   }
 
-  /** Settles once this process has a task. */
+  /** Settles once this process owns a task. */
   granted(taskId: string): Promise<unknown> {
     return this.#said(taskId, ({ op }) => op === 'grant');
   }
@@ -139,7 +145,7 @@ class TaskStorm {
   #phase: 'blowing' | 'over' = 'blowing';
   readonly #lives: Promise<void>[] = [];
   #begun = 0;
-  /** The tasks that no fault waits for. */
+  /** Tasks that no fault depends on. */
   readonly #cancellable = new Set<string>();
 
   constructor(nodes: readonly TaskNode[], chance: Chance) {
@@ -147,7 +153,7 @@ class TaskStorm {
     this.#chance = chance;
   }
 
-  /** Begins a task at a node. Undefined if its client does not know of any. */
+  /** Begins a task at a node. Undefined if the client has no task id. */
   async #begin(node: TaskNode, plan: readonly string[]): Promise<string | undefined> {
     const answer = await node.ask('tools/call', { name: 'work', arguments: { plan } });
     const { taskId } = (answer?.['result'] ?? {}) as { readonly taskId?: string };
@@ -158,7 +164,7 @@ class TaskStorm {
     return taskId;
   }
 
-  /** Looks at a task. Undefined if the node has not said how it is. */
+  /** Observes a task. Undefined without a conclusive response. */
   async #look(node: TaskNode, taskId: string): Promise<string | undefined> {
     const seen = this.#history.look(node.name, taskId);
     const answer = await node.ask('tasks/get', { taskId });
@@ -167,7 +173,7 @@ class TaskStorm {
       readonly result?: { readonly status: string; readonly result?: unknown };
       readonly error?: { readonly data?: { readonly retryable?: boolean } };
     };
-    // Its store is away.
+    // The node's store is unreachable.
     if (error?.data?.retryable === true) return undefined;
     if (!result) {
       this.#history.write(`${node.name} refuses: ${JSON.stringify(error)}`);
@@ -189,7 +195,7 @@ class TaskStorm {
     await node.ask('tasks/update', { taskId, inputResponses });
   }
 
-  /** What the client of a node does, as long as its process lives. */
+  /** Actions of a node's client while its process lives. */
   async #live(node: TaskNode, chance: Chance): Promise<void> {
     const { process } = node;
     while (this.#phase === 'blowing' && node.process === process && node.state !== 'down') {
@@ -209,7 +215,7 @@ class TaskStorm {
     }
   }
 
-  /** Looks from these nodes, in turn, until it has ended. */
+  /** Observes a task from these nodes in turn until it has ended. */
   async #untilEnded(taskId: string, nodes: readonly TaskNode[]): Promise<void> {
     for (;;) {
       for (const node of nodes) {
@@ -219,7 +225,7 @@ class TaskStorm {
     }
   }
 
-  /** Settles once another node has a task. */
+  /** Settles once another node owns a task. */
   #taken(taskId: string, node: TaskNode): Promise<unknown> {
     return Promise.any(this.#nodes.flatMap((each) => (each === node ? [] : each.granted(taskId))));
   }
@@ -228,15 +234,15 @@ class TaskStorm {
   async #held(node: TaskNode): Promise<string> {
     for (;;) {
       const taskId = await this.#begin(node, heldPlan);
-      // The store may be away for it still.
+      // Its store may still be unreachable.
       if (taskId === undefined) await delay(20);
       else {
-        // On a slow machine its lease is over before it has written anything.
+        // On a slow machine its lease may expire before it has written anything.
         const lost = this.#taken(taskId, node).then(() => 'lost');
         if ((await Promise.race([node.written(taskId, 'once:held 0'), lost])) !== 'lost') {
           return taskId;
         }
-        // The node that has it now would hold it for nothing.
+        // The current owner would hold it for nothing.
         this.#cancellable.add(taskId);
         await node.ask('tasks/cancel', { taskId });
       }
@@ -260,7 +266,7 @@ class TaskStorm {
     await this.#untilEnded(taskId, [node]);
   }
 
-  /** @returns what has happened */
+  /** @returns the history */
   async run(chosen: readonly Fault[], store: StormStore): Promise<TaskHistory> {
     const history = this.#history;
     const over = new AbortController();
@@ -305,8 +311,8 @@ class TaskStorm {
 }
 
 /**
- * @param most how many faults there are at most
- * @returns what has happened, with what must not have
+ * @param most maximum number of faults
+ * @returns the history with its violations
  */
 export async function taskStorm(
   seed: number,

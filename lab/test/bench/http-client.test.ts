@@ -18,7 +18,7 @@ async function start(...args: readonly string[]): Promise<HttpClient> {
   return client;
 }
 
-/** A server that answers each request with these bytes, in as many writes. */
+/** A server that responds to each request with these bytes, in as many writes. */
 function answering(...writes: readonly string[]): Promise<HttpClient> {
   const code = `
     const server = require('node:net').createServer((socket) => socket.on('data', async () => {
@@ -33,7 +33,7 @@ function answering(...writes: readonly string[]): Promise<HttpClient> {
 
 const echo = call('echo', { text: 'ä' });
 
-/** What a request is answered with, or why the client breaks. */
+/** Response to a request, or the reason the client broke. */
 async function outcomeOf(client: HttpClient): Promise<string> {
   const connection = await client.connect();
   const session = { id: 'a session', revision: '2025-06-18' };
@@ -52,12 +52,12 @@ const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}
 const json = (text: string): string =>
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 
-describe("the benchmark's client of HTTP", () => {
-  test('takes an answer as JSON, and as a stream, whole or in pieces', async () => {
+describe("the benchmark's HTTP client", () => {
+  test('parses a response as JSON and as a stream, whole or in pieces', async () => {
     const stream = `${head}${chunk('id: 1\ndata:\n\n: a comment\n\n')}${chunk(`data: ${right}\n`)}${chunk('\n')}0\r\n\r\n`;
     expect(await outcomeOf(await answering(json(right)))).toBe('right');
     expect(await outcomeOf(await answering(stream))).toBe('right');
-    // Every character is a write of its own.
+    // One write per character.
     const pieces = (text: string) => [...text];
     expect(await outcomeOf(await answering(...pieces(json(right))))).toBe('right');
     expect(await outcomeOf(await answering(...pieces(stream)))).toBe('right');
@@ -71,17 +71,17 @@ describe("the benchmark's client of HTTP", () => {
     ['no JSON', json('<html>'), 'no JSON: <html>'],
     ['two answers', `${head}${chunk(`data: ${right}\n\ndata: ${right}\n\n`)}`, 'answered twice'],
     ['too much', `${json(right)}more`, 'bytes after an answer: more'],
-  ])('breaks at %s', async (_what, bytes, why) => {
+  ])('fails on %s', async (_what, bytes, why) => {
     expect(await outcomeOf(await answering(bytes))).toContain(why);
   });
 
-  test('has sessions, streams and requests of both eras with the floor', async () => {
+  test('handles sessions, streams and requests of both eras with the floor', async () => {
     const client = await start(floor);
     const [control, stream] = [await client.connect(), await client.connect()];
     const others = await client.connections(3);
     const session = await client.greet(control);
     await client.request(control, session, echo, isText('ä'));
-    // The answers are posted while the call's stream is open, so that they need connections of their own.
+    // Answers are posted while the call's stream is open, so they need connections of their own.
     await ask({ client, connection: control }, { client, connections: others }, session, 20);
     await client.request(control, undefined, enveloped(discovery), isDiscovered);
     let hear = (_method?: string): void => {};

@@ -4,14 +4,14 @@ import { publishedPart } from '../../bench/page.ts';
 import { stdioSuite } from '../../bench/suites.ts';
 
 test.each(['stdio', 'http', 'client', 'tasks', 'bridge'] as const)(
-  'docs/performance.md says of %s what the data beside it say',
+  'docs/performance.md matches the published data of %s',
   (suite) => {
     const { is, ought } = publishedPart(suite);
     expect(is).toBe(ought);
   },
 );
 
-test('each goal is one of a metric that the benchmark has', () => {
+test('every goal belongs to a metric of the benchmark', () => {
   const measured = new Set(
     stdioSuite.tasks.flatMap(({ metrics }) => metrics.map(({ key }) => key)),
   );

@@ -15,7 +15,7 @@ const unread: Measure = {
 
 const complete = { 'unread.growth': 1, 'unread.lost': 0 };
 
-/** What came of the measure: a sample each, or why there is none. */
+/** Results of one measure: a sample per server, or the reason there is none. */
 function resultsOf(outcomes: { readonly [server: string]: Outcome['samples'][number] | string }) {
   const told = Object.entries(outcomes).map(([server, outcome]): Outcome => {
     const isFailure = typeof outcome === 'string';
@@ -34,39 +34,39 @@ function resultsOf(outcomes: { readonly [server: string]: Outcome['samples'][num
   };
 }
 
-describe('a run of the benchmark', () => {
+describe('verdict of a benchmark run', () => {
   const lenient = { isStrict: false, platform: 'linux' } as const;
   const strict = { ...lenient, isStrict: true };
 
-  test('succeeds if every answer of ours and of the floor is right', () => {
+  test('is success if all responses of ours and the floor are right', () => {
     const results = resultsOf({ floor: complete, 'mcp-actors': complete });
     expect(faultsOf(results, lenient)).toEqual([]);
     expect(faultsOf(results, strict)).toEqual([]);
   });
 
-  test('fails with what ours or the floor fails', () => {
+  test('is failure if ours or the floor fails', () => {
     const results = resultsOf({ floor: complete, 'mcp-actors': 'a wrong answer' });
     expect(faultsOf(results, lenient)).toEqual(['mcp-actors failed unread: a wrong answer']);
   });
 
-  test('fails with what a peer fails only if it is strict', () => {
+  test('counts failures of peers only if strict', () => {
     const results = resultsOf({ floor: complete, 'sdk-1': 'it hangs' });
     expect(faultsOf(results, lenient)).toEqual([]);
     expect(faultsOf(results, strict)).toEqual(['sdk-1 failed unread: it hangs']);
   });
 
-  test('fails if an answer is lost', () => {
+  test('is failure if a response is lost', () => {
     const results = resultsOf({ 'mcp-actors': { ...complete, 'unread.lost': 2 } });
     expect(faultsOf(results, lenient)).toEqual(['mcp-actors lost 2 answers']);
   });
 
-  test('fails if something was not measured, if the platform has it', () => {
+  test('is failure if a measure supported by the platform is missing', () => {
     const results = resultsOf({ 'mcp-actors': { 'unread.lost': 0 } });
     expect(faultsOf(results, lenient)).toEqual(['mcp-actors has no unread.growth']);
     expect(faultsOf(results, { ...lenient, platform: 'darwin' })).toEqual([]);
   });
 
-  test('does not miss what only other servers have', () => {
+  test('ignores measures that only apply to other servers', () => {
     const told = [{ server: 'floor', measure: 'unread', applies: false, samples: [] }];
     const rows = rowsOf(
       [unread],

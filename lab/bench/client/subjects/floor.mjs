@@ -12,8 +12,9 @@ const envelope = {
 const handshake = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
 
 /**
- * What a client costs at least: it has no deadlines, no cancellation and no checks. Over stdio it writes what one turn asks in one go, keeps
- * who waits in a map, and parses each line. Over HTTP it is what `fetch` stands upon.
+ * Minimum cost of a client, without timeouts, cancellation or validation. Over stdio it writes once
+ * per turn, keeps pending requests in a map, and parses each line. Over HTTP it is what `fetch` is
+ * built on.
  */
 export function open(server, { era }) {
   return 'url' in server ? openUrl(server, era) : launch(server, era);
@@ -32,7 +33,7 @@ async function openUrl({ url }, era) {
     accept: 'application/json, text/event-stream',
   };
   const { origin, pathname: path } = new URL(url);
-  // Node makes its dispatcher when it is first asked for a class of its fetch.
+  // Node creates its dispatcher when a class of its fetch is first used.
   void Headers;
   const dispatcher = globalThis[Symbol.for('undici.globalDispatcher.1')];
   const post = (body, more) =>

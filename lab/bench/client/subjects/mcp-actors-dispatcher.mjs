@@ -1,4 +1,4 @@
-/** Our client with a dispatcher in the place of `fetch`, as docs/client.md shows it. */
+/** Our client with a dispatcher in place of `fetch`, as docs/client.md shows. */
 import { Agent } from 'undici';
 import { openWith } from './mcp-actors.mjs';
 

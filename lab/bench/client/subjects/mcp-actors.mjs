@@ -1,7 +1,10 @@
 import { Ajv } from 'ajv';
 import { connect } from '../../../../dist/client/index.js';
 
-/** Our client leaves structured results to its host. This host checks them as the official clients do. */
+/**
+ * Our client leaves validating structured results to its host. This host validates them like the
+ * official clients do.
+ */
 async function checksOf(connection) {
   const ajv = new Ajv({ strict: false });
   const checks = new Map();
@@ -11,10 +14,10 @@ async function checksOf(connection) {
   return checks;
 }
 
-/** Opens a connection. The era is given, so that all clients send the same. */
+/** Opens a connection. The era is fixed, so that all clients send the same. */
 export const open = (server, options) => openWith(server, options, {});
 
-/** @param ways how requests over HTTP are sent */
+/** @param ways how HTTP requests are sent */
 export async function openWith(server, { era, maxPending }, ways) {
   const connection = await connect(server, {
     ...ways,

@@ -3,7 +3,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
-/** Opens a connection. It knows the older era alone. */
+/** Opens a connection in the legacy era, the only one it supports. */
 export async function open({ command, args, url }) {
   const client = new Client({ name: 'bench', version: '1.0.0' });
   const transport = url
@@ -12,7 +12,7 @@ export async function open({ command, args, url }) {
   await client.connect(transport);
   let listed;
   return {
-    // It knows how to check what it has listed.
+    // Validates results of listed tools.
     checked: async (name, text) => {
       await (listed ??= client.listTools());
       return client.callTool({ name, arguments: { text } });

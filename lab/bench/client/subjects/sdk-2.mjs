@@ -3,7 +3,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 const modes = { legacy: 'legacy', modern: { pin: '2026-07-28' } };
 
-/** Opens a connection. The era is given, so that all clients send the same. */
+/** Opens a connection. The era is fixed, so that all clients send the same. */
 export async function open({ command, args, url }, { era }) {
   const client = new Client(
     { name: 'bench', version: '1.0.0' },
@@ -16,7 +16,7 @@ export async function open({ command, args, url }, { era }) {
   let listed;
   return {
     list: async () => (await client.listTools()).tools,
-    // It knows how to check what it has listed.
+    // Validates results of listed tools.
     checked: async (name, text) => {
       await (listed ??= client.listTools());
       return client.callTool({ name, arguments: { text } });

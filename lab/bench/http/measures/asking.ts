@@ -1,4 +1,7 @@
-/** Requests of the server to the client on the stream of the POST that they belong to, all at once, each answered with a POST of its own. */
+/**
+ * Requests of the server to the client on the stream of their POST, all at once, each answered with
+ * a POST of its own.
+ */
 import { call, isText } from '../../conversation.ts';
 import { weightOf } from '../../measures/asking.ts';
 import type { Connection } from '../connection.ts';
@@ -44,7 +47,7 @@ export const asking: HttpMeasure = {
     }),
 };
 
-/** A call that asks so often; the answers may go to another node. */
+/** Calls a tool that sends this many requests; the answers may go to another node. */
 export async function ask(
   asker: { readonly client: HttpClient; readonly connection: Connection },
   answerer: { readonly client: HttpClient; readonly connections: readonly Connection[] },

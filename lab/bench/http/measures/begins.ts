@@ -1,4 +1,7 @@
-/** Whole short sessions: `initialize`, `notifications/initialized`, one call, DELETE. It is what most clients do. */
+/**
+ * Complete short sessions, as most clients have: `initialize`, `notifications/initialized`, one
+ * call, DELETE.
+ */
 import { echoes } from '../../measures/exchange.ts';
 import type { Connection } from '../connection.ts';
 import type { HttpClient, Session } from '../http-client.ts';
@@ -38,7 +41,7 @@ export const begins: HttpMeasure = {
     }),
 };
 
-/** In so many steps: sessions begin, all of them call, and all of them end. */
+/** Batch size: sessions begin together, call together, and end together. */
 const together = 100;
 
 async function wholeSessions(
@@ -78,7 +81,7 @@ async function wholeSessions(
   return { greetingMs, firstCallMs, endMs };
 }
 
-/** Does something so often, once at a time on each connection. */
+/** Runs an action this many times, one at a time per connection. */
 async function spread<T>(
   connections: readonly Connection[],
   count: number,

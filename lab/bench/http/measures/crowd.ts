@@ -1,4 +1,4 @@
-/** Thousands of idle sessions on one process, and a call in each of a thousand of them at once. */
+/** Thousands of idle sessions in one process, and simultaneous calls in a thousand of them. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { echoes } from '../../measures/exchange.ts';
 import { MiB } from '../../measures/measure.ts';

@@ -1,4 +1,6 @@
-/** Calls of `echo`: in one session, in many, over many connections, and without a session in 2026-07-28. */
+/**
+ * Calls of `echo`: in one session, in many, over many connections, and sessionless in 2026-07-28.
+ */
 import { discovery, enveloped, isDiscovered } from '../../conversation.ts';
 import { echoes, envelopedEchoes } from '../../measures/exchange.ts';
 import type { Kind } from '../../measures/exchange.ts';
@@ -79,7 +81,7 @@ async function costOf(
   { messages }: HttpSizes,
   lanes: readonly Lane[],
 ): Promise<Cost> {
-  // A new set of connections is used a little before it counts.
+  // Warm up new connections.
   await load(client, kind, Math.ceil(messages / 10), lanes);
   const { cpuMs, wallMs } = await load(client, kind, messages, lanes);
   return { cpuUs: (cpuMs * 1000) / messages, rate: (messages * 1000) / wallMs };

@@ -1,4 +1,4 @@
-/** What a session holds while it is idle, with an open stream, and when it is gone. */
+/** Memory of a session: idle, with an open stream, and after its end. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ping } from '../../conversation.ts';
 import { KiB } from '../../measures/measure.ts';
@@ -40,7 +40,7 @@ export const held: HttpMeasure = {
           await delay(settleMs);
           return client.liveHeapBytes();
         };
-        // What the first thousands leave is code and what the compiler has learnt.
+        // The first thousands leave code and JIT data behind.
         await comeAndGo(client, control, count);
         await comeAndGo(client, control, count);
         const before = await live();
@@ -65,7 +65,7 @@ async function comeAndGo(client: HttpClient, control: Connection, count: number)
   await leave(client, control, sessions, await listen(client, sessions));
 }
 
-/** Opens a stream of each session, each on a connection of its own. */
+/** Opens a stream per session, each on its own connection. */
 async function listen(
   client: HttpClient,
   sessions: readonly Session[],
@@ -89,7 +89,7 @@ async function leave(
   for (const session of sessions) await client.end(control, session);
 }
 
-/** Long enough for the sessions of a step to begin. */
+/** Long enough for a batch of sessions to begin. */
 const idleMs = 1_500;
 
 export const kept: HttpMeasure = {
@@ -103,7 +103,7 @@ export const kept: HttpMeasure = {
       atMost: 200,
     },
   ],
-  // The others do not let a session go by themselves.
+  // The other servers do not expire sessions.
   only: [floorName, ourName],
   run: ({ launch, sizes: { held: count, settleMs } }) =>
     launch(
@@ -121,7 +121,7 @@ export const kept: HttpMeasure = {
     ),
 };
 
-/** Sessions that are left alone until they are gone. */
+/** Sessions left idle until they expire. */
 async function abandon(client: HttpClient, control: Connection, count: number): Promise<void> {
   const sessions = await client.sessions(control, count);
   const last = sessions.at(-1);

@@ -1,4 +1,4 @@
-/** The echo of 8 MiB. */
+/** Echo of 8 MiB. */
 import { call, isText } from '../../conversation.ts';
 import { MiB, median } from '../../measures/measure.ts';
 import type { HttpMeasure } from './measure.ts';
@@ -26,7 +26,7 @@ export const large: HttpMeasure = {
         );
         times.push(client.receivedAt - askedAt);
       }
-      // The first one is not counted.
+      // The first one is warm-up.
       return { large: median(times.slice(1)) };
     }),
 };

@@ -1,4 +1,7 @@
-/** Two processes that share their sessions through Redis, and one that is alone: what it costs to share, and that a request arrives at the one that has not begun the session. */
+/**
+ * Two processes sharing sessions through Redis against a single one: the cost of sharing, and that
+ * requests reach the owner of a session.
+ */
 import { echoes } from '../../measures/exchange.ts';
 import { byTurns } from '../../measures/measure.ts';
 import type { Metric, Sample } from '../../measures/measure.ts';
@@ -10,12 +13,15 @@ import { ask } from './asking.ts';
 import type { HttpSizes } from '../http-sizes.ts';
 import type { HttpBench, HttpMeasure } from './measure.ts';
 
-/** CPU per request, or its ratio to another's. */
+/** CPU time per request, or its ratio to another's. */
 function metric(key: string, title: string, unit: 'µs' | 'ratio', atMost?: number): Metric {
   return { key, title, unit, isRatio: false, ...(atMost !== undefined && { atMost }) };
 }
 
-/** The floor is a plain hop: what was posted goes to the other process over HTTP, and the answer back. */
+/**
+ * The floor is a plain hop: POSTs are forwarded to the other process over HTTP, and responses come
+ * back.
+ */
 export const hops: HttpMeasure = {
   name: 'hops',
   metrics: [
@@ -100,14 +106,14 @@ export const nodes: HttpMeasure = {
 };
 
 interface Sharing {
-  /** Has begun the session. */
+  /** The process that began the session. */
   readonly here: HttpClient;
-  /** Shares its sessions with it. */
+  /** Shares sessions with `here`. */
   readonly there: HttpClient;
   /** Shares nothing. */
   readonly alone: HttpClient;
   readonly session: Session;
-  /** What all of them and Redis have used: what one of them saves, another may have to spend. */
+  /** CPU time of all processes and Redis, because work may shift between them. */
   cpuMs(): number;
 }
 

@@ -52,7 +52,7 @@ async function repeat(times: number, body: () => Promise<void>): Promise<void> {
   for (let done = 0; done < times; done++) await body();
 }
 
-/** Counts what comes on the streams of sessions: each has to get as many as expected, and none more. */
+/** Counts messages per session stream: each must get exactly the expected number. */
 class Counter {
   readonly #client: HttpClient;
   readonly #left: number[] = [];
@@ -64,7 +64,7 @@ class Counter {
     this.#client = client;
   }
 
-  /** Opens the streams of so many new sessions. */
+  /** Opens streams of new sessions. */
   async open(control: Connection, count: number): Promise<void> {
     for (const session of await this.#client.sessions(control, count)) {
       const at = this.#left.push(0) - 1;
@@ -74,7 +74,7 @@ class Counter {
     }
   }
 
-  /** Resolves when each stream has brought so many. */
+  /** Resolves when each stream has received this many. */
   expect(method: string, count: number): Promise<void> {
     this.#method = method;
     this.#left.fill(count);

@@ -1,4 +1,4 @@
-/** What one client that does not read does to all others: a GET stream, or the answer to a POST. */
+/** Effect of one client that does not read, on a GET stream or a POST response, on all others. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { call, isText } from '../../conversation.ts';
 import { echoes } from '../../measures/exchange.ts';
@@ -9,12 +9,12 @@ import type { HttpClient, Session } from '../http-client.ts';
 import { load } from '../load.ts';
 import type { HttpMeasure } from './measure.ts';
 
-/** Each of these is more than a socket's buffers hold of a few. */
+/** A few of these exceed a socket's buffers. */
 const bytes = 64 * KiB;
-/** How many messages are pushed in a turn; the answer is as long as all of them. */
+/** Messages pushed per turn; the response is as long as all of them. */
 const pushed = 100;
 
-/** What one client reads, or does not. */
+/** What the slow client reads or ignores. */
 const kinds = [
   { key: 'slow', what: 'stream', disturb: pushToStream },
   { key: 'slow.answer', what: 'answer to a POST', disturb: askForMuch },
@@ -84,7 +84,9 @@ interface Scene {
   readonly disturb: Disturb;
 }
 
-/** Makes the server send much to a connection of another session, and resolves when it has been told to. */
+/**
+ * Makes the server send much to another session's connection; resolves when the request was made.
+ */
 type Disturb = (
   scene: Scene,
   other: Session,
@@ -115,7 +117,7 @@ async function askForMuch(
 ): Promise<void> {
   settle(connection, reading);
   client.askBlindly(connection, other, call('echo', { text: 'x'.repeat(pushed * bytes) }));
-  // As many requests beside it as there are with a stream.
+  // As many concurrent requests as with a stream.
   for (let done = 0; done < pushed; done++) {
     await client.request(control, caller, call('echo', { text: 'done' }), isText('done'));
   }
@@ -126,7 +128,7 @@ function settle(connection: Connection, reading: Reading): void {
   else connection.hold();
 }
 
-/** The p99 of everyone's echoes meanwhile, milliseconds. */
+/** p99 of the other clients' echoes meanwhile, ms. */
 async function turn(scene: Scene, reading: Reading): Promise<number> {
   const { client, control, caller, count, lanes, disturb } = scene;
   const other = await client.greet(control);
