@@ -194,7 +194,7 @@ describe('an official SDK server', () => {
     const plays = [`${start} unknown-method wait`, `${start} bad-cursor wait`];
     const { notes } = await check(launch, plays, { revision });
     expect(notes).toEqual([
-      `The server is made with the official TypeScript SDK (${sdk}), and these are faults of that: invalid-cursor`,
+      `The server is built with the official TypeScript SDK (${sdk}), which causes these findings: invalid-cursor`,
     ]);
   });
 

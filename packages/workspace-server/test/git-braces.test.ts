@@ -173,11 +173,11 @@ test('counts hidden files as hidden, and follows links, where only ripgrep ignor
     'real/b': '',
   });
   await symlink('real/b', join(cwd, 'c.ln'));
-  const { paths, omitted: leftOut } = await walk(cwd, '', false);
+  const { paths, omitted } = await walk(cwd, '', false);
   expect(paths).toEqual(['real/b']);
-  expect(leftOut.has('hidden', '.a.env')).toBe(true);
-  expect(leftOut.has('hidden', '.github')).toBe(true);
-  expect(leftOut.has('ignored', 'c.ln')).toBe(false);
+  expect(omitted.has('hidden', '.a.env')).toBe(true);
+  expect(omitted.has('hidden', '.github')).toBe(true);
+  expect(omitted.has('ignored', 'c.ln')).toBe(false);
 });
 
 test('lists a git-ignored directory named by a call', async () => {

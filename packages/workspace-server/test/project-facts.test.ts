@@ -289,9 +289,9 @@ clean:
     });
     expect(sources.map(({ names }) => names.length)).toEqual([2, 100, 3]);
     expect(sources.map(({ problem }) => problem?.split(':')[0])).toEqual([
-      '3 are declared, 2 are listed',
-      '101 are declared, 100 are listed',
-      '101 are declared, 3 are listed',
+      '2 of 3 scripts listed',
+      '100 of 101 scripts listed',
+      '3 of 101 scripts listed',
     ]);
     expect(JSON.stringify(sources).length).toBeLessThan(10_000);
   });

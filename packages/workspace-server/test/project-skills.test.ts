@@ -57,7 +57,7 @@ test('skipped project skills are reported with the reason, once until it changes
   await client.request('skills/list');
   expect(problems).toEqual([
     expect.stringContaining('broken is skipped: The file must begin with a line ---'),
-    expect.stringContaining('The skill "review" in .claude/skills is left out'),
+    expect.stringContaining('Skill "review" in .claude/skills is skipped'),
   ]);
   await writeFile(join(directory, 'a/.agents/skills/broken/SKILL.md'), '---\nname: 7\n---\n');
   await client.request('skills/list');

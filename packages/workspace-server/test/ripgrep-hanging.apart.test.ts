@@ -116,7 +116,7 @@ describe.runIf(process.platform !== 'win32')('search deadline', () => {
     };
     const error = await toolError(next());
     expect(error.code).toBe('SEARCH_UNAVAILABLE');
-    expect(error.message).toContain('8 searches before this one hang');
+    expect(error.message).toContain('8 earlier searches hang');
     expect(started).toHaveLength(8);
 
     await started[0]?.end();

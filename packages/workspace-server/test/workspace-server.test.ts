@@ -76,7 +76,7 @@ describe('workspace_info', () => {
     expect(text.split('\n')).toEqual([
       `Project: ${path} (the client's roots)`,
       'Git: main',
-      'Roots of the client: 1 of 2 can be used',
+      'Roots of the client: 1 of 2 usable',
       '  file:///gone — NOT_FOUND: "/gone" does not exist',
       'package.json (npm run): test',
     ]);

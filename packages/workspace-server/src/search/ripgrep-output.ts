@@ -216,7 +216,7 @@ function textBetween(text: string, before: string, after: string): string | unde
  */
 export function readMessages(
   stderr: Readable,
-  { onOmitted: onLeftOut, onIncluded, onIgnoreFile }: MessageListeners,
+  { onOmitted, onIncluded, onIgnoreFile }: MessageListeners,
 ): () => string {
   let problems = '';
   let rest = '';
@@ -231,7 +231,7 @@ export function readMessages(
     else if (naming !== '') naming = `${naming}\n${line}`.slice(0, maxLineCharacters);
     const [, left, phrase = ''] = leftOut.exec(naming) ?? [];
     if (left !== undefined) {
-      onLeftOut?.(left, involvesBraces(naming, left) ? 'braces' : reasonOf(phrase));
+      onOmitted?.(left, involvesBraces(naming, left) ? 'braces' : reasonOf(phrase));
     }
     const [, included] = whitelisted.exec(naming) ?? [];
     if (included !== undefined && involvesBraces(naming, included)) onIncluded?.(included);

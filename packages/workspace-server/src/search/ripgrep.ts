@@ -22,7 +22,7 @@ export interface RipgrepRun<T> {
   /** Input for stdin; none by default. Its errors end the iteration. */
   readonly input?: AsyncIterable<Buffer>;
   /** Called with each omitted path, if `args` contains `--debug`. */
-  readonly onLeftOut?: MessageListeners['onOmitted'];
+  readonly onOmitted?: MessageListeners['onOmitted'];
   /**
    * Called with each path that a git rule re-includes, if the rule or the path contains a brace and
    * `args` contains `--debug`.
@@ -68,7 +68,7 @@ export const ripgrepArguments: readonly string[] = [
  * of an invalid pattern; errors of `startRipgrep`; the signal's reason
  */
 export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, void> {
-  const { deadline, onLeftOut, onIncluded, records } = run;
+  const { deadline, onOmitted, onIncluded, records } = run;
   // Aborted if this run fails for an internal reason.
   const own = new AbortController();
   const signal = AbortSignal.any([run.signal, own.signal]);
@@ -78,7 +78,7 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     ignoreFiles.add(path);
     run.onIgnoreFile?.(path);
   };
-  const listeners = { onLeftOut, onIncluded, onIgnoreFile };
+  const listeners = { onOmitted, onIncluded, onIgnoreFile };
   const child = await startRipgrep(run.args, run.root, listeners);
   signal.addEventListener('abort', child.kill, { once: true });
   deadline?.addEventListener('abort', child.kill, { once: true });

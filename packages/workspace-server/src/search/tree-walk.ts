@@ -297,7 +297,7 @@ class TreeWalk {
       signal,
       deadline,
       records: listedPaths(),
-      onLeftOut: (path, reason) => {
+      onOmitted: (path, reason) => {
         if (reason === 'large') noteLarge(path);
         else if (reason !== 'braces') this.#omitted.add(reason, shownAs(path));
         else if (doubtful.hidden.size < maxDoubtful) {

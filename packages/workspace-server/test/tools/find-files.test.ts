@@ -157,7 +157,7 @@ describe('find_files: ignored and hidden files', () => {
     const { heading, lines } = await find();
     expect(lines).toEqual(['a.ts']);
     expect(heading[1]).toBe(
-      'Left out: 2 ignored (a.log, build), 3 hidden (.env, .github, .gitignore); ignored: true and hidden: true include them, and so does a glob that begins with such a path.',
+      'Left out: 2 ignored (a.log, build), 3 hidden (.env, .github, .gitignore); ignored: true and hidden: true include them, and so does a glob that starts with their path.',
     );
   });
 
@@ -219,9 +219,7 @@ describe('find_files: symbolic links', () => {
       'src/a.ts',
       'to-out/b.ts',
     ]);
-    expect(heading[1]).toContain(
-      '1 linked to outside of the roots (away), 1 broken links (broken.ts)',
-    );
+    expect(heading[1]).toContain('1 links to outside the roots (away), 1 broken links (broken.ts)');
   });
 
   test('are followed where a glob names them', async () => {

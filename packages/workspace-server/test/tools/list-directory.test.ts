@@ -86,7 +86,7 @@ test('list_directory shows link targets', async () => {
   expect(lines.slice(2)).toEqual([
     'four -> nothing',
     'one -> src/',
-    'three -> outside of the roots',
+    'three -> outside the roots',
     'two -> src/a.ts',
   ]);
   expect((await list({ path: 'one' })).lines).toEqual(['a.ts 0 B']);

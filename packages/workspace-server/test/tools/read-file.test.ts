@@ -57,7 +57,7 @@ describe('read_file: lines', () => {
     const both = await toolError(read({ path: 'file:2', endLine: 3 }));
     expect([both.code, both.message]).toEqual([
       'INVALID_RANGE',
-      '"file:2" names its lines: leave out endLine, or the lines in the path',
+      '"file:2" already includes lines: omit endLine, or the lines in the path',
     ]);
     await writeFile(join(cwd, 'file:3'), 'its own\n');
     expect((await read({ path: 'file:3' })).text).toBe('its own\n');
@@ -89,7 +89,7 @@ describe('read_file: lines', () => {
     const { heading, text } = await readContent('one and two\nthree\n', { maxCharacters: 6 });
     expect(text).toBe('one an');
     expect(heading).toBe(
-      'file: lines 1 to 1 of 2, 18 bytes; line 1 is cut before column 7, for the rest read "file:1:7"',
+      'file: lines 1 to 1 of 2, 18 bytes; line 1 is truncated at column 7, for the rest read "file:1:7"',
     );
   });
 
@@ -273,7 +273,7 @@ describe('read_file: tail', () => {
     const error = await toolError(readContent('one\n', { tail: 1, startLine: 1 }));
     expect([error.code, error.message]).toEqual([
       'INVALID_RANGE',
-      '"tail" counts from the end: leave it out, or startLine',
+      '"tail" must not be combined with startLine: it counts from the end',
     ]);
     expect((await toolError(read({ path: 'file:1', tail: 1 }))).code).toBe('INVALID_RANGE');
   });

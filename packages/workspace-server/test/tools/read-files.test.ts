@@ -33,7 +33,7 @@ describe('read_file: several files', () => {
     expect(await blocks({ paths })).toEqual([
       'dir/b.txt: 1 line, 6 bytes\n\nthree\n',
       'a.txt: lines 2 to 2 of 2, 8 bytes\n\ntwo\n',
-      'NOT_FOUND: "c.txt" does not exist; list_directory shows what is there',
+      'NOT_FOUND: "c.txt" does not exist; use list_directory to see what exists',
       'a.txt: 2 lines, 8 bytes\n\none\ntwo\n',
     ]);
     expect((await files({ paths })).isError).toBe(false);
@@ -97,7 +97,7 @@ describe('read_file: images and audio', () => {
     expect(await blocks({ paths: ['one', 'two'] })).toEqual([
       'one: image/png, 2097168 bytes',
       '',
-      'BINARY_FILE: "two" is a PNG image of 2097168 bytes, too large to be shown: there is room for 1048560',
+      'BINARY_FILE: "two" is a PNG image of 2097168 bytes, too large to show: the limit is 1048560',
     ]);
     const huge = Buffer.concat([png, Buffer.alloc(4 * 1024 ** 2)]);
     const { files: read } = await many({}, { huge });
@@ -136,6 +136,6 @@ describe('read_file: missing path', () => {
   test('without similar paths refers to list_directory', async () => {
     const { files } = await many({ 'a.txt': '' });
     const { message } = await toolError(files({ path: 'zebra.md' }));
-    expect(message).toBe('"zebra.md" does not exist; list_directory shows what is there');
+    expect(message).toBe('"zebra.md" does not exist; use list_directory to see what exists');
   });
 });

@@ -132,6 +132,6 @@ describe('search_text: symbolic links', () => {
     const { text } = await callTool(tool, { pattern: 'needle' }, context);
     const { lines, heading } = readAnswer(text);
     expect(placesOf(lines)).toEqual(['a.ts:1', 'other/b.ts:1']);
-    expect(heading[1]).toContain('2 linked to outside of the roots (c.ts, outside)');
+    expect(heading[1]).toContain('2 links to outside the roots (c.ts, outside)');
   });
 });
