@@ -3,11 +3,11 @@ import type { JsonObject } from 'mcp-actors';
 import { MetaKey, Method, isJsonObject } from 'mcp-actors/internal';
 import type { CheckReport, InvariantFinding } from './check-report.ts';
 import type { ClientFeatures } from './client.machine.ts';
-import { answerText } from './http/exchange.ts';
-import { occasionsToAsk } from './invariants/lifecycle.ts';
+import { formatResponse } from './http/exchange.ts';
+import { requestTriggers } from './invariants/lifecycle.ts';
 import { countVerdicts, invariantsOf } from './invariants/tally.ts';
 import type { Breach, Tally } from './invariants/tally.ts';
-import { readSequence, sequenceText } from './move.ts';
+import { parseSequence, formatSequence } from './move.ts';
 import type { MoveType, MoveSequence } from './move.ts';
 import { hasBatches, isStateless } from './outgoing.ts';
 import { noteOnSdk, officialSdkIn } from './official-sdk.ts';
@@ -66,11 +66,11 @@ const lastingMs = 300;
 const secondTries = 5;
 
 /** The server's process could not be started; the message has the reason. */
-export class NotStarted extends Error {
+export class ServerStartError extends Error {
   override readonly name = 'NotStarted';
 }
 
-/** @throws {NotStarted} if the server could not be started */
+/** @throws {ServerStartError} if the server could not be started */
 export async function checkServer(options: CheckOptions): Promise<CheckReport> {
   return new CheckRun(options).run();
 }
@@ -79,8 +79,8 @@ class CheckRun {
   readonly #options: CheckOptions;
   readonly #notes: string[] = [];
   readonly #tallies: Tally[];
-  /** See `Played.askedAfter`. */
-  readonly #askedAfter = new Set<string>();
+  /** See `Played.requestTriggers`. */
+  readonly #requestTriggers = new Set<string>();
   readonly #played = new Map<string, Promise<Trace>>();
   #server: CheckReport['server'];
   #probed: Probed;
@@ -163,7 +163,7 @@ class CheckRun {
     const first = await this.#play(handshake);
     if (this.#isInterrupted) return false;
     const end = first.happenings.find((one) => one.kind === 'ended');
-    if (end?.exit.failure !== undefined) throw new NotStarted(end.exit.failure);
+    if (end?.exit.failure !== undefined) throw new ServerStartError(end.exit.failure);
     const { declared = {} } = first;
     const greeting = stateless ? first.discovered : first.greeting?.result;
     if (!greeting) {
@@ -171,7 +171,7 @@ class CheckRun {
       const stderr = end?.exit.stderr?.trim();
       const [exchange] = first.exchanges;
       this.#notes.push(
-        `The server did not answer ${stateless ? 'server/discover' : 'initialize'}, so nothing else was tested${stderr ? `; end of its stderr:\n${stderr}` : ''}${exchange ? `: ${answerText(exchange)}` : ''}`,
+        `The server did not answer ${stateless ? 'server/discover' : 'initialize'}, so nothing else was tested${stderr ? `; end of its stderr:\n${stderr}` : ''}${exchange ? `: ${formatResponse(exchange)}` : ''}`,
       );
       return false;
     }
@@ -245,7 +245,7 @@ class CheckRun {
         this.#notes.push(`The tool ${tool} failed: ${JSON.stringify(answer).slice(0, 300)}`);
       }
     }
-    const asks = asking.length > 0 || asksForRoots(trace);
+    const asks = asking.length > 0 || queriesRoots(trace);
     this.#probed = {
       ...this.#probed,
       rootsTools,
@@ -270,7 +270,7 @@ class CheckRun {
     if (this.#isInterrupted) return;
     const withdraws = features.withdraws || trace.notifications(Method.cancelled).length > 0;
     // Some servers only query the roots when they change.
-    const asks = features.asks || asksForRoots(trace);
+    const asks = features.asks || queriesRoots(trace);
     this.#probed = { ...this.#probed, features: { ...features, withdraws, asks } };
     this.#count(sequence, trace);
   }
@@ -326,7 +326,7 @@ class CheckRun {
   }
 
   #count(sequence: MoveSequence, trace: Trace): void {
-    for (const occasion of occasionsToAsk(trace)) this.#askedAfter.add(occasion);
+    for (const occasion of requestTriggers(trace)) this.#requestTriggers.add(occasion);
     countVerdicts(this.#tallies, sequence, trace, this.#context);
   }
 
@@ -355,7 +355,7 @@ class CheckRun {
     }
     if (shortest.again === false && shortest.evidence === 'silence') {
       this.#notes.push(
-        `${id} failed, but not when played again: ${sequenceText(first.sequence)} (${first.detail}); try a longer --timeout`,
+        `${id} failed, but not when played again: ${formatSequence(first.sequence)} (${first.detail}); try a longer --timeout`,
       );
       return { ...base, outcome: 'holds', plays };
     }
@@ -388,24 +388,24 @@ class CheckRun {
   /** Context for judging a play besides its trace. */
   get #context() {
     const { revision, rootsTools, askingTools } = this.#probed;
-    return { revision, rootsTools, askingTools, askedAfter: this.#askedAfter };
+    return { revision, rootsTools, askingTools, requestTriggers: this.#requestTriggers };
   }
 
   /** Plays a sequence unless shrinking for another invariant has already played it. */
   #replay(sequence: MoveSequence): Promise<Trace> {
-    const text = sequenceText(sequence);
+    const text = formatSequence(sequence);
     const trace = this.#played.get(text) ?? this.#play(sequence);
     this.#played.set(text, trace);
     return trace;
   }
 }
 
-function asksForRoots(trace: Trace): boolean {
+function queriesRoots(trace: Trace): boolean {
   return trace.calls.some(({ message }) => message['method'] === Method.rootsList);
 }
 
 function movesOf(text: string): MoveSequence {
-  const read = readSequence(text);
+  const read = parseSequence(text);
   if ('unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
   return read.moves;
 }

@@ -7,7 +7,7 @@ import { isImpolite } from './move.ts';
 import type { Move } from './move.ts';
 import {
   outgoingAnswer,
-  inEnvelope,
+  withEnvelope,
   outgoingNotification,
   outgoingRequest,
   statelessCapabilities,
@@ -130,7 +130,7 @@ export class ClientSide {
    */
   send(plain: unknown, move?: Move, odd?: OddHeaders): void {
     const isEnveloped = this.#options.features.stateless && move?.type !== 'bare';
-    const message = isEnveloped && isJsonObject(plain) ? inEnvelope(plain, this.revision) : plain;
+    const message = isEnveloped && isJsonObject(plain) ? withEnvelope(plain, this.revision) : plain;
     for (const { id, method, params } of messagesIn(message)) {
       if (!isMessageId(id) || typeof method !== 'string') continue;
       this.owed.set(idKey(id), { id, method });

@@ -2,7 +2,7 @@
  * Public entry `@mcp-actors/checker`: plays a client against any server and reports broken
  * invariants.
  */
-export { NotStarted, checkServer } from './check-server.ts';
+export { ServerStartError, checkServer } from './check-server.ts';
 export type { CheckReport } from './check-report.ts';
 export { hasStreamableHttp } from './invariants/http.ts';
 export type { Invariant } from './invariants/invariant.ts';
@@ -10,7 +10,7 @@ export { statelessInvariants } from './invariants/modern.ts';
 export { onlyOverHttp } from './invariants/over-http.ts';
 export { invariants } from './invariants/tally.ts';
 export { revisions } from './outgoing.ts';
-export { moveHelp, readSequence } from './move.ts';
+export { moveHelp, parseSequence } from './move.ts';
 export type { MoveSequence } from './move.ts';
 export { breaksMust, reportJson, reportText } from './report-text.ts';
 export { makeRootsFolder } from './roots-folder.ts';

@@ -109,16 +109,16 @@ export function isImpolite({ type }: Move): boolean {
 }
 
 /** Formats a move as on the command line: `cancel`, `call:echo`. */
-function moveText(move: Move): string {
+function formatMove(move: Move): string {
   return 'tool' in move ? `${move.type}:${move.tool}` : move.type;
 }
 
-export function sequenceText(sequence: MoveSequence): string {
-  return sequence.map(moveText).join(' ');
+export function formatSequence(sequence: MoveSequence): string {
+  return sequence.map(formatMove).join(' ');
 }
 
-/** Parses a sequence formatted by {@link sequenceText}; `unknown` is the first unknown word. */
-export function readSequence(
+/** Parses a sequence formatted by {@link formatSequence}; `unknown` is the first unknown word. */
+export function parseSequence(
   text: string,
 ): { readonly moves: MoveSequence } | { readonly unknown: string } {
   const moves: Move[] = [];

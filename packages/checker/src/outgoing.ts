@@ -31,7 +31,7 @@ export const statelessCapabilities: JsonObject = { roots: {}, sampling: {}, elic
 const clientInfo = { name: 'mcp-actors-check', version: '1.0.0' };
 
 /** Adds the client's description to a request; returns other messages unchanged. */
-export function inEnvelope(message: JsonObject, revision: string): JsonObject {
+export function withEnvelope(message: JsonObject, revision: string): JsonObject {
   const { id, method, params = {} } = message as { params?: JsonObject } & JsonObject;
   if (id === undefined || typeof method !== 'string') return message;
   const _meta = {

@@ -5,7 +5,7 @@
 import { Method } from 'mcp-actors/internal';
 import { ClientSide } from './client-side.ts';
 import type { ClientSideOptions } from './client-side.ts';
-import { askedIn } from './http/exchange.ts';
+import { requestIdsIn } from './http/exchange.ts';
 import { moveMessages } from './move-messages.ts';
 import { isImpolite } from './move.ts';
 import type { Move, MoveSequence } from './move.ts';
@@ -77,7 +77,7 @@ class SequencePlayer {
       answered: (exchange) => this.happenings.push({ kind: 'answered', exchange }),
       over: (exchange) => {
         this.happenings.push({ kind: 'over', exchange });
-        this.#client.giveUp(askedIn(exchange));
+        this.#client.giveUp(requestIdsIn(exchange));
         this.#wake();
       },
       ended: (exit) => {

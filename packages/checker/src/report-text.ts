@@ -1,10 +1,10 @@
 /** Formats a report for terminals and for programs. */
 import type { CheckReport, InvariantFinding } from './check-report.ts';
 import type { Clause, Demand } from './invariants/invariant.ts';
-import { answerText } from './http/exchange.ts';
+import { formatResponse } from './http/exchange.ts';
 import type { ObservedExchange } from './http/exchange.ts';
-import { sequenceText } from './move.ts';
-import { exitText } from './trace.ts';
+import { formatSequence } from './move.ts';
+import { formatExit } from './trace.ts';
 import type { Happening, Trace } from './trace.ts';
 
 const order: readonly Demand[] = ['MUST', 'SHOULD', 'advice'];
@@ -67,7 +67,7 @@ export function reportJson(report: CheckReport): object {
         ? {
             breach: {
               detail: breach.detail,
-              sequence: sequenceText(breach.sequence),
+              sequence: formatSequence(breach.sequence),
               plays: breach.plays,
               again: breach.again,
               transcript: transcript(breach.trace),
@@ -100,7 +100,7 @@ function brokenText(finding: InvariantFinding, revision: string): string {
     `    ${urlOf(clause, revision)}`,
     `    Seen: ${detail}`,
     `    In ${breach.plays} of ${plays} plays${again ? '' : notAgain}.`,
-    `    Shortest sequence: ${sequenceText(sequence) || '(only the end of the input)'}`,
+    `    Shortest sequence: ${formatSequence(sequence) || '(only the end of the input)'}`,
     ...abridged(transcript(trace)).map((line) => `      ${line}`),
     '',
   ].join('\n');
@@ -145,7 +145,9 @@ function lineOf(one: Happening): string | undefined {
     case 'sent':
       return `→ ${one.note === undefined ? '' : `(${one.note}) `}${shortened(one.text)}`.trimEnd();
     case 'answered':
-      return isTold(one.exchange) ? `← ${shortened(answerText(one.exchange))}` : undefined;
+      return isWorthShowing(one.exchange)
+        ? `← ${shortened(formatResponse(one.exchange))}`
+        : undefined;
     case 'over':
       return undefined;
     case 'received':
@@ -157,14 +159,14 @@ function lineOf(one: Happening): string | undefined {
     case 'ended':
       // Over HTTP the conversation ends, not the server.
       if (one.exit.process === 'none' && one.exit.failure === undefined) return undefined;
-      return `← (the server ended ${exitText(one.exit)})`;
+      return `← (the server ended ${formatExit(one.exit)})`;
     case 'overdue':
       return '… did not exit in time and was killed';
   }
 }
 
 /** True if a response says more than the message it contains. */
-function isTold(exchange: ObservedExchange): boolean {
+function isWorthShowing(exchange: ObservedExchange): boolean {
   return exchange.status !== 200 || exchange.method !== 'POST';
 }
 

@@ -5,7 +5,7 @@ import { getShortestPaths } from 'xstate/graph';
 import { clientMachine } from './client.machine.ts';
 import type { ClientFeatures } from './client.machine.ts';
 import { modernClientMachine } from './modern-client.machine.ts';
-import { isImpolite, plainMoves, sequenceText } from './move.ts';
+import { isImpolite, plainMoves, formatSequence } from './move.ts';
 import type { Move, MoveType, MoveSequence } from './move.ts';
 
 type Client = SnapshotFrom<typeof clientMachine>;
@@ -71,19 +71,21 @@ export function coveringSequences(features: ClientFeatures): readonly MoveSequen
         if (seen.has(sequenceOfOne(move))) continue;
         seen.add(sequenceOfOne(move));
       }
-      sequences.push(paced([...way, move], features));
+      sequences.push(withWaits([...way, move], features));
       if (isOther && features.withdraws && move.type === 'call') {
         const late = [...way, move, { type: 'cancel' }, { type: 'answer-late' }] as const;
-        sequences.push(paced(late, features));
+        sequences.push(withWaits(late, features));
       }
       if (isOther && features.stateless && features.asks && move.type === 'call') {
-        sequences.push(paced([...way, move, { type: 'retry' }, { type: 'retry-twice' }], features));
-        sequences.push(paced([...way, move, { type: 'retry-forged' }], features));
+        sequences.push(
+          withWaits([...way, move, { type: 'retry' }, { type: 'retry-twice' }], features),
+        );
+        sequences.push(withWaits([...way, move, { type: 'retry-forged' }], features));
       }
-      if (changes || isImpolite(move)) sequences.push(together([...way, move]));
+      if (changes || isImpolite(move)) sequences.push(inOneChunk([...way, move]));
     }
   }
-  return withoutPrefixes([...sequences, ...rootsSequences(features), ...streamSequences(features)]);
+  return omitPrefixes([...sequences, ...rootsSequences(features), ...streamSequences(features)]);
 }
 
 /**
@@ -95,7 +97,7 @@ function rootsSequences(features: ClientFeatures): readonly MoveSequence[] {
   const start: MoveSequence = [{ type: 'initialize' }, { type: 'initialized' }];
   const answer: Move = { type: 'answer' };
   const changes = Array<Move>(4).fill(changed);
-  return [paced([...start, ...changes, answer, answer], features)];
+  return [withWaits([...start, ...changes, answer, answer], features)];
 }
 
 /** HTTP sequences: server-initiated messages with two open streams, and resumed streams. */
@@ -107,7 +109,7 @@ function streamSequences(features: ClientFeatures): readonly MoveSequence[] {
     [...start, { type: 'http-second-stream' }, ...(features.asks ? [changed] : [])],
     [...start, { type: 'http-second-stream' }, ...calls],
     [...start, ...(features.asks ? [changed] : []), ...calls, { type: 'http-resume' }],
-  ].map((moves) => paced(moves as MoveSequence, features));
+  ].map((moves) => withWaits(moves as MoveSequence, features));
 }
 
 const changed: Move = { type: 'roots-changed' };
@@ -147,8 +149,8 @@ export function randomWalks(
       if (!move) break;
       sequence.push(move);
       [client] = transition(machine, client, move);
-      const isUp = features.stateless || sequence.some(greets);
-      if (greets(move) || (isUp && random(2) === 0)) sequence.push(wait);
+      const isUp = features.stateless || sequence.some(isHandshake);
+      if (isHandshake(move) || (isUp && random(2) === 0)) sequence.push(wait);
     }
     return sequence;
   });
@@ -162,27 +164,27 @@ const known: { readonly [type: string]: string } = {
 };
 
 function sequenceOfOne(move: Move): string {
-  return sequenceText([move]);
+  return formatSequence([move]);
 }
 
-function greets({ type }: Move): boolean {
+function isHandshake({ type }: Move): boolean {
   return type.startsWith('initialize-') || type === 'initialize' || type === 'rush';
 }
 
-function paced(moves: MoveSequence, { stateless }: ClientFeatures): MoveSequence {
-  const first = stateless ? 0 : moves.findIndex(greets);
+function withWaits(moves: MoveSequence, { stateless }: ClientFeatures): MoveSequence {
+  const first = stateless ? 0 : moves.findIndex(isHandshake);
   return moves.flatMap((move, at) =>
     first !== -1 && at >= first && move.type !== 'end' ? [move, wait] : [move],
   );
 }
 
-function together(moves: MoveSequence): MoveSequence {
-  return moves.flatMap((move) => (greets(move) ? [move, wait] : [move]));
+function inOneChunk(moves: MoveSequence): MoveSequence {
+  return moves.flatMap((move) => (isHandshake(move) ? [move, wait] : [move]));
 }
 
 /** Drops sequences that are a prefix of another. Shortest first, then in order of creation. */
-function withoutPrefixes(sequences: readonly MoveSequence[]): readonly MoveSequence[] {
-  const texts = new Map(sequences.map((sequence) => [sequenceText(sequence), sequence]));
+function omitPrefixes(sequences: readonly MoveSequence[]): readonly MoveSequence[] {
+  const texts = new Map(sequences.map((sequence) => [formatSequence(sequence), sequence]));
   const begun = [...texts.keys()];
   return [...texts]
     .filter(([text]) => !begun.some((other) => other.startsWith(`${text} `)))

@@ -258,7 +258,7 @@ export class Trace {
 }
 
 /** Describes an exit. */
-export function exitText({ code, signal, failure }: Exit): string {
+export function formatExit({ code, signal, failure }: Exit): string {
   if (failure !== undefined) return `(${failure})`;
   return signal === null ? `with code ${code}` : `by ${signal}`;
 }

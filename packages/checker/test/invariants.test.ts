@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkServer } from '../src/check-server.ts';
 import type { CheckReport } from '../src/check-report.ts';
 import { invariants } from '../src/invariants/tally.ts';
-import { readSequence, sequenceText } from '../src/move.ts';
+import { parseSequence, formatSequence } from '../src/move.ts';
 import type { MoveSequence } from '../src/move.ts';
 import { makeRootsFolder } from '../src/roots-folder.ts';
 import type { RootsFolder } from '../src/roots-folder.ts';
@@ -330,7 +330,7 @@ describe.concurrent('each invariant', () => {
     const { findings } = await check(broken, [broken.fault]);
     expect(findings.map(({ id, outcome }) => [id, outcome])).toEqual([[broken.id, 'broken']]);
     const breach = findings[0]?.breach;
-    expect(breach && { sequence: sequenceText(breach.sequence), again: breach.again }).toEqual({
+    expect(breach && { sequence: formatSequence(breach.sequence), again: breach.again }).toEqual({
       sequence: broken.shortest,
       again: true,
     });
@@ -351,7 +351,7 @@ describe.concurrent('each invariant', () => {
 });
 
 function moves(text: string): MoveSequence {
-  const read = readSequence(text);
+  const read = parseSequence(text);
   if ('unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
   return read.moves;
 }

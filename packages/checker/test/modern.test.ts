@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { checkServer } from '../src/check-server.ts';
 import { statelessInvariants } from '../src/invariants/modern.ts';
-import { readSequence, sequenceText } from '../src/move.ts';
+import { parseSequence, formatSequence } from '../src/move.ts';
 import { isWalk, coveringSequences, randomWalks, seededRandom } from '../src/sequences.ts';
 import type { Launch } from '../src/server-process.ts';
 import { reportText } from '../src/report-text.ts';
@@ -133,7 +133,7 @@ function launch(fault: string): Launch {
 }
 
 const check = (fault: string, plays?: string) => {
-  const read = plays === undefined ? undefined : readSequence(plays);
+  const read = plays === undefined ? undefined : parseSequence(plays);
   if (read && 'unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
   return checkServer({
     launch: launch(fault),
@@ -200,6 +200,6 @@ test('stateless sequences are walks of the stateless client', () => {
     movesTime: false,
   };
   const walks = [...coveringSequences(features), ...randomWalks(features, 50, seededRandom(3))];
-  expect(walks.filter((walk) => !isWalk(walk, features)).map(sequenceText)).toEqual([]);
+  expect(walks.filter((walk) => !isWalk(walk, features)).map(formatSequence)).toEqual([]);
   expect(walks.flat().some(({ type }) => type.startsWith('initialize'))).toBe(false);
 });

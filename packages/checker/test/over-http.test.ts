@@ -6,7 +6,7 @@ import { checkServer } from '../src/check-server.ts';
 import { launchHttp } from '../src/http/http-wire.ts';
 import { onlyOverHttp } from '../src/invariants/over-http.ts';
 import { reportText } from '../src/report-text.ts';
-import { readSequence } from '../src/move.ts';
+import { parseSequence } from '../src/move.ts';
 import { isStateless } from '../src/outgoing.ts';
 import { listenBroken } from './broken-http.ts';
 import { listenBrokenModern } from './broken-modern-http.ts';
@@ -90,7 +90,7 @@ async function check(
   { id, plays, revision }: Pick<Row, 'id' | 'plays' | 'revision'>,
   headers: { readonly [name: string]: string } = {},
 ): Promise<CheckReport> {
-  const read = readSequence(plays);
+  const read = parseSequence(plays);
   if ('unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
   return checkServer({
     launch: launchHttp({ url, headers, revision, endMs: times.endMs }),

@@ -13,7 +13,7 @@ import type { CheckReport } from '../src/check-report.ts';
 import { checkServer } from '../src/check-server.ts';
 import type { CheckOptions } from '../src/check-server.ts';
 import type { PlayTimes } from '../src/player.ts';
-import { readSequence } from '../src/move.ts';
+import { parseSequence } from '../src/move.ts';
 import type { Launch } from '../src/server-process.ts';
 import { launchInside } from './launch-inside.ts';
 
@@ -33,7 +33,7 @@ async function check(
 ): Promise<CheckReport> {
   const { id, ...others } = more;
   const sequences = plays.map((text) => {
-    const read = readSequence(text);
+    const read = parseSequence(text);
     if ('unknown' in read) throw new Error(`Unknown move ${read.unknown}`);
     return read.moves;
   });

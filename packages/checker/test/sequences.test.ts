@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { getShortestPaths } from 'xstate/graph';
 import { clientMachine } from '../src/client.machine.ts';
 import type { ClientFeatures } from '../src/client.machine.ts';
-import { readSequence, sequenceText } from '../src/move.ts';
+import { parseSequence, formatSequence } from '../src/move.ts';
 import type { Move } from '../src/move.ts';
 import { coveringSequences, isWalk, randomWalks, seededRandom, shrink } from '../src/sequences.ts';
 
@@ -29,17 +29,17 @@ const nothing: ClientFeatures = {
 
 describe('generated sequences', () => {
   const covering = coveringSequences(features);
-  const texts = covering.map(sequenceText);
+  const texts = covering.map(formatSequence);
 
   test('are walks of the client machine', () => {
     const walks = [...covering, ...randomWalks(features, 50, seededRandom(3))];
-    expect(walks.filter((walk) => !isWalk(walk, features)).map(sequenceText)).toEqual([]);
+    expect(walks.filter((walk) => !isWalk(walk, features)).map(formatSequence)).toEqual([]);
   });
 
   test('reach every state of the client', () => {
     const made = covering.flat().filter(({ type }) => type !== 'wait');
     const moves = [
-      ...new Map(made.map((move): [string, Move] => [sequenceText([move]), move])).values(),
+      ...new Map(made.map((move): [string, Move] => [formatSequence([move]), move])).values(),
     ];
     const states = getShortestPaths(clientMachine, {
       input: features,
@@ -100,7 +100,8 @@ describe('generated sequences', () => {
   });
 
   test('depend only on the seed', () => {
-    const walks = (seed: number) => randomWalks(features, 20, seededRandom(seed)).map(sequenceText);
+    const walks = (seed: number) =>
+      randomWalks(features, 20, seededRandom(seed)).map(formatSequence);
     expect(walks(5)).toEqual(walks(5));
     expect(walks(5)).not.toEqual(walks(6));
   });
@@ -112,11 +113,11 @@ describe('generated sequences', () => {
 
   test('survive formatting and parsing', () => {
     for (const sequence of covering) {
-      expect(readSequence(sequenceText(sequence))).toEqual({ moves: sequence });
+      expect(parseSequence(formatSequence(sequence))).toEqual({ moves: sequence });
     }
-    expect(readSequence('initialize dance')).toEqual({ unknown: 'dance' });
-    expect(readSequence('call')).toEqual({ unknown: 'call' });
-    expect(readSequence('wait:x')).toEqual({ unknown: 'wait:x' });
+    expect(parseSequence('initialize dance')).toEqual({ unknown: 'dance' });
+    expect(parseSequence('call')).toEqual({ unknown: 'call' });
+    expect(parseSequence('wait:x')).toEqual({ unknown: 'wait:x' });
   });
 });
 

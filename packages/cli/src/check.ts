@@ -1,7 +1,7 @@
 /** `mcp-actors check`: plays client sequences against any server and reports what does not hold. */
 import { availableParallelism } from 'node:os';
 import {
-  NotStarted,
+  ServerStartError,
   breaksMust,
   checkServer,
   hasStreamableHttp,
@@ -11,7 +11,7 @@ import {
   makeRootsFolder,
   moveHelp,
   onlyOverHttp,
-  readSequence,
+  parseSequence,
   reportJson,
   reportText,
   revisions,
@@ -178,7 +178,7 @@ export const command: Command = {
         ...(isShown ? { progress: progress.update } : {}),
       });
     } catch (error) {
-      if (!(error instanceof NotStarted)) throw error;
+      if (!(error instanceof ServerStartError)) throw error;
       throw new UsageError(`${server.name} could not be ${server.failed}: ${error.message}`, {
         cause: error,
       });
@@ -318,7 +318,7 @@ function readInvariant(id: string): string {
 }
 
 function readPlay(text: string): MoveSequence {
-  const read = readSequence(text);
+  const read = parseSequence(text);
   if ('moves' in read) return read.moves;
   throw new UsageError(
     `--play: there is no move ${JSON.stringify(read.unknown)}; mcp-actors check --list shows them`,

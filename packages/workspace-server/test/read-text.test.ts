@@ -10,7 +10,7 @@ import { readText } from '../src/text/read-text.ts';
 import type { ReadBounds } from '../src/text/read-bounds.ts';
 import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
-test('LineTaker gives the same lines for chunks of any size', () => {
+test('LineExtractor gives the same lines for chunks of any size', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '😀'), maxLength: 40 });
   const range = fc.record({
     startLine: fc.integer({ min: 1, max: 5 }),

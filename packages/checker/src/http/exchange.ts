@@ -60,12 +60,12 @@ export function isSuccess(status: number): boolean {
 }
 
 /** True if the server rejected the request as overload without processing it. */
-export function isTurnedAway({ status }: ObservedExchange): boolean {
+export function isOverloaded({ status }: ObservedExchange): boolean {
   return status === 429 || status === 503;
 }
 
 /** Ids of the requests it carried to the server. */
-export function askedIn({ sent }: ObservedExchange): readonly RequestId[] {
+export function requestIdsIn({ sent }: ObservedExchange): readonly RequestId[] {
   return messagesIn(sent).flatMap(({ id, method }) =>
     isMessageId(id) && typeof method === 'string' ? [id] : [],
   );
@@ -73,14 +73,14 @@ export function askedIn({ sent }: ObservedExchange): readonly RequestId[] {
 
 /** True if it carried this request to the server. */
 export function asks(exchange: ObservedExchange, id: RequestId): boolean {
-  return askedIn(exchange).some((asked) => idKey(asked) === idKey(id));
+  return requestIdsIn(exchange).some((asked) => idKey(asked) === idKey(id));
 }
 
 /** Characters shown of a body. */
 const shownBody = 160;
 
 /** Formats a response: `HTTP 400, text/plain: Bad Request`. */
-export function answerText({
+export function formatResponse({
   status,
   contentType,
   body,

@@ -14,7 +14,7 @@ import { hasVersionHeader } from '../invariants/http.ts';
 import { isStateless } from '../outgoing.ts';
 import type { Launch, OddHeaders, ServerListener, ServerWire } from '../server-process.ts';
 import { idKey, messagesIn, parsed } from '../message.ts';
-import { askedIn, asks, isStream, isSuccess } from './exchange.ts';
+import { requestIdsIn, asks, isStream, isSuccess } from './exchange.ts';
 import type { ObservedExchange, SseEvent } from './exchange.ts';
 import { HttpCall } from './http-call.ts';
 import type { HttpCallOptions } from './http-call.ts';
@@ -142,7 +142,7 @@ class HttpWire implements ServerWire {
     // Keep the order of messages, as far as the operating system allows.
     await call.written;
     if (isGreeting) await this.#greeted(call);
-    else if (askedIn(call).length === 0) await call.settled;
+    else if (requestIdsIn(call).length === 0) await call.settled;
     if (methods.includes(Method.initialized) && isSuccess(call.status)) {
       await this.#listen('stream');
     }
@@ -165,7 +165,7 @@ class HttpWire implements ServerWire {
 
   /** Waits for the response to initialize, because later requests need its session id. */
   async #greeted(call: HttpCall): Promise<void> {
-    const keys = askedIn(call).map(idKey);
+    const keys = requestIdsIn(call).map(idKey);
     await call.settled;
     while (call.outcome === 'open' && !keys.some((key) => this.#answered.has(key))) {
       await Promise.race([call.ended, new Promise<void>((resolve) => (this.#heard = resolve))]);
@@ -207,7 +207,8 @@ class HttpWire implements ServerWire {
     this.#listener.answered?.(call);
     if (isStream(call) || call.body === '') return;
     // The error body of a rejected notification is not part of the conversation.
-    const isSilent = isJsonObject(call.sent) && askedIn(call).length === 0 && isKnown(call.sent);
+    const isSilent =
+      isJsonObject(call.sent) && requestIdsIn(call).length === 0 && isKnown(call.sent);
     if (call.method !== 'POST' || isSilent) return;
     const value = parsed(call.body);
     const isMessage = isSuccess(call.status)
@@ -262,7 +263,7 @@ class HttpWire implements ServerWire {
     if (this.#isStateless || this.#closing.value !== 'open') return false;
     if (this.#session.state === 'deleted' || this.#resumptions >= maxResumptions) return false;
     if (origin.purpose === 'stream') return true;
-    return askedIn(origin).some((id) => !this.#answered.has(idKey(id)));
+    return requestIdsIn(origin).some((id) => !this.#answered.has(idKey(id)));
   }
 
   async #resumeLater(call: HttpCall, lastId: string | undefined): Promise<void> {
@@ -392,7 +393,7 @@ function isDone(call: ObservedExchange): boolean {
         .map(({ id }) => idKey(id)),
     ),
   );
-  const asked = askedIn(call);
+  const asked = requestIdsIn(call);
   return isStream(call) && asked.length > 0 && asked.every((id) => answers.has(idKey(id)));
 }
 

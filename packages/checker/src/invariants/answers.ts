@@ -1,8 +1,8 @@
 /** Invariants on which responses arrive, and how often. */
 import { isJsonObject } from 'mcp-actors/internal';
-import { answerText, askedIn, isTurnedAway } from '../http/exchange.ts';
+import { formatResponse, requestIdsIn, isOverloaded } from '../http/exchange.ts';
 import { idKey } from '../message.ts';
-import { exitText } from '../trace.ts';
+import { formatExit } from '../trace.ts';
 import type { Happening, TracedRequest, Trace } from '../trace.ts';
 import {
   always,
@@ -10,7 +10,7 @@ import {
   firstBroken,
   held,
   messagesPage,
-  shownValue,
+  formatValue,
   silent,
   untried,
 } from './invariant.ts';
@@ -27,11 +27,11 @@ export function answered(trace: Trace, asked: TracedRequest): Judgement {
   const refusal = trace.refusalOf(asked.id);
   // Odd HTTP requests have invariants of their own, and a body may be too long for HTTP.
   const isOdd = asked.move?.startsWith('http-') === true;
-  if (refusal && (isOdd || refusal.status === 413 || isTurnedAway(refusal))) return untried;
-  if (refusal) return broken(`${what} received no message but ${answerText(refusal)}`);
+  if (refusal && (isOdd || refusal.status === 413 || isOverloaded(refusal))) return untried;
+  if (refusal) return broken(`${what} received no message but ${formatResponse(refusal)}`);
   const { earlyEnd, settled } = trace;
   if (earlyEnd) {
-    return broken(`The server ended ${exitText(earlyEnd.exit)} and left ${what} unanswered`);
+    return broken(`The server ended ${formatExit(earlyEnd.exit)} and left ${what} unanswered`);
   }
   if (settled && !settled.ok && settled.at > asked.at) {
     return silent(`${what} was not answered in time`);
@@ -96,7 +96,7 @@ export const answerInvariants: readonly Invariant[] = [
             const asked = polite.clientRequests.get(idKey(message['id']));
             return asked && asked.at < at
               ? held
-              : broken(`No request has the id ${idKey(message['id'])}: ${shownValue(message)}`);
+              : broken(`No request has the id ${idKey(message['id'])}: ${formatValue(message)}`);
           }),
       ),
   },
@@ -131,7 +131,7 @@ export const answerInvariants: readonly Invariant[] = [
       );
       if (stray)
         return broken(
-          `Only requests and notifications were sent, but this arrived: ${shownValue(stray.message)}`,
+          `Only requests and notifications were sent, but this arrived: ${formatValue(stray.message)}`,
         );
       return polite.waitedBetween(first, polite.happenings.length) ? held : untried;
     },
@@ -163,7 +163,7 @@ export const answerInvariants: readonly Invariant[] = [
               isJsonObject(result) && Object.keys(result).every((key) => key === '_meta');
             return isEmpty
               ? held
-              : broken(`The ping was answered with ${shownValue(answer.message)}`);
+              : broken(`The ping was answered with ${formatValue(answer.message)}`);
           }),
       );
     },
@@ -200,7 +200,7 @@ export const answerInvariants: readonly Invariant[] = [
           const { error } = answer;
           return isJsonObject(error) && error['code'] === -32601
             ? held
-            : broken(`An unknown method was answered with ${shownValue(answer)}`);
+            : broken(`An unknown method was answered with ${formatValue(answer)}`);
         }),
       ),
   },
@@ -211,7 +211,7 @@ export const answerInvariants: readonly Invariant[] = [
  * of its size. Over HTTP, the exchange identifies the request.
  */
 function refusesRequest(one: Happening | undefined): boolean {
-  return one?.kind === 'received' && one.via !== undefined && askedIn(one.via).length > 0;
+  return one?.kind === 'received' && one.via !== undefined && requestIdsIn(one.via).length > 0;
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Invariants on cancellation: required effects and forbidden ones. */
 import { Method, isJsonObject } from 'mcp-actors/internal';
 import { idKey } from '../message.ts';
-import { exitText } from '../trace.ts';
+import { formatExit } from '../trace.ts';
 import type { Trace } from '../trace.ts';
-import { always, broken, firstBroken, held, shownValue, silent, untried } from './invariant.ts';
+import { always, broken, firstBroken, held, formatValue, silent, untried } from './invariant.ts';
 import type { Invariant, Judgement } from './invariant.ts';
 
 const page = 'basic/utilities/cancellation';
@@ -68,7 +68,7 @@ export const cancellationInvariants: readonly Invariant[] = [
         ({ message, at }) => at > first && !whole.clientRequests.has(idKey(message['id'])),
       );
       return stray
-        ? broken(`It was answered: ${shownValue(stray.message)}`)
+        ? broken(`It was answered: ${formatValue(stray.message)}`)
         : survives(whole, places);
     },
   },
@@ -90,7 +90,7 @@ export const cancellationInvariants: readonly Invariant[] = [
           const own = whole.requests.some(
             (request) => request.at < at && request.message['id'] === id,
           );
-          return own ? held : broken(`The server never sent this request: ${shownValue(message)}`);
+          return own ? held : broken(`The server never sent this request: ${formatValue(message)}`);
         }),
       ),
   },
@@ -112,7 +112,7 @@ function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readon
       return trace.waitedBetween(cancelledAt, answer.at)
         ? [
             broken(
-              `The call with the id ${idKey(asked.id)} was cancelled, and answered later: ${shownValue(answer.message)}`,
+              `The call with the id ${idKey(asked.id)} was cancelled, and answered later: ${formatValue(answer.message)}`,
             ),
           ]
         : [];
@@ -135,7 +135,7 @@ export function survives(trace: Trace, places: readonly number[]): Judgement {
     .slice(0, first)
     .some((one) => one.kind === 'ended' || (one.kind === 'waited' && !one.ok));
   if (places.length === 0 || hadFailed) return untried;
-  if (earlyEnd) return broken(`The server ended ${exitText(earlyEnd.exit)}`);
+  if (earlyEnd) return broken(`The server ended ${formatExit(earlyEnd.exit)}`);
   if (!settled) return untried;
   if (settled.ok) return held;
   // Earlier requests may be unanswered for another reason.

@@ -3,7 +3,7 @@ import type { JsonObject } from 'mcp-actors';
 import { isJsonObject } from 'mcp-actors/internal';
 import type { MoveType } from '../move.ts';
 import type { Trace } from '../trace.ts';
-import { always, broken, firstBroken, held, shownValue, untried } from './invariant.ts';
+import { always, broken, firstBroken, held, formatValue, untried } from './invariant.ts';
 import type { Demand, Invariant, Judgement } from './invariant.ts';
 
 export const capabilityInvariants: readonly Invariant[] = [
@@ -41,7 +41,7 @@ export const capabilityInvariants: readonly Invariant[] = [
       if (!message || !declared) return untried;
       return isJsonObject(declared['logging'])
         ? held
-        : broken(`logging is not declared, but this arrived: ${shownValue(message.message)}`);
+        : broken(`logging is not declared, but this arrived: ${formatValue(message.message)}`);
     },
   },
   {
@@ -65,7 +65,7 @@ export const capabilityInvariants: readonly Invariant[] = [
           isJsonObject(tool['inputSchema'])
             ? held
             : broken(
-                `The input schema of ${shownValue(tool['name'])} is ${shownValue(tool['inputSchema'])}`,
+                `The input schema of ${formatValue(tool['name'])} is ${formatValue(tool['inputSchema'])}`,
               ),
         ),
       ),
@@ -124,7 +124,7 @@ function declares(capability: string, method: string, member: string, quote: str
       return isJsonObject(declared[capability])
         ? held
         : broken(
-            `${method} returns some, but the declared capabilities are ${shownValue(Object.keys(declared))}`,
+            `${method} returns some, but the declared capabilities are ${formatValue(Object.keys(declared))}`,
           );
     },
   };
@@ -167,7 +167,7 @@ export function judgeRefusal(trace: Trace, id: string | number, code: number): J
   const { error } = answer;
   return isJsonObject(error) && error['code'] === code
     ? held
-    : broken(`The answer was ${shownValue(answer)}`);
+    : broken(`The answer was ${formatValue(answer)}`);
 }
 
 /** Items in the results of a list method. */

@@ -1,12 +1,12 @@
 /** HTTP invariants of the stateless era: headers that mirror the body, statuses, no sessions. */
-import { answerText, isStream, isSuccess } from '../http/exchange.ts';
+import { formatResponse, isStream, isSuccess } from '../http/exchange.ts';
 import type { ObservedExchange } from '../http/exchange.ts';
 import { isJsonObject } from 'mcp-actors/internal';
 import type { MoveType } from '../move.ts';
 import { isStateless } from '../outgoing.ts';
 import type { Trace } from '../trace.ts';
 import { judgeAnswers, inEras, withStatus } from './http.ts';
-import { broken, firstBroken, held, shownValue, untried } from './invariant.ts';
+import { broken, firstBroken, held, formatValue, untried } from './invariant.ts';
 import type { Demand, Invariant, Judgement } from './invariant.ts';
 
 const older = 'Earlier Streamable HTTP Revisions';
@@ -34,7 +34,7 @@ export const httpModernInvariants: readonly Invariant[] = [
     judge: ({ whole }) =>
       judgeAnswers(whole, 'http-encoded-name', (exchange) =>
         codeOf(exchange) === -32_020
-          ? broken(`It was answered with ${answerText(exchange)}`)
+          ? broken(`It was answered with ${formatResponse(exchange)}`)
           : held,
       ),
   },
@@ -90,7 +90,7 @@ export const httpModernInvariants: readonly Invariant[] = [
             whole.exchanges.map(({ headers: { 'mcp-session-id': id } }) =>
               id === undefined
                 ? held
-                : broken(`An answer has the header Mcp-Session-Id: ${shownValue(id)}`),
+                : broken(`An answer has the header Mcp-Session-Id: ${formatValue(id)}`),
             ),
           ),
   },
@@ -108,7 +108,7 @@ export const httpModernInvariants: readonly Invariant[] = [
         if (!isModernAlone(whole)) return untried;
         return isSuccess(exchange.status)
           ? held
-          : broken(`It was answered with ${answerText(exchange)}`);
+          : broken(`It was answered with ${formatResponse(exchange)}`);
       }),
   },
   {
@@ -130,7 +130,7 @@ export const httpModernInvariants: readonly Invariant[] = [
             // The server may also serve sessions of earlier revisions and reject a missing session
             // id.
             if (exchange.status >= 400 && exchange.status < 500) return untried;
-            return broken(`${exchange.method} was answered with ${answerText(exchange)}`);
+            return broken(`${exchange.method} was answered with ${formatResponse(exchange)}`);
           }),
       );
     },
@@ -152,7 +152,7 @@ export const httpModernInvariants: readonly Invariant[] = [
             headers['x-accel-buffering'] === 'no'
               ? held
               : broken(
-                  `X-Accel-Buffering is ${shownValue(headers['x-accel-buffering'])}, for ${shownValue(sent)}`,
+                  `X-Accel-Buffering is ${formatValue(headers['x-accel-buffering'])}, for ${formatValue(sent)}`,
                 ),
           ),
       ),
@@ -170,7 +170,9 @@ export const httpModernInvariants: readonly Invariant[] = [
       judgeAnswers(whole, 'listen', (exchange) => {
         // A rejected subscription, for example due to a limit, is not a subscription.
         if (!isSuccess(exchange.status) || codeOf(exchange) !== undefined) return untried;
-        return isStream(exchange) ? held : broken(`It was answered with ${answerText(exchange)}`);
+        return isStream(exchange)
+          ? held
+          : broken(`It was answered with ${formatResponse(exchange)}`);
       }),
   },
 ];
@@ -209,7 +211,7 @@ function refusedWith(status: number, code: number) {
   return (exchange: ObservedExchange): Judgement =>
     exchange.status === status && codeOf(exchange) === code
       ? held
-      : broken(`It was answered with ${answerText(exchange)}`);
+      : broken(`It was answered with ${formatResponse(exchange)}`);
 }
 
 /** Error code in the body; undefined without an error. */

@@ -1,11 +1,11 @@
 /** HTTP invariants on streams: messages per stream, end, and resumption. */
-import { askedIn, asks, isStream, isSuccess } from '../http/exchange.ts';
+import { requestIdsIn, asks, isStream, isSuccess } from '../http/exchange.ts';
 import type { ObservedExchange } from '../http/exchange.ts';
 import { isJsonObject } from 'mcp-actors/internal';
 import { idKey, isMessageId, messagesIn, parsed } from '../message.ts';
 import type { Happening, Received, Trace } from '../trace.ts';
 import { inEras } from './http.ts';
-import { broken, firstBroken, held, shownValue, silent, untried } from './invariant.ts';
+import { broken, firstBroken, held, formatValue, silent, untried } from './invariant.ts';
 import type { Invariant, Judgement } from './invariant.ts';
 
 const sending = 'Sending Messages to the Server';
@@ -42,7 +42,7 @@ export const streamInvariants: readonly Invariant[] = [
           return asks(originOf(via), id)
             ? held
             : broken(
-                `On the stream of ${shownValue(askedIn(originOf(via)))} came ${shownValue(message)}`,
+                `On the stream of ${formatValue(requestIdsIn(originOf(via)))} came ${formatValue(message)}`,
               );
         }),
       ),
@@ -73,7 +73,7 @@ export const streamInvariants: readonly Invariant[] = [
             return asks(originOf(via), asked.id)
               ? held
               : broken(
-                  `It arrived on the stream of ${shownValue(askedIn(originOf(via)))}: ${shownValue(message)}`,
+                  `It arrived on the stream of ${formatValue(requestIdsIn(originOf(via)))}: ${formatValue(message)}`,
                 );
           }),
         ),
@@ -94,11 +94,11 @@ export const streamInvariants: readonly Invariant[] = [
     judge: ({ whole }) =>
       firstBroken(
         whole.exchanges.filter(isAnswerStream).map((exchange) => {
-          const left = askedIn(exchange).filter((id) => !carriesAnswer(exchange, id));
+          const left = requestIdsIn(exchange).filter((id) => !carriesAnswer(exchange, id));
           if (left.length > 0 || exchange.outcome === 'open') return untried;
           return exchange.outcome === 'closed'
             ? silent(
-                `The stream of ${shownValue(exchange.sent)} stayed open until the end of the play`,
+                `The stream of ${formatValue(exchange.sent)} stayed open until the end of the play`,
               )
             : held;
         }),
@@ -125,7 +125,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
       firstBroken(
         receivedIn(whole).map(({ message, via }) => {
           if (!isListening(via)) return untried;
-          return 'method' in message ? held : broken(`This arrived: ${shownValue(message)}`);
+          return 'method' in message ? held : broken(`This arrived: ${formatValue(message)}`);
         }),
       ),
   },
@@ -161,7 +161,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
         const isAtOnce = !whole.happenings.slice(at, twin.at).some(({ kind }) => kind === 'sent');
         const isRequest = messagesIn(one.value).some((message) => 'id' in message);
         if (isRequest || isAtOnce)
-          return broken(`It arrived on two streams: ${shownValue(one.value)}`);
+          return broken(`It arrived on two streams: ${formatValue(one.value)}`);
       }
       return held;
     },
@@ -184,7 +184,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
         // Replayed events repeat their ids.
         for (const { id } of resumes ? [] : events) {
           if (id === undefined) continue;
-          if (seen.has(id)) return broken(`The id ${shownValue(id)} was repeated`);
+          if (seen.has(id)) return broken(`The id ${formatValue(id)} was repeated`);
           seen.add(id);
         }
       }
@@ -222,7 +222,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
               ),
             );
             return stray
-              ? broken(`This had arrived on another stream: ${shownValue(stray)}`)
+              ? broken(`This had arrived on another stream: ${formatValue(stray)}`)
               : held;
           }),
       ),
@@ -251,7 +251,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
           if (!first || events.every(({ id }) => id === undefined)) return untried;
           return first.id !== undefined && first.data === ''
             ? held
-            : broken(`The first event is ${shownValue(first)}`);
+            : broken(`The first event is ${formatValue(first)}`);
         }),
       ),
   },
@@ -278,7 +278,7 @@ function isListening(exchange: ObservedExchange): boolean {
 
 /** True for the POST of a request answered with a stream. */
 function isAnswerStream(exchange: ObservedExchange): boolean {
-  return exchange.purpose === 'message' && isStream(exchange) && askedIn(exchange).length > 0;
+  return exchange.purpose === 'message' && isStream(exchange) && requestIdsIn(exchange).length > 0;
 }
 
 function carriesAnswer({ events }: ObservedExchange, id: string | number): boolean {

@@ -1,11 +1,17 @@
 /** Invariants specific to HTTP: statuses, content types, sessions. */
-import { answerText, askedIn, isStream, isSuccess, isTurnedAway } from '../http/exchange.ts';
+import {
+  formatResponse,
+  requestIdsIn,
+  isStream,
+  isSuccess,
+  isOverloaded,
+} from '../http/exchange.ts';
 import type { ObservedExchange } from '../http/exchange.ts';
 import { isJsonObject } from 'mcp-actors/internal';
 import type { MoveType } from '../move.ts';
 import { isStateless } from '../outgoing.ts';
 import type { Trace } from '../trace.ts';
-import { broken, firstBroken, held, shownValue, untried } from './invariant.ts';
+import { broken, firstBroken, held, formatValue, untried } from './invariant.ts';
 import type { Clause, Demand, Invariant, Judgement } from './invariant.ts';
 import { messageFault } from './messages.ts';
 
@@ -51,7 +57,7 @@ export function judgeAnswers(
   return firstBroken(
     trace.of(move).map(({ id }) => {
       const exchange = trace.exchangeOf(id);
-      return exchange && !isTurnedAway(exchange) ? judge(exchange) : untried;
+      return exchange && !isOverloaded(exchange) ? judge(exchange) : untried;
     }),
   );
 }
@@ -59,13 +65,14 @@ export function judgeAnswers(
 /** Holds if the HTTP response has this status. */
 export function withStatus(status: number) {
   return (exchange: ObservedExchange): Judgement =>
-    exchange.status === status ? held : broken(`It was answered with ${answerText(exchange)}`);
+    exchange.status === status ? held : broken(`It was answered with ${formatResponse(exchange)}`);
 }
 
 /** True for an exchange that carried only a notification or a response. */
 function isSilent(exchange: ObservedExchange): boolean {
   const { sent, purpose } = exchange;
-  if (purpose !== 'message' || !isJsonObject(sent) || askedIn(exchange).length > 0) return false;
+  if (purpose !== 'message' || !isJsonObject(sent) || requestIdsIn(exchange).length > 0)
+    return false;
   return typeof sent['method'] === 'string' || 'result' in sent || 'error' in sent;
 }
 
@@ -89,7 +96,7 @@ export const httpInvariants: readonly Invariant[] = [
           .filter((one) => one.kind === 'received')
           .map(({ text, value }) => {
             const fault = messageFault(value, revision);
-            return fault === undefined ? held : broken(`${fault}: ${shownValue(text)}`);
+            return fault === undefined ? held : broken(`${fault}: ${formatValue(text)}`);
           }),
       ),
   },
@@ -117,7 +124,7 @@ export const httpInvariants: readonly Invariant[] = [
           if (status >= 400) return untried;
           return status === 202 && body === '' && !isStream(exchange)
             ? held
-            : broken(`${shownValue(exchange.sent)} was answered with ${answerText(exchange)}`);
+            : broken(`${formatValue(exchange.sent)} was answered with ${formatResponse(exchange)}`);
         }),
       ),
   },
@@ -142,11 +149,11 @@ export const httpInvariants: readonly Invariant[] = [
       firstBroken(
         whole.exchanges.map((exchange) => {
           const { purpose, status, contentType } = exchange;
-          const isServed = purpose === 'message' && askedIn(exchange).length > 0;
+          const isServed = purpose === 'message' && requestIdsIn(exchange).length > 0;
           if (!isServed || !isSuccess(status)) return untried;
           return ['application/json', 'text/event-stream'].includes(contentType)
             ? held
-            : broken(`${shownValue(exchange.sent)} was answered with ${answerText(exchange)}`);
+            : broken(`${formatValue(exchange.sent)} was answered with ${formatResponse(exchange)}`);
         }),
       ),
   },
@@ -167,7 +174,7 @@ export const httpInvariants: readonly Invariant[] = [
         // Before 2025-11-25 the specification named no status.
         const isRefused =
           revision >= '2025-11-25' ? exchange.status === 403 : exchange.status >= 400;
-        return isRefused ? held : broken(`It was answered with ${answerText(exchange)}`);
+        return isRefused ? held : broken(`It was answered with ${formatResponse(exchange)}`);
       }),
   },
 ];
@@ -190,11 +197,11 @@ export const httpSessionInvariants: readonly Invariant[] = [
     judge: ({ polite }) =>
       firstBroken(
         polite.exchanges
-          .filter((exchange) => exchange.purpose === 'stream' && !isTurnedAway(exchange))
+          .filter((exchange) => exchange.purpose === 'stream' && !isOverloaded(exchange))
           .map((exchange) =>
             isStream(exchange) || exchange.status === 405
               ? held
-              : broken(`It was answered with ${answerText(exchange)}`),
+              : broken(`It was answered with ${formatResponse(exchange)}`),
           ),
       ),
   },
@@ -233,7 +240,7 @@ export const httpSessionInvariants: readonly Invariant[] = [
       firstBroken(
         whole.exchanges.map(({ headers: { 'mcp-session-id': id } }) => {
           if (id === undefined) return untried;
-          return /^[\x21-\x7e]+$/.test(id) ? held : broken(`The id is ${shownValue(id)}`);
+          return /^[\x21-\x7e]+$/.test(id) ? held : broken(`The id is ${formatValue(id)}`);
         }),
       ),
   },

@@ -43,7 +43,7 @@ export interface Played {
   /** Tools that return `input_required` if the client declares enough capabilities. */
   readonly askingTools: readonly string[];
   /** Client messages after which the server sent a request in any play. */
-  readonly askedAfter: ReadonlySet<string>;
+  readonly requestTriggers: ReadonlySet<string>;
 }
 
 export interface Invariant {
@@ -97,7 +97,7 @@ export function firstBroken(judgements: Iterable<Judgement>): Judgement {
 }
 
 /** Formats a value as JSON, truncated for display. */
-export function shownValue(value: unknown): string {
+export function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 }

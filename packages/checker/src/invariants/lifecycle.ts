@@ -2,10 +2,10 @@
 import { Method, isJsonObject } from 'mcp-actors/internal';
 import { messagesIn } from '../message.ts';
 import { unknownRevision } from '../outgoing.ts';
-import { exitText } from '../trace.ts';
+import { formatExit } from '../trace.ts';
 import type { Trace } from '../trace.ts';
 import { answered } from './answers.ts';
-import { always, broken, firstBroken, held, shownValue, silent, untried } from './invariant.ts';
+import { always, broken, firstBroken, held, formatValue, silent, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';
 
 const page = 'basic/lifecycle';
@@ -28,17 +28,17 @@ export const lifecycleInvariants: readonly Invariant[] = [
           if (!answer) return answered(polite, asked);
           const { result } = answer;
           if (!isJsonObject(result))
-            return broken(`initialize was answered with ${shownValue(answer)}`);
+            return broken(`initialize was answered with ${formatValue(answer)}`);
           const { protocolVersion, capabilities, serverInfo } = result;
           if (typeof protocolVersion !== 'string')
-            return broken(`protocolVersion is ${shownValue(protocolVersion)}`);
+            return broken(`protocolVersion is ${formatValue(protocolVersion)}`);
           if (!isJsonObject(capabilities))
-            return broken(`capabilities is ${shownValue(capabilities)}`);
+            return broken(`capabilities is ${formatValue(capabilities)}`);
           return isJsonObject(serverInfo) &&
             typeof serverInfo['name'] === 'string' &&
             typeof serverInfo['version'] === 'string'
             ? held
-            : broken(`serverInfo is ${shownValue(serverInfo)}`);
+            : broken(`serverInfo is ${formatValue(serverInfo)}`);
         }),
       ),
   },
@@ -83,7 +83,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
       const early = polite.requests.find(
         ({ message, at }) => at < ready && message['method'] !== Method.ping,
       );
-      if (early) return broken(`This arrived before initialized: ${shownValue(early.message)}`);
+      if (early) return broken(`This arrived before initialized: ${formatValue(early.message)}`);
       return polite.waitedBetween(greeting.request.at, ready) ? held : untried;
     },
   },
@@ -101,7 +101,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
     }),
     needs:
       'a client that declares nothing, has sent a message after which this server sends requests, and then gets an answered ping',
-    judge: ({ polite, askedAfter }) => {
+    judge: ({ polite, requestTriggers }) => {
       const { offered } = polite;
       if (!offered) return untried;
       const demanding = polite.requests.find(({ message }) => {
@@ -110,12 +110,12 @@ export const lifecycleInvariants: readonly Invariant[] = [
       });
       if (demanding) {
         return broken(
-          `The client declares ${shownValue(Object.keys(offered))}, but this arrived: ${shownValue(demanding.message)}`,
+          `The client declares ${formatValue(Object.keys(offered))}, but this arrived: ${formatValue(demanding.message)}`,
         );
       }
       const [ready] = polite.places('initialized');
       if (ready === undefined || Object.keys(offered).length > 0) return untried;
-      const occasion = sentIn(polite).findLast(({ key }) => askedAfter.has(key));
+      const occasion = clientMessagesIn(polite).findLast(({ key }) => requestTriggers.has(key));
       if (occasion === undefined) return untried;
       return polite.waitedBetween(Math.max(ready, occasion.at), polite.happenings.length)
         ? held
@@ -152,7 +152,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
           if (!answer) return answered(whole, asked);
           return 'error' in answer
             ? held
-            : broken(`tools/list was served before initialize: ${shownValue(answer)}`);
+            : broken(`tools/list was served before initialize: ${formatValue(answer)}`);
         }),
       ),
   },
@@ -192,7 +192,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
       if (closed === -1 || happenings.some(({ kind }) => kind === 'overdue')) return untried;
       const end = happenings.slice(closed).find((one) => one.kind === 'ended');
       if (!end) return untried;
-      return end.exit.code === 0 ? held : broken(`The server ended ${exitText(end.exit)}`);
+      return end.exit.code === 0 ? held : broken(`The server ended ${formatExit(end.exit)}`);
     },
   },
   {
@@ -232,15 +232,15 @@ function capabilityFor(method: unknown): string | undefined {
   return method === 'elicitation/create' ? 'elicitation' : undefined;
 }
 
-/** The client's last message before each request of the server: keys of {@link sentIn}. */
-export function occasionsToAsk(trace: Trace): readonly string[] {
-  const sent = sentIn(trace);
+/** The client's last message before each request of the server: keys of {@link clientMessagesIn}. */
+export function requestTriggers(trace: Trace): readonly string[] {
+  const sent = clientMessagesIn(trace);
   const asked = trace.requests.filter(({ message }) => capabilityFor(message['method']));
   return asked.flatMap(({ at }) => sent.findLast((one) => one.at < at)?.key ?? []);
 }
 
 /** The client's requests and notifications except pings: method, plus the tool of a call. */
-function sentIn(trace: Trace): readonly { readonly at: number; readonly key: string }[] {
+function clientMessagesIn(trace: Trace): readonly { readonly at: number; readonly key: string }[] {
   return [...trace.happenings.entries()].flatMap(([at, one]) =>
     one.kind !== 'sent'
       ? []

@@ -9,7 +9,7 @@ import {
   firstBroken,
   held,
   messagesPage,
-  shownValue,
+  formatValue,
   untried,
 } from './invariant.ts';
 import type { Invariant } from './invariant.ts';
@@ -30,7 +30,7 @@ export const messageInvariants: readonly Invariant[] = [
       return firstBroken(
         lines.map(({ text, value }) => {
           const fault = messageFault(value, revision);
-          return fault === undefined ? held : broken(`${fault}: ${shownValue(text)}`);
+          return fault === undefined ? held : broken(`${fault}: ${formatValue(text)}`);
         }),
       );
     },
@@ -52,7 +52,7 @@ export const messageInvariants: readonly Invariant[] = [
       firstBroken(
         whole.responses.map(({ message }) => {
           const fault = responseFault(message);
-          return fault === undefined ? held : broken(`${fault}: ${shownValue(message)}`);
+          return fault === undefined ? held : broken(`${fault}: ${formatValue(message)}`);
         }),
       ),
   },
@@ -70,7 +70,7 @@ export const messageInvariants: readonly Invariant[] = [
         whole.requests.map(({ message }) =>
           isMessageId(message['id'])
             ? held
-            : broken(`The id is ${shownValue(message['id'])}: ${shownValue(message)}`),
+            : broken(`The id is ${formatValue(message['id'])}: ${formatValue(message)}`),
         ),
       ),
   },
@@ -88,7 +88,7 @@ export const messageInvariants: readonly Invariant[] = [
       const seen = new Set<string>();
       for (const { message } of requests) {
         const key = idKey(message['id']);
-        if (seen.has(key)) return broken(`The id ${key} was repeated: ${shownValue(message)}`);
+        if (seen.has(key)) return broken(`The id ${key} was repeated: ${formatValue(message)}`);
         seen.add(key);
       }
       return held;

@@ -7,7 +7,7 @@ import { MetaKey, Method, isJsonObject } from 'mcp-actors/internal';
 import { idKey } from '../message.ts';
 import type { TracedMessage, TracedRequest, Trace } from '../trace.ts';
 import { judgeRefusal, refuses } from './capabilities.ts';
-import { always, broken, firstBroken, held, shownValue, untried } from './invariant.ts';
+import { always, broken, firstBroken, held, formatValue, untried } from './invariant.ts';
 import type { Invariant, Judgement } from './invariant.ts';
 
 const stdio = 'basic/transports/stdio';
@@ -29,7 +29,7 @@ export const statelessInvariants: readonly Invariant[] = [
     needs: 'an answer',
     judge: ({ whole }) => {
       const [first] = whole.requests;
-      if (first) return broken(`This arrived: ${shownValue(first.message)}`);
+      if (first) return broken(`This arrived: ${formatValue(first.message)}`);
       return whole.responses.length > 0 ? held : untried;
     },
   },
@@ -41,11 +41,11 @@ export const statelessInvariants: readonly Invariant[] = [
     judge: ({ polite, revision }) =>
       ofResults(polite, ofMethod(Method.discover), ({ supportedVersions, capabilities }) => {
         if (!Array.isArray(supportedVersions) || !supportedVersions.includes(revision)) {
-          return `supportedVersions is ${shownValue(supportedVersions)}, but the request used ${revision}`;
+          return `supportedVersions is ${formatValue(supportedVersions)}, but the request used ${revision}`;
         }
         return isJsonObject(capabilities)
           ? undefined
-          : `capabilities is ${shownValue(capabilities)}`;
+          : `capabilities is ${formatValue(capabilities)}`;
       }),
   },
   {
@@ -63,7 +63,7 @@ export const statelessInvariants: readonly Invariant[] = [
         whole,
         ({ move }) => move !== 'bare',
         ({ resultType }) =>
-          typeof resultType === 'string' ? undefined : `resultType is ${shownValue(resultType)}`,
+          typeof resultType === 'string' ? undefined : `resultType is ${formatValue(resultType)}`,
       ),
   },
   {
@@ -86,7 +86,7 @@ export const statelessInvariants: readonly Invariant[] = [
           const supported = isJsonObject(data) ? data['supported'] : undefined;
           return Array.isArray(supported) && supported.includes(revision)
             ? held
-            : broken(`data.supported is ${shownValue(supported)}`);
+            : broken(`data.supported is ${formatValue(supported)}`);
         }),
       ),
   },
@@ -134,7 +134,7 @@ export const statelessInvariants: readonly Invariant[] = [
           if (typeof code !== 'number') return untried;
           const isReserved = code <= -32_020 && code >= -32_099;
           const isForbidden = (isReserved && code < -32_022) || code === -32_002;
-          return isForbidden ? broken(`This arrived: ${shownValue(message)}`) : held;
+          return isForbidden ? broken(`This arrived: ${formatValue(message)}`) : held;
         }),
       ),
   },
@@ -153,15 +153,15 @@ export const statelessInvariants: readonly Invariant[] = [
       firstBroken(
         askingIn(polite).map(({ asked, result }) => {
           if (!mayAsk.has(asked.method))
-            return broken(`${asked.method} requests input: ${shownValue(result)}`);
+            return broken(`${asked.method} requests input: ${formatValue(result)}`);
           const { inputRequests, requestState } = result;
           if (inputRequests === undefined && requestState === undefined) {
             return broken(
-              `Neither inputRequests nor requestState is present: ${shownValue(result)}`,
+              `Neither inputRequests nor requestState is present: ${formatValue(result)}`,
             );
           }
           const odd = questionsIn(result).find((method) => !questions.has(method));
-          return odd === undefined ? held : broken(`It requests ${shownValue(odd)}`);
+          return odd === undefined ? held : broken(`It requests ${formatValue(odd)}`);
         }),
       ),
   },
@@ -183,7 +183,7 @@ export const statelessInvariants: readonly Invariant[] = [
             const asks = isJsonObject(result) && questionsIn(result).length > 0;
             if (asks) {
               return broken(
-                `The client declares nothing, but this arrived: ${shownValue(message)}`,
+                `The client declares nothing, but this arrived: ${formatValue(message)}`,
               );
             }
             // A tool that never requests input proves nothing.
@@ -211,7 +211,7 @@ export const statelessInvariants: readonly Invariant[] = [
           if (!answer || (end !== -1 && end < answer.at)) return untried;
           const { message } = answer;
           return 'error' in message
-            ? broken(`The retry was rejected: ${shownValue(message)}`)
+            ? broken(`The retry was rejected: ${formatValue(message)}`)
             : held;
         }),
       ),
@@ -233,7 +233,7 @@ export const statelessInvariants: readonly Invariant[] = [
           whole.answersTo(id).map(({ message }) => {
             const { result } = message;
             const isRefused = !isJsonObject(result) || result['isError'] === true;
-            return isRefused ? held : broken(`It was accepted: ${shownValue(message)}`);
+            return isRefused ? held : broken(`It was accepted: ${formatValue(message)}`);
           }),
         ),
       ),
@@ -257,7 +257,7 @@ export const statelessInvariants: readonly Invariant[] = [
           if (!first) return untried;
           return first.message['method'] === 'notifications/subscriptions/acknowledged'
             ? held
-            : broken(`This arrived first: ${shownValue(first.message)}`);
+            : broken(`This arrived first: ${formatValue(first.message)}`);
         }),
       ),
   },
@@ -283,7 +283,7 @@ export const statelessInvariants: readonly Invariant[] = [
               (subscriptionOf(each) === idKey(asked.id) || each.message['id'] === asked.id) &&
               polite.waitedBetween(at, each.at),
           );
-          return late ? broken(`This arrived later: ${shownValue(late.message)}`) : held;
+          return late ? broken(`This arrived later: ${formatValue(late.message)}`) : held;
         }),
       ),
   },
@@ -303,9 +303,9 @@ export const statelessInvariants: readonly Invariant[] = [
         ({ method }) => cacheable.has(method),
         ({ resultType, ttlMs, cacheScope }) => {
           if (resultType === 'input_required') return undefined;
-          if (typeof ttlMs !== 'number' || ttlMs < 0) return `ttlMs is ${shownValue(ttlMs)}`;
+          if (typeof ttlMs !== 'number' || ttlMs < 0) return `ttlMs is ${formatValue(ttlMs)}`;
           const isScope = cacheScope === 'public' || cacheScope === 'private';
-          return isScope ? undefined : `cacheScope is ${shownValue(cacheScope)}`;
+          return isScope ? undefined : `cacheScope is ${formatValue(cacheScope)}`;
         },
       ),
   },
@@ -358,7 +358,7 @@ function ofResults(
         const fault = faultOf(result);
         return fault === undefined
           ? held
-          : broken(`${asked.method}: ${fault}: ${shownValue(message)}`);
+          : broken(`${asked.method}: ${fault}: ${formatValue(message)}`);
       }),
     ),
   );

@@ -11,7 +11,7 @@ const closing =
   'a server over stdio: over HTTP the client cancels by closing the stream and receives nothing more';
 
 /** Invariants that cannot be tested over HTTP, with the reason. */
-const beyond: { readonly [id: string]: string } = {
+const untestableOverHttp: { readonly [id: string]: string } = {
   stdout: 'a server over stdio: HTTP has no lines; see http-messages',
   ends: process,
   'ends-well': process,
@@ -19,7 +19,7 @@ const beyond: { readonly [id: string]: string } = {
   rush: 'a server over stdio: over HTTP each message is a separate request that needs the session id from initialize',
 };
 
-const beyondModern: { readonly [id: string]: string } = {
+const untestableModern: { readonly [id: string]: string } = {
   'cancelled-silent': closing,
   'cancelled-zero': closing,
   'unlistened-silent': closing,
@@ -35,9 +35,9 @@ const noRequests = always(
 );
 
 /** @param others invariants of every server of the revision */
-export function overHttp(others: readonly Invariant[], revision: string): readonly Invariant[] {
+export function httpVariants(others: readonly Invariant[], revision: string): readonly Invariant[] {
   const isModern = isStateless(revision);
-  const reasons = isModern ? { ...beyond, ...beyondModern } : beyond;
+  const reasons = isModern ? { ...untestableOverHttp, ...untestableModern } : untestableOverHttp;
   const kept = others.map((invariant): Invariant => {
     const { id } = invariant;
     const needs = reasons[id];

@@ -3,7 +3,7 @@ import type { JsonObject } from 'mcp-actors';
 import { Method, isJsonObject } from 'mcp-actors/internal';
 import { idKey } from '../message.ts';
 import type { TracedRequest, Trace } from '../trace.ts';
-import { always, broken, firstBroken, held, shownValue, untried } from './invariant.ts';
+import { always, broken, firstBroken, held, formatValue, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';
 
 const page = 'basic/utilities/progress';
@@ -33,7 +33,7 @@ export const progressInvariants: readonly Invariant[] = [
         progressIn(polite).map(({ asked, at, message }) =>
           asked && asked.at < at
             ? held
-            : broken(`No request has this token: ${shownValue(message)}`),
+            : broken(`No request has this token: ${formatValue(message)}`),
         ),
       ),
   },
@@ -52,11 +52,11 @@ export const progressInvariants: readonly Invariant[] = [
       return firstBroken(
         progressIn(polite).map(({ asked, value, message }) => {
           if (typeof value !== 'number')
-            return broken(`The progress is not a number: ${shownValue(message)}`);
+            return broken(`The progress is not a number: ${formatValue(message)}`);
           const before = asked && last.get(asked);
           if (asked) last.set(asked, value);
           if (before === undefined) return untried;
-          return value > before ? held : broken(`It was ${before} before: ${shownValue(message)}`);
+          return value > before ? held : broken(`It was ${before} before: ${formatValue(message)}`);
         }),
       );
     },
@@ -78,7 +78,9 @@ export const progressInvariants: readonly Invariant[] = [
           if (!answer) return untried;
           return at < answer.at
             ? held
-            : broken(`This arrived after the answer to ${idKey(asked.id)}: ${shownValue(message)}`);
+            : broken(
+                `This arrived after the answer to ${idKey(asked.id)}: ${formatValue(message)}`,
+              );
         }),
       ),
   },

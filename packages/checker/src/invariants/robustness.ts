@@ -9,7 +9,7 @@ import { lateMark } from '../roots-folder.ts';
 import { idKey } from '../message.ts';
 import type { Trace } from '../trace.ts';
 import { survives } from './cancellation.ts';
-import { always, broken, held, shownValue, untried } from './invariant.ts';
+import { always, broken, held, formatValue, untried } from './invariant.ts';
 import type { Clause, Invariant } from './invariant.ts';
 
 const parseError: Clause = {
@@ -32,40 +32,40 @@ const strayAnswer: Clause = {
 };
 
 export const robustnessInvariants: readonly Invariant[] = [
-  answersWith(
+  rejectsWith(
     'malformed',
     'parse-error',
     'A line that is not JSON is answered with -32700.',
     -32700,
     parseError,
   ),
-  goesOn(
+  survivesMove(
     'malformed',
     'parse-error-survived',
     'A line that is not JSON has no other effect.',
     parseError,
   ),
-  answersWith(
+  rejectsWith(
     'invalid',
     'invalid-request',
     'JSON that is not a message is answered with -32600.',
     -32600,
     invalidRequest,
   ),
-  goesOn(
+  survivesMove(
     'invalid',
     'invalid-request-survived',
     'JSON that is not a message has no other effect.',
     invalidRequest,
   ),
-  goesOn(
+  survivesMove(
     'answer-twice',
     'second-answer-survived',
     'A second answer to a request of the server is harmless.',
     strayAnswer,
     'a server that queries the roots after initialized',
   ),
-  goesOn(
+  survivesMove(
     'answer-unknown',
     'stray-answer-survived',
     'An answer to a request never sent is harmless.',
@@ -79,21 +79,21 @@ export const robustnessInvariants: readonly Invariant[] = [
       'a server that cancels one of its requests, when roots change during the query or when the call behind the request is cancelled: name such a tool with --call',
     judge: ({ whole }) => {
       const [first] = whole.places('answer-late');
-      if (first === undefined || !isTriedAlone(whole, 'answer-late')) return untried;
+      if (first === undefined || !isOnlyImpoliteMove(whole, 'answer-late')) return untried;
       const later = whole.serverMessages.filter(({ at }) => at > first);
       const user = later.find(({ message }) => usesLateAnswer(message));
-      if (user) return broken(`Content of the late answer was used: ${shownValue(user.message)}`);
+      if (user) return broken(`Content of the late answer was used: ${formatValue(user.message)}`);
       const stray = later.find(
         ({ message }) => !('method' in message) && !whole.clientRequests.has(idKey(message['id'])),
       );
       return stray
-        ? broken(`It was answered: ${shownValue(stray.message)}`)
+        ? broken(`It was answered: ${formatValue(stray.message)}`)
         : survives(whole, [first]);
     },
   },
 ];
 
-function goesOn(
+function survivesMove(
   move: MoveType,
   id: string,
   title: string,
@@ -106,11 +106,11 @@ function goesOn(
     demanded: always('advice', clause.page, clause.heading, clause.quote),
     needs,
     judge: ({ whole }) =>
-      isTriedAlone(whole, move) ? survives(whole, whole.places(move)) : untried,
+      isOnlyImpoliteMove(whole, move) ? survives(whole, whole.places(move)) : untried,
   };
 }
 
-function answersWith(
+function rejectsWith(
   move: MoveType,
   id: string,
   title: string,
@@ -124,7 +124,8 @@ function answersWith(
     needs: `a server that continues after the move ${move}`,
     judge: ({ whole }) => {
       const [first] = whole.places(move);
-      if (first === undefined || !isTriedAlone(whole, move) || !whole.settled?.ok) return untried;
+      if (first === undefined || !isOnlyImpoliteMove(whole, move) || !whole.settled?.ok)
+        return untried;
       const answer = whole.responses.find(({ message, at }) => {
         const { error } = message;
         return at > first && isJsonObject(error) && error['code'] === code;
@@ -136,7 +137,7 @@ function answersWith(
   };
 }
 
-function isTriedAlone(trace: Trace, move: MoveType): boolean {
+function isOnlyImpoliteMove(trace: Trace, move: MoveType): boolean {
   const others = trace.happenings.some(
     (one) => one.kind === 'sent' && one.impolite && one.move !== move,
   );
@@ -151,5 +152,5 @@ function usesLateAnswer(message: JsonObject): boolean {
 
 function lastMessage({ serverMessages }: Trace): string {
   const last = serverMessages.at(-1);
-  return last ? `the last message was ${shownValue(last.message)}` : 'nothing arrived';
+  return last ? `the last message was ${formatValue(last.message)}` : 'nothing arrived';
 }

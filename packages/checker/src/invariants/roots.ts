@@ -3,7 +3,7 @@ import { Method, isJsonObject } from 'mcp-actors/internal';
 import { rootFolders, rootName } from '../roots-folder.ts';
 import { idKey, messagesIn } from '../message.ts';
 import type { Trace } from '../trace.ts';
-import { always, broken, held, shownValue, untried } from './invariant.ts';
+import { always, broken, held, formatValue, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';
 
 export const rootsInvariants: readonly Invariant[] = [
@@ -38,7 +38,7 @@ export const rootsInvariants: readonly Invariant[] = [
       const newest = changes % rootFolders;
       if (named.size === 1 && named.has(String(newest))) return held;
       return broken(
-        `After ${changes} changes of the roots, ${rootName}${newest} is current, but ${String(told.params['name'])} returned ${shownValue([...named].map((number) => `${rootName}${number}`))}`,
+        `After ${changes} changes of the roots, ${rootName}${newest} is current, but ${String(told.params['name'])} returned ${formatValue([...named].map((number) => `${rootName}${number}`))}`,
       );
     },
   },

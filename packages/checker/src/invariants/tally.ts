@@ -7,9 +7,9 @@ import { cancellationInvariants } from './cancellation.ts';
 import { capabilityInvariants } from './capabilities.ts';
 import type { Invariant, Played } from './invariant.ts';
 import { lifecycleInvariants } from './lifecycle.ts';
-import { modernInvariants } from './of-both-eras.ts';
+import { modernInvariants } from './shared-invariants.ts';
 import { messageInvariants } from './messages.ts';
-import { overHttp } from './over-http.ts';
+import { httpVariants } from './over-http.ts';
 import { progressInvariants } from './progress.ts';
 import { robustnessInvariants } from './robustness.ts';
 import { rootsInvariants } from './roots.ts';
@@ -32,7 +32,7 @@ export function invariantsOf(
   transport: 'stdio' | 'http' = 'stdio',
 ): readonly Invariant[] {
   const ofEra = isStateless(revision) ? modernInvariants(invariants) : invariants;
-  return transport === 'http' ? overHttp(ofEra, revision) : ofEra;
+  return transport === 'http' ? httpVariants(ofEra, revision) : ofEra;
 }
 
 /** A play that broke an invariant. */
