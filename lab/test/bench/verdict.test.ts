@@ -38,13 +38,13 @@ describe('verdict of a benchmark run', () => {
   const lenient = { isStrict: false, platform: 'linux' } as const;
   const strict = { ...lenient, isStrict: true };
 
-  test('is success if all responses of ours and the floor are right', () => {
+  test('passes a run in which all responses of ours and the floor are right', () => {
     const results = resultsOf({ floor: complete, 'mcp-actors': complete });
     expect(faultsOf(results, lenient)).toEqual([]);
     expect(faultsOf(results, strict)).toEqual([]);
   });
 
-  test('is failure if ours or the floor fails', () => {
+  test('fails a run in which ours or the floor fails', () => {
     const results = resultsOf({ floor: complete, 'mcp-actors': 'a wrong answer' });
     expect(faultsOf(results, lenient)).toEqual(['mcp-actors failed unread: a wrong answer']);
   });
@@ -55,12 +55,12 @@ describe('verdict of a benchmark run', () => {
     expect(faultsOf(results, strict)).toEqual(['sdk-1 failed unread: it hangs']);
   });
 
-  test('is failure if a response is lost', () => {
+  test('fails a run that lost a response', () => {
     const results = resultsOf({ 'mcp-actors': { ...complete, 'unread.lost': 2 } });
     expect(faultsOf(results, lenient)).toEqual(['mcp-actors lost 2 answers']);
   });
 
-  test('is failure if a measure supported by the platform is missing', () => {
+  test('fails a run that lacks a measure supported by the platform', () => {
     const results = resultsOf({ 'mcp-actors': { 'unread.lost': 0 } });
     expect(faultsOf(results, lenient)).toEqual(['mcp-actors has no unread.growth']);
     expect(faultsOf(results, { ...lenient, platform: 'darwin' })).toEqual([]);

@@ -113,7 +113,7 @@ describe('a server that queries the roots only on change', () => {
   test.for([
     ['queues a query per change', ['queues-queries'], 'broken'],
     ['queries once more', [], 'holds'],
-  ] as const)('has one-roots-query tested automatically: it %s', async (row) => {
+  ] as const)('tests one-roots-query of a server that %s on a roots change', async (row) => {
     const [, faults, outcome] = row;
     const launch = launchInside(['asks-on-change', ...faults], true);
     const { findings } = await checkServer({
@@ -125,7 +125,7 @@ describe('a server that queries the roots only on change', () => {
 });
 
 describe('a server that outlives its input', () => {
-  test('gets the full time to exit twice, then 300 ms', async () => {
+  test('waits for a server that outlives its input in full twice, then for 300 ms', async () => {
     const waits: number[] = [];
     const launch: Launch = (listener) => {
       const wire = launchInside(['stays'], true)(listener);
@@ -188,17 +188,20 @@ describe('an official SDK server', () => {
     ['1', '2025-11-25', first, '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
     ['2', '2025-11-25', second, '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
     ['2', '2026-07-28', second, '@modelcontextprotocol/server'],
-  ])('is named in a note with its faults: %s in %s', async ([, revision, serve, sdk]) => {
-    const start = revision === '2026-07-28' ? 'list wait' : handshake;
-    const launch = launched(serve);
-    const plays = [`${start} unknown-method wait`, `${start} bad-cursor wait`];
-    const { notes } = await check(launch, plays, { revision });
-    expect(notes).toEqual([
-      `The server is built with the official TypeScript SDK (${sdk}), which causes these findings: invalid-cursor`,
-    ]);
-  });
+  ])(
+    'names the official SDK in a note with its faults: %s in %s',
+    async ([, revision, serve, sdk]) => {
+      const start = revision === '2026-07-28' ? 'list wait' : handshake;
+      const launch = launched(serve);
+      const plays = [`${start} unknown-method wait`, `${start} bad-cursor wait`];
+      const { notes } = await check(launch, plays, { revision });
+      expect(notes).toEqual([
+        `The server is built with the official TypeScript SDK (${sdk}), which causes these findings: invalid-cursor`,
+      ]);
+    },
+  );
 
-  test('with a tool that never requests input does not test asks-what-is-declared', async () => {
+  test('does not test asks-what-is-declared without a tool that requests input', async () => {
     const { findings } = await check(launched(second), ['call-bare:echo wait'], {
       id: 'asks-what-is-declared',
       revision: '2026-07-28',
@@ -207,7 +210,7 @@ describe('an official SDK server', () => {
     expect(findings.map(({ outcome }) => outcome)).toEqual(['untried']);
   });
 
-  test('is not suspected of a server without the SDK', async () => {
+  test('does not suspect the SDK behind a server without it', async () => {
     const plays = [`${handshake} unknown-method wait`, `${handshake} bad-cursor wait`];
     const { findings, notes } = await check(launchInside(['lenient']), plays);
     expect(findings.find(({ id }) => id === 'invalid-cursor')?.outcome).toBe('broken');

@@ -31,12 +31,12 @@ describe('generated sequences', () => {
   const covering = coveringSequences(features);
   const texts = covering.map(formatSequence);
 
-  test('are walks of the client machine', () => {
+  test('generates only walks of the client machine', () => {
     const walks = [...covering, ...randomWalks(features, 50, seededRandom(3))];
     expect(walks.filter((walk) => !isWalk(walk, features)).map(formatSequence)).toEqual([]);
   });
 
-  test('reach every state of the client', () => {
+  test('reaches every state of the client', () => {
     const made = covering.flat().filter(({ type }) => type !== 'wait');
     const moves = [
       ...new Map(made.map((move): [string, Move] => [formatSequence([move]), move])).values(),
@@ -56,7 +56,7 @@ describe('generated sequences', () => {
     expect(texts).toContain('initialize wait initialized call:slow cancel end');
   });
 
-  test('answer late wherever a server may have cancelled its request', () => {
+  test('answers late wherever a server may have cancelled its request', () => {
     const handshake = 'initialize wait initialized wait';
     for (const occasion of [
       'call:slow wait cancel wait',
@@ -73,14 +73,14 @@ describe('generated sequences', () => {
     expect(others.flat().some(({ type }) => type === 'answer-late')).toBe(false);
   });
 
-  test('come shortest first, without duplicates or prefixes of others', () => {
+  test('orders sequences by length, without duplicates or prefixes of others', () => {
     const lengths = covering.map(({ length }) => length);
     expect(lengths).toEqual([...lengths].sort((a, b) => a - b));
     expect(new Set(texts).size).toBe(texts.length);
     expect(texts.filter((text) => texts.some((other) => other.startsWith(`${text} `)))).toEqual([]);
   });
 
-  test('contain no move the server cannot be tested with', () => {
+  test('generates no move the server cannot be tested with', () => {
     const used = new Set(
       coveringSequences(nothing)
         .flat()
@@ -99,19 +99,19 @@ describe('generated sequences', () => {
     expect(used.has('twins')).toBe(true);
   });
 
-  test('depend only on the seed', () => {
+  test('generates the same walks for the same seed only', () => {
     const walks = (seed: number) =>
       randomWalks(features, 20, seededRandom(seed)).map(formatSequence);
     expect(walks(5)).toEqual(walks(5));
     expect(walks(5)).not.toEqual(walks(6));
   });
 
-  test('omit excluded moves', () => {
+  test('omits excluded moves', () => {
     const walks = randomWalks(features, 40, seededRandom(1), new Set(['malformed']));
     expect(walks.flat().some(({ type }) => type === 'malformed')).toBe(false);
   });
 
-  test('survive formatting and parsing', () => {
+  test('parses the sequences it formats', () => {
     for (const sequence of covering) {
       expect(parseSequence(formatSequence(sequence))).toEqual({ moves: sequence });
     }

@@ -105,7 +105,7 @@ describe('waitOf', () => {
 });
 
 describe('followedChart', () => {
-  test('is session before the handshake, while nothing is pending, and at the end', async () => {
+  test('follows the session chart before the handshake, while nothing is pending, and at the end', async () => {
     const { session, peer } = serve({});
     expect(followedChart(session.dump())).toBe('session');
     await peer.handshake();
@@ -115,7 +115,7 @@ describe('followedChart', () => {
     await session.closed;
   });
 
-  test('is roots while the roots are queried, even behind older questions', async () => {
+  test('follows the roots chart while the roots are queried, even behind older questions', async () => {
     const { ask } = asking();
     const { session, peer } = await operateWarm(
       { tools: [ask] },
@@ -130,7 +130,7 @@ describe('followedChart', () => {
     expect(followedChart(session.dump())).toBe('roots');
   });
 
-  test('is keepalive while its own ping is unanswered, but not for another ping', async () => {
+  test('follows the keepalive chart while its own ping is unanswered, but not for another ping', async () => {
     const limits = { keepaliveIntervalMs: 10_000 };
     const { session, peer, clock } = await operate({}, { limits });
     clock.increment(10_000);

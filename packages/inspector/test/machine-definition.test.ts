@@ -103,11 +103,14 @@ describe('machineDefinition', () => {
     });
   });
 
-  test.each(Object.entries(charts))('of %s recreates an identical machine', (_, machine) => {
-    const again = roundTrip(machine);
-    expect(machineDefinition(again)).toEqual(machineDefinition(machine));
-    expect(mermaidDiagram(again)).toBe(mermaidDiagram(machine));
-  });
+  test.each(Object.entries(charts))(
+    'recreates an identical machine from the definition of %s',
+    (_, machine) => {
+      const again = roundTrip(machine);
+      expect(machineDefinition(again)).toEqual(machineDefinition(machine));
+      expect(mermaidDiagram(again)).toBe(mermaidDiagram(machine));
+    },
+  );
 
   test('covers every machine of the library', async () => {
     const machines = [...(await everyMachine()).values()];

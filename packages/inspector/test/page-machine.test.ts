@@ -52,7 +52,7 @@ describe('pageMachine', () => {
     ['lost', [{ type: 'updates.opened' }, { type: 'updates.lost' }]],
     ['live', [{ type: 'updates.lost' }, { type: 'updates.opened' }]],
     ['ended', [{ type: 'updates.opened' }, { type: 'updates.ended' }, { type: 'updates.lost' }]],
-  ] as const)('is %s after %j, paused or not', (connection, events) => {
+  ] as const)('connection is %s after %j, paused or not', (connection, events) => {
     expect(play(...events).snapshot.value).toMatchObject({ connection, view: 'following' });
     expect(play(toggle, ...events).snapshot.value).toMatchObject({ connection, view: 'paused' });
   });

@@ -36,12 +36,12 @@ describe('owner of a peer', () => {
     ['that is over', [row(receiver, here, '06', 0)], { kind: 'unknown' }],
     ['that only listens', [row(receiver, '00000000:0000', '0A', 1000)], { kind: 'unknown' }],
     ['that is in no table', [], { kind: 'unknown' }],
-  ])('is found in the table for a socket %s', (_, rows, owner) => {
+  ])('finds the owner in the table for a socket %s', (_, rows, owner) => {
     expect(ownerIn([head, ...rows, ''].join('\n'), ports, 1000)).toEqual(owner);
   });
 
   test.each(['127.0.0.1', '::1', '::'])(
-    'is the current user for a connection to %s within this process',
+    'reports the current user for a connection to %s within this process',
     async (address) => {
       const server = createServer((socket) => socket.write('accepted')).listen(0, address);
       onTestFinished(() => void server.close());
@@ -55,7 +55,7 @@ describe('owner of a peer', () => {
     },
   );
 
-  test('is unknown without a connection', async () => {
+  test('reports an unknown owner without a connection', async () => {
     expect(await ownerOfPeer({})).toEqual({ kind: 'unknown' });
   });
 });

@@ -41,7 +41,7 @@ const reached = (state: string) => (event: StatelyInspectionEvent) =>
   event.type === '@xstate.snapshot' && isIn((event as Told).snapshot?.value, state);
 
 describe('official inspector', () => {
-  test('receives the machines with their states and events, without secrets', async () => {
+  test('sends the machines with their states and events, without secrets', async () => {
     const port = await freePort();
     const { events } = await receive(port);
     const server = launch(inspected(port));
@@ -82,7 +82,7 @@ describe('official inspector', () => {
     );
   });
 
-  test('may start late, disappear and return, and then receives the current state', async () => {
+  test('reconnects to a late or restarted receiver and sends the current state', async () => {
     const port = await freePort();
     const server = launch(inspected(port));
     await server.initialize();
@@ -97,7 +97,7 @@ describe('official inspector', () => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('may never start without affecting the session', async () => {
+  test('does not affect the session if the receiver never starts', async () => {
     const server = launch(inspected(await freePort()));
     await server.initialize();
     await server.request('ping', 'ping');
@@ -105,7 +105,7 @@ describe('official inspector', () => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('may hang without delaying the session or its end', async () => {
+  test('delays neither the session nor its end if the receiver hangs', async () => {
     const port = await freePort();
     const { events, stop } = await receive(port);
     const server = launch(inspected(port));
@@ -117,7 +117,7 @@ describe('official inspector', () => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('receives several sessions of one process separately, and nothing after close', async () => {
+  test('sends several sessions of one process separately, and nothing after close', async () => {
     const port = await freePort();
     const { events } = await receive(port);
     const stately = await inspectStately({ url: `ws://127.0.0.1:${port}` });
@@ -138,7 +138,7 @@ describe('official inspector', () => {
 });
 
 describe("a host's connection in the official inspector", () => {
-  test('appears with its process and lists under its server’s name, without contexts', async () => {
+  test('sends a connection with its process and lists under its server’s name, without contexts', async () => {
     const port = await freePort();
     const { events } = await receive(port);
     await using stately = await inspectStately({ url: `ws://127.0.0.1:${port}` });
@@ -171,7 +171,7 @@ describe("a host's connection in the official inspector", () => {
     expect(JSON.stringify(events.all)).not.toContain('hidden-place');
   });
 
-  test('is sent by call and shell with --inspect=stately', async () => {
+  test('sends connections of call and shell with --inspect=stately', async () => {
     const port = await freePort();
     const { events } = await receive(port);
     const line = ['shell', `--inspect=stately:${port}`, '--', ...smallServer, 'one'];
@@ -187,7 +187,7 @@ describe("a host's connection in the official inspector", () => {
 });
 
 describe('a task in the official inspector', () => {
-  test('appears in its session before its first transition', async () => {
+  test('sends a task in its session before its first transition', async () => {
     const port = await freePort();
     const { events } = await receive(port);
     await using stately = await inspectStately({ url: `ws://127.0.0.1:${port}` });
@@ -250,7 +250,7 @@ describe('a receiver of another user', () => {
     process.platform === 'linux' &&
     spawnSync(process.execPath, ['--version'], { uid: nobody, cwd: '/' }).status === 0;
 
-  test('receives nothing and is reported once', async (context) => {
+  test('sends nothing to a receiver of another user and warns once', async (context) => {
     context.skip(!canStart(), 'It takes root on Linux, and a Node that another user can start');
     const child = spawn(process.execPath, ['-e', receiver], { uid: nobody, cwd: '/' });
     onTestFinished(() => void child.kill('SIGKILL'));

@@ -64,7 +64,7 @@ describe('redirects', () => {
     calls.flatMap(([name, method]) =>
       [301, 302, 307, 308].map((status) => ({ name, method, status })),
     ),
-  )('repeat $method with its body on $status', async ({ name, method, status }) => {
+  )('repeats $method with its body on redirect $status', async ({ name, method, status }) => {
     const { asked, client } = await serveTools(pets, ({ url }) =>
       url.endsWith('/') ? {} : { status, headers: { location: `${url}/` } },
     );
@@ -77,7 +77,7 @@ describe('redirects', () => {
     ]);
   });
 
-  test('fail for POST with 302, which is ambiguous, without a second request', async () => {
+  test('does not follow 302 after POST, which is ambiguous', async () => {
     const { asked, client } = await serveTools(pets, () => ({
       status: 302,
       headers: { location: '/v1/pets/' },
@@ -88,7 +88,7 @@ describe('redirects', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('repeat POST on 301 and send GET on 303', async () => {
+  test('repeats POST on 301 and sends GET on 303', async () => {
     for (const [status, method] of [
       [301, 'POST'],
       [303, 'GET'],
@@ -105,7 +105,7 @@ describe('redirects', () => {
   });
 
   test.each(['/admin', '/v1evil', '/v1/../admin', '/v1/%2e%2e/admin', '/v1/a%2f..%2f..%2fadmin'])(
-    'outside the base path are refused: %s',
+    'refuses a redirect outside the base path: %s',
     async (location) => {
       const { asked, client } = await serveTools(
         pets,
@@ -120,7 +120,7 @@ describe('redirects', () => {
   );
 
   test.each(['http://', 'https://[', 'http://a:b:c/'])(
-    'with the malformed Location %j fail as a tool error',
+    'reports the malformed Location %j as a tool error',
     async (location) => {
       const { client } = await serveTools(pets, () => ({ status: 301, headers: { location } }));
       const result = await client.callTool('read', { id: '1' });
@@ -129,7 +129,7 @@ describe('redirects', () => {
     },
   );
 
-  test('stop after maxRedirects', async () => {
+  test('stops following endless redirects', async () => {
     const { asked, client } = await serveTools(pets, ({ url }) => ({
       status: 308,
       headers: { location: `${url}/1` },
@@ -166,7 +166,7 @@ describe('API base URL', () => {
       'https://h.example/true/a',
     ],
     ['https://h.example/{v}', { v: { default: '' } }, 'https://h.example/a'],
-  ])('%s resolves variables with scalar defaults', async (url, variables, expected) => {
+  ])('resolves variables with scalar defaults in %s', async (url, variables, expected) => {
     expect(await urlWith({ url, variables })).toBe(expected);
   });
 
@@ -176,11 +176,11 @@ describe('API base URL', () => {
     ['https://{host}/intranet/v1', undefined],
     ['https://{host}/intranet/v1', { host: { default: ['a'] } }],
     ['https://{host}/intranet/v1', { host: { default: null, enum: ['a'] } }],
-  ])('%s with the variables %j is refused, naming the variable', async (url, variables) => {
+  ])('refuses %s with the variables %j, naming the variable', async (url, variables) => {
     await expect(urlWith({ url, variables })).rejects.toThrow('Variable "host"');
   });
 
-  test('with a password is refused without revealing it', async () => {
+  test('refuses a base URL with a password without revealing it', async () => {
     const refused = toolsFromOpenApi(pets as JsonObject, {
       server: 'https://ann:hunter2@h.example',
     });
@@ -212,7 +212,7 @@ describe('success responses', () => {
     ],
     [200, { '2XX': json({ type: 'array', items: { type: 'string' } }) }, '["x"]'],
     [200, { 200: json({ type: 'array', items: { type: 'string' } }), 201: json(pet) }, '["x"]'],
-  ])('with %i and its own schema are structured', async (status, responses, body) => {
+  ])('structures a %i response with its own schema', async (status, responses, body) => {
     const { client } = await serveTools(operation(responses), () => ({ status, body }));
     const { isError, structured } = await client.callTool('a');
     expect(isError).toBe(false);
@@ -230,7 +230,7 @@ describe('success responses', () => {
       { status: 202 },
     ],
     ['HEAD', 'head', { 200: json(pet) }, { status: 200 }],
-  ])('accept %s', async (_, method, responses, said: ApiResponse) => {
+  ])('accepts %s', async (_, method, responses, said: ApiResponse) => {
     const { client } = await serveTools(operation(responses, method), () => said);
     const { isError, text } = await client.callTool('a');
     expect([isError, text.slice(0, 3)]).toEqual([false, String(said.status)]);
@@ -240,7 +240,7 @@ describe('success responses', () => {
     [{ produces: ['text/plain'], schema: { type: 'string' } }, 'text/plain', 'plain text'],
     [{ produces: ['text/csv'], schema: { type: 'file' } }, 'text/csv', 'a,b'],
     [{ schema: { type: 'file' } }, 'text/plain', 'content'],
-  ])('of Swagger 2.0 return text and files: %j', async ({ schema, ...own }, type, body) => {
+  ])('returns text and files of Swagger 2.0: %j', async ({ schema, ...own }, type, body) => {
     const document = {
       swagger: '2.0',
       info: { title: 't', version: '1' },
@@ -260,14 +260,14 @@ describe('success responses', () => {
     expect([isError, text]).toEqual([false, body]);
   });
 
-  test('without the declared JSON report that the call itself succeeded', async () => {
+  test('reports a success without the declared JSON as such', async () => {
     const { client } = await serveTools(operation({ 200: json(pet) }), () => ({ status: 202 }));
     const { isError, text } = await client.callTool('a');
     expect(isError).toBe(true);
     expect(text).toMatch(/succeeded with 202 Accepted.*Do not repeat the call/);
   });
 
-  test('that violate their schema fail unless checkResponses is false', async () => {
+  test('rejects a response that violates its schema unless checkResponses is false', async () => {
     const say = () => ({ body: '{"name":1}' });
     const checked = await serveTools(operation({ 200: json(pet) }), say);
     expect((await checked.client.callTool('a')).isError).toBe(true);
@@ -283,7 +283,7 @@ describe('success responses', () => {
     ['text/plain; charset=windows-1251', Buffer.from([0xcf, 0xf0]), 'Пр'],
     ['text/plain; charset=unknown-charset', Buffer.from('café'), 'café'],
     ['application/xml;charset=ISO-8859-1', Buffer.from([0x3c, 0x61, 0x3e, 0xe9]), '<a>é'],
-  ])('are decoded by their charset: %s', async (type, body, expected) => {
+  ])('decodes a response by its charset: %s', async (type, body, expected) => {
     const { client } = await serveTools(operation({ 200: {} }), () => ({
       headers: { 'content-type': type },
       body,
@@ -291,7 +291,7 @@ describe('success responses', () => {
     expect((await client.callTool('a')).text).toBe(expected);
   });
 
-  test('in JSON, and error responses, are decoded by their charset', async () => {
+  test('decodes JSON and error responses by their charset', async () => {
     const body = Buffer.from('{"name":"caf\u00e9"}', 'latin1');
     const headers = { 'content-type': 'application/json; charset=iso-8859-1' };
     const { client } = await serveTools(operation({ 200: json(pet) }), () => ({ headers, body }));
@@ -320,7 +320,7 @@ describe('API credentials', () => {
     },
   });
 
-  test('in the query are sent with each request and hidden from the arguments', async () => {
+  test('sends query credentials with each request and hides them from the arguments', async () => {
     const { asked, client, toolOf } = await serveTools(
       keyed,
       ({ url }) =>
@@ -340,7 +340,7 @@ describe('API credentials', () => {
     expect(JSON.stringify(result)).not.toContain('cret');
   });
 
-  test('from a callback replace an argument of the same name', async () => {
+  test('replaces an argument of the same name by a credential from a callback', async () => {
     const { asked, client } = await serveTools(keyed, () => ({}), {
       authQuery: (_, { operationId }) => ({ api_key: `of-${operationId}` }),
     });
@@ -348,7 +348,7 @@ describe('API credentials', () => {
     expect(asked[0]?.url).toBe('/v1/a?q=1&api_key=of-a');
   });
 
-  test('with a line break are refused without revealing them', async () => {
+  test('refuses a credential with a line break without revealing it', async () => {
     const auth = { authorization: 'Bearer abc\ndef-secret' };
     const refused = await toolsFromOpenApi(keyed as JsonObject, { server: 'http://h', auth }).catch(
       (error: Error) => error.message,

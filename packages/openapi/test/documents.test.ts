@@ -39,7 +39,7 @@ const reasonAgainst = async (source: string) =>
   String(await toolsFromOpenApi(source, { server }).catch((error: unknown) => error));
 
 describe('document in a file', () => {
-  test('is loaded with its parts from a ConfigMap mount', async () => {
+  test('loads a file with its parts from a ConfigMap mount', async () => {
     const folder = await folderWith({
       '..2024_01_01/api.yaml': withParameter('./part.yaml'),
       '..2024_01_01/part.yaml': part,
@@ -52,7 +52,7 @@ describe('document in a file', () => {
     expect(tool?.inputSchema).toMatchObject({ properties: { n: { type: 'integer' } } });
   });
 
-  test('cannot leave its folder by a symlink', async () => {
+  test("does not follow a symlink out of the document's folder", async () => {
     const folder = await folderWith({
       'in/api.yaml': withParameter('./part.yaml'),
       'part.yaml': part,
@@ -79,7 +79,7 @@ describe('document in a file', () => {
     },
   );
 
-  test('has a limited number of parts', async () => {
+  test('limits the number of parts', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 1100 }, (_, n) => [`p${n}.yaml`, `$ref: './p${n + 1}.yaml'\n`]),
     );
@@ -98,20 +98,20 @@ describe('document in YAML', () => {
     ['openapi: 3.0', 'schema: {type: integer}'],
     ['openapi: 3.1', 'schema: {type: integer}'],
     ['openapi: 3.0.3', 'schema: {type: integer}'],
-  ])('has a version with or without quotes: %s', async (version, more) => {
+  ])('accepts a YAML version with or without quotes: %s', async (version, more) => {
     const folder = await folderWith({ 'api.yaml': `${version}\n${operation(more)}` });
     const [tool] = await toolsFromOpenApi(join(folder, 'api.yaml'), { server });
     expect(tool?.inputSchema).toMatchObject({ properties: { n: { type: 'integer' } } });
   });
 
-  test('supports merge keys', async () => {
+  test('supports YAML merge keys', async () => {
     const text = `openapi: 3.0.3\nx-common: &common\n  operationId: a\n  responses: {200: {description: ok}}\npaths:\n  /a:\n    get:\n      <<: *common\n      summary: Own\n`;
     const folder = await folderWith({ 'api.yaml': text });
     const tools = await toolsFromOpenApi(join(folder, 'api.yaml'), { server });
     expect(tools.map(({ name, title }) => [name, title])).toEqual([['a', 'Own']]);
   });
 
-  test('keeps dates as strings', async () => {
+  test('keeps YAML dates as strings', async () => {
     const more = 'schema: {type: string, enum: [2024-01-01]}';
     const folder = await folderWith({ 'api.yaml': `openapi: 3.0.3\n${operation(more)}` });
     const [tool] = await toolsFromOpenApi(join(folder, 'api.yaml'), { server });
@@ -129,7 +129,7 @@ describe('document in YAML', () => {
     ],
     ['a value that contains itself', 'x: &x [*x]', 'contains itself'],
     ['nesting', `x: ${'['.repeat(5000)}${']'.repeat(5000)}`, 'maxDepth'],
-  ])('is rejected if inflated by %s', async (_, more, reason) => {
+  ])('rejects a YAML document inflated by %s', async (_, more, reason) => {
     const text = `openapi: 3.0.3\npaths: {}\n${more}\n`;
     const folder = await folderWith({ 'api.yaml': text });
     expect(await reasonAgainst(join(folder, 'api.yaml'))).toContain(reason);
@@ -137,7 +137,7 @@ describe('document in YAML', () => {
 });
 
 describe('document as a value', () => {
-  test('is rejected if it contains itself, and is never modified', async () => {
+  test('rejects a value that contains itself, and never modifies it', async () => {
     const circular: { [name: string]: unknown } = { openapi: '3.0.3', paths: {} };
     circular['x-self'] = circular;
     await expect(toolsFromOpenApi(circular as JsonObject, { server })).rejects.toThrow(
@@ -153,7 +153,7 @@ describe('document as a value', () => {
 });
 
 describe('document at a URL', () => {
-  test('gives Swagger 2.0 the scheme of its URL, and may not reference other origins', async () => {
+  test('takes the scheme of Swagger 2.0 from its URL, and refuses references to other origins', async () => {
     const document = {
       swagger: '2.0',
       paths: { '/a': { get: { operationId: 'a', responses: {} } } },

@@ -27,7 +27,7 @@ const named = (tools: readonly Tool[]) => new Map(tools.map((tool) => [tool.name
 const server = 'https://shop.example/v1';
 
 describe('tools of a document', () => {
-  test('resolve bodies shared by Swagger 2.0 operations', async () => {
+  test('resolves bodies shared by Swagger 2.0 operations', async () => {
     const shared = { name: 'note', in: 'body', required: true, schema: { type: 'object' } };
     const operation = (...parameters: object[]) => ({
       parameters,
@@ -55,7 +55,7 @@ describe('tools of a document', () => {
     expect(unusable).toEqual([{ operation: 'PUT /notes', reason: 'more than one body' }]);
   });
 
-  test('have names independent of other operations, and the hints of their method', async () => {
+  test('names a tool independently of other operations, with the hints of its method', async () => {
     const unusable: UnusableOperation[] = [];
     const tools = await toolsFromOpenApi(shop, { server, onUnusable: (one) => unusable.push(one) });
     expect(tools.map(({ name, annotations }) => [name, annotations])).toEqual(
@@ -82,7 +82,7 @@ describe('tools of a document', () => {
     ]);
   });
 
-  test('have schemas of 2020-12 with references for recursive types', async () => {
+  test('converts schemas to 2020-12 with references for recursive types', async () => {
     const tools = named(await toolsFromOpenApi(shop, { server }));
     const item = {
       type: 'object',
@@ -112,7 +112,7 @@ describe('tools of a document', () => {
     expect(description.length).toBeLessThanOrEqual(1024);
   });
 
-  test('return objects unwrapped, even if only a subschema declares an object', async () => {
+  test('returns objects unwrapped, even if only a subschema declares an object', async () => {
     const known = { $ref: '#/components/schemas/Known' };
     const wrapped = async (schema: object) => {
       const content = { 'application/json': { schema } };
@@ -133,7 +133,7 @@ describe('tools of a document', () => {
     expect(await wrapped({ anyOf: [known] })).toEqual(['object', ['result']]);
   });
 
-  test('are selected by include and exclude, and named by rename', async () => {
+  test('selects operations by include and exclude, and renames them', async () => {
     const names = async (options: OpenApiOptions) =>
       (await toolsFromOpenApi(shop, { server, ...options })).map(({ name }) => name);
     expect(await names({ include: ['tag:items'], exclude: ['DELETE'] })).toEqual(['getItem']);
@@ -145,14 +145,14 @@ describe('tools of a document', () => {
     );
   });
 
-  test("are refused if the API's base URL is unknown, or the document is invalid", async () => {
+  test('rejects an unknown base URL and an invalid document', async () => {
     await expect(toolsFromOpenApi(shop)).rejects.toThrow(`pass the API's base URL as "server"`);
     await expect(toolsFromOpenApi({ hello: 1 })).rejects.toThrow(
       'version must be "openapi": "3.0"',
     );
   });
 
-  test('load from a YAML file with parts in its folder, but not outside it', async () => {
+  test('loads a YAML file with parts in its folder, but not outside it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'openapi-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const document = (reference: string) =>
@@ -216,7 +216,7 @@ describe('call of an OpenAPI tool', () => {
     expect(asked[2]?.body).toMatch(/filename="f\.txt"[\s\S]*content/);
   });
 
-  test.each(['..', '.', ''])('cannot leave its path with %j', async (id) => {
+  test.each(['..', '.', ''])('keeps %j from changing the path', async (id) => {
     const { asked, client: made } = await client();
     const result = await made.callTool('getItem', { id });
     expect([result.isError, asked.length]).toEqual([true, 0]);
@@ -258,7 +258,7 @@ describe('call of an OpenAPI tool', () => {
     expect(text.length).toBeLessThan(4200);
   });
 
-  test('is limited in size and time', async () => {
+  test('limits a response in size and time', async () => {
     const large = await client(() => ({ body: `{"name":"${'x'.repeat(5000)}"}` }), {
       maxResponseBytes: 1000,
     });

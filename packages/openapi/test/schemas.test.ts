@@ -193,7 +193,7 @@ describe('null', () => {
     ['beside oneOf', { nullable: true, oneOf: [ref('Pet'), { type: 'string' }] }],
     ['beside a reference', { $ref: '#/components/schemas/Pet', nullable: true }],
     ['in a referenced schema', ref('Nullable')],
-  ])('is accepted by nullable %s, in requests and responses', async (_, schema) => {
+  ])('accepts null for nullable %s, in requests and responses', async (_, schema) => {
     const schemas = { Pet: pet, Nullable: { ...pet, nullable: true } };
     const whole = { type: 'object', required: ['value'], properties: { value: schema } };
     const { asked, client } = await serveTools(mirror(whole, schemas), () => ({
@@ -205,7 +205,7 @@ describe('null', () => {
     expect((await client.callTool('mirror', { body: { value: 7 } })).isError).toBe(true);
   });
 
-  test('is a valid response for a nullable object', async () => {
+  test('accepts null as the response of a nullable object', async () => {
     const { client } = await serveTools(mirror({ ...pet, nullable: true }), () => ({
       body: 'null',
     }));
@@ -215,7 +215,7 @@ describe('null', () => {
 });
 
 describe('reference', () => {
-  test('to an anchor resolves to its schema', async () => {
+  test('resolves a reference to an anchor', async () => {
     const { asked, client } = await serveTools(
       mirror(
         { $ref: '#Pet' },
@@ -229,7 +229,7 @@ describe('reference', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('to parts with similar names gets distinct definitions', async () => {
+  test('gives parts with similar names distinct definitions', async () => {
     const properties = { a: ref('A%20B'), b: ref('A_20B') };
     const { client } = await serveTools(
       mirror(
@@ -274,11 +274,11 @@ describe('description text', () => {
     ['<p>One <b>bold</b>.</p><br/>Two.<!-- no -->', 'One bold. Two.'],
     ['See <a href="https://h.example/x?a=1" target=_blank>the page</a>.', 'See the page.'],
     ['[The docs](https://h.example/x "t") and array[0](x).', 'The docs and array[0](x).'],
-  ])('loses only its markup: %s', async (description, expected) => {
+  ])('removes only markup from a description: %s', async (description, expected) => {
     expect((await textsOf(description)).text).toBe(expected);
   });
 
-  test('loses control, bidirectional and invisible characters', async () => {
+  test('removes control, bidirectional and invisible characters', async () => {
     const foul = 'Del\u001b[2Jete\u202e it\u0007\u2066\u{e0041}\u009b';
     expect(await textsOf(foul, foul)).toEqual({ title: 'Del[2Jete it', text: 'Del[2Jete it.' });
     const { toolOf } = await serveTools(
@@ -299,7 +299,7 @@ describe('tool name', () => {
     responses: {},
   });
 
-  test('gets a digest only on a collision, with a warning', async () => {
+  test('adds a digest to a tool name only on a collision, with a warning', async () => {
     const paths = {
       '/a': {
         get: operation('issues/list-for-repo'),
@@ -324,7 +324,7 @@ describe('tool name', () => {
     ]);
   });
 
-  test('depends on neither the order of operations nor filters', async () => {
+  test('names tools independently of the order of operations and of filters', async () => {
     const document = (paths: object) => documentOf(paths);
     const a = { '/a': { get: operation('same') } };
     const b = { '/b': { get: operation('same') } };
@@ -337,7 +337,7 @@ describe('tool name', () => {
     expect(await namesOf({ ...a, ...b }, ['/a'])).toEqual(both.slice(0, 1));
   });
 
-  test('is truncated if too long', async () => {
+  test('truncates a tool name that is too long', async () => {
     const { tools } = await serveTools(
       documentOf({
         '/a': { get: operation('a'.repeat(70)), put: operation('b'.repeat(70)) },

@@ -73,16 +73,19 @@ describe('query parameter', () => {
     [query(list, { allowReserved: true, explode: false }), ['a/b', 'c:d'], '?q=a/b,c:d'],
     [query(list, { allowReserved: true }), ['a/b', 'c:d'], '?q=a/b&q=c:d'],
     [query(text, { name: 'filter[a,b]' }), 'x', '?filter%5Ba%2Cb%5D=x'],
-  ])('%j is serialized as OpenAPI specifies: %j', async (parameter, value, expected) => {
-    expect((await sentParameter(parameter, value)).url).toBe(`/a${expected}`);
-  });
+  ])(
+    'serializes the query parameter %j as OpenAPI specifies: %j',
+    async (parameter, value, expected) => {
+      expect((await sentParameter(parameter, value)).url).toBe(`/a${expected}`);
+    },
+  );
 
   test.each([
     ['text/plain', text, 'a b', '?q=a%20b'],
     ['application/json', text, 'a b', '?q=%22a%20b%22'],
     ['application/json', map, { a: 'b' }, '?q=%7B%22a%22%3A%22b%22%7D'],
     ['application/problem+json', list, ['a'], '?q=%5B%22a%22%5D'],
-  ])('in %s is sent in that media type', async (type, schema, value, expected) => {
+  ])('sends a parameter in %s in that media type', async (type, schema, value, expected) => {
     const parameter = { name: 'q', in: 'query', content: { [type]: { schema } } };
     expect((await sentParameter(parameter, value)).url).toBe(`/a${expected}`);
   });
@@ -93,7 +96,7 @@ describe('path with its own query or fragment', () => {
     ['/a?Action=List', '/a?Action=List&q=x'],
     ['/a#list', '/a?q=x'],
     ['/a?b=1#c', '/a?b=1&q=x'],
-  ])('%s keeps its query beside the parameters', async (path, expected) => {
+  ])('keeps the query of the path %s beside the parameters', async (path, expected) => {
     const parameter = { name: 'q', in: 'query', schema: text };
     expect((await sentParameter(parameter, 'x', path)).url).toBe(expected);
   });
@@ -127,12 +130,15 @@ describe('path parameter', () => {
       'x y',
       '/a/x%20y',
     ],
-  ])('%j is serialized as OpenAPI specifies: %j', async (parameter, value, expected) => {
-    expect((await sentParameter(parameter, value, '/a/{p}')).url).toBe(expected);
-  });
+  ])(
+    'serializes the path parameter %j as OpenAPI specifies: %j',
+    async (parameter, value, expected) => {
+      expect((await sentParameter(parameter, value, '/a/{p}')).url).toBe(expected);
+    },
+  );
 
   test.each(['x/../../admin', '..\\x', '..%2f..%2fadmin'])(
-    'cannot climb out of its path: %j',
+    'keeps the path argument %j inside the path',
     async (value) => {
       const { request } = await sentParameter(path(text), value, '/a/{p}');
       // Either refused, or a single segment however often it is decoded.
@@ -159,7 +165,7 @@ describe('header or cookie parameter', () => {
     ['cookie', list, { explode: false }, ['1', '2'], 'X-P=1,2'],
     ['cookie', list, {}, ['1', '2'], 'X-P=1; X-P=2'],
   ])(
-    'is serialized as OpenAPI specifies: %s %j %j',
+    'serializes a parameter as OpenAPI specifies: %s %j %j',
     async (place, schema, more, value, expected) => {
       const { request } = await sentParameter({ name: 'X-P', in: place, schema, ...more }, value);
       expect(request?.headers[place === 'cookie' ? 'cookie' : 'x-p']).toBe(expected);
@@ -176,7 +182,7 @@ describe('header or cookie parameter', () => {
 });
 
 describe('parameters of the same name', () => {
-  test('get separate arguments', async () => {
+  test('gives parameters of the same name separate arguments', async () => {
     const parameter = (name: string, place: string) => ({
       name,
       in: place,
@@ -230,7 +236,7 @@ describe('collectionFormat of Swagger 2.0', () => {
     ['formData', 'tsv', 'p=x%20y%09z'],
     ['formData', 'pipes', 'p=x%20y%7Cz'],
     ['formData', 'multi', 'p=x%20y&p=z'],
-  ])('in %s is serialized: %s', async (place, collectionFormat, expected) => {
+  ])('serializes a list in %s as %s', async (place, collectionFormat, expected) => {
     const parameter = {
       ...{ name: 'p', in: place, required: true, type: 'array', items: { type: 'string' } },
       collectionFormat,
@@ -267,7 +273,7 @@ describe('urlencoded form', () => {
     [map, { f: { a: 'b', c: 'd' } }, { f: { explode: false } }, 'f=a,b,c,d'],
     [text, { f: 'a/b' }, { f: { allowReserved: true } }, 'f=a/b'],
     [{ type: 'string', nullable: true }, { f: null, g: '1' }, {}, 'g=1'],
-  ])('is serialized by its encoding: %j %j %j', async (schema, value, encoding, expected) => {
+  ])('serializes a form by its encoding: %j %j %j', async (schema, value, encoding, expected) => {
     const whole = { type: 'object', properties: { f: schema, g: text } };
     const { body, request } = await sentBody(type, whole, value, encoding);
     expect([body, request?.headers['content-type']]).toEqual([expected, type]);
@@ -375,7 +381,7 @@ describe('multipart form', () => {
 
 describe('request body', () => {
   test.each(['get', 'head'] as const)(
-    'of %s is omitted, as OpenAPI 3.0 requires',
+    'omits the body of %s, as OpenAPI 3.0 requires',
     async (method) => {
       const requestBody = { content: { 'application/json': { schema: map } } };
       const { asked, client, toolOf } = await serveTools(
@@ -391,7 +397,7 @@ describe('request body', () => {
     },
   );
 
-  test('required for GET, and any TRACE operation, make the operation unusable', async () => {
+  test('rejects an operation with a GET body or the method TRACE', async () => {
     const requestBody = { required: true, content: { 'application/json': { schema: map } } };
     const { unusable } = await serveTools(
       documentOf({ '/a': { get: { requestBody, responses: {} }, trace: { responses: {} } } }),
@@ -402,7 +408,7 @@ describe('request body', () => {
     ]);
   });
 
-  test('of DELETE is sent', async () => {
+  test('sends the body of DELETE', async () => {
     const requestBody = { content: { 'application/json': { schema: map } } };
     const { asked, client } = await serveTools(
       documentOf({ '/a': { delete: { operationId: 'a', requestBody, responses: {} } } }),
@@ -416,7 +422,7 @@ describe('request body', () => {
     ['application/octet-stream', {}, 'application/octet-stream'],
     ['image/*', { type: 'string', format: 'binary' }, 'image/png'],
     ['application/pdf', {}, 'application/pdf'],
-  ])('of %s with the schema %j is a file', async (type, schema, expected) => {
+  ])('takes a file for the body %s with the schema %j', async (type, schema, expected) => {
     const bytes = Buffer.from([0, 200, 10]);
     const { request } = await sentBody(type, schema, {
       base64: bytes.toString('base64'),
@@ -426,12 +432,12 @@ describe('request body', () => {
     expect(request?.headers['content-type']).toBe(expected);
   });
 
-  test('of text is sent verbatim', async () => {
+  test('sends a text body verbatim', async () => {
     const { request, body } = await sentBody('text/plain', text, 'a "b" é');
     expect([body, request?.headers['content-type']]).toEqual(['a "b" é', 'text/plain']);
   });
 
-  test('in JSON keeps a string of binary format', async () => {
+  test('keeps a string of binary format in a JSON body', async () => {
     const schema = { type: 'object', properties: { f: { type: 'string', format: 'binary' } } };
     const { body } = await sentBody('application/json', schema, { f: 'AAEC' });
     expect(body).toBe('{"f":"AAEC"}');
@@ -481,13 +487,13 @@ describe('XML body', () => {
     ],
     [{ allOf: [{ $ref: '#/components/schemas/Pet' }] }, { id: 1 }, '<pet id="1"/>'],
     [{ type: 'array', items: text, xml: { name: 'l', wrapped: true } }, ['a'], '<l><l>a</l></l>'],
-  ])('of the schema %j is %s', async (schema, value, expected) => {
+  ])('serializes the schema %j as %s', async (schema, value, expected) => {
     const more = { components: { schemas: { ...components.schemas, Bare: { type: 'object' } } } };
     const { body } = await sentBody('text/xml', schema, value, {}, more);
     expect(body).toBe(declaration + expected);
   });
 
-  test('given as text is sent verbatim', async () => {
+  test('sends XML given as text verbatim', async () => {
     const { body } = await sentBody('application/xml', text, '<a/>');
     expect(body).toBe('<a/>');
   });

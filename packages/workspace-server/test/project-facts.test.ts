@@ -29,7 +29,7 @@ async function repository(): Promise<string> {
 const headAt = (path: string) => readGitHead(boundaryAt(path));
 
 describe('git facts', () => {
-  test('contain the branch, even of a repository above the base inside the roots', async () => {
+  test('returns the branch, even of a repository above the base inside the roots', async () => {
     const main = await repository();
     const expected = { kind: 'branch', branch: 'feature/one', repository: main };
     expect(await headAt(main)).toEqual(expected);
@@ -38,7 +38,7 @@ describe('git facts', () => {
     expect(await headAt(join(main, 'a/b'))).toBeUndefined();
   });
 
-  test('contain the commit of a detached head', async () => {
+  test('returns the commit of a detached head', async () => {
     const main = await repository();
     git(main, 'checkout', '--detach');
     const commit = git(main, 'rev-parse', 'HEAD');
@@ -46,7 +46,7 @@ describe('git facts', () => {
   });
 
   test.each([[[]], [['-c', 'worktree.useRelativePaths=true']]])(
-    "contain a worktree's own branch with a git directory outside the roots (%j)",
+    "returns a worktree's own branch with a git directory outside the roots (%j)",
     async (options) => {
       const main = await repository();
       const tree = join(main, '../tree');
@@ -55,7 +55,7 @@ describe('git facts', () => {
     },
   );
 
-  test("contain a submodule's own branch with a git directory outside the roots", async () => {
+  test("returns a submodule's own branch with a git directory outside the roots", async () => {
     const main = await repository();
     const sub = join(main, '../other/sub');
     const other = await repository();
@@ -66,7 +66,7 @@ describe('git facts', () => {
     expect(await headAt(sub)).toMatchObject({ kind: 'branch', branch: 'feature/one' });
   });
 
-  test('are absent without a repository', async () => {
+  test('omits git without a repository', async () => {
     expect(await headAt(await temporaryDirectory())).toBeUndefined();
   });
 
@@ -81,13 +81,13 @@ describe('git facts', () => {
     ['a branch of two lines', { '.git/HEAD': 'ref: refs/heads/a\nroot:x' }],
     ['a branch with control characters', { '.git/HEAD': 'ref: refs/heads/a\u001b[2Jroot:x' }],
     ['a branch that climbs', { '.git/HEAD': 'ref: refs/heads/../root:x' }],
-  ])('report a repository with %s without its content', async (_, files) => {
+  ])('reports a repository with %s without its content', async (_, files) => {
     const head = await headAt(await temporaryDirectory(files));
     expect(head).toMatchObject({ kind: 'unreadable', problem: expect.any(String) });
     expect(JSON.stringify(head)).not.toContain('root:x');
   });
 
-  test.each(['.git', '.git/HEAD'])('do not wait for a %s that is a pipe', async (path) => {
+  test.each(['.git', '.git/HEAD'])('does not wait for a %s that is a pipe', async (path) => {
     const directory = await temporaryDirectory(path === '.git' ? {} : { '.git/': '' });
     makeNamedPipe(join(directory, path));
     expect(await headAt(directory)).toMatchObject({
@@ -113,30 +113,36 @@ describe('a secret formatted like a commit', () => {
     expect(JSON.stringify(head)).not.toContain(secret);
   }
 
-  test.each(['gitdir: ../secrets', 'gitdir: SECRETS'])('is not read through %j', async (link) => {
-    const { secrets, project } = await beside();
-    await writeFiles(project, { '.git': link.replace('SECRETS', secrets) });
-    await expectKept(project);
-  });
+  test.each(['gitdir: ../secrets', 'gitdir: SECRETS'])(
+    'does not read a secret through %j',
+    async (link) => {
+      const { secrets, project } = await beside();
+      await writeFiles(project, { '.git': link.replace('SECRETS', secrets) });
+      await expectKept(project);
+    },
+  );
 
-  test.each(['.git', '.git/HEAD'])('is not read through a symbolic link at %s', async (path) => {
-    const { secrets, project } = await beside(path === '.git' ? {} : { 'project/.git/': '' });
-    const target = path === '.git' ? secrets : join(secrets, 'HEAD');
-    await symlink(target, join(project, path));
-    await expectKept(project);
-  });
+  test.each(['.git', '.git/HEAD'])(
+    'does not read a secret through a symbolic link at %s',
+    async (path) => {
+      const { secrets, project } = await beside(path === '.git' ? {} : { 'project/.git/': '' });
+      const target = path === '.git' ? secrets : join(secrets, 'HEAD');
+      await symlink(target, join(project, path));
+      await expectKept(project);
+    },
+  );
 
   test.each<[string, Files]>([
     ['another worktree', { 'secrets/gitdir': '/elsewhere/.git' }],
     ['another file of this worktree', { 'secrets/gitdir': '../project/.other' }],
     ['another worktree in its config', { 'secrets/config': '[core]\n worktree = ../secrets\n' }],
     ['this one in another section', { 'secrets/config': '[x]\n worktree = ../project\n' }],
-  ])('is not read from a directory that points back to %s', async (_, files) => {
+  ])('does not read a secret from a directory that points back to %s', async (_, files) => {
     const { project } = await beside({ ...files, 'project/.git': 'gitdir: ../secrets' });
     await expectKept(project);
   });
 
-  test('is not read through a link in a directory that points back to this worktree', async () => {
+  test('does not read a secret through a link in a directory that points back to this worktree', async () => {
     const { secrets, project } = await beside({
       'git/gitdir': '../project/.git',
       'project/.git': 'gitdir: ../git',
@@ -145,7 +151,7 @@ describe('a secret formatted like a commit', () => {
     await expectKept(project);
   });
 
-  test('is reported like a missing directory', async () => {
+  test('reports an unreadable git directory like a missing one', async () => {
     const { project } = await beside({ 'project/.git': 'gitdir: ../nowhere' });
     await expectKept(project);
   });
@@ -162,7 +168,7 @@ async function namesIn(file: string, content: string): Promise<readonly string[]
 }
 
 describe('declared scripts', () => {
-  test('of package.json are read with and without a byte order mark', async () => {
+  test('reads scripts of package.json with and without a byte order mark', async () => {
     const content = '{"scripts":{"build":"tsc","test":"vitest"}}';
     for (const text of [content, `\uFEFF${content}`]) {
       expect(await scriptsOf({ 'package.json': text })).toEqual([
@@ -175,7 +181,7 @@ describe('declared scripts', () => {
     }
   });
 
-  test('of a Makefile are its targets', async () => {
+  test('reads the targets of a Makefile', async () => {
     const makefile = `.PHONY: all
 CC := gcc
 FLAGS = -O2
@@ -198,7 +204,7 @@ $(OUT): x
     ]);
   });
 
-  test('of a justfile are its recipes', async () => {
+  test('reads the recipes of a justfile', async () => {
     const justfile = `set shell := ["bash"]
 version := "1:2"
 alias b := build
@@ -211,7 +217,7 @@ clean:
     expect(await namesIn('justfile', justfile)).toEqual(['build', 'quiet', 'clean']);
   });
 
-  test('of deno.jsonc are its tasks, despite comments and trailing commas', async () => {
+  test('reads the tasks of deno.jsonc despite comments and trailing commas', async () => {
     const text = `{
   // "no": "comment"
   "tasks": { "dev": "deno run // main.ts", /* x */ "full": { "command": "a" }, },
@@ -219,7 +225,7 @@ clean:
     expect(await namesIn('deno.jsonc', text)).toEqual(['dev', 'full']);
   });
 
-  test('of composer.json and pyproject.toml are scripts and entry points', async () => {
+  test('reads scripts of composer.json and entry points of pyproject.toml', async () => {
     expect(
       await scriptsOf({
         'composer.json': '{"scripts":{"test":["a","b"]}}',
@@ -236,7 +242,7 @@ clean:
     ]);
   });
 
-  test('of a broken file are reported as a problem without affecting others', async () => {
+  test('reports a broken file as a problem without affecting others', async () => {
     const sources = await scriptsOf({
       'package.json': '{',
       'composer.json': '[]',
@@ -254,20 +260,20 @@ clean:
     ]);
   });
 
-  test('have problems without control characters from the file', async () => {
+  test('removes control characters of a broken file from the problem', async () => {
     const [source] = await scriptsOf({ 'package.json': '[\u001b[2J\u202e' });
     expect(source?.problem).toMatch(/\\u001b/);
     expect(source?.problem).not.toContain('\u001b');
   });
 
-  test('are not read from a file beyond the size limit', async () => {
+  test('does not read a file beyond the size limit', async () => {
     const [source] = await scriptsOf({
       'package.json': `{"scripts":{}}${' '.repeat(1024 * 1024)}`,
     });
     expect(source?.problem).toMatch(/larger/);
   });
 
-  test('never make reading the facts fail', async () => {
+  test("never fails because of a script file's content", async () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     const members = `"x":[{"toString":1}],"y":${deep},"z":[null,["a"]],"__proto__":"p","toString":"t"`;
     const [source] = await scriptsOf({ 'package.json': `{"scripts":{${members}}}` });
@@ -278,7 +284,7 @@ clean:
     });
   });
 
-  test('are limited in number, name length and total, with a note on the rest', async () => {
+  test('limits scripts in number, name length and total, with a note on the rest', async () => {
     const packageOf = (names: readonly string[]) =>
       JSON.stringify({ scripts: Object.fromEntries(names.map((name) => [name, 'c'])) });
     const many = Array.from({ length: 101 }, (_, index) => `${index}`.padStart(75, 's'));
@@ -296,7 +302,7 @@ clean:
     expect(JSON.stringify(sources).length).toBeLessThan(10_000);
   });
 
-  test('are not read through a link out of the roots', async () => {
+  test('does not follow a link out of the roots', async () => {
     const elsewhere = await temporaryDirectory({ 'package.json': '{"scripts":{"secret":"x"}}' });
     const base = await temporaryDirectory();
     await symlink(join(elsewhere, 'package.json'), join(base, 'package.json'));
@@ -311,7 +317,7 @@ clean:
     ]);
   });
 
-  test('are absent in a directory without script files', async () => {
+  test('lists no scripts in a directory without script files', async () => {
     const base = await temporaryDirectory();
     await writeFiles(base, { 'package.json': '{"name":"x"}' });
     expect((await readProjectFacts(boundaryAt(base))).scripts).toEqual([]);

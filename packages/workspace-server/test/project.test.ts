@@ -41,7 +41,7 @@ const reasonOf = ({ skipped }: ProjectChoice, source: string) =>
   skipped.find((skip) => skip.source === source)?.reason;
 
 describe('source precedence', () => {
-  test('is roots, then environment, then working directory', () => {
+  test('prefers roots over the environment, and that over the working directory', () => {
     const env = good('/env');
     const report = reportOf([rootAt('/a'), rootAt('/b')]);
     expect(choose({ report, env })).toMatchObject({ source: 'roots' });
@@ -50,7 +50,7 @@ describe('source precedence', () => {
     expect(choose({})).toMatchObject({ source: 'cwd' });
   });
 
-  test('with project_path in the URL allows only roots and that path', () => {
+  test('allows only roots and the project_path of the URL if there is one', () => {
     const query = good('/asked');
     const env = good('/env');
     expect(choose({ query, env })).toMatchObject({ source: 'query' });
@@ -147,13 +147,13 @@ describe('source precedence', () => {
 describe('directories on the command line', () => {
   const directories = [good('/work/one'), good('/work/two')];
 
-  test('are narrowed by a root inside them', () => {
+  test('narrows a command line directory to a root inside it', () => {
     const choice = choose({ directories, report: reportOf([rootAt('/work/two/package')]) });
     expect(paths(choice)).toEqual(['/work/two/package']);
     expect(choice.source).toBe('roots');
   });
 
-  test('make roots outside them unusable, including wider ones and ones with the same prefix', () => {
+  test('rejects roots outside the command line directories, including wider ones and ones with the same prefix', () => {
     for (const path of ['/elsewhere', '/work', '/work/onesie']) {
       const choice = choose({ directories, report: reportOf([rootAt(path)]) });
       expect(paths(choice)).toEqual(['/work/one', '/work/two']);
@@ -164,18 +164,18 @@ describe('directories on the command line', () => {
     }
   });
 
-  test('are replaced by the roots with followRoots', () => {
+  test('replaces command line directories by the roots with followRoots', () => {
     const report = reportOf([rootAt('/elsewhere')]);
     expect(paths(choose({ directories, followRoots: true, report }))).toEqual(['/elsewhere']);
     expect(paths(choose({ directories, followRoots: true }))).toEqual(['/work/one', '/work/two']);
   });
 
-  test('may be the root of the file system and the home directory', () => {
+  test('accepts the root of the file system and the home directory on the command line', () => {
     expect(paths(choose({ directories: [good('/')] }))).toEqual(['/']);
     expect(paths(choose({ directories: [good('/home/me')] }))).toEqual(['/home/me']);
   });
 
-  test('have no wider fallback if none of them exists', () => {
+  test('uses nothing wider if no command line directory exists', () => {
     const choice = choose({
       directories: [missing('/gone')],
       env: good('/env'),
@@ -185,14 +185,14 @@ describe('directories on the command line', () => {
     expect(explainNoProject(choice)).toContain('/gone');
   });
 
-  test('are deduplicated', () => {
+  test('deduplicates command line directories', () => {
     const given = [good('/b'), good('/a'), good('/b')];
     expect(paths(choose({ directories: given }))).toEqual(['/b', '/a']);
   });
 });
 
 describe('reasons', () => {
-  test('distinguish a silent client, one without roots, an empty list and unusable roots', () => {
+  test('distinguishes a silent client, one without roots, an empty list and unusable roots', () => {
     const problem = 'the client did not answer within 5000 ms';
     expect(fallbackNote(choose({ report: reportOf([], { status: 'failed', problem }) }))).toBe(
       `Working in /cwd, the server's working directory: roots/list failed: ${problem}.`,
@@ -213,7 +213,7 @@ describe('reasons', () => {
     );
   });
 
-  test('list every unusable root, without a wider fallback', () => {
+  test('lists every unusable root, without a wider fallback', () => {
     const named = Array.from({ length: 5 }, (_, index) => ({
       uri: `file:///gone/${index}`,
       problem: { code: 'NOT_FOUND', message: `"/gone/${index}" does not exist` },
@@ -235,18 +235,18 @@ describe('reasons', () => {
     expect(choose({ report, directories: [good('/given')] }).source).toBe('argument');
   });
 
-  test('name twenty of a thousand unusable roots in the error, and three in a note', () => {
+  test('names twenty of a thousand unusable roots in the error, and three in a note', () => {
     const report = reportOf(Array.from({ length: 1000 }, () => unusableRoot));
     expect(noProjectMessage(choose({ report }))).toContain('; and 980 more');
     expect(explainNoProject(choose({ report }))).not.toContain('more');
     expect(fallbackNote(choose({ report, env: good('/env') }))).toContain('; and 997 more');
   });
 
-  test('add no note when the roots chose', () => {
+  test('adds no note when the roots chose', () => {
     expect(fallbackNote(choose({ report: reportOf([rootAt('/a')]) }))).toBeUndefined();
   });
 
-  test('include a warning when stale roots are used after a failed query', () => {
+  test('warns when stale roots are used after a failed query', () => {
     const report = reportOf([rootAt('/a')], { status: 'failed', problem: 'timed out' });
     expect(choose({ report })).toMatchObject({
       source: 'roots',
@@ -254,7 +254,7 @@ describe('reasons', () => {
     });
   });
 
-  test('exclude the root of the file system and the home directory as fallbacks', () => {
+  test('excludes the root of the file system and the home directory as fallbacks', () => {
     for (const path of ['/', '/home/me']) {
       const choice = choose({ env: good(path), cwd: good(path) });
       expect(choice.source).toBeUndefined();
@@ -263,7 +263,7 @@ describe('reasons', () => {
     }
   });
 
-  test('accept the home directory as a root declared by the client', () => {
+  test('accepts the home directory as a root declared by the client', () => {
     expect(paths(choose({ report: reportOf([rootAt('/home/me')]) }))).toEqual(['/home/me']);
   });
 });

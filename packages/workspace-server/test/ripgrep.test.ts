@@ -161,19 +161,19 @@ test("ripgrep ignores the user's configuration file", async () => {
 });
 
 describe('ripgrep failures', () => {
-  test("report an invalid pattern with ripgrep's message", async () => {
+  test("reports an invalid pattern with ripgrep's message", async () => {
     const error = await toolError(all(searching(await temporaryDirectory(), 'a(')));
     expect(error.code).toBe('SEARCH_FAILED');
     expect(error.message).toContain('unclosed group');
   });
 
-  test('are ToolErrors for a missing directory and an overlong argument', async () => {
+  test('throws ToolErrors for a missing directory and an overlong argument', async () => {
     expect((await toolError(all(searching('/nowhere/at/all', 'x')))).code).toBe('ROOT_UNAVAILABLE');
     const long = searching(await temporaryDirectory(), 'x'.repeat(300_000));
     expect((await toolError(all(long))).code).toBe('SEARCH_FAILED');
   });
 
-  test('of individual files are problems beside the results', async () => {
+  test('reports unreadable files as problems beside the results', async () => {
     const cwd = await temporaryDirectory({ 'a.txt': 'needle' });
     const run = searching(cwd, 'needle');
     const { end, texts } = await all({ ...run, args: [...run.args, './missing'] });

@@ -83,7 +83,7 @@ const calls: readonly (readonly [string, object])[] = [
 
 describe.each(origins)('root from %s', (_, originOf) => {
   test.each(replacements)(
-    'replaced by %s is refused by every tool',
+    'refuses every tool after the root was replaced by %s',
     async (_what, replace, words) => {
       const at = await place();
       const { sources, report } = await originOf(at.root);
@@ -103,7 +103,7 @@ describe.each(origins)('root from %s', (_, originOf) => {
     },
   );
 
-  test('is usable again once restored', async () => {
+  test('accepts a restored root again', async () => {
     const at = await place();
     const { sources, report } = await originOf(at.root);
     const call = session(sources, report);

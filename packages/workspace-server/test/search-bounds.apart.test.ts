@@ -139,7 +139,7 @@ describe('size limit of ignore rules', () => {
 });
 
 describe('content omitted from a search', () => {
-  test('includes lines over 256 KiB, which are reported while the rest of the file is searched', async () => {
+  test('reports lines over 256 KiB and searches the rest of the file', async () => {
     const long = `needle${'x'.repeat(300_000)}\n`;
     const line = `${'y'.repeat(99)}\n`;
     const cwd = await temporaryDirectory({
@@ -153,7 +153,7 @@ describe('content omitted from a search', () => {
   });
 
   test.runIf(process.platform !== 'win32')(
-    'does not include a large file with line breaks in its name',
+    'searches a large file with line breaks in its name',
     async () => {
       const large = `${'y'.repeat(99)}\n`.repeat(50_000);
       const cwd = await temporaryDirectory({ 'a\nb\nc.txt': `${large}needle` });
@@ -163,7 +163,7 @@ describe('content omitted from a search', () => {
     },
   );
 
-  test('is counted beyond the listed problems', async () => {
+  test('counts problems beyond the listed ones', async () => {
     const long = `needle${'x'.repeat(300_000)}`;
     const names = Array.from({ length: 25 }, (_, index) => `${index}.txt`);
     const cwd = await temporaryDirectory(Object.fromEntries(names.map((name) => [name, long])));
@@ -172,14 +172,14 @@ describe('content omitted from a search', () => {
     expect(problems.at(-1)).toBe('and 5 more');
   });
 
-  test('includes an overlong line even if its placeholder would match', async () => {
+  test('reports an overlong line even if its placeholder would match', async () => {
     const cwd = await temporaryDirectory({ 'a.txt': `x\n${'y'.repeat(300_000)}\n\n` });
     const found = await searchIn(cwd)({ pattern: '^$', regex: true });
     expect(found.files[0]?.lines.map(({ line }) => line)).toEqual([3]);
     expect(found.problems).toHaveLength(1);
   });
 
-  test('does not include a line of exactly 256 KiB at any offset', async () => {
+  test('searches a line of exactly 256 KiB at any offset', async () => {
     const line = `${'x'.repeat(256 * 1024 - 7)}needle\n`;
     const cwd = await temporaryDirectory({ 'a.txt': `${'short\n'.repeat(7)}${line}${line}end\n` });
     const found = await searchIn(cwd)({ pattern: 'needle' });
@@ -187,7 +187,7 @@ describe('content omitted from a search', () => {
     expect(found.problems).toEqual([]);
   });
 
-  test('does not include small and large files in other encodings', async () => {
+  test('searches small and large files in other encodings', async () => {
     const text = `needle é\n${'other line 項\n'.repeat(180_000)}needle\n`;
     const cwd = await temporaryDirectory({
       'small.txt': Buffer.from('\ufeffone\nneedle é\n', 'utf16le'),
@@ -203,7 +203,7 @@ describe('content omitted from a search', () => {
     expect(files[0]?.lines[0]?.text).toBe('needle é');
   });
 
-  test('includes a large binary file, but not a large file with ignored siblings', async () => {
+  test('omits a large binary file, but not a large file with ignored siblings', async () => {
     const filler = `${'z'.repeat(100)}\n`.repeat(50_000);
     const cwd = await temporaryDirectory({
       '.gitignore': '*.log',
@@ -295,7 +295,7 @@ describe('search timeout', () => {
     expect(rest.files).toEqual([{ path: names[1999], matchingLines: 1 }]);
   });
 
-  test('is 20 s by default and configurable', async () => {
+  test('times out after 20 s by default or a configured time', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const cwd = await temporaryDirectory();
     for (const [sources, ms] of [
@@ -342,7 +342,7 @@ describe('concurrent searches', () => {
     return { ends, signals, searches };
   }
 
-  test('are limited to four across sessions; the next starts when one ends', async () => {
+  test('limits concurrent searches to four across sessions, and starts the next when one ends', async () => {
     const { ends, searches } = await held(6);
     expect(ends).toHaveLength(4);
     ends[0]?.();
@@ -354,7 +354,7 @@ describe('concurrent searches', () => {
     await Promise.all(searches);
   });
 
-  test('keep their slots when a waiting one is cancelled', async () => {
+  test('keeps the slots of running searches when a waiting one is cancelled', async () => {
     const { ends, signals, searches } = await held(6);
     const settled = Promise.allSettled(searches);
     const reason = new Error('cancelled');
@@ -373,7 +373,7 @@ describe('concurrent searches', () => {
     await Promise.all(again.searches);
   });
 
-  test('report a timeout while waiting', async () => {
+  test('reports a timeout while waiting for a slot', async () => {
     const { ends, searches } = await held(4);
     const search = searchIn(await temporaryDirectory(), { searchTimeoutMs: 1 });
     expect((await toolError(search({ pattern: 'x' }))).code).toBe('SEARCH_TIMED_OUT');

@@ -28,7 +28,7 @@ describe('CRLF line endings', () => {
     'large.txt': `one;\r\n${'x\r\n'.repeat(1_500_000)}`,
   };
 
-  test('are matched by $ in every mode, file size and encoding', async () => {
+  test('matches $ at CRLF in every mode, file size and encoding', async () => {
     const { lines } = await projectOf(files);
     const args = { pattern: ';$', regex: true };
     expect(await lines('search_text', { ...args, mode: 'count' })).toEqual([
@@ -39,7 +39,7 @@ describe('CRLF line endings', () => {
     ]);
   });
 
-  test('count as an empty line, not as trailing white space', async () => {
+  test('treats a CRLF line as empty, without trailing white space', async () => {
     const { lines } = await projectOf(files);
     const globs = ['dos.txt', 'unix.txt'];
     expect(
@@ -49,45 +49,48 @@ describe('CRLF line endings', () => {
   });
 
   test.each(['one;\\r?$', ';\\r', '[\\x0d]', 'o\\x{d}'])(
-    'stay searchable by a pattern that mentions the carriage return: %s',
+    'searches CRLF files for a pattern that mentions the carriage return: %s',
     async (pattern) => {
       const { lines } = await projectOf({ 'dos.txt': 'one;\r\ntwo\r\n' });
       expect(await lines('search_text', { pattern, regex: true })).not.toEqual([]);
     },
   );
 
-  test('are matched after an escaped backslash', async () => {
+  test('matches $ at CRLF after an escaped backslash', async () => {
     const { lines } = await projectOf({ 'dos.txt': 'C:\\root\r\n' });
     expect(await lines('search_text', { pattern: 'C:\\\\root$', regex: true })).toHaveLength(2);
   });
 });
 
 describe('names in another Unicode normalization form', () => {
-  test.each(['NFC', 'NFD'] as const)('are found if the disk has %s', async (form) => {
-    const asked = (text: string) => text.normalize(form === 'NFC' ? 'NFD' : 'NFC');
-    const path = 'café/naïve é.txt'.normalize(form);
-    const { call, lines } = await projectOf({ [path]: 'needle\n' });
-    expect(await call('read_file', { path: asked(path) })).toContain('needle');
-    expect(await call('read_file', { path: asked(`${path}:1-1`) })).toContain('needle');
-    expect(await lines('list_directory', { path: asked('café') })).toEqual([
-      `${'naïve é.txt'.normalize(form)} 7 B`,
-    ]);
-    for (const glob of ['café/*.txt', 'café', 'na?ve*', 'naïve [é].txt', 'café/naïve é.txt']) {
-      expect(await lines('find_files', { globs: asked(glob) }), glob).toContain(path);
-      const found = await lines('search_text', { pattern: 'needle', globs: asked(glob) });
-      expect(found, glob).toEqual([path, '1: needle']);
-    }
-    expect(await lines('find_files', { globs: asked('!café') })).toEqual([]);
-  });
+  test.each(['NFC', 'NFD'] as const)(
+    'finds a name in another normalization form if the disk has %s',
+    async (form) => {
+      const asked = (text: string) => text.normalize(form === 'NFC' ? 'NFD' : 'NFC');
+      const path = 'café/naïve é.txt'.normalize(form);
+      const { call, lines } = await projectOf({ [path]: 'needle\n' });
+      expect(await call('read_file', { path: asked(path) })).toContain('needle');
+      expect(await call('read_file', { path: asked(`${path}:1-1`) })).toContain('needle');
+      expect(await lines('list_directory', { path: asked('café') })).toEqual([
+        `${'naïve é.txt'.normalize(form)} 7 B`,
+      ]);
+      for (const glob of ['café/*.txt', 'café', 'na?ve*', 'naïve [é].txt', 'café/naïve é.txt']) {
+        expect(await lines('find_files', { globs: asked(glob) }), glob).toContain(path);
+        const found = await lines('search_text', { pattern: 'needle', globs: asked(glob) });
+        expect(found, glob).toEqual([path, '1: needle']);
+      }
+      expect(await lines('find_files', { globs: asked('!café') })).toEqual([]);
+    },
+  );
 
-  test('are distinguished if both exist', async () => {
+  test('distinguishes names that differ in normalization form only', async () => {
     const [composed, decomposed] = ['é'.normalize('NFC'), 'é'.normalize('NFD')];
     const { call } = await projectOf({ [composed]: 'one', [decomposed]: 'two' });
     expect(await call('read_file', { path: composed })).toContain('one');
     expect(await call('read_file', { path: decomposed })).toContain('two');
   });
 
-  test('lead to nothing outside the roots', async () => {
+  test('keeps other spellings inside the roots', async () => {
     const { client, cwd } = await projectOf({ 'in/a': '', 'é.txt': 'secret' });
     const outside = workspaceServer({ cwd: join(cwd, 'in'), home: '/nobody', version: '1' });
     const other = await testClient(createMcpServer(outside.definition));
@@ -111,7 +114,7 @@ describe('escaped names from results', () => {
     'a.txt:10',
   ];
 
-  test('are accepted by the other tools', async () => {
+  test('accepts escaped names from other results', async () => {
     const files = Object.fromEntries(
       names.map((name) => [name, `needle ${names.indexOf(name)}\n`]),
     );
@@ -132,7 +135,7 @@ describe('escaped names from results', () => {
     );
   });
 
-  test('are accepted as suggested by an error', async () => {
+  test('accepts escaped names as suggested by an error', async () => {
     const name = `${'long '.repeat(40)}\u200b"x"\n.txt`;
     const { call } = await projectOf({ [`deep/${'d'.repeat(200)}/${name}`]: 'needle\n' });
     const message = await call('read_file', { path: name });
@@ -140,7 +143,7 @@ describe('escaped names from results', () => {
     expect(await call('read_file', { path: suggested })).toContain('needle');
   });
 
-  test('keep their meaning as globs', async () => {
+  test('treats an escaped name that is a pattern as a glob', async () => {
     const { lines } = await projectOf({ '[ab]': '', a: '', b: '', '*': '' });
     expect(await lines('find_files', { globs: '[ab]' })).toEqual(['[ab]', 'a', 'b']);
     expect(await lines('find_files', { globs: '*' })).toHaveLength(4);
@@ -161,7 +164,7 @@ describe('text that is neither UTF-8 nor marked', () => {
     ['iso-8859-1', Buffer.from(latin, 'latin1'), latin],
     ['utf-16le', Buffer.from(wide, 'utf16le'), wide],
     ['utf-16be', Buffer.from(wide, 'utf16le').swap16(), wide],
-  ])('is read as %s, from its start and its end', async (encoding, content, text) => {
+  ])('reads unmarked text as %s, from its start and its end', async (encoding, content, text) => {
     const { call } = await projectOf({ 'a.txt': content });
     const read = await call('read_file', { path: 'a.txt', maxCharacters: 400_000 });
     expect(read.slice(read.indexOf('\n\n') + 2)).toBe(text);
@@ -177,20 +180,20 @@ describe('text that is neither UTF-8 nor marked', () => {
     ['Cyrillic', Buffer.from('cff0e8e2e5f22c20ece8f0210a', 'hex')],
     ['EUC-JP', Buffer.from('a4b3a4f3a4cba4c1a4cf0a', 'hex')],
     ['Windows quotation marks', Buffer.from('\x93quoted\x94\n', 'latin1')],
-  ])('is otherwise reported as unknown: %s', async (_, content) => {
+  ])('reports other unmarked text as unknown: %s', async (_, content) => {
     const { call } = await projectOf({ 'a.txt': content });
     const text = await call('read_file', { path: 'a.txt' });
     expect(text).toContain('unknown-8bit (U+FFFD stands for');
     expect(text).toContain('\ufffd');
   });
 
-  test('stays binary if NULs prevail on one side without valid text', async () => {
+  test('treats NULs on one side without valid text as binary', async () => {
     const bytes = Buffer.from([1, 0, 32, 0, 200, 0, 10, 0]);
     const { call } = await projectOf({ 'a.bin': bytes });
     expect(await call('read_file', { path: 'a.bin' })).toContain('BINARY_FILE');
   });
 
-  test('is decoded in search results, which mention the limits of searching it', async () => {
+  test('decodes unmarked text in search results, with a note on the limits of searching it', async () => {
     const { lines, call, cwd } = await projectOf({ 'jis.txt': shiftJis.subarray(0, 34) });
     await writeFile(join(cwd, 'latin.txt'), 'café needle\n', 'latin1');
     expect(await lines('search_text', { pattern: 'needle' })).toEqual([

@@ -147,7 +147,7 @@ describe('workspace_info', () => {
 });
 
 describe('workspace tools', () => {
-  test('are read-only, with titles, descriptions and closed schemas', () => {
+  test('tools are read-only, with titles, descriptions and closed schemas', () => {
     for (const tool of serverOf().definition.tools ?? []) {
       expect(tool.title).toMatch(/\w/);
       expect(tool.description.length).toBeGreaterThan(40);
@@ -159,7 +159,7 @@ describe('workspace tools', () => {
     }
   });
 
-  test('return results that conform to their output schema', async () => {
+  test('tools return results that conform to their output schema', async () => {
     const cwd = await temporaryDirectory({ 'a.txt': 'needle\nmore\n', Makefile: 'all:\n' });
     const server = serverOf({ cwd });
     const calls: Record<string, object> = {
@@ -184,7 +184,7 @@ describe('workspace tools', () => {
     ['find_files', {}],
     ['search_text', { pattern: 'needle' }],
     ['read_file', { path: 'a.txt' }],
-  ])('mention a fallback and its reason in the first result: %s', async (name, args) => {
+  ])('mentions a fallback and its reason in the first result: %s', async (name, args) => {
     const cwd = await temporaryDirectory({ 'a.txt': 'needle' });
     const problem = 'the client did not answer within 5000 ms';
     const context = fakeContext(reportOf([], { status: 'failed', problem }));
@@ -199,13 +199,13 @@ describe('workspace tools', () => {
     expect(await call(fakeContext(reportOf([])))).toContain('an empty list of roots');
   });
 
-  test('fail without a project, with the reasons', async () => {
+  test('fails without a project, with the reasons', async () => {
     const error = await toolError(callTool(toolOf(serverOf(), 'find_files'), {}, fakeContext()));
     expect(error.code).toBe('NO_PROJECT');
     expect(error.message).toContain('the root of the file system');
   });
 
-  test('notice a root that has disappeared', async () => {
+  test('notices a root that has disappeared', async () => {
     const path = join(await temporaryDirectory({ 'a/': '' }), 'a');
     const server = serverOf();
     const context = fakeContext(reportOf([rootAt(path)]));
@@ -247,7 +247,7 @@ describe('root argument', () => {
   });
 
   test.each(['Third', '/etc', '', '\0', '../two', 'file://', 'https://example.com'])(
-    '%j is refused with the names of the roots',
+    'refuses %j with the names of the roots',
     async (root) => {
       const { one, find } = await twoRoots();
       const error = await toolError(find(root));
@@ -310,7 +310,7 @@ describe('roots update', () => {
     expect((await toolError(ended)).code).toBe('ROOT_REMOVED');
   });
 
-  test('before a search has started ends it as well', async () => {
+  test('ends a search that had not started when its root was removed', async () => {
     const path = await temporaryDirectory();
     const workspace = createWorkspace({ cwd: '/', home: '/nobody' });
     const context = fakeContext(reportOf([rootAt(path)]));

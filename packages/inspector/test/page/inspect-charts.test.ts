@@ -125,7 +125,7 @@ describe('charts on the page', () => {
     await page.locator('.drawing .s-draining_prompt_settling').waitFor();
   });
 
-  test('are readable in the docs', async (context) => {
+  test('docs show readable charts', async (context) => {
     needsChromium(context);
     const page = await newPage();
     const pictures = names.map((name) => {

@@ -76,7 +76,7 @@ describe('inspector page layout', () => {
     expect((await boxOf(page, '#panels .panel')).top - chart.bottom).toBeLessThan(20);
   });
 
-  test('has one column below 800 pixels, ordered by importance', async (context) => {
+  test('stacks everything in one column below 800 pixels, ordered by importance', async (context) => {
     needsChromium(context);
     const { page } = await busy();
     const order = ['#headline', '#timeline', '#charts', '#pending', '#calls', '#roots'];
@@ -96,7 +96,7 @@ describe('inspector page layout', () => {
     expect(chart.left).toBeGreaterThanOrEqual(rows.right);
   });
 
-  test('is fully usable at 390 pixels', async (context) => {
+  test('works fully at a width of 390 pixels', async (context) => {
     needsChromium(context);
     const { page } = await busy();
     await page.setViewportSize(phone);
@@ -113,7 +113,7 @@ describe('inspector page layout', () => {
     }
   });
 
-  test.for(sizes)('has no overflow at $width × $height', async (viewport, context) => {
+  test.for(sizes)('overflows nowhere at $width × $height', async (viewport, context) => {
     needsChromium(context);
     const { page } = await busy();
     await page.setViewportSize(viewport);
@@ -127,7 +127,7 @@ describe('inspector page layout', () => {
   });
 
   test.for(['light', 'dark'] as const)(
-    'has readable text contrast in %s',
+    'keeps text contrast readable in %s',
     async (colorScheme, context) => {
       needsChromium(context);
       const { page } = await busy();

@@ -150,7 +150,7 @@ describe('inspector page', () => {
     await page.locator('#connection', { hasText: 'live' }).waitFor();
   });
 
-  test('is fully usable with the keyboard', async (context) => {
+  test('works with the keyboard alone', async (context) => {
     needsChromium(context);
     const { inspected, client } = await start();
     const { page } = await live(inspected.url);

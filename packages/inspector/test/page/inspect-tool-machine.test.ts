@@ -94,7 +94,7 @@ describe('tool chart', () => {
     expect(faults).toEqual([]);
   });
 
-  test('has no active state once no call is left', async (context) => {
+  test('marks no state active once no call is left', async (context) => {
     needsChromium(context);
     const { ask, page, faults } = await start();
     const asked = await ask('tools/call', call('Monday'));

@@ -52,7 +52,7 @@ describe('find_files: directories', () => {
     'docs/x/y.md': '',
   };
 
-  test('match globs like files', async () => {
+  test('finds directories by a glob, like files', async () => {
     const { paths } = await project(files);
     expect(await paths({ globs: 'packages/*' })).toEqual([
       'packages/README.md',
@@ -62,7 +62,7 @@ describe('find_files: directories', () => {
     expect(await paths({ globs: 'src' })).toEqual(['packages/one/src/', 'packages/one/src/x.ts']);
   });
 
-  test('are selected alone by a wildcard with a trailing slash', async () => {
+  test('finds only directories by a wildcard with a trailing slash', async () => {
     const { paths } = await project(files);
     expect(await paths({ globs: 'packages/*/' })).toEqual(['packages/one/', 'packages/two/']);
     expect(await paths({ globs: '*/' })).toEqual([
@@ -75,7 +75,7 @@ describe('find_files: directories', () => {
     ]);
   });
 
-  test('are found even if empty', async () => {
+  test('finds empty directories', async () => {
     const { paths, cwd } = await project({ ...files, '.gitignore': '*.log\n', 'logs/a.log': '' });
     await mkdir(join(cwd, 'packages/new/src'), { recursive: true });
     expect(await paths({ globs: 'packages/*/' })).toContain('packages/new/');
@@ -88,7 +88,7 @@ describe('find_files: directories', () => {
 });
 
 describe('find_files: globs', () => {
-  test('include and exclude', async () => {
+  test('includes and excludes by globs', async () => {
     const { paths } = await project({
       'a.ts': '',
       'a.test.ts': '',
@@ -108,20 +108,20 @@ describe('find_files: globs', () => {
     ]);
   });
 
-  test('may be absolute inside the root', async () => {
+  test('accepts an absolute glob inside the root', async () => {
     const { paths, cwd } = await project({ 'src/a.ts': '', 'b.ts': '' });
     expect(await paths({ globs: `${cwd}/src/*.ts` })).toEqual(['src/a.ts']);
     expect(await paths({ globs: [`!${cwd}/src`] })).toEqual(['b.ts']);
   });
 
-  test('with a missing start are reported', async () => {
+  test('reports a glob whose start does not exist', async () => {
     const { find } = await project({ 'a.ts': '' });
     const { heading, lines } = await find({ globs: 'sources/**/*.ts' });
     expect(lines).toEqual([]);
     expect(heading).toContain('"sources" does not exist.');
   });
 
-  test('that are invalid or climb are refused with a reason', async () => {
+  test('refuses invalid and climbing globs with a reason', async () => {
     const { find } = await project({ a: '' });
     const error = await toolError(find({ globs: ['a['] }));
     expect(error.code).toBe('INVALID_GLOB');
@@ -131,7 +131,7 @@ describe('find_files: globs', () => {
     );
   });
 
-  test('combine with a type', async () => {
+  test('combines globs with a type', async () => {
     const { paths, find } = await project({ 'a.ts': '', 'a.tsx': '', 'src/b.ts': '', 'c.md': '' });
     expect(await paths({ type: 'ts' })).toEqual(['a.ts', 'a.tsx', 'src/b.ts']);
     expect(await paths({ type: ['ts', 'md'], globs: '/*' })).toEqual(['a.ts', 'a.tsx', 'c.md']);
@@ -152,7 +152,7 @@ describe('find_files: ignored and hidden files', () => {
     'build/o.ts': '',
   };
 
-  test('are left out, and the result explains how to include them', async () => {
+  test('omits ignored and hidden files, and explains how to include them', async () => {
     const { find } = await project(files);
     const { heading, lines } = await find();
     expect(lines).toEqual(['a.ts']);
@@ -161,7 +161,7 @@ describe('find_files: ignored and hidden files', () => {
     );
   });
 
-  test('are not mentioned if the globs could not match them', async () => {
+  test('does not mention ignored files that the globs could not match', async () => {
     const { find } = await project(files);
     expect((await find({ globs: '*.md' })).heading[1]).toMatch(
       /^Left out: 1 ignored \(build\), 1 hidden \(.github\);/,
@@ -170,7 +170,7 @@ describe('find_files: ignored and hidden files', () => {
     expect((await find({ globs: ['*.md', '!build', '!.github'] })).heading).toHaveLength(1);
   });
 
-  test('are included on request, except the git directory', async () => {
+  test('includes ignored and hidden files on request, except the git directory', async () => {
     const { paths } = await project(files);
     expect(await paths({ ignored: true })).toEqual(['a.log', 'a.ts', 'build/', 'build/o.ts']);
     expect(await paths({ hidden: true })).toEqual([
@@ -183,7 +183,7 @@ describe('find_files: ignored and hidden files', () => {
     expect((await paths({ hidden: true, ignored: true })).join()).not.toContain('.git/');
   });
 
-  test('are found by a glob that starts with their path, but not by a wildcard', async () => {
+  test('finds an ignored file by a glob that starts with its path, but not by a wildcard', async () => {
     const { paths } = await project(files);
     expect(await paths({ globs: '.env' })).toEqual(['.env']);
     expect(await paths({ globs: '.github/*.yml' })).toEqual(['.github/ci.yml']);
@@ -207,7 +207,7 @@ describe('find_files: symbolic links', () => {
     return made;
   }
 
-  test('are listed, and targets without another path are listed below them', async () => {
+  test('lists links, and below them the targets without another path', async () => {
     const { find } = await linked();
     const { lines, heading } = await find();
     expect(lines).toEqual([
@@ -222,14 +222,14 @@ describe('find_files: symbolic links', () => {
     expect(heading[1]).toContain('1 links to outside the roots (away), 1 broken links (broken.ts)');
   });
 
-  test('are followed where a glob names them', async () => {
+  test('follows links where a glob names them', async () => {
     const { paths } = await linked();
     expect(await paths({ globs: 'to-src/*' })).toEqual(['to-src/a.ts']);
     expect(await paths({ globs: 'loop/src/*.ts' })).toEqual(['loop/src/a.ts']);
     expect(await paths({ globs: '*/a.ts' })).toEqual(['src/a.ts']);
   });
 
-  test('are followed into another root, and refused outside all roots', async () => {
+  test('follows links into another root, and refuses those outside all roots', async () => {
     const { cwd, tool } = await linked();
     const other = await temporaryDirectory({ 'd.ts': '', '.gitignore': '*.log', 'd.log': '' });
     await symlink(other, join(cwd, 'other'));
@@ -242,7 +242,7 @@ describe('find_files: symbolic links', () => {
 });
 
 describe('find_files: pages', () => {
-  test('add up to the whole list for any names', async () => {
+  test('adds up pages to the whole list for any names', async () => {
     const names = [
       'a b.f',
       'a/x.f',
@@ -264,7 +264,7 @@ describe('find_files: pages', () => {
     }
   });
 
-  test('are limited in size', async () => {
+  test('limits pages in size', async () => {
     const long = 'x'.repeat(200);
     const names = Array.from({ length: 400 }, (_, index) => `${long}${index}`);
     const { find, cwd } = await project({});
@@ -275,7 +275,7 @@ describe('find_files: pages', () => {
     expect(pages.flatMap(({ lines }) => lines).toSorted()).toEqual(names.toSorted());
   });
 
-  test('after the first need no second walk', async () => {
+  test('needs no second walk for later pages', async () => {
     const { find, context, cwd } = await project({});
     await writeAlike(
       cwd,
@@ -286,25 +286,25 @@ describe('find_files: pages', () => {
     expect(context.reported.map(({ progress }) => progress)).toEqual([500, 1000]);
   });
 
-  test('continue even after the cached walk was dropped', async () => {
+  test('continues even after the cached walk was dropped', async () => {
     const files = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}.f`, '']));
     const { find, cwd, context } = await project(files);
     const { cursor } = await find({ limit: 4 });
     const another = findFilesTool(createWorkspace({ cwd: '/', home: '/nobody' }));
     const { text } = await callTool(another, { limit: 4, cursor }, context);
     expect(readAnswer(text)).toMatchObject({
-      heading: [`4 of 9 paths in ${cwd}, behind 3.f.`, expect.stringContaining('There are more')],
+      heading: [`4 of 9 paths in ${cwd}, after 3.f.`, expect.stringContaining('There are more')],
       lines: ['4.f', '5.f', '6.f', '7.f'],
     });
   });
 
-  test('have no cursor at the end, even if full', async () => {
+  test('gives the last page no cursor, even if full', async () => {
     const { find } = await project({ a: '', b: '' });
     expect((await find({ limit: 2 })).cursor).toBeUndefined();
     expect((await find({ limit: 1 })).cursor).toEqual(expect.any(String));
   });
 
-  test('of another query are refused', async () => {
+  test('refuses a cursor of another query', async () => {
     const { find } = await project({ a: '', b: '' });
     const { cursor } = await find({ limit: 1 });
     expect((await toolError(find({ limit: 1, cursor, hidden: true }))).code).toBe('INVALID_CURSOR');

@@ -97,7 +97,7 @@ describe('list_directory: entries beyond the limit', () => {
     Array.from({ length: 60 }, (_, index) => [`big/${index % 3}/${index}.ts`, '']),
   );
 
-  test('are counted, and directories of a level share the limit', async () => {
+  test('counts entries beyond the limit, shared by the directories of a level', async () => {
     const { list } = await project({ ...many, 'z.md': '' });
     const { lines, heading } = await list({ path: 'big', limit: 15 });
     expect(lines.filter((line) => /^\d/.test(line))).toEqual([
@@ -111,7 +111,7 @@ describe('list_directory: entries beyond the limit', () => {
     expect((await list({ path: 'big', limit: 10 })).lines).toHaveLength(3);
   });
 
-  test('of the directory itself are available by cursor', async () => {
+  test('gives a cursor for further entries of the directory itself', async () => {
     const { list } = await project(many);
     const all: string[] = [];
     let cursor: string | undefined;

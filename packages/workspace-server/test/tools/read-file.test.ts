@@ -40,14 +40,14 @@ describe('read_file: lines', () => {
     ['', {}, '', '0 lines'],
     ['\n', {}, '\n', '1 line'],
     ['one\u2028still one\n', {}, 'one\u2028still one\n', '1 line'],
-  ])('of %j with %j are %j', async (content, range, text, lines) => {
+  ])('%j with %j gives the lines %j', async (content, range, text, lines) => {
     const { readContent } = await project();
     const read = await readContent(content, range);
     const heading = `file: ${lines}, ${Buffer.byteLength(content)} bytes`;
     expect(read).toEqual({ heading, text, rest: undefined });
   });
 
-  test('may be part of the path, unless a file has that name', async () => {
+  test('accepts lines in the path, unless a file has that name', async () => {
     const { cwd, read, readContent } = await project();
     await readContent('one\ntwo\nthree\nfour\n');
     expect((await read({ path: 'file:2-3' })).text).toBe('two\nthree\n');
@@ -64,7 +64,7 @@ describe('read_file: lines', () => {
     expect((await toolError(read({ path: 'absent:3' }))).message).toContain('"absent"');
   });
 
-  test('after the end, and reversed ranges, are refused', async () => {
+  test('refuses lines after the end and reversed ranges', async () => {
     const { readContent } = await project();
     const behind = await toolError(readContent('one\n', { startLine: 5 }));
     expect(behind.code).toBe('OUT_OF_RANGE');
@@ -74,7 +74,7 @@ describe('read_file: lines', () => {
     );
   });
 
-  test('beyond the limit are left out whole, with a path for the rest', async () => {
+  test('omits lines beyond the limit whole, with a path for the rest', async () => {
     const { read, readContent } = await project();
     const first = await readContent('one\ntwo\nthree\n', { maxCharacters: 6 });
     expect(first).toMatchObject({ text: 'one\n', rest: 'file:2' });
@@ -84,7 +84,7 @@ describe('read_file: lines', () => {
     expect(range.rest).toBe('file:2-2');
   });
 
-  test('longer than the limit are truncated, and the result says so', async () => {
+  test('truncates a line longer than the limit, and says so', async () => {
     const { readContent } = await project();
     const { heading, text } = await readContent('one and two\nthree\n', { maxCharacters: 6 });
     expect(text).toBe('one an');
@@ -93,7 +93,7 @@ describe('read_file: lines', () => {
     );
   });
 
-  test('of a long file add up to the whole for any lines and characters', async () => {
+  test('adds up parts of a long file to the whole for any lines and characters', async () => {
     const { readContent, read } = await project();
     const content = `${'😀項é'.repeat(40)}\nshort\n\n${'x'.repeat(100)}\nlast`;
     await readContent(content);
@@ -108,7 +108,7 @@ describe('read_file: lines', () => {
     expect(joined).toBe(content);
   });
 
-  test('of a large file are counted to its end while only the range is kept', async () => {
+  test('counts the lines of a large file to its end while keeping only the range', async () => {
     const { readContent } = await project();
     const { text, heading } = await readContent('0123456789\n'.repeat(200_000), {
       startLine: 150_000,
@@ -118,7 +118,7 @@ describe('read_file: lines', () => {
     expect(heading).toContain('lines 150000 to 150001 of 200000');
   });
 
-  test('of a file too large to count have no total', async () => {
+  test('gives no total for a file too large to count', async () => {
     const { cwd, read } = await project();
     const line = '0123456789abcde\n';
     await writeFile(join(cwd, 'file'), line.repeat(10_000));
@@ -183,7 +183,7 @@ describe('read_file: encodings', () => {
 });
 
 describe('read_file: line numbers', () => {
-  test('prefix each line, also in a range', async () => {
+  test('prefixes each line with its number, also in a range', async () => {
     const { readContent } = await project();
     const content = 'one\n\nthree';
     expect((await readContent(content, { lineNumbers: true })).text).toBe('1\tone\n2\t\n3\tthree');
@@ -191,7 +191,7 @@ describe('read_file: line numbers', () => {
     expect((await readContent(content, range)).text).toBe('2\t\n');
   });
 
-  test('count as characters', async () => {
+  test('counts line numbers as characters', async () => {
     const { readContent } = await project();
     const { text, rest } = await readContent('x\n'.repeat(1000), {
       lineNumbers: true,
@@ -209,14 +209,14 @@ describe('read_file: tail', () => {
     ['one\ntwo\nthree', 1, 'three', 'lines 3 to 3 of 3'],
     ['one\ntwo\n', 9, 'one\ntwo\n', '2 lines'],
     ['', 3, '', '0 lines'],
-  ])('of %j, last %i', async (content, tail, text, lines) => {
+  ])('%j, last %i lines', async (content, tail, text, lines) => {
     const { readContent } = await project();
     const heading = `file: ${lines}, ${content.length} bytes`;
     expect(await readContent(content, { tail })).toEqual({ heading, text, rest: undefined });
   });
 
   test.each(['utf8', 'utf16le'] as const)(
-    'of a long text in %s equals its last lines',
+    'reads the last lines of a long text in %s',
     async (encoding) => {
       const { readContent } = await project();
       const line = fc.string({ unit: fc.constantFrom('a', 'é', '項', '😀'), maxLength: 12 });
@@ -268,7 +268,7 @@ describe('read_file: tail', () => {
     expect(heading).toBe('huge.log: the last 2 lines (too large to be numbered), 4294967315 bytes');
   });
 
-  test('excludes other ranges', async () => {
+  test('refuses tail together with another range', async () => {
     const { readContent, read } = await project();
     const error = await toolError(readContent('one\n', { tail: 1, startLine: 1 }));
     expect([error.code, error.message]).toEqual([
@@ -280,7 +280,7 @@ describe('read_file: tail', () => {
 });
 
 describe('read_file: paths', () => {
-  test('outside, missing, to a directory, or through an outward link are refused', async () => {
+  test('refuses paths outside, missing, to a directory, or through an outward link', async () => {
     const { cwd, read } = await project();
     const elsewhere = await temporaryDirectory({ secret: 'x' });
     await symlink(join(elsewhere, 'secret'), join(cwd, 'link'));

@@ -27,7 +27,7 @@ async function many(
 }
 
 describe('read_file: several files', () => {
-  test('are returned in order, each with its own lines, along with errors for missing ones', async () => {
+  test('returns several files in order, each with its own lines, along with errors for missing ones', async () => {
     const { files, blocks } = await many({ 'a.txt': 'one\ntwo\n', 'dir/b.txt': 'three\n' });
     const paths = ['dir/b.txt', 'a.txt:2-2', 'c.txt', 'a.txt'];
     expect(await blocks({ paths })).toEqual([
@@ -40,7 +40,7 @@ describe('read_file: several files', () => {
     expect((await files({ paths: ['c.txt', 'd.txt'] })).isError).toBe(true);
   });
 
-  test('share the limit: small files are whole, and large ones get the rest', async () => {
+  test('shares the limit: small files are whole, and large ones get the rest', async () => {
     const large = 'x'.repeat(99).concat('\n').repeat(1000);
     const { blocks } = await many({ 'large.txt': large, 'small.txt': 'one\n', 'other.txt': large });
     const read = await blocks({
@@ -54,14 +54,14 @@ describe('read_file: several files', () => {
     ]);
   });
 
-  test('need either path or paths', async () => {
+  test('requires either path or paths', async () => {
     const { files } = await many({});
     for (const args of [{}, { paths: [] }, { path: 'a', paths: ['b'] }]) {
       expect((await toolError(files(args))).message).toContain('"paths"');
     }
   });
 
-  test('are closed even if one of them is unreadable', async () => {
+  test('closes all files even if one of them is unreadable', async () => {
     const { blocks } = await many({ 'a.txt': 'one\n', 'b.bin': '\0' });
     const open = () => readdirSync('/proc/self/fd').length;
     const before = open();
@@ -81,7 +81,7 @@ describe('read_file: images and audio', () => {
     ['image', 'image/webp', Buffer.from('RIFF\x24\0\0\0WEBPVP8 ', 'latin1')],
     ['audio', 'audio/wav', Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1')],
     ['audio', 'audio/mpeg', Buffer.from('fffb9064000000', 'hex')],
-  ])('%s of %s is a content block', async (type, mimeType, bytes) => {
+  ])('returns %s of %s as a content block', async (type, mimeType, bytes) => {
     const { files } = await many({ 'a.txt': 'one\n' }, { picture: bytes });
     const { content } = await files({ paths: ['picture', 'a.txt'] });
     expect(content).toEqual([
@@ -91,7 +91,7 @@ describe('read_file: images and audio', () => {
     ]);
   });
 
-  test('share a size limit, and larger ones are refused with their size', async () => {
+  test('limits the total size of images, and refuses a larger one with its size', async () => {
     const large = Buffer.concat([png, Buffer.alloc(2 * 1024 ** 2)]);
     const { blocks, files } = await many({}, { one: large, two: large });
     expect(await blocks({ paths: ['one', 'two'] })).toEqual([
@@ -116,7 +116,7 @@ describe('read_file: missing path', () => {
     ['src/read-file', ['src/read-file.ts']],
     ['src/read', ['src/read-file.ts']],
     ['.envv', ['.env']],
-  ])('%s suggests the most similar path', async (path, near) => {
+  ])('suggests the most similar path for %s', async (path, near) => {
     const { files } = await many({
       'src/read-file.ts': 'x\n',
       'test/read-file.ts': '',
@@ -133,7 +133,7 @@ describe('read_file: missing path', () => {
     ]);
   });
 
-  test('without similar paths refers to list_directory', async () => {
+  test('refers to list_directory without similar paths', async () => {
     const { files } = await many({ 'a.txt': '' });
     const { message } = await toolError(files({ path: 'zebra.md' }));
     expect(message).toBe('"zebra.md" does not exist; use list_directory to see what exists');

@@ -19,7 +19,7 @@ describe('search_text: files', () => {
     'src/e.ts': 'needle',
   };
 
-  test('ignored or hidden are left out, and the result says so', async () => {
+  test('omits ignored and hidden files, and says so', async () => {
     const { search } = await searchProject(files);
     expect(await found(search({ pattern: 'needle' }))).toEqual(['d.txt:1', 'src/e.ts:1']);
     expect(await found(search({ pattern: 'needle', globs: ['*.txt'] }))).toEqual(['d.txt:1']);
@@ -29,7 +29,7 @@ describe('search_text: files', () => {
     expect(heading[1]).toMatch(/^Left out: 2 ignored \(a\.log, out\), 1 hidden \(\.github\); /);
   });
 
-  test('ignored or hidden are searched on request', async () => {
+  test('searches ignored and hidden files on request', async () => {
     const { search } = await searchProject(files);
     expect(await found(search({ pattern: 'needle', hidden: true }))).toEqual([
       '.b.txt:1',
@@ -45,7 +45,7 @@ describe('search_text: files', () => {
     ]);
   });
 
-  test('at the start of a glob are searched regardless of rules', async () => {
+  test('searches files at the start of a glob regardless of rules', async () => {
     const { search } = await searchProject(files);
     const globs = ['.b.txt', '.github/**', 'out/**', 'src/', 'a.log'];
     expect(await found(search({ pattern: 'needle', globs }))).toEqual([
@@ -57,7 +57,7 @@ describe('search_text: files', () => {
     ]);
   });
 
-  test('are selected by type', async () => {
+  test('selects files by type', async () => {
     const { search } = await searchProject({
       'a.ts': 'needle',
       'b.tsx': 'needle',
@@ -66,7 +66,7 @@ describe('search_text: files', () => {
     expect(await found(search({ pattern: 'needle', type: 'ts' }))).toEqual(['a.ts:1', 'b.tsx:1']);
   });
 
-  test('that are binary are reported only if they match', async () => {
+  test('reports binary files only if they match', async () => {
     const { search } = await searchProject({
       'c.bin': 'needle\0',
       'd.bin': 'other\0',
@@ -80,7 +80,7 @@ describe('search_text: files', () => {
     );
   });
 
-  test('that are binary do not hide later ones', async () => {
+  test('searches files after a binary one', async () => {
     const binary = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`${index}.bin`, `\0${'needle\n'.repeat(9)}`]),
     );
@@ -88,13 +88,13 @@ describe('search_text: files', () => {
     expect(await found(search({ pattern: 'needle', limit: 2 }))).toEqual(['x.txt:1']);
   });
 
-  test('with a NUL far from the start are searched to the end', async () => {
+  test('searches a file with a NUL far from the start to the end', async () => {
     const filler = `${'x'.repeat(99)}\n`.repeat(700);
     const { search } = await searchProject({ 'late.txt': `needle\n${filler}\0\nneedle\n` });
     expect(await found(search({ pattern: 'needle' }))).toEqual(['late.txt:1', 'late.txt:703']);
   });
 
-  test.runIf(process.getuid?.() !== 0)('without read permission are reported', async () => {
+  test.runIf(process.getuid?.() !== 0)('reports files without read permission', async () => {
     const { search, cwd } = await searchProject({ 'b.txt': 'needle' });
     await writeFile(join(cwd, 'a.txt'), 'needle', { mode: 0 });
     const { heading, lines } = await search({ pattern: 'needle' });
@@ -104,7 +104,7 @@ describe('search_text: files', () => {
 });
 
 describe('search_text: symbolic links', () => {
-  test('never duplicate a file: its own path wins, else the first link', async () => {
+  test('searches each file once: under its own path, else the first link', async () => {
     const { search, cwd } = await searchProject({
       '.gitignore': 'out/\n',
       'src/a.ts': 'needle',
@@ -121,7 +121,7 @@ describe('search_text: symbolic links', () => {
     ]);
   });
 
-  test('are followed into another root but not beyond', async () => {
+  test('follows links into another root but not beyond', async () => {
     const { cwd, tool } = await searchProject({ 'a.ts': 'needle' });
     const other = await temporaryDirectory({ 'b.ts': 'needle' });
     const outside = await temporaryDirectory({ 'c.ts': 'needle' });

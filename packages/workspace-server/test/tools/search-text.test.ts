@@ -9,21 +9,21 @@ import { temporaryDirectory, writeAlike } from '../../../roots/test/temporary-di
 import { found, placesOf, searchProject } from './search-project.ts';
 
 describe('search_text: patterns', () => {
-  test('are literal by default, or regular expressions', async () => {
+  test('takes a pattern literally, or as a regular expression on request', async () => {
     const { search } = await searchProject({ 'a.txt': 'a.c\nabc\n' });
     expect(await found(search({ pattern: 'a.c' }))).toEqual(['a.txt:1']);
     expect(await found(search({ pattern: 'a.c', regex: true }))).toEqual(['a.txt:1', 'a.txt:2']);
   });
 
   test.each(['--files', '-e', '--pre=sh', '-', '--', '$(id)', '; id', '"', "'", '\\', '項'])(
-    'never act as options or commands: %j',
+    'never treats a pattern as an option or command: %j',
     async (pattern) => {
       const { search } = await searchProject({ 'a.txt': `x ${pattern} y\nother\n` });
       expect(await found(search({ pattern }))).toEqual(['a.txt:1']);
     },
   );
 
-  test('match case-sensitively, insensitively or smartly', async () => {
+  test('matches case-sensitively, insensitively or smartly', async () => {
     const { search } = await searchProject({ 'a.txt': 'Word\nword\n' });
     expect(await found(search({ pattern: 'word' }))).toHaveLength(2);
     expect(await found(search({ pattern: 'Word' }))).toEqual(['a.txt:1']);
@@ -38,7 +38,7 @@ describe('search_text: patterns', () => {
     ['a\nb', false, 'INVALID_PATTERN', /line/],
     ['a\0b', false, 'INVALID_PATTERN', /NUL/],
     ['a{1000}{1000}{1000}', true, 'SEARCH_FAILED', /size/],
-  ])('are refused with a reason: %j', async (pattern, regex, code, message) => {
+  ])('refuses the pattern %j with a reason', async (pattern, regex, code, message) => {
     const { search } = await searchProject({ 'a.txt': 'a' });
     const error = await toolError(search({ pattern, regex }));
     expect(error.code).toBe(code);
@@ -47,7 +47,7 @@ describe('search_text: patterns', () => {
 });
 
 describe('search_text: results', () => {
-  test('are in path order with line numbers and context', async () => {
+  test('lists files in path order with line numbers and context', async () => {
     const { search, cwd } = await searchProject({
       'b.txt': 'needle\n',
       'a.txt': 'one\ntwo é needle\nthree\nfour\n',
@@ -59,7 +59,7 @@ describe('search_text: results', () => {
     });
   });
 
-  test('separate groups of context', async () => {
+  test('separates groups of context', async () => {
     const { search } = await searchProject({ 'a.txt': 'needle\n1\n2\n3\n4\nneedle\n5\nneedle\n' });
     const { lines } = await search({ pattern: 'needle', contextLines: 1 });
     expect(lines).toEqual([
@@ -69,7 +69,7 @@ describe('search_text: results', () => {
     expect((await search({ pattern: 'needle' })).lines).not.toContain('--');
   });
 
-  test('are equal for equal calls with a limit', async () => {
+  test('returns equal results for equal calls with a limit', async () => {
     const names = Array.from({ length: 300 }, (_, index) => `${index % 7}/${index}.txt`);
     const { search, cwd } = await searchProject({});
     await writeAlike(cwd, names, 'needle');
@@ -80,7 +80,7 @@ describe('search_text: results', () => {
     expect(placesOf(answers[0]?.lines ?? [])[0]).toBe('0/0.txt:1');
   });
 
-  test('without matches state the number of files searched', async () => {
+  test('states the number of files searched without a match', async () => {
     const { search, cwd } = await searchProject({ 'a.txt': 'one' });
     expect(await search({ pattern: 'needle' })).toEqual({
       heading: [`No matches in 1 file of ${cwd}.`],
@@ -89,7 +89,7 @@ describe('search_text: results', () => {
     });
   });
 
-  test('truncate a long line around the match', async () => {
+  test('truncates a long line around the match', async () => {
     const { search } = await searchProject({
       'a.js': `${'😀'.repeat(2000)}needle${'x'.repeat(3000)}\n`,
     });
@@ -99,7 +99,7 @@ describe('search_text: results', () => {
     expect(Buffer.from(line).toString()).toBe(line);
   });
 
-  test('report a line too long to search and continue', async () => {
+  test('reports a line too long to search and continues', async () => {
     const { search } = await searchProject({
       'huge.js': `needle${'x'.repeat(3 * 1024 * 1024)}`,
       'small.js': 'needle',
@@ -109,7 +109,7 @@ describe('search_text: results', () => {
     expect(heading[1]).toBe('Not searched: "huge.js": line 1, longer than 256 KiB');
   });
 
-  test('show decodable parts of text in an unknown encoding', async () => {
+  test('shows decodable parts of text in an unknown encoding', async () => {
     const { search } = await searchProject({
       'a.txt': Buffer.from('\x93caf\xe9\x94 needle\r\n', 'latin1'),
     });
@@ -138,7 +138,7 @@ describe('search_text: pages', () => {
     ]),
   );
 
-  test.each([4, 7, 32])('of %i lines add up to all lines', async (limit) => {
+  test.each([4, 7, 32])('adds up pages of %i lines to all lines', async (limit) => {
     const { search } = await searchProject(files);
     const whole = await found(search({ pattern: 'needle', limit: 1000 }));
     expect(whole).toHaveLength(45);
@@ -147,14 +147,14 @@ describe('search_text: pages', () => {
     expect(pages.flatMap(({ lines }) => placesOf(lines))).toEqual(whole);
   });
 
-  test('are limited in size', async () => {
+  test('limits pages in size', async () => {
     const { search } = await searchProject({ 'a.txt': `needle${'x'.repeat(490)}\n`.repeat(300) });
     const pages = await allOf(search, { pattern: 'needle', limit: 1000 });
     for (const { lines } of pages) expect(lines.join('\n').length).toBeLessThan(40_000);
     expect(pages.flatMap(({ lines }) => placesOf(lines))).toHaveLength(300);
   });
 
-  test.each(['files', 'count'])('of %s add up to all results', async (mode) => {
+  test.each(['files', 'count'])('adds up pages of %s to all results', async (mode) => {
     const { search } = await searchProject(files);
     const whole = (await search({ pattern: 'needle', mode, limit: 1000 })).lines;
     expect(whole).toHaveLength(15);
@@ -162,7 +162,7 @@ describe('search_text: pages', () => {
     expect(pages.flatMap(({ lines }) => lines)).toEqual(whole);
   });
 
-  test('start with the context of their own first match', async () => {
+  test('starts a page with the context of its own first match', async () => {
     const { search } = await searchProject({ 'a.txt': 'needle\n1\n2\n3\n4\nneedle\n5\n' });
     const { cursor, lines } = await search({ pattern: 'needle', limit: 1, contextLines: 1 });
     expect(lines).toEqual(['a.txt', '1: needle', '2- 1']);
@@ -170,7 +170,7 @@ describe('search_text: pages', () => {
     expect(next.lines).toEqual(['a.txt', '5- 4', '6: needle', '7- 5']);
   });
 
-  test('after the first need no second walk and read current file content', async () => {
+  test('needs no second walk for later pages and reads current file content', async () => {
     const { search, cwd } = await searchProject({ 'a.txt': 'needle\n', 'b.txt': 'needle\n' });
     const { cursor } = await search({ pattern: 'needle', limit: 1 });
     await writeFile(join(cwd, 'b.txt'), 'other\nneedle\n');
@@ -178,7 +178,7 @@ describe('search_text: pages', () => {
     expect(await found(search({ pattern: 'needle', limit: 1, cursor }))).toEqual(['b.txt:2']);
   });
 
-  test('of another query are refused', async () => {
+  test('refuses a cursor of another query', async () => {
     const { search } = await searchProject(files);
     const { cursor } = await search({ pattern: 'needle', limit: 1 });
     expect((await toolError(search({ pattern: 'other', cursor }))).code).toBe('INVALID_CURSOR');
@@ -193,7 +193,7 @@ describe('search_text: modes', () => {
     'large.txt': `${'y'.repeat(99)}\n`.repeat(50_000) + 'needle\nneedle\nneedle',
   };
 
-  test('files lists files with matches', async () => {
+  test('mode files lists the files with matches', async () => {
     const { search, cwd } = await searchProject(files);
     expect(await search({ pattern: 'needle', mode: 'files' })).toEqual({
       heading: [`3 files with matches, of 4 files in ${cwd}.`],
@@ -202,7 +202,7 @@ describe('search_text: modes', () => {
     });
   });
 
-  test('count counts matching lines per file and in total beyond the limit', async () => {
+  test('mode count counts matching lines per file and in total beyond the limit', async () => {
     const { search, cwd } = await searchProject(files);
     const { heading, lines, cursor } = await search({ pattern: 'needle', mode: 'count', limit: 2 });
     expect(heading[0]).toBe(`6 matching lines in 3 of 4 files in ${cwd}.`);
