@@ -4,6 +4,7 @@
  */
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
+import type { NamedCall } from './request-origin.ts';
 
 /** Unguessable id of a `tools/call`, the same whenever the supervisor resends the call. */
 export const callKey = 'mcp-actors/call';
@@ -17,15 +18,8 @@ export const questionKey = 'mcp-actors/question';
 /** Set in an intermediate result: the next request may be resent, and is processed once. */
 export const resendableKey = 'mcp-actors/resendable';
 
-/** The supervisor's mark of a call. */
-export interface SupervisedCall {
-  readonly id: string;
-  /** True if an earlier process may have recorded the call. */
-  readonly isResent: boolean;
-}
-
 /** Reads the supervisor's mark; undefined without a valid id. */
-export function readSupervisedCall(params: JsonObject | undefined): SupervisedCall | undefined {
+export function readSupervisedCall(params: JsonObject | undefined): NamedCall | undefined {
   const meta = params?.['_meta'];
   const id = isJsonObject(meta) ? meta[callKey] : undefined;
   if (typeof id !== 'string' || !/^[\w-]{16,64}$/.test(id)) return undefined;

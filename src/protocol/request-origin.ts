@@ -80,6 +80,13 @@ export interface ServedHttpCall extends ServedHttpRequest {
   closeConnection(): void;
 }
 
+/** An ordinary call under an id that outlives its process. */
+export interface NamedCall {
+  readonly id: string;
+  /** True if an earlier process may have recorded it. */
+  readonly isResent: boolean;
+}
+
 export interface RequestOrigin {
   /** Scope in which the request's id is unique. `request`: others in flight may have the same. */
   readonly idScope: 'session' | 'request';
@@ -101,6 +108,11 @@ export interface RequestOrigin {
   readonly batch?: RequestOrigin | undefined;
   /** The serving node, in a cluster: calls that cannot resume elsewhere are routed to it. */
   readonly node?: string | undefined;
+  /**
+   * Names the call in the same way in every process, and begins a stream that its client can resume at the next one.
+   * Absent, or undefined, if the client cannot come back for the answer.
+   */
+  readonly nameCall?: (() => Promise<NamedCall> | undefined) | undefined;
   /** The `ResumedRun` that this internal request resumes. Its answer is discarded. */
   readonly resumes?: object | undefined;
 }

@@ -12,7 +12,7 @@ import {
   needsPostgres,
 } from '../../packages/tasks/test/postgres/postgres-server.ts';
 import { program } from '../tooling/programs.ts';
-import type { PostgresPool } from '../../packages/tasks/src/postgres/index.ts';
+import type { PostgresPool } from '../../packages/nodes/src/postgres/index.ts';
 
 const envelope = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
 

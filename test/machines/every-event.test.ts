@@ -272,6 +272,7 @@ const sessionStream: Table<SessionStreamEvent> = {
   'stream.answered': true,
   'stream.silenced': true,
   'stream.orphaned': true,
+  'stream.adopted': true,
   'stream.forgotten': true,
 };
 

@@ -45,7 +45,10 @@ const streams: Rows = {
       'stream.forgotten': 'forgotten',
     },
   },
-  'ended.orphaned': { by: ['stream.orphaned'], to: { 'stream.forgotten': 'forgotten' } },
+  'ended.orphaned': {
+    by: ['stream.orphaned'],
+    to: { 'stream.adopted': 'cut', 'stream.forgotten': 'forgotten' },
+  },
   open: {
     by: ['stream.connected'],
     to: {

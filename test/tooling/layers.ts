@@ -127,7 +127,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   nodes: {
     holds: 'what the nodes share, in Redis: sessions and tasks; an entry of its own',
-    imports: ['protocol', 'machines', 'actors', 'tasks', 'http/nodes'],
+    imports: ['protocol', 'machines', 'actors', 'rounds', 'tasks', 'http/nodes'],
     packages: ['redis', 'xstate'],
     node: true,
   },
@@ -146,6 +146,16 @@ export const layers: { readonly [path: string]: Layer } = {
   'tasks/sqlite': {
     holds: 'tasks in a directory',
     imports: ['actors', 'tasks', 'processes'],
+    node: true,
+  },
+  'nodes/postgres': {
+    holds: 'sessions in Postgres; an entry of its own',
+    imports: ['protocol', 'actors', 'http/nodes', 'nodes', 'tasks/postgres'],
+    node: true,
+  },
+  'nodes/sqlite': {
+    holds: 'sessions in a directory',
+    imports: ['protocol', 'actors', 'http/nodes', 'nodes', 'tasks/sqlite'],
     node: true,
   },
   'client/channel': {
@@ -238,10 +248,13 @@ export const layers: { readonly [path: string]: Layer } = {
       'tasks/sqlite',
       'tasks/postgres',
       'nodes',
+      'nodes/postgres',
+      'nodes/sqlite',
       'diagnostics',
       'diagnostics/log',
       'http',
       'http/node',
+      'http/nodes',
       'processes',
       'client/channel',
     ],

@@ -57,6 +57,7 @@ export const programs = [
   'test/e2e/supervised-calls-server.ts',
   'test/e2e/killed-server.ts',
   'test/e2e/polled-calls-server.ts',
+  'test/e2e/http-calls-server.ts',
   'test/e2e/served.ts',
   'test/e2e/spawning-server.ts',
   'test/e2e/starved-search.ts',

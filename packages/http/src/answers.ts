@@ -13,6 +13,7 @@ import type {
   InvalidFrame,
 } from '../../../src/protocol/frames.ts';
 import type {
+  NamedCall,
   Principal,
   RequestOrigin,
   ServedHttpCall,
@@ -104,7 +105,7 @@ abstract class RequestAnswer implements RequestOrigin {
    */
   send(frame: OutboundFrame, text: string): boolean {
     const isLast = isResponse(frame);
-    if (!this.headersUnsent && !this.#sink) {
+    if (!this.headersUnsent && !this.hasStream) {
       if (isLast) this.#end('answered');
       return false;
     }
@@ -118,7 +119,7 @@ abstract class RequestAnswer implements RequestOrigin {
       this.#exchange.answer({ status, headers, body: text });
       return true;
     }
-    this.emit(text);
+    this.emit(text, isLast);
     if (isLast) this.#end('answered');
     return true;
   }
@@ -171,6 +172,11 @@ abstract class RequestAnswer implements RequestOrigin {
     return this.#sink;
   }
 
+  /** True while the answer is a stream. */
+  protected get hasStream(): boolean {
+    return this.#sink !== undefined;
+  }
+
   /** True if the answer may become a stream. */
   protected abstract readonly canStream: boolean;
 
@@ -194,20 +200,26 @@ abstract class RequestAnswer implements RequestOrigin {
    *
    * @param text JSON, ending with a line feed
    */
-  protected emit(text: string): void {
+  protected emit(text: string, _isLast: boolean): void {
     this.#sink?.write(`data: ${text}\n`);
   }
 
   /** Ends the stream. `silenced`: without a response. */
-  protected finish(sink: WatchedSink, _how: 'answered' | 'silenced'): void {
-    sink.end();
+  protected finish(sink: WatchedSink | undefined, _how: 'answered' | 'silenced'): void {
+    sink?.end();
   }
 
   #end(how: 'answered' | 'silenced'): void {
     const sink = this.#sink;
+    const { hasStream } = this;
     if (!this.markEnded()) return;
-    if (sink) this.finish(sink, how);
+    if (hasStream) this.finish(sink, how);
     this.onEnded();
+  }
+
+  /** Continues a stream that an earlier process began. */
+  protected markStreaming(): void {
+    this.#move({ type: 'stream.started' });
   }
 
   /** Records that the client disconnected before anything was sent; its call keeps running. */
@@ -261,6 +273,10 @@ export interface AnswerSession {
    * resume.
    */
   readonly pollAfterMs: number | undefined;
+  /** Delay before the client should reconnect to another process, milliseconds; undefined unless this one closes. */
+  readonly drainRetryMs: number | undefined;
+  /** Ids of calls that outlive the process, by the streams that answer them; undefined if none does. */
+  readonly recordedCalls: { idOf(stream: string): Promise<string> } | undefined;
   openStream(answer: PostAnswer): SessionStream;
   /**
    * Reports that the client disconnected before the response began, so it has no event id to resume
@@ -276,9 +292,19 @@ export class PostAnswer extends RequestAnswer implements Maintained {
   listIndex = notListed;
   /** True while the client's connection is open and no byte was sent. The session clears it. */
   isAwaited = true;
+  /** True if the call outlives the process. */
+  #isDurable = false;
   #stream: SessionStream | undefined = undefined;
+  /** True for the call of an earlier process, whose stream has a connection of its own. */
+  readonly #isResumed: boolean;
 
-  constructor(exchange: HttpExchange, session: AnswerSession, frame: AnsweredFrame) {
+  /** @param resumed the stream that an earlier process began */
+  constructor(
+    exchange: HttpExchange,
+    session: AnswerSession,
+    frame: AnsweredFrame,
+    resumed?: SessionStream,
+  ) {
     super(
       exchange,
       { idScope: 'session', noRequestsReason: session.endpoint.unaskable },
@@ -286,7 +312,22 @@ export class PostAnswer extends RequestAnswer implements Maintained {
     );
     this.#session = session;
     this.frame = frame;
-    exchange.onDisconnected(() => this.#onDisconnected());
+    this.#isResumed = resumed !== undefined;
+    if (resumed) {
+      this.isAwaited = false;
+      this.#stream = resumed;
+      this.markStreaming();
+    } else exchange.onDisconnected(() => this.#onDisconnected());
+  }
+
+  /** See {@link RequestOrigin.nameCall}. */
+  nameCall(): Promise<NamedCall> | undefined {
+    const { recordedCalls } = this.#session;
+    if (this.frame.kind !== 'request' || !recordedCalls) return undefined;
+    this.#isDurable = true;
+    this.startStream();
+    const id = this.#stream && recordedCalls.idOf(this.#stream.name);
+    return id?.then((named) => ({ id: named, isResent: this.#isResumed }));
   }
 
   /** Ids of the requests it answers. */
@@ -308,6 +349,12 @@ export class PostAnswer extends RequestAnswer implements Maintained {
     const { frame } = this;
     // A malformed response to a server request; the pending request has already been rejected.
     if (frame.kind === 'invalid') return this.refuse(errorAnswer(frame.error));
+    const { drainRetryMs } = this.#session;
+    if (this.#isDurable && this.#stream && drainRetryMs !== undefined) {
+      this.#stream.handOver(drainRetryMs);
+      if (this.markEnded()) this.onEnded();
+      return;
+    }
     // An empty stream for a batch whose requests were all cancelled; 202 is for batches without
     // requests.
     if (this.requestIds.length > 0) super.drop();
@@ -334,14 +381,18 @@ export class PostAnswer extends RequestAnswer implements Maintained {
 
   protected override onStreamStarted(sink: WatchedSink): void {
     this.#stream = this.#session.openStream(this);
-    this.#stream.begin(sink, undefined);
+    this.#stream.begin(sink, undefined, this.#isDurable);
   }
 
-  protected override emit(text: string): void {
-    this.#stream?.send(text);
+  protected override get hasStream(): boolean {
+    return this.isPending && this.#stream !== undefined;
   }
 
-  protected override finish(_sink: WatchedSink, how: 'answered' | 'silenced'): void {
+  protected override emit(text: string, isLast: boolean): void {
+    this.#stream?.send(text, isLast);
+  }
+
+  protected override finish(_sink: WatchedSink | undefined, how: 'answered' | 'silenced'): void {
     this.#stream?.end(how);
   }
 

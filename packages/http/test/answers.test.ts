@@ -49,6 +49,8 @@ function ofSession(frame = request()) {
     endpoint: { limits: { streamAfterMs: 5000 }, streams: true, unaskable: 'nobody asks' },
     usedAt: 100,
     isInitialized: true,
+    drainRetryMs: undefined,
+    recordedCalls: undefined,
     pollAfterMs: 7,
     openStream: () =>
       ({

@@ -8,6 +8,7 @@ import { sealedTaskStore } from '../../tasks/src/sealed-task-store.ts';
 import { TaskWorker } from '../../tasks/src/task-worker.ts';
 import type { TaskWorkerOptions } from '../../tasks/src/task-worker.ts';
 import type { TaskStore } from '../../tasks/src/task-store.ts';
+import type { StoreLimits, Stores } from '../../http/src/nodes/stores.ts';
 
 /** The part of a server that is used here. One that is made for each request has no name yet. */
 type Named =
@@ -46,14 +47,52 @@ async function redisModule() {
   }
 }
 
+/** Where tasks and sessions are kept. */
+interface StorePlace {
+  tasks(options: TaskDirectoryOptions): Promise<TaskStore>;
+  sessions(limits: StoreLimits): Promise<Stores>;
+}
+
+const postgresAt = (url: string): StorePlace => ({
+  tasks: async () => (await import('../../nodes/src/postgres/index.ts')).postgresTaskStore({ url }),
+  sessions: async (limits) =>
+    (await import('../../nodes/src/postgres/index.ts')).postgresStores({ url, limits }),
+});
+
+const redisAt = (url: string): StorePlace => ({
+  tasks: async () => (await redisModule()).redisTaskStore({ url }),
+  sessions: async (limits) => (await redisModule()).redisStores({ url, limits }),
+});
+
+const directoryAt = (directory: string): StorePlace => ({
+  tasks: async (options) =>
+    (await import('../../tasks/src/sqlite/sqlite-task-store.ts')).sqliteTaskStore(
+      directory,
+      options,
+    ),
+  // What is wrong with the directory, its tasks have said.
+  sessions: async (limits) =>
+    (await import('../../nodes/src/sqlite/sqlite-stores.ts')).sqliteStores(directory, {
+      limits,
+      warn: () => {},
+    }),
+});
+
 /** By their schemes. Whatever else is written is a directory, `C:\state` too. */
-const stores: readonly (readonly [RegExp, (url: string) => Promise<TaskStore>])[] = [
-  [
-    /^postgres(?:ql)?:\/\//,
-    async (url) => (await import('../../tasks/src/postgres/index.ts')).postgresTaskStore({ url }),
-  ],
-  [/^rediss?:\/\//, async (url) => (await redisModule()).redisTaskStore({ url })],
+const places: readonly (readonly [RegExp, (url: string) => StorePlace])[] = [
+  [/^postgres(?:ql)?:\/\//, postgresAt],
+  [/^rediss?:\/\//, redisAt],
 ];
+
+/** @throws {TypeError} it is the URL of something else */
+export function placeOf(where: string): StorePlace {
+  const at = places.find(([form]) => form.test(where))?.[1];
+  if (at) return at(where);
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(where)?.[1];
+  if (scheme === undefined) return directoryAt(where);
+  const message = `Tasks cannot be kept by ${scheme}://; give a directory, postgres://… or redis://…`;
+  throw new TypeError(message);
+}
 
 /**
  * @param where a directory, `postgres://…` or `redis://…`
@@ -65,15 +104,5 @@ export async function openTaskStore(
   where: string,
   options: TaskDirectoryOptions = {},
 ): Promise<TaskStore> {
-  const open = stores.find(([form]) => form.test(where))?.[1];
-  if (open) return open(where);
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(where)?.[1];
-  if (scheme !== undefined) {
-    const message = `Tasks cannot be kept by ${scheme}://; give a directory, postgres://… or redis://…`;
-    throw new TypeError(message);
-  }
-  return (await import('../../tasks/src/sqlite/sqlite-task-store.ts')).sqliteTaskStore(
-    where,
-    options,
-  );
+  return placeOf(where).tasks(options);
 }

@@ -46,7 +46,8 @@ export interface ServeOptions extends Omit<ListenOptions, 'clock' | 'durable'> {
   /**
    * Where tasks are written down, so that they outlive the process: a directory, which needs SQLite
    * (Node has it since 22.13; `npm install @photostructure/sqlite` before that); `postgres://…`, which
-   * needs the package `pg`; `redis://…`, which needs the package `redis`; or a store of your own.
+   * needs the package `pg`; `redis://…`, which needs the package `redis`; or a store of your own. Over HTTP, sessions
+   * are kept there, too, and calls of durable tools are resumed; not with a store of your own, or with `http.stores`.
    */
   readonly durable?: string | TaskStore;
   /**
@@ -152,7 +153,11 @@ export async function serve(
     };
     started =
       'http' in common
-        ? await startHttp(server, common, log)
+        ? await startHttp(
+            server,
+            { ...common, http: await durableHttp(server, common.http, durable) },
+            log,
+          )
         : overStdio(server as McpServer, common, log);
   } catch (error) {
     await taskWorker?.close();
@@ -215,6 +220,18 @@ interface EndOptions {
   readonly drainTimeoutMs: number | undefined;
   /** Is awaited before the exit code is decided. */
   readonly release: (() => Promise<void>) | undefined;
+}
+
+/** Sessions are kept where tasks are, so that calls are resumed in the session that they were made in. */
+async function durableHttp(
+  server: ServerFactory,
+  http: ServeHttpOptions,
+  durable: ServeOptions['durable'],
+): Promise<ServeHttpOptions> {
+  const isOwn = http.stores !== undefined || http.stateless === true;
+  if (typeof durable !== 'string' || typeof server === 'function' || isOwn) return http;
+  const { openStores } = await import('./open-stores.ts');
+  return { ...http, stores: await openStores(durable, server, http.limits) };
 }
 
 /** There is nothing to debug: one line says it, and no stack. */

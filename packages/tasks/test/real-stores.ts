@@ -7,7 +7,7 @@ import type { JsonObject, Limits, Task, TaskStore } from 'mcp-actors';
 import { scriptedConversation, enveloped, flush } from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
 import type { TestContext } from 'vitest';
-import { postgresTaskStore } from '../src/postgres/index.ts';
+import { postgresTaskStore } from '../../nodes/src/postgres/index.ts';
 import { redisTaskStore } from '../../nodes/src/redis.ts';
 import { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
 import { openTaskWorker } from '../../serve/src/open-task-worker.ts';

@@ -109,15 +109,16 @@ export class DurableCalls {
     const { request } = host;
     const poll = isInRounds ? pollIn(request.params) : undefined;
     const supervised = this.#session.isSupervised ? readSupervisedCall(request.params) : undefined;
-    const taskId = poll?.taskId ?? callRecordId(supervised?.id ?? this.#session.randomId('call'));
+    const named = supervised ?? (isInRounds ? undefined : await request.origin?.nameCall?.());
+    const taskId = poll?.taskId ?? callRecordId(named?.id ?? this.#session.randomId('call'));
     const isPolled = isInRounds && request.origin !== undefined;
     const call =
-      this.#calls.get(taskId) ?? new DurableCall(taskId, supervised !== undefined || isPolled);
-    if (supervised) host.isResendable = true;
+      this.#calls.get(taskId) ?? new DurableCall(taskId, named !== undefined || isPolled);
+    if (named) host.isResendable = true;
     this.#addHost(call, host);
     try {
       const isRecorded =
-        (poll !== undefined || supervised?.isResent === true) &&
+        (poll !== undefined || named?.isResent === true) &&
         (await this.#findRecorded(call, host, poll));
       if (poll && !isRecorded) throw invalidStateError();
       if (!isRecorded) await this.#registry.begin(call, host, tool.handler);
@@ -223,10 +224,9 @@ export class DurableCalls {
       call.changed();
       return undefined;
     };
-    return this.#durable.attachHost(call.taskId, {
-      resume,
-      isOwnerDead: this.#session.isSupervised,
-    });
+    // A host that resumes a named call comes from a process that ended or lost the session.
+    const isOwnerDead = call.hosts.some(({ isResendable }) => isResendable);
+    return this.#durable.attachHost(call.taskId, { resume, isOwnerDead });
   }
 
   /** The work runs in another process, or waits for its turn. */

@@ -44,7 +44,7 @@ import type { StoredCall } from '../../../packages/tasks/src/step-history.ts';
 import { ResumedTask } from '../../../packages/tasks/src/stored-task.ts';
 import { isCallRecord } from '../../../packages/tasks/src/task-ids.ts';
 import type { JournalLimits, JournalPort } from '../../../packages/tasks/src/task-journal.ts';
-import type { SupervisedCall } from '../../protocol/durable-calls.ts';
+import type { NamedCall } from '../../protocol/request-origin.ts';
 import { DurableCalls } from './durable-calls.ts';
 import type { DurableCall } from './durable-calls.ts';
 import { LiveTask, hasEnded } from './live-task.ts';
@@ -89,7 +89,7 @@ interface NewTaskOptions {
   /** Whether the handler can go on after its process. */
   readonly isResumable: boolean;
   /** Set if a supervisor resends the call under its id until it is answered. */
-  readonly supervised: SupervisedCall | undefined;
+  readonly supervised: NamedCall | undefined;
 }
 
 /** What a task goes on from. */

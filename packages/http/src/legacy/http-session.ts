@@ -52,12 +52,15 @@ import type { SlotPriority, ClientAccount, SlotHolder } from '../session-slots.t
 import { answerInitialize, isHandshake, isInitialized } from './handshake.ts';
 import { PostAnswer } from '../answers.ts';
 import type { AnswerContext, AnswerSession } from '../answers.ts';
+import { RecordedCalls } from './recorded-calls.ts';
+import type { RecallingSession } from './recorded-calls.ts';
 import type { SessionStream } from './session-stream.ts';
 import { HttpSessionStreams, noStreams } from './session-streams.ts';
 import type { StreamingSession } from './session-streams.ts';
 import { notListed } from '../maintenance.ts';
 import type { Maintained, Maintenance } from '../maintenance.ts';
 import { RuntimeError, errorResponse } from '../../../../src/protocol/errors.ts';
+import { Method } from '../../../../src/protocol/methods.ts';
 
 /** Settings shared by all sessions of an endpoint. */
 export interface SessionsContext extends AnswerContext {
@@ -76,7 +79,13 @@ export interface SessionsContext extends AnswerContext {
 
 export class HttpSession
   extends EndpointSession
-  implements AnswerSession, StreamingSession, LocalSession, Maintained, SlotHolder
+  implements
+    AnswerSession,
+    StreamingSession,
+    RecallingSession,
+    LocalSession,
+    Maintained,
+    SlotHolder
 {
   readonly id: string;
   /** Owner of the session; undefined without authorization. */
@@ -99,6 +108,8 @@ export class HttpSession
   /** Number of answers whose clients wait for the first byte. */
   #awaitingBytes = 0;
   #openStreams: HttpSessionStreams | undefined = undefined;
+  /** Made when first needed. */
+  #recordedCalls: RecordedCalls | undefined = undefined;
   /** Settles once recent enabled/disabled changes are stored; undefined if none are pending. */
   #switching: Promise<unknown> | undefined = undefined;
 
@@ -220,9 +231,19 @@ export class HttpSession
         );
       default:
         if (isReady) this.#move({ type: 'session.initialized' });
-        else this.receive(frame);
+        else if (!this.#recallCancelled(exchange, frame)) this.receive(frame);
         this.#answerOnceSaved(exchange, this.#save(changesByMessage(frame)), { status: 202 });
     }
+  }
+
+  /** Passes on the cancellation of a call that an earlier process began, once the call is resumed. */
+  #recallCancelled(exchange: HttpExchange, frame: InboundFrame): boolean {
+    if (frame.kind !== 'notification' || frame.method !== Method.cancelled) return false;
+    const stream = this.#openStreams?.orphanOf(frame.params?.['requestId']);
+    const recalling = stream && this.recall(exchange, stream);
+    const recalled = () => this.receive(frame);
+    recalling?.then(recalled, recalled);
+    return recalling !== undefined;
   }
 
   /** True for ids of this owner: requests sent by earlier owners ended with them. */
@@ -401,7 +422,29 @@ export class HttpSession
     this.endpoint.maintenance.delete(answer);
   }
 
+  /** Undefined if the session or its calls end with the process. */
+  get recordedCalls(): RecordedCalls | undefined {
+    const { durable } = this.listening;
+    if (!durable || !this.owned) return undefined;
+    return (this.#recordedCalls ??= new RecordedCalls(this, durable));
+  }
+
   // Used by the session's streams.
+
+  recall(
+    exchange: HttpExchange,
+    stream: SessionStream,
+    number?: number,
+  ): Promise<SessionStream | undefined> | undefined {
+    return this.recordedCalls?.recall(exchange, { stream, number });
+  }
+
+  resumeCall(exchange: HttpExchange, stream: SessionStream, call: InboundRequest): void {
+    const answer = new PostAnswer(exchange, this, call, stream);
+    this.#pending++;
+    this.endpoint.maintenance.add(answer);
+    this.receive(withOrigin(call, answer));
+  }
 
   firstEvent(lastId: string): string {
     return this.dialect?.firstEvent(lastId, this.limits.retryMs) ?? '';

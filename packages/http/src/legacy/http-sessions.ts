@@ -292,13 +292,27 @@ export class HttpSessions implements SessionsContext {
     exchange: HttpExchange,
     nodes: Nodes,
     owner: PeerNode,
-    { found, body, frame, tried }: LocatingRequest,
+    { found, body, frame, tried, since = this.clock.now() }: LocatingRequest,
   ): void {
     if (exchange.answerMoved) return exchange.answerMoved();
     const retry = (more: readonly string[]) => {
       nodes.forgetOwner(exchange.head.sessionId ?? '');
-      this.#find(exchange, found, { body, frame, tried: more });
+      this.#find(exchange, found, { body, frame, tried: more, since });
     };
+    const isWaiting = exchange.method === 'GET' && tried.includes(owner.node) && !this.isClosing;
+    const leftMs = since + nodes.stores.leaseMs + locateAgainMs - this.clock.now();
+    if (isWaiting && leftMs > 0) {
+      // Clients reconnect only a few times. The lease of a dead owner ends soon.
+      const forget = exchange.onDisconnected(() => this.clock.clearTimeout(timer));
+      const timer = this.clock.setTimeout(
+        () => {
+          forget();
+          retry([]);
+        },
+        Math.min(leftMs, locateAgainMs),
+      );
+      return;
+    }
     const expectsResponse = frame !== undefined;
     nodes.forward(owner, { exchange, body, expectsResponse, tried, retry });
   }
@@ -336,6 +350,8 @@ export class HttpSessions implements SessionsContext {
 interface PostedMessage extends Pick<Forward, 'body' | 'tried'> {
   /** The message in the body; undefined if there is none. */
   readonly frame: InboundFrame | undefined;
+  /** Time at which the session was first located, clock ms. */
+  readonly since?: number | undefined;
 }
 
 /** A request whose session is being located, with its continuation. */
@@ -346,6 +362,9 @@ interface LocatingRequest extends PostedMessage {
 /** True for requests that would start work here. */
 const isNew = ({ method }: HttpExchange, { frame }: PostedMessage): boolean =>
   method === 'GET' || frame?.kind === 'request' || frame?.kind === 'batch';
+
+/** Delay before the owner of a session is located again, milliseconds. */
+const locateAgainMs = 250;
 
 const noBody: PostedMessage = { frame: undefined, body: '', tried: [] };
 

@@ -22,6 +22,8 @@ export type SessionStreamEvent =
   | { readonly type: 'stream.silenced' }
   /** The process that wrote the stream ended before completing it. */
   | { readonly type: 'stream.orphaned' }
+  /** The call continues in this process. */
+  | { readonly type: 'stream.adopted' }
   /** No events are left in the log, so the stream cannot be resumed. */
   | { readonly type: 'stream.forgotten' };
 
@@ -65,7 +67,9 @@ export const sessionStreamMachine = setup({
         silenced: { tags: 'complete', description: 'Without a response.' },
         orphaned: {
           tags: 'complete',
-          description: 'The process ended; the client gets an error instead of the response.',
+          description:
+            'The process ended; the client gets an error instead of the response, unless the call continues.',
+          on: { 'stream.adopted': '#session-stream.cut' },
         },
       },
       on: { 'stream.forgotten': 'forgotten' },

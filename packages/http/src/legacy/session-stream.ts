@@ -19,7 +19,7 @@ import type { StreamEventLog, LoggedStream } from './event-log.ts';
 import type { StoredEvent, StreamEvent } from '../nodes/stores.ts';
 import type { OwnedSession } from '../owner/owned-session.ts';
 import { processEnded } from '../owner/store-errors.ts';
-import { eventIdOf, readLastEventId } from './stream-names.ts';
+import { eventIdOf, isLastEvent, readLastEventId } from './stream-names.ts';
 import type { StreamPosition } from './stream-names.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
 
@@ -65,6 +65,10 @@ export class SessionStream implements LoggedStream, SinkOwner {
   #sentEvent = 0;
   /** Number of its events in the log. */
   #loggedCount = 0;
+  /** True if its call outlives the process. */
+  #isDurable = false;
+  /** True once the next process continues its call: its end here is not recorded. */
+  #isHandedOver = false;
   /** Time of the last state change, clock ms. */
   #changedAt: number;
 
@@ -103,7 +107,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
 
   /** True if the stream is complete and this was its last event, so there is nothing to resume. */
   isCompleteAt(number: number): boolean {
-    return this.#isComplete && !this.#isOrphaned && number === this.#lastEvent;
+    return this.#isComplete && !this.isOrphaned && number === this.#lastEvent;
   }
 
   /**
@@ -111,10 +115,11 @@ export class SessionStream implements LoggedStream, SinkOwner {
    * stored.
    */
   has(number: number): boolean {
-    return number <= this.#lastEvent || this.#isOrphaned;
+    return number <= this.#lastEvent || this.isOrphaned;
   }
 
-  get #isOrphaned(): boolean {
+  /** True if its process ended before the response. */
+  get isOrphaned(): boolean {
     return this.#state.matches({ ended: 'orphaned' });
   }
 
@@ -123,8 +128,18 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.#lastEvent = Math.max(this.#lastEvent, number);
     // A connection of the other process may have sent it.
     this.#sentEvent = this.#lastEvent;
-    if (text !== '') this.#log(number, eventOf(this.name, number, text), ageMs);
+    if (text !== '') this.#log(number, eventOf(this.name, number, text, end), ageMs);
     if (end) this.#move({ type: `stream.${end}` });
+  }
+
+  /**
+   * Continues the call of an orphaned stream.
+   * @param number the last event that the client has: it may not have been kept
+   */
+  adopt(number = 0): void {
+    this.#lastEvent = Math.max(this.#lastEvent, number);
+    this.#isDurable = true;
+    this.#move({ type: 'stream.adopted' });
   }
 
   /** Ends the restore: without a stored end the stream is orphaned. */
@@ -136,9 +151,10 @@ export class SessionStream implements LoggedStream, SinkOwner {
   get loggedEvents(): readonly StreamEvent[] {
     const stream = this.name;
     const known = { stream, number: this.#lastEvent, text: '' };
-    const events = this.#streams.log
-      .after(this, 0)
-      .map(({ number, text }) => ({ stream, number, text: dataOf(text) }));
+    const events = this.#streams.log.after(this, 0).map(({ number, text }) => ({
+      ...{ stream, number, text: dataOf(text) },
+      ...(isLastEvent(text) ? { end: 'answered' as const } : {}),
+    }));
     const end = ends.find((each) => this.#state.matches({ ended: each }));
     return [known, ...events, ...(end ? [{ ...known, end }] : [])];
   }
@@ -163,12 +179,16 @@ export class SessionStream implements LoggedStream, SinkOwner {
    * nodes.
    *
    * @param tokenValidity token of the request that opened the connection
+   * @param isDurable true if its call outlives the process: then an event comes first in every revision
    */
-  begin(sink: WatchedSink, tokenValidity: TokenValidity | undefined): void {
+  begin(sink: WatchedSink, tokenValidity: TokenValidity | undefined, isDurable = false): void {
+    this.#isDurable = isDurable;
     const kept = this.#streams.owned?.append({ stream: this.name, number: 0, text: '' });
     // Another node could not resume a stream it does not know.
     if (kept && this.requestIds) sink.holdUntil(kept);
-    const text = this.#streams.firstEvent(eventIdOf(this.name, 0));
+    const id = eventIdOf(this.name, 0);
+    const first = this.#streams.firstEvent(id);
+    const text = first === '' && isDurable ? namedFirstEvent(id, this.#streams.limits) : first;
     this.#connect({ sink, tokenValidity }, text);
   }
 
@@ -196,7 +216,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
       number < this.#lastEvent &&
       events.at(-1)?.number !== this.#lastEvent;
     const lost = isAnswerLost && requestIds ? requestIds.map(responseLostEvent) : [];
-    const gone = this.#isOrphaned && requestIds ? requestIds.map(processEndedEvent) : [];
+    const gone = this.isOrphaned && requestIds ? requestIds.map(processEndedEvent) : [];
     this.#sentEvent = this.#lastEvent;
     const text = [from, this.replayAfter(number), ...lost, ...gone].join('');
     if (this.#isComplete) {
@@ -213,15 +233,20 @@ export class SessionStream implements LoggedStream, SinkOwner {
    * Sends a message.
    *
    * @param text JSON, ending with a line feed
+   * @param isResponse true if nothing follows it
    */
-  send(text: string): void {
+  send(text: string, isResponse = false): void {
     if (this.#isComplete) return;
     const number = ++this.#lastEvent;
     const said = text.trimEnd();
-    const event = eventOf(this.name, number, said);
+    const end = isResponse && this.#isDurable ? ('answered' as const) : undefined;
+    const event = eventOf(this.name, number, said, end);
     if (this.#connection) this.#sentEvent = number;
     this.#log(number, event);
-    void this.#streams.owned?.append({ stream: this.name, number, text: said });
+    void this.#streams.owned?.append({
+      ...{ stream: this.name, number, text: said },
+      ...(end && { end }),
+    });
     this.#connection?.sink.write(event);
   }
 
@@ -236,12 +261,9 @@ export class SessionStream implements LoggedStream, SinkOwner {
     const connection = this.#connection;
     this.#connection = undefined;
     this.#move({ type: `stream.${how}` });
-    void this.#streams.owned?.append({
-      stream: this.name,
-      number: this.#lastEvent,
-      text: '',
-      end: how,
-    });
+    const isRecorded = this.#isHandedOver || (this.#isDurable && how === 'answered');
+    const end = { stream: this.name, number: this.#lastEvent, text: '', end: how };
+    if (!isRecorded) void this.#streams.owned?.append(end);
     if (connection) {
       if (retryMs !== undefined) connection.sink.write(retryEvent(retryMs));
       connection.sink.end();
@@ -258,6 +280,12 @@ export class SessionStream implements LoggedStream, SinkOwner {
   pause(retryMs: number): void {
     this.#connection?.sink.write(retryEvent(retryMs));
     this.release();
+  }
+
+  /** Closes its connection: the next process continues its call. */
+  handOver(retryMs: number): void {
+    this.#isHandedOver = true;
+    this.pause(retryMs);
   }
 
   /** Closes the connection. The client may resume the stream here or at another node. */
@@ -338,8 +366,14 @@ const retryEvent = (retryMs: number): string => `retry: ${retryMs}\n\n`;
 /** Normal ends of a stream. */
 const ends = ['answered', 'silenced'] as const;
 
-function eventOf(stream: string, number: number, text: string): string {
-  return `id: ${eventIdOf(stream, number)}\ndata: ${text}\n\n`;
+/** @param end `answered` for the response to a call that outlives its process */
+function eventOf(stream: string, number: number, text: string, end?: StreamEvent['end']): string {
+  return `id: ${eventIdOf(stream, number, end === 'answered')}\ndata: ${text}\n\n`;
+}
+
+/** For revisions whose clients would read an unnamed event without data as a message. */
+function namedFirstEvent(id: string, { retryMs }: Pick<HttpLimits, 'retryMs'>): string {
+  return `id: ${id}\nretry: ${retryMs}\nevent: begin\ndata:\n\n`;
 }
 
 /** Data of an event formatted by {@link eventOf}. */

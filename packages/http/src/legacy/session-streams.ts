@@ -24,6 +24,7 @@ import type { QueuedPush } from './push-streams.ts';
 import type { StoredEvent, StreamEvent } from '../nodes/stores.ts';
 import { firstFence } from '../owner/owned-session.ts';
 import type { OwnedSession } from '../owner/owned-session.ts';
+import { unavailable } from '../owner/store-errors.ts';
 import { SessionStream, responseLostEvent } from './session-stream.ts';
 import type { StreamContext } from './session-stream.ts';
 import { eventIdOf, nameOfStream, readLastEventId } from './stream-names.ts';
@@ -46,6 +47,16 @@ export interface StreamingSession {
   readonly drainRetryMs: number | undefined;
   /** Called when a stream loses its connection. */
   onStreamDisconnected(): void;
+  /**
+   * Continues the call of an orphaned stream.
+   * @param number the last event that the client has
+   * @returns the stream, or undefined if no such call is recorded; not a promise if no calls are
+   */
+  recall(
+    exchange: HttpExchange,
+    stream: SessionStream,
+    number?: number,
+  ): Promise<SessionStream | undefined> | undefined;
   /** Called when the client opens a standalone stream, or closes the last one. */
   onStandaloneStream(is: 'opened' | 'closed'): void;
 }
@@ -161,6 +172,7 @@ export class HttpSessionStreams implements StreamContext {
     const lastEventId = exchange.header('last-event-id');
     if (lastEventId === undefined || lastEventId === '') return this.#open(exchange);
     const position = readLastEventId(lastEventId);
+    if (position?.isLast) return exchange.answer(nothingToResume);
     const stream = position && this.#streams.get(position.stream);
     const isKnown = stream ? stream.has(position.number) : position && this.#hadStream(position);
     if (!position || !isKnown) {
@@ -170,10 +182,47 @@ export class HttpSessionStreams implements StreamContext {
     if (stream && !position.requestIds && position.fence !== this.#fence) {
       return this.#open(exchange, stream.replayAfter(position.number));
     }
+    if (!this.#recall(exchange, stream, position)) this.#answer(exchange, stream, position);
+  }
+
+  #answer(
+    exchange: HttpExchange,
+    stream: SessionStream | undefined,
+    position: StreamPosition,
+  ): void {
     if (stream) return this.#resume(exchange, stream, position);
     // Its events were dropped. A new standalone stream serves as well.
     if (position.requestIds) this.#answerLost(exchange, position.requestIds);
     else this.#open(exchange);
+  }
+
+  /** Looks for the call of a stream that an earlier process began. @returns false if no calls are recorded */
+  #recall(
+    exchange: HttpExchange,
+    known: SessionStream | undefined,
+    position: StreamPosition,
+  ): boolean {
+    const { requestIds, number } = position;
+    if (requestIds?.length !== 1 || (known && !known.isOrphaned)) return false;
+    const stream = known ?? new SessionStream(position.stream, requestIds, this);
+    if (!known) stream.finishRestore();
+    const recalling = this.#session.recall(exchange, stream, number);
+    recalling?.then(
+      (recalled) => {
+        if (recalled) this.#streams.set(recalled.name, recalled);
+        this.#answer(exchange, recalled ?? known, position);
+      },
+      (error: unknown) => exchange.answer(unavailable(error, this.report)),
+    );
+    return recalling !== undefined;
+  }
+
+  /** The stream that answers a request, if its process ended before the response. */
+  orphanOf(id: unknown): SessionStream | undefined {
+    return [...this.#streams.values()].find(
+      ({ requestIds, isOrphaned }) =>
+        isOrphaned && requestIds?.length === 1 && requestIds[0] === id,
+    );
   }
 
   /** Drops expired events. */

@@ -21,6 +21,8 @@ export interface StreamPosition {
   readonly requestIds: readonly InboundRequestId[] | undefined;
   /** Event number from 1; 0 is the start of the stream. */
   readonly number: number;
+  /** True if the event is the response: nothing follows it, whatever is kept of the stream. */
+  readonly isLast: boolean;
 }
 
 /** The name is part of every event id, so long lists of ids are omitted. */
@@ -41,11 +43,20 @@ export function nameOfStream(
   return `${name}.${ids.length > maxIdsLength ? '' : ids}`;
 }
 
-export function eventIdOf(stream: string, number: number): string {
-  return `${stream}-${number}`;
+/** Mark of the response to a call that outlives its process. */
+const lastMark = '!';
+
+/** The `id` of an event. */
+export function eventIdOf(stream: string, number: number, isLast = false): string {
+  return `${stream}-${number}${isLast ? lastMark : ''}`;
 }
 
-const pattern = /^((?:(\d{1,15})_)?([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1,15})$/;
+/** True for the text of an event with that mark. */
+export function isLastEvent(event: string): boolean {
+  return event.slice(0, event.indexOf('\n')).endsWith(lastMark);
+}
+
+const pattern = /^((?:(\d{1,15})_)?([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1,15})(!?)$/;
 
 /**
  * Parses `Last-Event-ID`.
@@ -55,8 +66,9 @@ const pattern = /^((?:(\d{1,15})_)?([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1
 export function readLastEventId(text: string): StreamPosition | undefined {
   const match = pattern.exec(text);
   if (!match) return undefined;
-  const [, stream = '', fence = firstFence, serial, ids, number] = match;
-  const position = { stream, fence: Number(fence), serial: Number(serial), number: Number(number) };
+  const [, stream = '', fence = firstFence, serial, ids, number, mark] = match;
+  const numbers = { fence: Number(fence), serial: Number(serial), number: Number(number) };
+  const position = { stream, ...numbers, isLast: mark === lastMark };
   if (ids === undefined) return { ...position, requestIds: undefined };
   const requestIds = readIds(ids);
   return requestIds && { ...position, requestIds };

@@ -228,6 +228,8 @@ export interface CallCounts {
 export interface Stores {
   /** Duration of a lease without renewal, milliseconds. */
   readonly leaseMs: number;
+  /** True if only processes of this machine share the store. */
+  readonly isOneMachine?: boolean | undefined;
   /** Directory of sessions and their owners. */
   readonly directory: Directory;
   /** Event logs of the sessions' streams. */

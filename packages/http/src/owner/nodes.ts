@@ -88,7 +88,7 @@ export class Nodes implements ForwardContext {
   join(server: McpServer): void {
     if (this.#watchedServers.has(server)) return;
     this.#watchedServers.add(server);
-    if (!this.#firstServer && !hasKeys(server)) {
+    if (!this.#firstServer && !this.stores.isOneMachine && !hasKeys(server)) {
       formatReport(this.report, 'warning', 'stateKeys.missing', keysMissing);
     }
     this.#firstServer ??= server;

@@ -390,6 +390,11 @@ export class Ownership implements SessionOwner {
       const node = this.#node;
       if (isRemoved || (record && record.principal !== principal)) return { kind: 'none' };
       if (record && address && record.owner !== node) {
+        if (address.url === (await this.#options.address()).url) {
+          // This process listens where that one did, which has ended.
+          await directory.leave(record.owner);
+          continue;
+        }
         return { kind: 'elsewhere', peer: { node: record.owner, address } };
       }
       if (store.ageMs < leaseMs && !address) {

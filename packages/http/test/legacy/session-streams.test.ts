@@ -29,6 +29,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
     owned,
     firstEvent: (id) => `id: ${id}\ndata: \n\n`,
     drainRetryMs: undefined,
+    recall: () => undefined,
     onStreamDisconnected: () => {},
     onStandaloneStream: (is) => void own.push(is),
   });

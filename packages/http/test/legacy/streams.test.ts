@@ -404,11 +404,11 @@ test('the name of a stream has the requests that it answers, unless that were to
   const short = [1, 'a b'] as InboundRequestId[];
   const long = ['x'.repeat(300)] as InboundRequestId[];
   const name = nameOfStream(1, 7, short);
-  const place = { serial: 7, number: 3, answers: short };
+  const place = { serial: 7, number: 3, isLast: false, requestIds: short };
   expect(readLastEventId(`${name}-3`)).toEqual({ ...place, stream: name, fence: 1 });
   expect(nameOfStream(1, 7, long)).toBe('7.');
-  expect(readLastEventId('7.-3')).toMatchObject({ answers: [] });
-  expect(readLastEventId('7-3')).toMatchObject({ answers: undefined });
+  expect(readLastEventId('7.-3')).toMatchObject({ requestIds: [] });
+  expect(readLastEventId('7-3')).toMatchObject({ requestIds: undefined });
   // Those of an owner that has claimed the session tell that.
   const claimed = nameOfStream(1_764_000_000_000, 7, short);
   expect(readLastEventId(`${claimed}-3`)).toMatchObject({ ...place, fence: 1_764_000_000_000 });

@@ -47,6 +47,52 @@ CREATE TABLE ${at('shares')} (
   share text PRIMARY KEY,
   kept integer NOT NULL
 ) WITH (fillfactor = 50);`,
+  (at) => `
+-- Sessions over HTTP. One row: which data these are, and since which timeline of the server.
+CREATE TABLE ${at('store')} (
+  id text NOT NULL DEFAULT gen_random_uuid(),
+  timeline text NOT NULL DEFAULT '',
+  since timestamptz NOT NULL DEFAULT 'epoch',
+  secret text
+);
+INSERT INTO ${at('store')} DEFAULT VALUES;
+CREATE TABLE ${at('nodes')} (
+  name text PRIMARY KEY,
+  ends_at timestamptz NOT NULL,
+  url text NOT NULL,
+  protocol integer NOT NULL
+) WITH (fillfactor = 50);
+CREATE TABLE ${at('sessions')} (
+  id text PRIMARY KEY,
+  principal text,
+  owner text NOT NULL,
+  fence bigint NOT NULL,
+  revision bigint NOT NULL,
+  expires_at timestamptz NOT NULL,
+  log_events bigint NOT NULL DEFAULT 0,
+  log_bytes bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 70);
+CREATE INDEX sessions_expiring ON ${at('sessions')} (expires_at);
+CREATE TABLE ${at('facts')} (
+  session text NOT NULL REFERENCES ${at('sessions')} ON DELETE CASCADE,
+  slot text NOT NULL,
+  body text NOT NULL,
+  PRIMARY KEY (session, slot)
+);
+CREATE TABLE ${at('events')} (
+  session text NOT NULL REFERENCES ${at('sessions')} ON DELETE CASCADE,
+  place bigint GENERATED ALWAYS AS IDENTITY,
+  said_at timestamptz NOT NULL,
+  bytes integer NOT NULL,
+  body text NOT NULL,
+  PRIMARY KEY (session, place)
+);
+CREATE INDEX events_old ON ${at('events')} (said_at);
+CREATE TABLE ${at('removed')} (
+  id text PRIMARY KEY,
+  removed_at timestamptz NOT NULL
+);
+CREATE INDEX removed_since ON ${at('removed')} (removed_at);`,
 ];
 
 /** What this code works with. */

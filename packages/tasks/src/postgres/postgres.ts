@@ -207,8 +207,11 @@ export class Postgres {
     }, tellAfterMs);
   }
 
-  /** See TaskStore.watch. One connection is kept for it. */
-  watch(changed: () => void): () => void {
+  /**
+   * See TaskStore.watch. One connection is kept for it.
+   * @param changed gets the text of the news; undefined whenever listening begins, and news may have been missed
+   */
+  watch(changed: (text?: string) => void): () => void {
     const watching = new AbortController();
     const signal = AbortSignal.any([watching.signal, this.#closing.signal]);
     void this.#listen(changed, signal);
@@ -222,7 +225,7 @@ export class Postgres {
     if (this.#isOurs) await this.#inTime(this.#pool.end()).catch(() => {});
   }
 
-  async #listen(changed: () => void, signal: AbortSignal): Promise<void> {
+  async #listen(changed: (text?: string) => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       // Nothing is lost with it: watchers also look by themselves.
       await this.#hear(changed, signal).catch(() => {});
@@ -231,7 +234,7 @@ export class Postgres {
   }
 
   /** Settles once the connection is lost, or is no longer needed. */
-  async #hear(changed: () => void, signal: AbortSignal): Promise<void> {
+  async #hear(changed: (text?: string) => void, signal: AbortSignal): Promise<void> {
     const client = await this.#connection();
     try {
       const over = new Promise<void>((resolve) => {
@@ -240,7 +243,9 @@ export class Postgres {
         if (signal.aborted) resolve();
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
-      client.on('notification', changed);
+      client.on('notification', ({ payload }: { readonly payload?: string }) =>
+        changed(payload ?? ''),
+      );
       await this.#inTime(client.query(`LISTEN ${sqlName(this.#channel)}`));
       // We were not listening before: assume a change.
       changed();

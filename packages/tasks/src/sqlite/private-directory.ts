@@ -16,7 +16,7 @@ export interface TaskDirectoryOptions {
 /** The database, its log and its index. */
 export const databaseFile = 'tasks.db';
 /** The database of sessions over HTTP. */
-const sessionsFile = 'sessions.db';
+export const sessionsFile = 'sessions.db';
 /** The directory of the locks. */
 export const locksFolder = 'owners';
 
