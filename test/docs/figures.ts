@@ -290,7 +290,7 @@ export const citations: {
     '1 min': [['packages/serve/src/served-connection-limits.ts', 'requestTimeoutMs: 60_000']],
     '256 KiB': [
       ['packages/http/src/owner/owned-session.ts', 'maxRecordBytes = 256 * 1024'],
-      ['packages/http/src/owner/forwarded-request.ts', 'waitingBytes = 256 * 1024'],
+      ['packages/http/src/owner/forwarded-request.ts', 'maxBacklogBytes = 256 * 1024'],
     ],
     '4 MiB': [['packages/http/src/nodes/stores.ts', 'maxBytes: 4 * 1024 * 1024']],
     '5 min': [['packages/http/src/nodes/stores.ts', 'maxAgeMs: 5 * 60 * 1000']],
