@@ -417,6 +417,7 @@ export const citations: {
     'three seconds': [['packages/cli/src/doctor/process-table.ts', 'settledAfterSeconds = 3']],
   },
   'docs/recording.md': {
+    '64 MiB': [['packages/recording/src/format.ts', 'defaultRecordingBytes = 64 * 1024 ** 2']],
     '256 sessions': [['packages/recording/src/recording-file.ts', 'maxOpen = 256']],
   },
   'docs/diagnosing.md': { 'six characters': [shortestGiven] },

@@ -1,5 +1,5 @@
 /**
- * Plays every `*.jsonl` of this folder. They are of one format, which docs/recording.md describes: transcripts are written by hand and played with the
+ * Plays every `*.jsonl` of this folder. They are of one format, which docs/maintaining/recording-format.md describes: transcripts are written by hand and played with the
  * handlers below, over both transports; recordings have a header and need no handlers.
  */
 import { readdir } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 /**
- * The lines of a recording: JSON objects, each known by the members it has. `docs/recording.md`
+ * The lines of a recording: JSON objects, each known by the members it has. `docs/maintaining/recording-format.md`
  * describes them all.
  *
  * An input is what reached the session from outside; an output is what the session did. A
