@@ -19,4 +19,4 @@ USER node
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["node", "/app/node_modules/@mcp-actors/cli/dist/cli.js", "doctor", "1"]
 STOPSIGNAL SIGTERM
 # Node itself is the first process, so that it gets the signal: the session ends, and running calls have a second.
-ENTRYPOINT ["node", "/app/node_modules/@mcp-actors/cli/dist/cli.js"]
+ENTRYPOINT ["node", "/app/node_modules/@mcp-actors/cli/dist/cli.js", "workspace"]

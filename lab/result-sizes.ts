@@ -224,6 +224,7 @@ const base = await makeProject();
 try {
   const ours = await Measured.start(process.execPath, [
     join(repository, 'packages/cli/dist/cli.js'),
+    'workspace',
     base,
   ]);
   const theirs = await Measured.start('npx', ['--yes', reference, base]);

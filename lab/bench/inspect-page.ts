@@ -17,7 +17,9 @@ const rate = 1000;
 const [seconds = 4, rounds = 10] = process.argv.slice(2).map(Number);
 const command = fileURLToPath(new URL('../../packages/cli/dist/cli.js', import.meta.url));
 
-const child = spawn(process.execPath, [command, '--inspect'], { stdio: ['pipe', 'pipe', 'pipe'] });
+const child = spawn(process.execPath, [command, 'workspace', '--inspect'], {
+  stdio: ['pipe', 'pipe', 'pipe'],
+});
 const pid = child.pid as number;
 const url = await new Promise<string>((resolve) => {
   createInterface(child.stderr).on('line', (line) => {

@@ -74,8 +74,8 @@ function startedWith({ from, flags }: Runtime, subject: Subject) {
   });
   return {
     missing,
-    workspace: launch(subject.command, subject.project),
-    rootless: launch(subject.command),
+    workspace: launch(subject.command, 'workspace', subject.project),
+    rootless: launch(subject.command, 'workspace'),
     lab: launch(subject.lab),
   };
 }

@@ -54,7 +54,9 @@ const bounds = [
 const project = makeProject();
 const mark = randomUUID();
 const command = fileURLToPath(new URL('../../packages/cli/dist/cli.js', import.meta.url));
-const client = new SoakClient(command, [...bounds, project], { MCP_ACTORS_SOAK: mark });
+const client = new SoakClient(command, ['workspace', ...bounds, project], {
+  MCP_ACTORS_SOAK: mark,
+});
 client.onRequest = (id) => client.send({ jsonrpc: '2.0', id, result: rootsOf(project, ['a']) });
 
 const faults: string[] = [];

@@ -65,6 +65,7 @@ export function registryEntry({ address, version, packageName, description }: Fa
         runtimeHint: 'npx',
         transport: { type: 'stdio' },
         packageArguments: [
+          { type: 'positional', value: 'workspace', description: 'The command.' },
           {
             type: 'positional',
             valueHint: 'directory',
@@ -129,7 +130,7 @@ function imagePackage(owner: string, version: string): object {
 /** The manifest of the bundle for Claude Desktop and others (mcpb, version 0.3 of its form). */
 export function bundleManifest(facts: Facts): object {
   const { address, author, version, description, keywords, license, node, packageName } = facts;
-  const args = ['-y', `${packageName}@${version}`, '${user_config.directories}'];
+  const args = ['-y', `${packageName}@${version}`, 'workspace', '${user_config.directories}'];
   return {
     manifest_version: '0.3',
     name: shortName,

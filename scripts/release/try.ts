@@ -94,7 +94,7 @@ async function tryPacked(packed: string): Promise<void> {
     // By npx, as hosts start it: it finds what is installed, and asks no registry.
     const script = join(folder, 'greet.mjs');
     copyFileSync(greeter, script);
-    await greetBoth(script, ['npx', '--no', 'mcp-actors', '.'], folder, 'argument');
+    await greetBoth(script, ['npx', '--no', 'mcp-actors', 'workspace', '.'], folder, 'argument');
     console.log(`${tarballs.length} packages: installed, loaded, and greeted in both eras`);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { command, launch } from '../e2e/server-process.ts';
+import { launch, workspaceCommand } from '../e2e/server-process.ts';
 import { freePort } from '../tooling/free-port.ts';
 import { repository } from './pages.ts';
 import type { Scene } from './stage.ts';
@@ -81,7 +81,7 @@ export const scenes: { readonly [page: string]: () => Promise<Scene> } = {
     },
   }),
   'docs/diagnosing.md': async () => {
-    const server = launch(command);
+    const server = launch(workspaceCommand);
     await server.initialize();
     return {
       words: { '8607': String(server.child.pid) },
@@ -101,7 +101,7 @@ export const scenes: { readonly [page: string]: () => Promise<Scene> } = {
     files: { 'changed/bug.jsonl': changedRecording() },
     after: {
       // The page continues with a recording that has some content.
-      'mcp-actors --record bug.jsonl': (folder) =>
+      'mcp-actors workspace --record bug.jsonl': (folder) =>
         copyFile(join(repository, recording), join(folder, 'bug.jsonl')),
     },
   }),

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
 import { connect, textOf } from './both-eras-client.ts';
 import type { Negotiation } from './both-eras-client.ts';
-import { command, lab, launch, reapServers } from './server-process.ts';
+import { command, lab, launch, reapServers, workspaceCommand } from './server-process.ts';
 import type { Line, ServerProcess } from './server-process.ts';
 
 afterEach(reapServers);
@@ -46,7 +46,7 @@ describe('the official client of both eras', () => {
   });
 
   test('works in the project in which the workspace server was started', async () => {
-    const client = await connect(command);
+    const client = await connect(workspaceCommand);
     const found = await client.callTool({
       name: 'find_files',
       arguments: { globs: ['package.json'] },
@@ -85,7 +85,7 @@ describe('discovery', () => {
     lines.flatMap(({ id }) => (id === undefined ? [] : [id]));
 
   test('does not wait for slow roots', async () => {
-    const server = launch(command);
+    const server = launch(workspaceCommand);
     await server.initialize({ roots: { listChanged: true } });
     await server.heard('roots/list');
     server.send({ id: 1, method: 'tools/call', params: { name: 'workspace_info', arguments: {} } });
@@ -105,7 +105,7 @@ describe('discovery', () => {
   });
 
   test('sent first lets a client of either era continue', async () => {
-    const server = launch(command);
+    const server = launch(workspaceCommand);
     await discovered(server);
     const { result } = await server.initialize();
     expect(result).toMatchObject({ protocolVersion: '2025-11-25' });

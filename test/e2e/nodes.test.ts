@@ -12,7 +12,7 @@ import { textOf } from './both-eras-client.ts';
 import { launchHttp, launchLab } from './http-process.ts';
 import type { HttpProcess } from './http-process.ts';
 import { RoundRobin } from './round-robin.ts';
-import { command, launch, reapServers } from './server-process.ts';
+import { launch, reapServers, workspaceCommand } from './server-process.ts';
 
 let redis: RedisServer;
 
@@ -272,7 +272,7 @@ test('shares the sessions of the example', async () => {
 
 describe('the command', () => {
   const launchCommand = () => {
-    const args = [...command, 'serve', '--http', '0', '--log-level', 'info'];
+    const args = [...workspaceCommand, '--http', '0', '--log-level', 'info'];
     const bound = ['--limit', 'http.eventTtlMs=7s'];
     return launchHttp([...args, '--redis', `${redis.url}/7`, ...bound]);
   };
@@ -301,7 +301,7 @@ describe('the command', () => {
   });
 
   test('reports a missing Redis', async () => {
-    const server = launch([...command, 'serve', '--http', '0', '--redis', 'redis://127.0.0.1:1']);
+    const server = launch([...workspaceCommand, '--http', '0', '--redis', 'redis://127.0.0.1:1']);
     expect((await server.exit).code).toBe(2);
     expect(server.stderr).toContain('--redis: ');
   });

@@ -6,7 +6,7 @@ import { program } from '../tooling/programs.ts';
 import { temporaryDirectory } from '../../packages/roots/test/temporary-directory.ts';
 import { makeNamedPipe } from '../../packages/roots/test/named-pipe.ts';
 import { accident, onSignal, preload } from './preload.ts';
-import { command, gone, launch, reapServers } from './server-process.ts';
+import { gone, launch, reapServers, workspaceCommand } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
 
 afterEach(reapServers);
@@ -28,7 +28,10 @@ async function blocked(first: readonly string[] = []): Promise<ServerProcess> {
     '--limit=stallTimeoutMs=1h',
     '--log-level=info',
   ];
-  const server = launch([...first, ...command, ...limits], { ...project, unread: 'stdout' });
+  const server = launch([...first, ...workspaceCommand, ...limits], {
+    ...project,
+    unread: 'stdout',
+  });
   server.send({
     id: 'init',
     method: 'initialize',
@@ -41,11 +44,11 @@ async function blocked(first: readonly string[] = []): Promise<ServerProcess> {
 
 describe('the process exits with 0', () => {
   test('at the end of its input, before and after the handshake', async () => {
-    const early = launch(command, project);
+    const early = launch(workspaceCommand, project);
     early.end();
     expect(await early.exit).toEqual(clean);
 
-    const late = launch(command, project);
+    const late = launch(workspaceCommand, project);
     await late.initialize({ roots: {} });
     await late.heard('roots/list');
     late.end();
@@ -54,7 +57,7 @@ describe('the process exits with 0', () => {
   });
 
   test('after all requests in its input are answered', async () => {
-    const server = launch(command, project);
+    const server = launch(workspaceCommand, project);
     await server.initialize();
     server.send(...Array.from({ length: 500 }, (_, id) => ({ id, method: 'ping' })));
     server.end();
@@ -64,7 +67,7 @@ describe('the process exits with 0', () => {
   });
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('on %s', async (signal) => {
-    const server = launch([...command, '--log-level=info'], project);
+    const server = launch([...workspaceCommand, '--log-level=info'], project);
     await server.initialize();
     server.child.kill(signal);
     expect(await server.exit).toEqual(clean);
@@ -74,7 +77,7 @@ describe('the process exits with 0', () => {
   });
 
   test('when the client closes its stdout, with one log line at most [LIFE-18]', async () => {
-    const server = launch(command, project);
+    const server = launch(workspaceCommand, project);
     await server.initialize();
     server.child.stdout.destroy();
     server.send(...Array.from({ length: 10 }, (_, id) => ({ id, method: 'ping' })));
@@ -83,7 +86,10 @@ describe('the process exits with 0', () => {
   });
 
   test('even if a handler keeps the event loop alive', async () => {
-    const server = launch([...preload('setInterval(() => {}, 1000)'), ...command], project);
+    const server = launch(
+      [...preload('setInterval(() => {}, 1000)'), ...workspaceCommand],
+      project,
+    );
     await server.initialize();
     server.end();
     expect(await server.exit).toEqual(clean);
@@ -142,7 +148,7 @@ describe('the process ends in time', () => {
   }
 
   test('on SIGTERM during a hanging file request, because a normal exit would wait for it', async () => {
-    const server = launch([...(await hang()), ...command], project);
+    const server = launch([...(await hang()), ...workspaceCommand], project);
     await server.initialize();
     server.end();
     expect(await server.exit).toEqual({ code: null, signal: 'SIGTERM' });
@@ -158,10 +164,13 @@ describe('the process ends in time', () => {
   });
 
   test('while nobody reads the remaining output, which is discarded', async () => {
-    const server = launch([...command, '--limit=maxOutboundBytes=64KiB', '--log-level=info'], {
-      ...project,
-      unread: 'stdout',
-    });
+    const server = launch(
+      [...workspaceCommand, '--limit=maxOutboundBytes=64KiB', '--log-level=info'],
+      {
+        ...project,
+        unread: 'stdout',
+      },
+    );
     server.send({ id: 'init', method: 'initialize', params: deaf });
     server.send(...Array.from({ length: 20_000 }, (_, id) => ({ id, method: 'ping' })));
     await server.log.find(({ event }) => event === 'output.blocked');
@@ -190,7 +199,7 @@ describe('an uncaught error', () => {
     ['an exception', 'throw new Error("boom, token=hun" + "ter2")'],
     ['a rejection', 'void Promise.reject(new Error("boom, token=hun" + "ter2"))'],
   ])('ends the session and exits with 1: %s is logged with its stack', async (_what, code) => {
-    const server = launch([...onSignal(code), ...command], project);
+    const server = launch([...onSignal(code), ...workspaceCommand], project);
     await server.initialize();
     await server.request(1, 'ping');
     server.child.kill(accident);
@@ -210,7 +219,7 @@ describe('an uncaught error', () => {
 describe('stdout and stderr', () => {
   test('redirect output of dependencies to stderr [STDIO-09]', async () => {
     const noise = onSignal('console.log("noise"); process.stdout.write("more noise\\n")');
-    const server = launch([...noise, ...command], project);
+    const server = launch([...noise, ...workspaceCommand], project);
     await server.initialize();
     server.child.kill(accident);
     // A signal arrives after earlier input.
@@ -223,7 +232,7 @@ describe('stdout and stderr', () => {
 
   test('log the length of redirected output at debug level', async () => {
     const noise = onSignal('process.stdout.write("noise\\n")');
-    const server = launch([...noise, ...command, '--log-level=debug'], project);
+    const server = launch([...noise, ...workspaceCommand, '--log-level=debug'], project);
     await server.initialize();
     server.child.kill(accident);
     await expect.poll(() => server.stderr).toContain('output.diverted');
@@ -233,7 +242,7 @@ describe('stdout and stderr', () => {
   });
 
   test('survive a closed stderr', async () => {
-    const server = launch([...command, '--log-level=debug'], project);
+    const server = launch([...workspaceCommand, '--log-level=debug'], project);
     await server.initialize();
     server.child.stderr.destroy();
     void server.write('no JSON\n'.repeat(100));
@@ -244,7 +253,7 @@ describe('stdout and stderr', () => {
   });
 
   test('do not block the session or its end if stderr is not read', async () => {
-    const server = launch([...command, '--log-level=debug'], project);
+    const server = launch([...workspaceCommand, '--log-level=debug'], project);
     server.child.stderr.pause();
     await server.initialize();
     void server.write(`"${'x'.repeat(10_000)}"\n`.repeat(200));

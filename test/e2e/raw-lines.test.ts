@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
-import { command, launch, reapServers } from './server-process.ts';
+import { launch, reapServers, workspaceCommand } from './server-process.ts';
 
 afterEach(reapServers);
 
@@ -16,7 +16,7 @@ const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
 describe('a script with raw JSON lines', () => {
   test('may write everything at once and close its input', async () => {
-    const server = launch(command, project);
+    const server = launch(workspaceCommand, project);
     const lines = [initialize('2025-11-25'), initialized, listTools].map((m) => JSON.stringify(m));
     server.end(`${lines.join('\n')}\n`);
     expect(await server.exit).toEqual({ code: 0, signal: null });
@@ -27,7 +27,7 @@ describe('a script with raw JSON lines', () => {
   });
 
   test('may use CR LF, a BOM, blank lines, and no final line feed', async () => {
-    const server = launch(command, project);
+    const server = launch(workspaceCommand, project);
     const lines = [initialize('2025-11-25'), initialized, listTools].map((m) => JSON.stringify(m));
     server.end(`\ufeff${lines.join('\r\n\r\n')}`);
     await server.exit;
@@ -35,7 +35,7 @@ describe('a script with raw JSON lines', () => {
   });
 
   test('may be received byte by byte', async () => {
-    const server = launch(command, project);
+    const server = launch(workspaceCommand, project);
     const text = `${JSON.stringify(initialize('2025-11-25'))}\n${JSON.stringify({ ...listTools, id: 'ü\ud83e\udd4a' })}\n`;
     for (const byte of Buffer.from(text)) {
       await server.write(Buffer.of(byte));
@@ -50,7 +50,7 @@ describe('a script with raw JSON lines', () => {
     ['2025-11-25', '2025-11-25'],
     ['1999-01-01', '2025-11-25'],
   ])('that requests %s gets %s', async (asked, given) => {
-    const server = launch(command, project);
+    const server = launch(workspaceCommand, project);
     server.send(initialize(asked));
     const { result } = await server.answer(0);
     expect(result).toMatchObject({
@@ -60,7 +60,7 @@ describe('a script with raw JSON lines', () => {
   });
 
   test('gets an error for each invalid line, and continues', async () => {
-    const server = launch(command, project);
+    const server = launch(workspaceCommand, project);
     await server.initialize();
     void server.write('no JSON\n');
     void server.write(Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]));
@@ -74,7 +74,7 @@ describe('a script with raw JSON lines', () => {
   });
 
   test('may send a line up to the limit, but no longer', async () => {
-    const server = launch([...command, '--limit', 'maxLineBytes=64KiB'], project);
+    const server = launch([...workspaceCommand, '--limit', 'maxLineBytes=64KiB'], project);
     await server.initialize();
     server.send({ id: 1, method: 'ping', params: { _meta: { filler: 'x'.repeat(60_000) } } });
     await server.answer(1);
@@ -86,7 +86,7 @@ describe('a script with raw JSON lines', () => {
   });
 
   test('gets -32600 for requests before initialize, except ping', async () => {
-    const server = launch(command, project);
+    const server = launch(workspaceCommand, project);
     expect(await server.request(1, 'tools/list')).toMatchObject({ error: { code: -32600 } });
     expect(await server.request(2, 'ping')).toMatchObject({ result: {} });
   });

@@ -18,7 +18,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
 import { makeNamedPipe } from '../../packages/roots/test/named-pipe.ts';
 import { closeClients, connectAnswering } from './sdk-client.ts';
-import { command, launch, reapServers, repository } from './server-process.ts';
+import { command, launch, reapServers, repository, workspaceCommand } from './server-process.ts';
 import type { Line } from './server-process.ts';
 
 let base: string;
@@ -90,7 +90,7 @@ describe('a session with the official client', () => {
 
 describe('mcp-actors --record', () => {
   const introduce = async (args: readonly string[]) => {
-    const server = launch([...command, ...args], { cwd: repository });
+    const server = launch([...workspaceCommand, ...args], { cwd: repository });
     await server.initialize();
     await server.request(1, 'tools/call', {
       name: 'find_files',
@@ -112,7 +112,7 @@ describe('mcp-actors --record', () => {
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.stdout).toContain('sends something else');
     const before = readFileSync(file, 'utf8');
-    const again = await run(['--record', file]);
+    const again = await run(['workspace', '--record', file]);
     expect(again).toMatchObject({ code: 2, stdout: '' });
     expect(again.stderr).toContain('is there already');
     expect(readFileSync(file, 'utf8')).toBe(before);
@@ -134,7 +134,7 @@ describe('mcp-actors --record', () => {
 
   test('records a modern session that replays without the key of its process, with the live workspace too', async () => {
     const file = newFile();
-    const server = launch([...command, '--record', file], { cwd: repository });
+    const server = launch([...workspaceCommand, '--record', file], { cwd: repository });
     const params = { name: 'find_files', arguments: { globs: ['package.json'] } };
     const ask = async (id: string, method: string, more: object) => {
       server.send(enveloped(id, method, more as JsonObject, { capabilities: { roots: {} } }));
@@ -190,7 +190,7 @@ describe('mcp-actors --record', () => {
     [['--record-unredacted'], /^mcp-actors: --record-unredacted says how to record/],
     [['--record', 'x', '--record-limit', '1KiB'], /^mcp-actors: --record-limit: .*out of range/],
   ])('rejects %j', async (args, message) => {
-    const { code, stdout, stderr } = await run(args);
+    const { code, stdout, stderr } = await run(['workspace', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { command, launch, reapServers } from './server-process.ts';
+import { launch, reapServers, workspaceCommand } from './server-process.ts';
 import type { Line, ServerProcess } from './server-process.ts';
 
 let base: string;
@@ -34,7 +34,9 @@ async function info(server: ServerProcess, id: number): Promise<string> {
 
 describe('a client that never answers roots/list', () => {
   test('delays calls no longer than the timeout, and the fallback is used and reported [ROOTS-09] [ROOTS-16]', async () => {
-    const server = launch([...command, '--roots-timeout', '50ms'], { cwd: join(base, 'one') });
+    const server = launch([...workspaceCommand, '--roots-timeout', '50ms'], {
+      cwd: join(base, 'one'),
+    });
     await server.initialize({ roots: { listChanged: true } });
     const asked = await server.heard('roots/list');
     const text = await info(server, 1);
@@ -45,7 +47,9 @@ describe('a client that never answers roots/list', () => {
   });
 
   test('is asked again when its list changes, and its roots are used [ROOTS-09] [ROOTS-03]', async () => {
-    const server = launch([...command, '--roots-timeout', '1s'], { cwd: join(base, 'one') });
+    const server = launch([...workspaceCommand, '--roots-timeout', '1s'], {
+      cwd: join(base, 'one'),
+    });
     await server.initialize({ roots: { listChanged: true } });
     await server.heard('notifications/cancelled');
     expect(heard(server, 'roots/list')).toHaveLength(1);
@@ -62,7 +66,7 @@ describe('a client that never answers roots/list', () => {
 
 describe('a thousand changes in a row', () => {
   test('cause exactly one more query, and end with the latest roots [ROOTS-05] [ROOTS-06]', async () => {
-    const server = launch(command, { cwd: base });
+    const server = launch(workspaceCommand, { cwd: base });
     await server.initialize({ roots: { listChanged: true } });
     const first = await server.heard('roots/list');
     server.send(...Array.from({ length: 1000 }, () => changed), { id: 1, method: 'ping' });
@@ -78,7 +82,7 @@ describe('a thousand changes in a row', () => {
 
 describe('a client that is not ready', () => {
   test('gets no roots request, whatever it announces [ROOTS-02] [ROOTS-04]', async () => {
-    const server = launch(command, { cwd: base });
+    const server = launch(workspaceCommand, { cwd: base });
     const params = {
       protocolVersion: '2025-06-18',
       capabilities: { roots: { listChanged: true } },
@@ -92,7 +96,7 @@ describe('a client that is not ready', () => {
   });
 
   test('gets no roots request if it declares no roots [ROOTS-01] [ROOTS-04]', async () => {
-    const server = launch(command, { cwd: base });
+    const server = launch(workspaceCommand, { cwd: base });
     await server.initialize();
     server.send(changed, changed);
     await server.request(1, 'ping');
@@ -102,7 +106,7 @@ describe('a client that is not ready', () => {
 
 describe('the log', () => {
   test('names each unusable root, and the project chosen instead', async () => {
-    const server = launch([...command, '--log-level', 'info'], {
+    const server = launch([...workspaceCommand, '--log-level', 'info'], {
       cwd: base,
       env: { MCP_PROJECT_PATH: join(base, 'one') },
     });
@@ -142,7 +146,7 @@ describe('the log', () => {
   });
 
   test('warns if there is no project', async () => {
-    const server = launch(command, { cwd: '/' });
+    const server = launch(workspaceCommand, { cwd: '/' });
     await server.initialize();
     await info(server, 1);
     server.child.stdin.end();

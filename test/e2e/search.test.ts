@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { program } from '../tooling/programs.ts';
-import { command, gone, launch, reapServers } from './server-process.ts';
+import { gone, launch, reapServers, workspaceCommand } from './server-process.ts';
 
 /**
  * Keeps ripgrep busy for minutes: many links to one file, and an expression that it cannot
@@ -41,7 +41,7 @@ function childrenOf(pid: number): number[] {
 }
 
 async function searching() {
-  const server = launch([...command, '--search-timeout=1h', directory]);
+  const server = launch([...workspaceCommand, '--search-timeout=1h', directory]);
   await server.initialize();
   server.send({
     id: 1,

@@ -18,6 +18,8 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export const repository = here('../..');
 /** Path of the built command. */
 export const command = [here('../../packages/cli/dist/cli.js')];
+/** The workspace server of the command. */
+export const workspaceCommand = [...command, 'workspace'];
 /** Path of the laboratory server. */
 export const lab = program('examples/lab/server.ts');
 

@@ -10,7 +10,7 @@ import { connectTo } from '../../packages/http/test/serving.ts';
 import { modern, textOf } from './both-eras-client.ts';
 import { launchHttp } from './http-process.ts';
 import type { HttpProcess } from './http-process.ts';
-import { command, launch, reapServers } from './server-process.ts';
+import { command, launch, reapServers, workspaceCommand } from './server-process.ts';
 
 let base: string;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ afterAll(() => rm(base, { recursive: true }));
 afterEach(reapServers);
 
 function serve(...args: readonly string[]): Promise<HttpProcess> {
-  return launchHttp([...command, 'serve', '--http', '0', '--log-level', 'info', ...args], {
+  return launchHttp([...workspaceCommand, '--http', '0', '--log-level', 'info', ...args], {
     cwd: base,
   });
 }
@@ -112,7 +112,7 @@ test.each([
 
 test('rejects an unwritable --record target before serving anyone', async () => {
   const path = join(base, 'gone', 'mine.jsonl');
-  const server = launch([...command, 'serve', '--http', '0', '--record', path], { cwd: base });
+  const server = launch([...workspaceCommand, '--http', '0', '--record', path], { cwd: base });
   expect((await server.exit).code).toBe(2);
   expect(server.stderr).toContain('--record: ');
   expect(server.stderr).toContain('gone" is no directory that can be written to');

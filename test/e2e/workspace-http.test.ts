@@ -11,7 +11,7 @@ import type { JsonObject } from 'mcp-actors';
 import { connectTo } from '../../packages/http/test/serving.ts';
 import { modern, textOf } from './both-eras-client.ts';
 import { launchHttp } from './http-process.ts';
-import { command, launch, reapServers } from './server-process.ts';
+import { launch, reapServers, workspaceCommand } from './server-process.ts';
 
 let base: string;
 let one: string;
@@ -30,7 +30,7 @@ afterEach(reapServers);
 
 function serveWorkspace(args: readonly string[] = [], cwd = base) {
   const port = ['--http', '0', '--log-level', 'info'];
-  return launchHttp([...command, 'serve', ...port, ...args], { cwd });
+  return launchHttp([...workspaceCommand, ...port, ...args], { cwd });
 }
 
 const asking = (url: URL, path: string): URL => {
@@ -124,14 +124,14 @@ test.each([
     '--http: 192.0.2.1 is not an address of this machine (port 0)',
   ],
 ])('rejects %j', async (args, message) => {
-  const server = launch([...command, 'serve', ...args], { cwd: base });
+  const server = launch([...workspaceCommand, ...args], { cwd: base });
   expect((await server.exit).code).toBe(2);
   expect(server.stderr).toContain(message);
 });
 
 test('reports a port in use', async () => {
   const { url } = await serveWorkspace();
-  const server = launch([...command, 'serve', '--http', url.port], { cwd: base });
+  const server = launch([...workspaceCommand, '--http', url.port], { cwd: base });
   expect((await server.exit).code).toBe(2);
   expect(server.stderr).toBe(
     `mcp-actors: --http: Port ${url.port} of 127.0.0.1 is in use: stop the program that listens there, or choose another port\n`,

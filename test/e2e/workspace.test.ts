@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { makeNamedPipe } from '../../packages/roots/test/named-pipe.ts';
 import { preload } from './preload.ts';
 import { closeClients, connect, textOf } from './sdk-client.ts';
-import { command, launch, reapServers } from './server-process.ts';
+import { launch, reapServers, workspaceCommand } from './server-process.ts';
 
 let base: string;
 let one: string;
@@ -52,7 +52,7 @@ async function answerOf(
 
 describe('the workspace server, with the official client', () => {
   test('initializes and describes its tools', async () => {
-    const { client } = await connect(command, { cwd: one });
+    const { client } = await connect(workspaceCommand, { cwd: one });
     expect(client.getServerVersion()).toMatchObject({ name: 'mcp-actors-workspace' });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(
@@ -72,7 +72,7 @@ describe('the workspace server, with the official client', () => {
   });
 
   test("works in the client's roots", async () => {
-    const sdk = await connect(command, { roots: [one], cwd: base });
+    const sdk = await connect(workspaceCommand, { roots: [one], cwd: base });
     expect(textOf(await sdk.callRaw('workspace_info'))).toContain(one);
     expect(await answerOf(sdk, 'list_directory')).toContain(`${one}: 1 file below it.\n`);
     expect(await answerOf(sdk, 'find_files')).toMatch(/\n\nfruit\.txt$/);
@@ -86,7 +86,7 @@ describe('the workspace server, with the official client', () => {
   });
 
   test('applies changed roots to the next call', async () => {
-    const sdk = await connect(command, { roots: [one], cwd: base });
+    const sdk = await connect(workspaceCommand, { roots: [one], cwd: base });
     expect(await answerOf(sdk, 'search_text', { pattern: 'banana' })).toMatch(/^No matches /);
     await sdk.changeRoots([two]);
     expect(await answerOf(sdk, 'search_text', { pattern: 'banana' })).toContain(
@@ -103,7 +103,7 @@ describe('the workspace server, with the official client', () => {
     ['an absolute path', () => join(base, 'secret.txt')],
     ['a symbolic link', () => 'link.txt'],
   ])('refuses %s that leads out of the roots, naming the roots [BOUND-02]', async (_what, path) => {
-    const sdk = await connect(command, { roots: [one], cwd: base });
+    const sdk = await connect(workspaceCommand, { roots: [one], cwd: base });
     const result = await sdk.callRaw('read_file', { path: path() });
     expect(result.isError).toBe(true);
     expect(textOf(result)).toContain('OUTSIDE_ROOTS');
@@ -111,30 +111,30 @@ describe('the workspace server, with the official client', () => {
   });
 
   test('without roots works in the given directory, then in MCP_PROJECT_PATH, then in the working directory', async () => {
-    const given = await connect([...command, one], { cwd: base });
+    const given = await connect([...workspaceCommand, one], { cwd: base });
     expect(await projectOf(given)).toMatchObject({ path: one, source: 'argument' });
-    const named = await connect(command, { cwd: base, env: { MCP_PROJECT_PATH: two } });
+    const named = await connect(workspaceCommand, { cwd: base, env: { MCP_PROJECT_PATH: two } });
     expect(await projectOf(named)).toMatchObject({ path: two, source: 'env' });
-    const started = await connect(command, { cwd: two });
+    const started = await connect(workspaceCommand, { cwd: two });
     expect(await projectOf(started)).toMatchObject({ path: two, source: 'cwd' });
   });
 
   test('does not fall back to the working directory if all roots are unusable, unless requested', async () => {
     const gone = join(base, 'gone');
     const options = { roots: [gone], cwd: one };
-    const refused = await (await connect(command, options)).callRaw('find_files');
+    const refused = await (await connect(workspaceCommand, options)).callRaw('find_files');
     expect(refused.isError).toBe(true);
     expect(textOf(refused)).toContain('NO_PROJECT');
     expect(textOf(refused)).toContain(`"${pathToFileURL(gone).href}": "${gone}" does not exist`);
-    const named = await connect(command, { ...options, env: { MCP_PROJECT_PATH: two } });
+    const named = await connect(workspaceCommand, { ...options, env: { MCP_PROJECT_PATH: two } });
     expect(await projectOf(named)).toMatchObject({ path: two, source: 'env' });
-    const given = await connect([...command, one], options);
+    const given = await connect([...workspaceCommand, one], options);
     expect(await projectOf(given)).toMatchObject({ path: one });
   });
 
   test('reports one bad directory among several as a warning on stderr and in workspace_info', async () => {
     const gone = join(base, 'gone');
-    const sdk = await connect([...command, gone, one], { cwd: base });
+    const sdk = await connect([...workspaceCommand, gone, one], { cwd: base });
     expect(await sdk.log.find(({ event }) => event === 'directory.unusable')).toMatchObject({
       level: 'warning',
       message: expect.stringContaining(`"${gone}" does not exist`) as string,
@@ -146,9 +146,12 @@ describe('the workspace server, with the official client', () => {
   });
 
   test('treats directories as a ceiling for roots, unless --follow-roots lifts it', async () => {
-    const within = await connect([...command, one], { roots: [two], cwd: base });
+    const within = await connect([...workspaceCommand, one], { roots: [two], cwd: base });
     expect(await projectOf(within)).toMatchObject({ path: one });
-    const lifted = await connect([...command, '--follow-roots', one], { roots: [two], cwd: base });
+    const lifted = await connect([...workspaceCommand, '--follow-roots', one], {
+      roots: [two],
+      cwd: base,
+    });
     expect(await projectOf(lifted)).toMatchObject({ path: two, source: 'roots' });
   });
 
@@ -158,14 +161,17 @@ describe('the workspace server, with the official client', () => {
         chdir.call(process, directory);
         console.error(JSON.stringify({ event: 'chdir', message: process.cwd() }));
       };`);
-    const follows = await connect([...tell, ...command, '--chdir'], { roots: [one], cwd: base });
+    const follows = await connect([...tell, ...workspaceCommand, '--chdir'], {
+      roots: [one],
+      cwd: base,
+    });
     expect(await follows.log.find(({ event }) => event === 'chdir')).toMatchObject({
       message: one,
     });
     await follows.changeRoots([two]);
     await follows.log.find(({ event, message }) => event === 'chdir' && message === two);
 
-    const stays = await connect([...tell, ...command], { roots: [one], cwd: base });
+    const stays = await connect([...tell, ...workspaceCommand], { roots: [one], cwd: base });
     await answerOf(stays, 'find_files');
     await stays.changeRoots([two]);
     await answerOf(stays, 'find_files');
@@ -173,7 +179,7 @@ describe('the workspace server, with the official client', () => {
   });
 
   test('publishes the same in workspace://roots, and announces changes', async () => {
-    const sdk = await connect(command, { roots: [one], cwd: base });
+    const sdk = await connect(workspaceCommand, { roots: [one], cwd: base });
     const uri = 'workspace://roots';
     const updated = new Promise<string>((resolve) => {
       sdk.client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) =>
@@ -189,7 +195,7 @@ describe('the workspace server, with the official client', () => {
   });
 
   test('does not answer a cancelled call, and continues the session', async () => {
-    const sdk = await connect(command, { roots: [one], cwd: base });
+    const sdk = await connect(workspaceCommand, { roots: [one], cwd: base });
     const controller = new AbortController();
     const call = sdk.client.callTool(
       { name: 'search_text', arguments: { pattern: 'e' } },
@@ -228,7 +234,7 @@ test('hangs neither in a call nor at the end if files repeatedly become pipes', 
   onTestFinished(() => void flipper.kill('SIGKILL'));
   await once(flipper.stdout, 'data');
 
-  const server = launch([...command, project]);
+  const server = launch([...workspaceCommand, project]);
   onTestFinished(reapServers);
   await server.initialize();
   for (let round = 0; round < 30; round += 1) {

@@ -164,7 +164,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
     });
 
   feature('serves its tools, its resource and the skills of a project', async () => {
-    const server = start('.');
+    const server = start('workspace', '.');
     await server.initialize();
     expect(await called(server, 'workspace_info')).toContain('npm run');
     expect(await called(server, 'list_directory', { path: 'src' })).toContain('main.js');
@@ -246,7 +246,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
   feature('records, replays and inspects a session', async () => {
     // Outside the project, whose listing must stay as recorded.
     const session = join(folder, 'session.jsonl');
-    const server = start('--record', session, '--inspect', '.');
+    const server = start('workspace', '--record', session, '--inspect', '.');
     await server.initialize();
     await vi.waitFor(() => expect(server.stderr).toMatch(/http:\/\/127\.0\.0\.1:\d+/), {
       timeout: 60_000,
@@ -262,7 +262,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
   });
 
   feature('tells what a running server waits for', async () => {
-    const server = start('--roots-timeout=10min');
+    const server = start('workspace', '--roots-timeout=10min');
     await server.initialize({ roots: {} });
     server.send({ id: 7, method: 'tools/call', params: { name: 'workspace_info', arguments: {} } });
     await server.heard('roots/list');

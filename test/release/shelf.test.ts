@@ -150,7 +150,7 @@ describe('the manifest of the bundle', () => {
       userConfig: { directories: ['/srv/a folder', '/srv/b'] },
       pathSeparator: '/',
     });
-    const args = ['-y', `@mcp-actors/cli@${facts.version}`, '/srv/a folder', '/srv/b'];
+    const args = ['-y', `@mcp-actors/cli@${facts.version}`, 'workspace', '/srv/a folder', '/srv/b'];
     expect([started?.command, ...(started?.args ?? [])].join('|')).toBe(
       [...(process.platform === 'win32' ? ['cmd', '/c'] : []), 'npx', ...args].join('|'),
     );

@@ -18,7 +18,7 @@ export interface Command {
   run(args: readonly string[], script: string, ahead?: prestart.Prestarted): Promise<number>;
 }
 
-/** The commands besides `serve`. */
+/** The commands besides `serve` and `workspace`. */
 export const commandNames = [
   'bridge',
   'call',
@@ -37,13 +37,16 @@ export const commandNames = [
 ] as const;
 
 /** What `mcp-actors help TOPIC` tells more of, beside the commands. */
-export const helpTopics = ['serve', 'limits', 'http', 'auth'] as const;
+export const helpTopics = ['serve', 'workspace', 'limits', 'http', 'auth'] as const;
+
+/** All words that may come first. */
+export const commandWords = [...commandNames, 'serve', 'workspace', 'help', 'version'];
 
 export type HelpTopic = (typeof helpTopics)[number];
 
 export type CommandName = (typeof commandNames)[number];
 
-/** True for the name of a command besides `serve`. */
+/** True for the name of a command besides `serve` and `workspace`. */
 export function isCommandName(name: string | undefined): name is CommandName {
   return commandNames.some((each) => each === name);
 }

@@ -31,7 +31,7 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
   },
   config: {
     usage: '[HOST] [options] [directories...]',
-    summary: 'Print what tells hosts to launch the server, or write it into their files.',
+    summary: 'Print how hosts launch the workspace server, or write it to their files.',
     load: () => import('./config.ts'),
   },
   dev: {

@@ -75,7 +75,7 @@ const help = `Usage: mcp-actors config [HOST] [options] [directories...]
        mcp-actors config --remove HOST
        mcp-actors config --check [HOST]
 
-Prints what tells MCP hosts to launch the server with these options and directories;
+Prints what tells MCP hosts to launch mcp-actors workspace with these options and directories;
 serves nothing. With a HOST, stdout gets the text to paste and nothing else; with
 --http PORT that is where the host reaches a server that you start yourself:
 
@@ -87,7 +87,7 @@ replaced in one step, and a copy of it as it was stays beside it.
 The hosts: ${hostNames.join(', ')}.
 
 Without directories it names MCP_PROJECT_PATH, or the directory that it is started in.
-All options of the server are taken too: mcp-actors --help lists them.
+All options of the server are taken too: mcp-actors help workspace lists them.
 
 Options:
 ${optionsText(ownOptions)}
@@ -290,7 +290,12 @@ async function servedArguments(
   directories: readonly string[],
 ): Promise<ServedArguments> {
   const cwd = workingDirectory();
-  const written = given.flatMap(({ name, value }) => writtenOption(name, value, cwd));
+  const isApi = given.some(({ name }) => name === 'openapi');
+  const written = [
+    isApi ? 'serve' : 'workspace',
+    ...given.flatMap(({ name, value }) => writtenOption(name, value, cwd)),
+  ];
+  if (isApi) return { args: written, warnings: [] };
   if (directories.length > 0) return { args: [...written, ...directories], warnings: [] };
   const environment = process.env;
   const choices = { cwd, home: homedir(), environment, version: packageVersion() };

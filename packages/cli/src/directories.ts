@@ -81,7 +81,8 @@ export function refuseMistyped(
   );
 }
 
-function isDirectory(path: string): boolean {
+/** True if a directory is there. */
+export function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {

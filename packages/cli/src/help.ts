@@ -23,9 +23,16 @@ const usual: readonly (readonly [name: keyof typeof options, usage: string, text
   ['version', '-V, --version', 'Print the version.'],
 ];
 
-const usage = `Usage: mcp-actors [serve] [options] [directories...]
-       mcp-actors serve FILE [options]
-       mcp-actors COMMAND [options]`;
+const usages: { readonly [command: string]: string } = {
+  serve: 'Usage: mcp-actors serve (FILE [--durable DIR|URL] | --openapi FILE|URL) [options]',
+  workspace: 'Usage: mcp-actors workspace [options] [directories...]',
+};
+
+/** The commands that {@link commands} does not load. */
+const served = [
+  ['workspace', 'Serve files and search in your directories to an MCP host.'],
+  ['serve', 'Serve a module or a REST API; with --durable, calls survive kill -9.'],
+] as const;
 
 const units = 'Times are written 500ms, 5s, 2min; sizes 64KiB, 16MiB, or plain numbers of bytes.';
 
@@ -34,19 +41,16 @@ export function helpText(): string {
   const known = Object.entries(commands)
     .filter(([, { besides }]) => besides === undefined)
     .map(([name, { summary }]) => [name, summary] as const);
-  return `${usage}
-
-Serves a workspace to an MCP client over stdin and stdout: find files, search text,
-read files, inside the client's roots. A host launches it; in a terminal it prints
-the configuration for hosts. mcp-actors config HOST prints it for one of them.
+  return `Usage: mcp-actors COMMAND [options]
 
 Commands; mcp-actors help COMMAND tells more of one:
-${rows(known)}
+${rows([...served, ...known])}
 
-Options:
+Options of workspace and serve:
 ${rows(usual.map(([, flag, text]) => [flag, text]))}
 
-More: mcp-actors help serve (these and the rest), help limits, help http, help auth.
+More: mcp-actors help serve, help workspace, help limits, help http, help auth.
+mcp-actors config HOST prints how a host launches the workspace server.
 
 Environment:
   MCP_PROJECT_PATH       The project, if there is neither a directory nor a root.
@@ -67,7 +71,15 @@ export function topicText(topic: HelpTopic): string {
 /** The options of a topic, in the order of the table. */
 export function optionsAbout(topic: HelpTopic): { readonly [name: string]: CommandOption } {
   const entries = Object.entries<CommandOption>(options);
-  return Object.fromEntries(entries.filter(([name]) => topicOf(name) === topic));
+  return Object.fromEntries(entries.filter(([name]) => isAbout(name, topic)));
+}
+
+const workspaceOnly = /^(follow-roots|primary-root|chdir|search-timeout)$/;
+const serveOnly = /^(openapi.*|watch|durable|unsupervised)$/;
+
+function isAbout(name: string, topic: HelpTopic): boolean {
+  if (topic === 'workspace') return topicOf(name) === 'serve' && !serveOnly.test(name);
+  return topicOf(name) === topic && !(topic === 'serve' && workspaceOnly.test(name));
 }
 
 function topicOf(name: string): HelpTopic {
@@ -77,30 +89,41 @@ function topicOf(name: string): HelpTopic {
   return name in httpOptions || limit?.startsWith('http.') ? 'http' : 'serve';
 }
 
-const limitsAbout = { limits: sessionLimits, http: httpLimits, serve: undefined, auth: undefined };
+const limitsAbout: { readonly [topic in HelpTopic]?: typeof sessionLimits } = {
+  limits: sessionLimits,
+  http: httpLimits,
+};
 
 const introductions: { readonly [topic in HelpTopic]: string } = {
-  serve: `${usage}
+  serve: `${usages['serve']}
+
+Serves the server that a module exports or gives to serve(), over stdio, or the
+operations of an OpenAPI document as tools, over stdio or HTTP. With --durable, calls
+and tasks of durable tools continue after kill -9.
+
+${units}
+The bounds are in mcp-actors help limits.`,
+  workspace: `${usages['workspace']}
 
 Serves a workspace to an MCP client: find files, search text, read files, inside the
 client's roots. It works in these directories; with several, the client's roots choose
 among them. Without any, the client's roots decide, then MCP_PROJECT_PATH, then the
-directory that it is started in.
+directory that it is started in. In a terminal it prints the configuration for hosts.
 
 ${units}
-The bounds are in mcp-actors help limits.`,
+The bounds are in mcp-actors help limits, the address in mcp-actors help http.`,
   limits: `The bounds of a session, over stdio and HTTP. Those of the HTTP endpoint are in
 mcp-actors help http.
 
 ${units}`,
-  http: `Usage: mcp-actors --http [HOST:]PORT [options] [directories...]
+  http: `Usage: mcp-actors workspace --http [HOST:]PORT [options] [directories...]
 
 Serves any number of clients over HTTP, in both eras, each with its own workspace.
 ?project_path=/absolute/path in the URL chooses the project if there are no roots.
 A host's configuration for it: mcp-actors config HOST --http PORT.
 
 ${units}`,
-  auth: `Usage: mcp-actors --http PORT --auth-issuer URL --auth-audience URL [options]
+  auth: `Usage: mcp-actors workspace --http PORT --auth-issuer URL --auth-audience URL
 
 Over HTTP every request then needs an access token of the issuer for this server.
 Clients learn from the answer to their first request where to get one.`,

@@ -28,16 +28,23 @@ async function run(script: string, ahead: prestart.Prestarted | undefined): Prom
       await print(process.stdout, topic === undefined ? helpText() : topicText(topic));
       return 0;
     }
+    case 'usage': {
+      const { helpText } = await import('./help.ts');
+      // A host would read help on stdout as messages.
+      const isPerson = process.stdin.isTTY;
+      await print(isPerson ? process.stdout : process.stderr, helpText());
+      return isPerson ? 0 : 2;
+    }
     case 'version':
       await print(process.stdout, `${packageVersion()}\n`);
       return 0;
-    case 'serve': {
-      const { durable } = invocation;
-      if (durable !== undefined) {
+    case 'serve':
+    case 'workspace': {
+      const { kind, openApi, watch } = invocation;
+      if (kind === 'serve' && openApi === undefined && watch === undefined) {
         const { serveModule } = await import('./serve-module.ts');
-        return serveModule({ ...invocation, durable });
+        return serveModule(invocation);
       }
-      if (invocation.unsupervised) throw new UsageError('--unsupervised needs --durable');
       const { serveWorkspace } = await import('./serve.ts');
       return serveWorkspace(invocation, script);
     }

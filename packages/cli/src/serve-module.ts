@@ -1,4 +1,4 @@
-/** `mcp-actors serve FILE --durable WHERE`: the server of a module, whose tasks and calls outlive its process. */
+/** `mcp-actors serve FILE`: the server of a module, whose tasks and calls outlive its process if `--durable` is given. */
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { pathToFileURL } from 'node:url';
@@ -7,12 +7,10 @@ import type { McpServer } from 'mcp-actors';
 import type * as serveEntry from 'mcp-actors/serve';
 import { UsageError } from './command.ts';
 import { openInspector } from './inspector.ts';
+import { isDirectory } from './directories.ts';
 import { fileSink } from './log-file.ts';
 import { loaderFor, moduleAt, serverIn } from './module-server.ts';
 import type { ServeInvocation } from './options/arguments.ts';
-
-/** Needs a module. */
-export type DurableInvocation = ServeInvocation & { readonly durable: string };
 
 /**
  * Serves until the host has left or the process is told to end.
@@ -20,7 +18,7 @@ export type DurableInvocation = ServeInvocation & { readonly durable: string };
  * @returns the process's exit code
  * @throws {UsageError} the module cannot be served, or an option is not for modules
  */
-export async function serveModule(invocation: DurableInvocation): Promise<number> {
+export async function serveModule(invocation: ServeInvocation): Promise<number> {
   const { durable, limits, logLevel, logFile, inspect, record } = invocation;
   const file = moduleAt(fileIn(invocation));
   const server = await loaded(file);
@@ -31,7 +29,8 @@ export async function serveModule(invocation: DurableInvocation): Promise<number
   const launch = { directories: [], followRoots: false, cwd: process.cwd(), home: homedir() };
   const environment = record && (await import('./recording.ts')).recordOne(record, launch);
   await serve(server, {
-    ...{ durable, limits, ...inspector?.options },
+    ...{ limits, ...inspector?.options },
+    ...(durable === undefined ? {} : { durable }),
     ...(log ? { report: log.report } : { logLevel }),
     ...(environment ? { environment } : {}),
     beforeExit: async () => {
@@ -42,25 +41,33 @@ export async function serveModule(invocation: DurableInvocation): Promise<number
   return 0;
 }
 
-function fileIn({ directories: [file, ...others], ...invocation }: ServeInvocation): string {
-  const { http, openApi, watch, followRoots, primaryRoot, chdir } = invocation;
+function fileIn({ paths: [file, ...others], ...invocation }: ServeInvocation): string {
+  const { http, followRoots, primaryRoot, chdir, durable, unsupervised } = invocation;
   const unfit = Object.entries({
-    ...{ '--http': http, '--openapi': openApi, '--watch': watch },
+    '--http': http,
     ...{ '--follow-roots': followRoots || undefined, '--primary-root': primaryRoot },
     '--chdir': chdir || undefined,
   }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (unfit.length > 0) {
     throw new UsageError(
-      `--durable must stand without ${unfit.join(', ')}: it serves a module over stdio. For HTTP, call serve(server, { http, durable }) in the module`,
+      `serve FILE must stand without ${unfit.join(', ')}: it serves a module over stdio. For HTTP, call serve(server, { http }) in the module. For directories: mcp-actors workspace`,
     );
   }
   if (file === undefined) {
     throw new UsageError(
-      '--durable needs the module to serve: mcp-actors serve FILE --durable DIR',
+      'serve needs a module: mcp-actors serve FILE. For directories: mcp-actors workspace DIR',
     );
   }
-  if (others.length === 0) return file;
-  throw new UsageError(`--durable must stand with one module, got ${others.length + 1}`);
+  if (others.length > 0) {
+    throw new UsageError(`serve must get one module, got ${others.length + 1}`);
+  }
+  if (isDirectory(file)) {
+    throw new UsageError(
+      `${JSON.stringify(file)} is a directory, and serve needs a module. For directories: mcp-actors workspace ${file}`,
+    );
+  }
+  if (unsupervised && durable === undefined) throw new UsageError('--unsupervised needs --durable');
+  return file;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** `mcp-actors serve`: the workspace server in a process of its own, over stdin and stdout or HTTP. */
+/** `mcp-actors workspace`: the workspace server, over stdio or HTTP; also `serve --openapi` and `serve --watch`. */
 import { homedir } from 'node:os';
 import { processLog, quoted, waitForExit } from 'mcp-actors/internal';
 import { createMcpServer, defaultLimits, stateName, stdio } from 'mcp-actors';
@@ -6,23 +6,11 @@ import type { Fact, ListenOptions, McpSession } from 'mcp-actors';
 import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';
 import type { ChosenProject, WorkspaceOptions } from '@mcp-actors/workspace-server';
 import type { ServeInvocation } from './options/arguments.ts';
-import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
-import { options, primaryRootIn } from './options/serve-options.ts';
+import { checkDirectories, workingDirectory } from './directories.ts';
+import { primaryRootIn } from './options/serve-options.ts';
 import { openInspector } from './inspector.ts';
 import { fileSink } from './log-file.ts';
-import { UsageError, commandNames, packageVersion } from './command.ts';
-
-/** `inspect` and `record` are options here. */
-const commandsAndOptions = {
-  what: 'a command',
-  known: [
-    ...commandNames,
-    'serve',
-    'help',
-    'version',
-    ...Object.keys(options).map((o) => `--${o}`),
-  ],
-};
+import { UsageError, packageVersion } from './command.ts';
 
 /** What the log of a workspace tells beside what any server's does. */
 type WorkspaceFact = Fact<
@@ -45,19 +33,25 @@ type WorkspaceFact = Fact<
  */
 export async function serveWorkspace(invocation: ServeInvocation, script: string): Promise<number> {
   const cwd = workingDirectory();
-  if (invocation.place === 'where a command may stand') {
-    refuseMistyped(invocation.directories, cwd, commandsAndOptions);
-  }
-  const { openApi, watch } = invocation;
-  const inPlace = [
+  const { kind, openApi, watch, paths } = invocation;
+  const served = [
     ...(openApi ? ['--openapi'] : []),
     ...(watch === undefined ? [] : ['--watch']),
-    ...(invocation.directories.length > 0 ? ['directories'] : []),
+    ...(kind === 'workspace' ? ['a workspace'] : []),
+    ...(kind === 'serve' && paths.length > 0 ? ['a module'] : []),
   ];
-  if (inPlace.length > 1) {
-    throw new UsageError(`One thing is served: give either ${inPlace.join(' or ')}`);
+  if (served.length > 1)
+    throw new UsageError(`One thing is served: give either ${served.join(' or ')}`);
+  const unfit = [
+    ...(invocation.durable === undefined ? [] : ['--durable']),
+    ...(invocation.unsupervised ? ['--unsupervised'] : []),
+  ];
+  if (unfit.length > 0) {
+    throw new UsageError(
+      `${unfit.join(', ')}: only a module has durable calls. See mcp-actors help serve`,
+    );
   }
-  const given = checkDirectories(invocation.directories, cwd);
+  const given = checkDirectories(paths, cwd);
   const directories = given.all;
   const limits = { ...defaultLimits, ...invocation.limits };
   let session: McpSession | undefined = undefined;

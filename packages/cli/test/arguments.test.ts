@@ -12,7 +12,7 @@ import { defaultLimits } from 'mcp-actors';
 
 const table = Object.entries<CommandOption>(options);
 const serveArguments = (args: readonly string[], environment = {}) =>
-  readArguments(args, environment) as ServeInvocation;
+  readArguments(['workspace', ...args], environment) as ServeInvocation;
 
 describe('the table of options', () => {
   test.each(table)(
@@ -89,11 +89,14 @@ describe('the table of options', () => {
 });
 
 describe('the command line', () => {
-  test('without anything serves with the defaults', () => {
-    expect(readArguments([], {})).toEqual({
-      kind: 'serve',
-      directories: [],
-      place: 'where a command may stand',
+  test('without anything prints the usage', () => {
+    expect(readArguments([], {})).toEqual({ kind: 'usage' });
+  });
+
+  test('serves a workspace with the defaults', () => {
+    expect(serveArguments([])).toEqual({
+      kind: 'workspace',
+      paths: [],
       logLevel: 'warning',
       logFile: undefined,
       followRoots: false,
@@ -112,7 +115,7 @@ describe('the command line', () => {
   ])('%s says who looks', (arg, wish) => {
     expect(serveArguments([arg, 'directory'])).toMatchObject({
       inspect: wish,
-      directories: ['directory'],
+      paths: ['directory'],
     });
   });
 
@@ -122,15 +125,26 @@ describe('the command line', () => {
     [['help', 'limits'], { kind: 'help', topic: 'limits' }],
     [['help', 'check'], { kind: 'command', name: 'check', args: ['--help'] }],
     [['version'], { kind: 'version' }],
-    [['./help'], { kind: 'serve', directories: ['./help'] }],
+    [['workspace', './help'], { kind: 'workspace', paths: ['./help'] }],
+    [['serve', 'main.ts'], { kind: 'serve', paths: ['main.ts'] }],
   ])('takes the words of %j', (args, invocation) => {
     expect(readArguments(args, {})).toMatchObject(invocation);
   });
 
-  test('takes "serve" as the command, and only where it comes first', () => {
-    expect(serveArguments(['serve', 'a', 'b']).directories).toEqual(['a', 'b']);
-    expect(serveArguments(['a', 'serve']).directories).toEqual(['a', 'serve']);
-    expect(serveArguments(['./serve']).directories).toEqual(['./serve']);
+  test('takes a command word only where it comes first', () => {
+    expect(serveArguments(['a', 'serve']).paths).toEqual(['a', 'serve']);
+  });
+
+  test.each<[readonly string[], RegExp]>([
+    [['dctor'], /^There is no command "dctor"\. Did you mean doctor\?$/],
+    [['/'], /^There is no command "\/"\. To serve directories: mcp-actors workspace \/$/],
+    [['./gone'], /^There is no command "\.\/gone"\. See mcp-actors help$/],
+    [
+      ['--chdir'],
+      /^A command must come first\. To serve directories: mcp-actors workspace --chdir$/,
+    ],
+  ])('rejects %j, which begins with no command', (args, message) => {
+    expect(() => readArguments(args, {})).toThrow(message);
   });
 
   test('mixes options and directories, with = or a space, and ends options at --', () => {
@@ -144,7 +158,7 @@ describe('the command line', () => {
       '--odd',
     ];
     expect(serveArguments(args)).toMatchObject({
-      directories: ['a', '--odd'],
+      paths: ['a', '--odd'],
       chdir: true,
       limits: { rootsRetryMs: 50, maxLineBytes: 1024 ** 2 },
     });
@@ -208,13 +222,13 @@ describe('the command line', () => {
     [['--event-ttl=1min'], /Write --limit http\.eventTtlMs=VALUE$/],
     [['--max-running', '1.5'], /^--max-running: "1.5" is not whole/],
   ])('%j is refused with a message that says what to do', (args, message) => {
-    const read = () => readArguments(args, {});
+    const read = () => readArguments(args[0] === 'help' ? args : ['workspace', ...args], {});
     expect(read).toThrow(UsageError);
     expect(read).toThrow(message);
   });
 
   test('names the environment variable where its value is wrong', () => {
-    const read = () => readArguments([], { MCP_ACTORS_LOG_LEVEL: 'chatty' });
+    const read = () => readArguments(['workspace'], { MCP_ACTORS_LOG_LEVEL: 'chatty' });
     expect(read).toThrow(/^MCP_ACTORS_LOG_LEVEL: "chatty" is not one of/);
   });
 

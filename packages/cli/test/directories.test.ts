@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDirectories, refuseMistyped } from '../src/directories.ts';
-import { command } from '../../../test/e2e/server-process.ts';
+import { workspaceCommand } from '../../../test/e2e/server-process.ts';
 import { UsageError } from '../src/command.ts';
 
 let base: string;
@@ -54,7 +54,7 @@ test.runIf(process.platform !== 'win32')('one that may not be read ends the star
   const isRoot = process.getuid?.() === 0;
   // The folder above is the test's own, and nobody else's.
   if (isRoot) chmodSync(base, 0o755);
-  const { status, stderr } = spawnSync(process.execPath, [...command, path], {
+  const { status, stderr } = spawnSync(process.execPath, [...workspaceCommand, path], {
     encoding: 'utf8',
     input: '',
     ...(isRoot ? { uid: 65_534, gid: 65_534, env: { ...process.env, HOME: base } } : {}),

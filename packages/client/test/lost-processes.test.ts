@@ -155,7 +155,7 @@ test('a helper that holds its output keeps no call waiting, and is ended before 
   const wrapped = '(trap "" TERM; exec sleep 1000) & exec "$@"';
   const command = [process.execPath, server, 'exit', 'tools/call', '1', folder];
   const connection = openConnection(
-    { command: 'sh', args: ['-c', wrapped, 'sh', ...command] },
+    { command: 'sh', args: ['-c', wrapped, 'sh', ...command, 'workspace'] },
     { restart, stop: { inputMs: 1, terminateMs: 1 }, era: 'legacy', report: () => {} },
   );
   open.push(connection);

@@ -7,7 +7,7 @@ import type {
   StdioEntry,
   StdioOptions,
 } from '../src/stdio/stdio-channel.actor.ts';
-import { command } from '../../../test/e2e/server-process.ts';
+import { workspaceCommand } from '../../../test/e2e/server-process.ts';
 import { emptied, expectEmpty, membersOf } from '../../processes/test/process-table.ts';
 import { ChannelOwner } from './channel-owner.ts';
 
@@ -37,7 +37,7 @@ const initialize = {
 
 describe('a channel to a process', () => {
   test('carries messages both ways, and stops when nothing of it is left', async () => {
-    const { kind, owner } = open({ command: process.execPath, args: [...command, 'serve'] });
+    const { kind, owner } = open({ command: process.execPath, args: workspaceCommand });
     await owner.told('channel.opened');
     owner.send('initialize', initialize);
     expect(await owner.frame()).toMatchObject({ kind: 'response' });

@@ -13,11 +13,16 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { smallServer, startCommand, temporaryFolder } from '../../cli/test/e2e/client-command.ts';
 import { freePort } from '../../../test/tooling/free-port.ts';
 import { receive } from './inspector-receiver.ts';
-import { command, launch, reapServers, repository } from '../../../test/e2e/server-process.ts';
+import {
+  launch,
+  reapServers,
+  repository,
+  workspaceCommand,
+} from '../../../test/e2e/server-process.ts';
 
 afterEach(reapServers);
 
-const inspected = (port: number) => [...command, `--inspect=stately:${port}`];
+const inspected = (port: number) => [...workspaceCommand, `--inspect=stately:${port}`];
 
 type Told = StatelyInspectionEvent & {
   readonly snapshot?: { readonly value?: unknown; readonly context?: unknown };
@@ -280,7 +285,7 @@ describe('--inspect=stately', () => {
     cpSync(join(repository, 'packages/cli/dist'), alone, { recursive: true });
     // The empty folder stops module resolution: a parent folder may contain the package.
     mkdirSync(join(alone, 'node_modules/@statelyai/inspect'), { recursive: true });
-    const args = ['--no-warnings', join(alone, 'cli.js'), '--inspect=stately'];
+    const args = ['--no-warnings', join(alone, 'cli.js'), 'workspace', '--inspect=stately'];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, {
       cwd: alone,
       encoding: 'utf8',

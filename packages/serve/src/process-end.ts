@@ -129,6 +129,12 @@ export async function serveToEnd(
 ): Promise<number> {
   const end = endWithProcess(session, log, drainTimeoutMs);
   const cause = await session.closed;
+  const { stdin } = process;
+  if (cause.kind === 'input-ended' && !stdin.isTTY && stdin.bytesRead === 0) {
+    const message =
+      'stdin closed before any message: an MCP host starts this process and writes requests to its stdin';
+    log.report({ level: 'warning', name: 'input.unused', message } satisfies CommandFact);
+  }
   if (cause.kind === 'failure') {
     log.report({
       level: 'error',

@@ -12,24 +12,25 @@ import { limitsIn, options } from './serve-options.ts';
 import { openApiWish } from './openapi-settings.ts';
 import type { OpenApiSettings } from './openapi-settings.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
-
-import { UsageError, commandNames, helpTopics, isCommandName } from '../command.ts';
+import { isDirectory } from '../directories.ts';
+import { UsageError, commandNames, commandWords, helpTopics, isCommandName } from '../command.ts';
 import type { CommandName, HelpTopic } from '../command.ts';
 import { defaultSearchTimeoutMs } from '@mcp-actors/workspace-server';
 
 /** What the command must do. */
 export type Invocation =
   | { readonly kind: 'help'; readonly topic?: HelpTopic }
+  /** Help that nobody asked for: the command line is empty. */
+  | { readonly kind: 'usage' }
   | { readonly kind: 'version' }
   | ServeInvocation
   | CommandInvocation;
 
 export interface ServeInvocation {
-  readonly kind: 'serve';
-  /** As given; not checked yet. */
-  readonly directories: readonly string[];
-  /** Whether the first directory may be meant as a command. */
-  readonly place: 'after serve' | 'where a command may stand';
+  /** `workspace` serves directories, `serve` a module or an API. */
+  readonly kind: 'serve' | 'workspace';
+  /** Directories, or one module. Not checked yet. */
+  readonly paths: readonly string[];
   readonly logLevel: LogThreshold;
   readonly logFile: string | undefined;
   readonly followRoots: boolean;
@@ -76,14 +77,15 @@ export function readArguments(
   const line = { command: 'mcp-actors', args, environment };
   const wanted = switchIn(options, line, 'help', 'version');
   if (wanted) return { kind: wanted };
+  if (args.length === 0) return { kind: 'usage' };
   const { values, positionals } = parseOptions(options, line);
-  const [first, ...rest] = positionals;
+  const [kind, ...paths] = positionals;
+  if (kind !== 'serve' && kind !== 'workspace') throw unknownCommand(kind, args);
   const limits = limitsIn(values);
   const http = httpWish(values, limits.http);
   return {
-    kind: 'serve',
-    directories: first === 'serve' ? rest : positionals,
-    place: first === 'serve' ? 'after serve' : 'where a command may stand',
+    kind,
+    paths,
     logLevel: values['log-level'],
     logFile: values['log-file'],
     followRoots: values['follow-roots'],
@@ -99,6 +101,20 @@ export function readArguments(
     unsupervised: values.unsupervised,
     limits: limits.session,
   };
+}
+
+/** Names the command that was probably meant: one with a similar name, or the workspace. */
+function unknownCommand(word: string | undefined, args: readonly string[]): UsageError {
+  const workspace = `To serve directories: mcp-actors workspace ${args.join(' ')}`;
+  if (word === undefined) return new UsageError(`A command must come first. ${workspace}`);
+  const near = closestMatch(word, commandWords);
+  const advice =
+    near !== undefined
+      ? `Did you mean ${near}?`
+      : isDirectory(word)
+        ? workspace
+        : 'See mcp-actors help';
+  return new UsageError(`There is no command ${JSON.stringify(word)}. ${advice}`);
 }
 
 function helpOn(topic: string | undefined): Invocation {

@@ -12,7 +12,13 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { connect as connectModern, modern, textOf } from '../../../../test/e2e/both-eras-client.ts';
 import { closeClients, connect as connectLegacy } from '../../../../test/e2e/sdk-client.ts';
 import { launchHttp } from '../../../../test/e2e/http-process.ts';
-import { command, launch, reapServers, repository } from '../../../../test/e2e/server-process.ts';
+import {
+  command,
+  launch,
+  reapServers,
+  repository,
+  workspaceCommand,
+} from '../../../../test/e2e/server-process.ts';
 import { greeted, scriptedServer } from '../../../client/test/http/scripted-server.ts';
 import { processTable } from '../../../processes/test/process-table.ts';
 import { smallServer, startCommand, temporaryFolder } from './client-command.ts';
@@ -59,7 +65,7 @@ describe.each(['legacy', 'modern'])('before a server of the %s era', (server) =>
 
 describe('over stdio, the server', () => {
   test('has each line of its stderr on a line of its own', async () => {
-    const server = [process.execPath, ...command, '--log-level=debug', '.'];
+    const server = [process.execPath, ...workspaceCommand, '--log-level=debug', '.'];
     const bridge = launch(bridgeTo('--', ...server));
     await bridge.initialize();
     bridge.end();

@@ -14,7 +14,13 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { makeNamedPipe } from '../../../roots/test/named-pipe.ts';
 import { preload } from '../../../../test/e2e/preload.ts';
-import { command, launch, reapServers, repository } from '../../../../test/e2e/server-process.ts';
+import {
+  command,
+  launch,
+  reapServers,
+  repository,
+  workspaceCommand,
+} from '../../../../test/e2e/server-process.ts';
 import type { Line } from '../../../../test/e2e/server-process.ts';
 
 let base: string;
@@ -65,7 +71,9 @@ describe('the command', () => {
   test('--help prints one screen on stdout, help TOPIC what stands behind it', () => {
     const { status, stdout, stderr } = run(['--help']);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^Usage: mcp-actors \[serve\]/);
+    expect(stdout).toMatch(/^Usage: mcp-actors COMMAND/);
+    // A host would read help on stdout as messages.
+    expect(run([])).toEqual({ status: 2, stdout: '', stderr: stdout });
     expect(stdout).not.toContain('--roots-timeout');
     expect(stderr).toBe('');
     expect(run(['help', 'limits']).stdout).toContain('  rootsTimeoutMs=TIME');
@@ -75,19 +83,35 @@ describe('the command', () => {
   });
 
   test.each<[readonly string[], { readonly [name: string]: string }, RegExp]>([
-    [['./gone'], {}, /^mcp-actors: ".\/gone" does not exist \(looked for .*gone\)/],
-    [['dctor'], {}, /^mcp-actors: "dctor" is neither a command .* Did you mean doctor\?/],
-    [['inspect', '.'], {}, /^mcp-actors: "inspect" is neither .* Did you mean --inspect\?/],
-    [['record'], {}, /^mcp-actors: "record" is neither .* Did you mean --record\?/],
-    [['serve', 'record'], {}, /^mcp-actors: "record" does not exist/],
+    [['workspace', './gone'], {}, /^mcp-actors: ".\/gone" does not exist \(looked for .*gone\)/],
+    [['dctor'], {}, /^mcp-actors: There is no command "dctor"\. Did you mean doctor\?/],
+    [['.'], {}, /^mcp-actors: There is no command "\."\. .*mcp-actors workspace \./],
+    [['--chdir'], {}, /^mcp-actors: A command must come first\. .*mcp-actors workspace --chdir/],
+    [['serve'], {}, /^mcp-actors: serve needs a module/],
+    [['serve', '.'], {}, /^mcp-actors: "\." is a directory, and serve needs a module/],
+    [['serve', 'a.ts', '--unsupervised'], {}, /^mcp-actors: --unsupervised needs --durable/],
+    [['workspace', '--durable', 'state'], {}, /^mcp-actors: --durable: only a module/],
+    [['workspace', '--openapi', 'a.json'], {}, /^mcp-actors: One thing is served/],
     [['config', 'vscod'], {}, /^mcp-actors: "vscod" is neither a host .* Did you mean vscode\?/],
-    [['gone', 'file'], {}, /^mcp-actors: "gone" does not .*\n"file" is not a directory/],
-    [['serve', 'file'], {}, /^mcp-actors: "file" is not a directory/],
+    [
+      ['workspace', 'gone', 'file'],
+      {},
+      /^mcp-actors: "gone" does not .*\n"file" is not a directory/,
+    ],
+    [['workspace', 'file'], {}, /^mcp-actors: "file" is not a directory/],
     [['--nonsense'], {}, /^mcp-actors: Unknown option --nonsense/],
-    [['--roots-timeout=soon'], {}, /^mcp-actors: --roots-timeout: "soon" is not a duration/],
-    [['--log-file', '/'], {}, /^mcp-actors: --log-file: "\/" cannot be written to/],
-    [['--log-file', 'pipe'], {}, /^mcp-actors: --log-file: "pipe" is neither a file nor a/],
-    [[], { MCP_ACTORS_LOG_LEVEL: 'loud' }, /^mcp-actors: MCP_ACTORS_LOG_LEVEL: "loud"/],
+    [
+      ['workspace', '--roots-timeout=soon'],
+      {},
+      /^mcp-actors: --roots-timeout: "soon" is not a duration/,
+    ],
+    [['workspace', '--log-file', '/'], {}, /^mcp-actors: --log-file: "\/" cannot be written to/],
+    [
+      ['workspace', '--log-file', 'pipe'],
+      {},
+      /^mcp-actors: --log-file: "pipe" is neither a file nor a/,
+    ],
+    [['workspace'], { MCP_ACTORS_LOG_LEVEL: 'loud' }, /^mcp-actors: MCP_ACTORS_LOG_LEVEL: "loud"/],
   ])('%j with %j exits with 2 and a line for each fault', (args, env, message) => {
     const { status, stdout, stderr } = run(args, env);
     expect(status).toBe(2);
@@ -99,10 +123,14 @@ describe('the command', () => {
   test('refuses to log into its own stdout', () => {
     const file = join(base, 'stdout');
     const stdout = openSync(file, 'w');
-    const { status, stderr } = spawnSync(process.execPath, [...command, '--log-file', file], {
-      stdio: ['ignore', stdout, 'pipe'],
-      encoding: 'utf8',
-    });
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [...workspaceCommand, '--log-file', file],
+      {
+        stdio: ['ignore', stdout, 'pipe'],
+        encoding: 'utf8',
+      },
+    );
     closeSync(stdout);
     expect(status).toBe(2);
     expect(stderr).toMatch(/^mcp-actors: --log-file: .* carries the protocol/);
@@ -114,7 +142,7 @@ describe('the command', () => {
       mkdirSync('gone-soon');
       process.chdir('gone-soon');
       rmdirSync('../gone-soon');`);
-    const args = [...vanish, ...command];
+    const args = [...vanish, ...workspaceCommand];
     const { status, stderr } = spawnSync(process.execPath, args, { cwd: base, encoding: 'utf8' });
     expect([status, stderr.split('\n').length]).toEqual([2, 2]);
     expect(stderr).toMatch(/^mcp-actors: The directory that this was started in cannot be used/);
@@ -133,17 +161,21 @@ describe('the command', () => {
     expect(stdout).toBe(run(['--version']).stdout);
   });
 
-  test('without a client ends with 0 and without a word', () => {
-    expect(run([])).toEqual({ status: 0, stdout: '', stderr: '' });
+  test('says that it needs a host if stdin closes before any message, and exits with 0', () => {
+    expect(run(['workspace'])).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: expect.stringMatching(/^\{.*"input\.unused".*\}\n$/),
+    });
   });
 
   test('in a terminal says what it waits for, and how a host launches it', async () => {
     const terminal = preload('process.stdin.isTTY = true');
-    const server = launch([...terminal, ...command, '--chdir', base]);
+    const server = launch([...terminal, ...workspaceCommand, '--chdir', base]);
     server.end();
     expect(await server.exit).toEqual({ code: 0, signal: null });
     expect(server.stderr).toMatch(/^mcp-actors is waiting for an MCP client on stdin/);
-    const args = [expect.stringMatching(/cli\.[jt]s$/) as string, '--chdir', base];
+    const args = [expect.stringMatching(/cli\.[jt]s$/) as string, 'workspace', '--chdir', base];
     expect(documentIn(server.stderr)).toEqual({
       mcpServers: { 'project-files': { command: process.execPath, args } },
     });
@@ -156,14 +188,16 @@ const documentIn = (text: string) =>
   JSON.parse(/^\{\n[\s\S]*?^\}$/m.exec(text)?.[0] as string) as object;
 const url = 'http://127.0.0.1:3000/mcp';
 const npxForm = (...args: readonly string[]) => ({
-  mcpServers: { 'project-files': { command: 'npx', args: ['-y', '@mcp-actors/cli', ...args] } },
+  mcpServers: {
+    'project-files': { command: 'npx', args: ['-y', '@mcp-actors/cli', 'workspace', ...args] },
+  },
 });
 
 describe('mcp-actors config', () => {
   test('launches this copy from a checkout, and says how npx would', () => {
     const { status, stdout, stderr } = run(['config']);
     expect([status, stderr]).toEqual([0, '']);
-    const args = [expect.stringMatching(/cli\.[jt]s$/) as string, realpathSync(base)];
+    const args = [expect.stringMatching(/cli\.[jt]s$/) as string, 'workspace', realpathSync(base)];
     expect(documentIn(stdout)).toEqual({
       mcpServers: { 'project-files': { command: process.execPath, args } },
     });
@@ -207,7 +241,9 @@ describe('mcp-actors config', () => {
     const { status, stdout, stderr } = run(['config', '--npx']);
     expect([status, stderr]).toEqual([0, '']);
     expect(documentIn(stdout)).toEqual(npxForm(realpathSync(base)));
-    expect(stdout).toMatch(/^claude mcp add project-files -- npx -y @mcp-actors\/cli \//m);
+    expect(stdout).toMatch(
+      /^claude mcp add project-files -- npx -y @mcp-actors\/cli workspace \//m,
+    );
     expect(stdout).toMatch(/^\[mcp_servers\.project-files\]$/m);
   });
 
@@ -263,7 +299,7 @@ describe('mcp-actors config', () => {
 
 describe('the log', () => {
   test('follows the session on stderr, in JSON lines with its state', async () => {
-    const server = launch([...command, '--log-level', 'debug', base]);
+    const server = launch([...workspaceCommand, '--log-level', 'debug', base]);
     await server.initialize();
     await server.log.find(({ message }) => message === 'rootsKnown');
     server.end();
@@ -283,7 +319,7 @@ describe('the log', () => {
   });
 
   test('says nothing of an ordinary session by default', async () => {
-    const server = launch([...command, base]);
+    const server = launch([...workspaceCommand, base]);
     await server.initialize();
     await server.request(1, 'tools/list');
     server.end();
@@ -294,7 +330,7 @@ describe('the log', () => {
   test('goes to the file instead, where one is named', async () => {
     const file = join(base, 'log');
     const env = { MCP_ACTORS_LOG_LEVEL: 'info' };
-    const server = launch([...command, '--log-file', file, base], { env });
+    const server = launch([...workspaceCommand, '--log-file', file, base], { env });
     await server.initialize();
     server.end();
     await server.exit;

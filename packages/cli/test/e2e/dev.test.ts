@@ -5,7 +5,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { gate } from 'mcp-actors/testing';
 import { modern } from '../../../../test/e2e/both-eras-client.ts';
 import { launchHttp } from '../../../../test/e2e/http-process.ts';
-import { command, gone, reapServers } from '../../../../test/e2e/server-process.ts';
+import { gone, reapServers, command } from '../../../../test/e2e/server-process.ts';
 import { callTool } from '../../../http/test/modern/modern-client.ts';
 import { freePort } from '../../../../test/tooling/free-port.ts';
 import { DevProject, moduleWith, says } from './dev-project.ts';
@@ -191,12 +191,16 @@ describe('on a save', { timeout: 180_000 }, () => {
     expect(await host.call('say')).toBe('one');
     project.save(moduleWith(says('two')));
     expect(await host.call('say')).toBe('two');
-    const refused = spawnSync(process.execPath, [...command, `--watch=${project.main}`, '.'], {
-      cwd: project.folder,
-      encoding: 'utf8',
-    });
+    const refused = spawnSync(
+      process.execPath,
+      [...command, 'serve', `--watch=${project.main}`, '.'],
+      {
+        cwd: project.folder,
+        encoding: 'utf8',
+      },
+    );
     expect(refused).toMatchObject({ status: 2, stdout: '' });
-    expect(refused.stderr).toContain('One thing is served: give either --watch or directories');
+    expect(refused.stderr).toContain('One thing is served: give either --watch or a module');
   });
 });
 

@@ -11,6 +11,7 @@ import {
   launch,
   reapServers,
   repository,
+  workspaceCommand,
 } from '../../../../test/e2e/server-process.ts';
 import type { ServerProcess } from '../../../../test/e2e/server-process.ts';
 
@@ -35,7 +36,7 @@ function doctor(...args: readonly (string | number)[]): Promise<Run> {
 
 /** The command, with a client that declares roots, calls a tool, and answers nothing that it is asked. */
 async function hanging(...options: readonly string[]): Promise<ServerProcess> {
-  const server = launch([...command, '--roots-timeout=10min', ...options]);
+  const server = launch([...workspaceCommand, '--roots-timeout=10min', ...options]);
   await server.initialize({ roots: {} });
   server.send({ id: 7, method: 'tools/call', params: { name: 'workspace_info', arguments: {} } });
   await server.heard('roots/list');
@@ -74,7 +75,7 @@ describe('mcp-actors doctor', () => {
   });
 
   test('finds a call of 2026-07-28 that has asked its client, and waits for the retry', async () => {
-    const server = launch(command);
+    const server = launch(workspaceCommand);
     const params = { name: 'workspace_info', arguments: {} };
     server.send(enveloped(7, 'tools/call', params, { capabilities: { roots: {} } }));
     expect(await server.answer(7)).toMatchObject({ result: { resultType: 'input_required' } });
@@ -134,7 +135,9 @@ describe('mcp-actors doctor', () => {
   });
 
   test('finds a client that does not read', async () => {
-    const server = launch([...command, '--limit=maxOutboundBytes=64KiB'], { unread: 'stdout' });
+    const server = launch([...workspaceCommand, '--limit=maxOutboundBytes=64KiB'], {
+      unread: 'stdout',
+    });
     server.send({
       id: 1,
       method: 'initialize',
@@ -193,7 +196,7 @@ describe('mcp-actors doctor', () => {
   test('finds processes by ps, where there is no /proc', async () => {
     const server = await hanging();
     expect(fromPs().find(({ pid }) => pid === pidOf(server))).toMatchObject({
-      args: ['--roots-timeout=10min'],
+      args: ['workspace', '--roots-timeout=10min'],
     });
   });
 });

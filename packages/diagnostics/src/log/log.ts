@@ -17,6 +17,8 @@ type CommandFactName =
   | 'http.unavailable'
   /** One of the session's actors failed: a bug. */
   | 'session.failed'
+  /** stdin closed before any message, and is no terminal. */
+  | 'input.unused'
   /** A signal ends the session. */
   | 'process.signalled'
   /** An exception was not caught, or a rejection not handled. */

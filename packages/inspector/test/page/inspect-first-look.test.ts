@@ -11,7 +11,7 @@ import { scriptedConversation, toolCall } from 'mcp-actors/testing';
 import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { asking } from '../../../../test/contract/asking.ts';
-import { command, reapServers } from '../../../../test/e2e/server-process.ts';
+import { reapServers, workspaceCommand } from '../../../../test/e2e/server-process.ts';
 import { ask as askModern } from '../../../http/test/modern/modern-client.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { inspected, open } from './inspected.ts';
@@ -34,7 +34,7 @@ describe('inspector page', () => {
 
   test('shows where clients can connect before the first session', async (context) => {
     needsChromium(context);
-    const { url } = await inspected([...command, 'serve', '--http', '0', '--inspect']);
+    const { url } = await inspected([...workspaceCommand, '--http', '0', '--inspect']);
     const { page, faults } = await open(url);
     const text = await page.locator('#empty').textContent();
     expect(text).toMatch(/No session yet.*Clients can connect at http:\/\/127\.0\.0\.1:\d+\/mcp/s);
@@ -166,7 +166,7 @@ describe('inspector page', () => {
 
   test('hides keyboard shortcuts on touch screens', async (context) => {
     needsChromium(context);
-    const { url } = await inspected([...command, '--inspect']);
+    const { url } = await inspected([...workspaceCommand, '--inspect']);
     const { page } = await open(url, {
       ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
     });

@@ -4,7 +4,7 @@ import { inspectPage } from '@mcp-actors/inspector';
 import { serveHttp } from 'mcp-actors/serve';
 import { gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { command, reapServers } from '../../../../test/e2e/server-process.ts';
+import { reapServers, workspaceCommand } from '../../../../test/e2e/server-process.ts';
 import { begin } from '../../../http/test/raw-client.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { inspected, open } from './inspected.ts';
@@ -74,7 +74,7 @@ describe('inspector page', () => {
     needsChromium(context);
     onTestFinished(reapServers);
     const { server, url: address } = await inspected([
-      ...[...command, 'serve', '--http', '0', '--inspect'],
+      ...[...workspaceCommand, '--http', '0', '--inspect'],
       ...['--log-level', 'info'],
     ]);
     const { details } = await server.log.find(({ event }) => event === 'http.listening');

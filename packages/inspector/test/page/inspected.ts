@@ -1,12 +1,12 @@
 /** A server in its own process, and its page in a real browser restricted to that page. */
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { command, launch } from '../../../../test/e2e/server-process.ts';
+import { launch, workspaceCommand } from '../../../../test/e2e/server-process.ts';
 import type { ServerProcess } from '../../../../test/e2e/server-process.ts';
 import { program } from '../../../../test/tooling/programs.ts';
 import { newContext } from '../../../../test/browser/chromium.ts';
 
 /** Command line of the built command with its page. */
-export const inspectedCommand = [...command, '--inspect'];
+export const inspectedCommand = [...workspaceCommand, '--inspect'];
 /** An example server with the page: tables in a restaurant. */
 export const inspectedExample = program('examples/inspecting/server.ts');
 
