@@ -138,7 +138,7 @@ everywhere('an initialize in an envelope', modernEverywhere, () => {
     await expect(peer.ask('initialize', { ...params, clientInfo })).rejects.toMatchObject({
       error: {
         code: -32601,
-        message: expect.stringContaining('"initialize" is not for') as string,
+        message: expect.stringContaining('"initialize" must not name') as string,
       },
     });
     expect(session.state).toBe('uninitialized');

@@ -195,7 +195,7 @@ test('the sessions of one client share its room for requests in flight, and give
   await held.arrived(2);
   expect(dump().queues.inFlightBytes).toMatchObject({ max: 30_000 });
   expect(dump().queues.inFlightBytes.count).toBeGreaterThan(24_000);
-  expect(await second(12_000)).toContain('leave no room for this one of');
+  expect(await second(12_000)).toContain('does not fit');
   const others = bobs(12_000);
   await held.arrived(3);
   held.release();
