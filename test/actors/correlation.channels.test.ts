@@ -367,7 +367,7 @@ describe('a notification awaited for delivery', () => {
       {
         error: {
           code: 'REQUEST_TIMEOUT',
-          message: 'The server has not taken notifications/x within 1000 ms',
+          message: 'The server has not accepted notifications/x within 1000 ms',
         },
       },
     ]);

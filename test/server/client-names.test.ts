@@ -7,7 +7,7 @@ import { connect, echo } from '../contract/serving.ts';
 
 test.each<[string, JsonObject, string]>([
   ['tools/call', {}, 'did not declare the capability "sampling"'],
-  ['tools/list', { sampling: {} }, 'sends no requests'],
+  ['tools/list', { sampling: {} }, 'has no server requests'],
 ])(
   'a long name is no fault, and an error in %s tells its beginning',
   async (method, capabilities, why) => {

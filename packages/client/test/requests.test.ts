@@ -146,7 +146,7 @@ describe('a notification', () => {
     const late = [{}, { timeoutMs: 1000 }].map((options) =>
       expect(connection.notify('x/late', {}, options)).rejects.toMatchObject({
         code: 'REQUEST_TIMEOUT',
-        message: expect.stringMatching(/^The server has not taken x\/late within/) as string,
+        message: expect.stringMatching(/^The server has not accepted x\/late within/) as string,
       }),
     );
     expect(connection.dump().pending.map(({ leftMs }) => leftMs)).toEqual([60_000, 60_000, 1000]);

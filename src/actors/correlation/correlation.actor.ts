@@ -849,6 +849,6 @@ function describeTimeout({ method, state, request }: Pending, gate: Gate, peer: 
     return `${method} was not sent: the ${peer} was not connected`;
   }
   return request.awaits === 'delivery'
-    ? `The ${peer} has not taken ${method}`
+    ? `The ${peer} has not accepted ${method}`
     : `The ${peer} has not answered ${method}`;
 }

@@ -48,10 +48,10 @@ export function settledRoots(
       signal.removeEventListener('abort', cancel);
       end();
     };
-    const askIfDeferred = (snapshot: RootsSnapshot) => {
+    const queryIfDeferred = (snapshot: RootsSnapshot) => {
       if (!snapshot.hasTag('deferred') || signal.aborted) return;
       const { noRequestsReason } = waiting;
-      if (noRequestsReason === undefined) askOnBehalf(roots, waiting);
+      if (noRequestsReason === undefined) queryOnBehalf(roots, waiting);
       else finish(() => resolve(unavailableRoots(noRequestsReason, snapshot.context.report)));
     };
     const generation = now.context.report?.generation;
@@ -60,7 +60,7 @@ export function settledRoots(
         if (isSettled(snapshot) || snapshot.context.report?.generation !== generation) {
           finish(() => resolve(reportOf(snapshot)));
         } else {
-          askIfDeferred(snapshot);
+          queryIfDeferred(snapshot);
         }
       },
       error: () => finish(() => reject(closed())),
@@ -77,14 +77,14 @@ export function settledRoots(
     };
     signal.addEventListener('abort', cancel);
     if (signal.aborted) cancel();
-    else askIfDeferred(now);
+    else queryIfDeferred(now);
   });
 }
 
 type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
 
 /** If the call is cancelled, even after its wait, the query is repeated for other waiting calls. */
-function askOnBehalf(roots: RootsRef, { relatedTo: asker, signal }: RootsWaitOptions): void {
+function queryOnBehalf(roots: RootsRef, { relatedTo: asker, signal }: RootsWaitOptions): void {
   const relatedTo = asker();
   if (!relatedTo) return;
   roots.send({ type: 'roots.wanted', relatedTo });
@@ -103,11 +103,11 @@ function reportOf(snapshot: RootsSnapshot, waitedMs = 0): RootsReport {
   const { report } = snapshot.context;
   if (report) return snapshot.hasTag('settled') ? report : { ...report, settled: false };
   const failure = { code: 'REQUEST_TIMEOUT' } as const;
-  const problem = waitedInVain(snapshot, waitedMs);
+  const problem = describeTimeout(snapshot, waitedMs);
   return { status: 'failed', generation: 0, settled: false, roots: [], problem, failure };
 }
 
-function waitedInVain(snapshot: RootsSnapshot, waitedMs: number): string {
+function describeTimeout(snapshot: RootsSnapshot, waitedMs: number): string {
   if (snapshot.hasTag('asking')) {
     return `The client has not answered "roots/list" within ${waitedMs} ms`;
   }
