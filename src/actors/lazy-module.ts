@@ -29,7 +29,7 @@ export class LazyModule<T> {
 
   /** Calls `run` with the module: synchronously if it is already loaded. */
   with<R>(run: (loaded: T) => R): R | Promise<Awaited<R>> {
-    const { loaded: now } = this;
-    return now === undefined ? (this.load().then(run) as Promise<Awaited<R>>) : run(now);
+    const { loaded } = this;
+    return loaded === undefined ? (this.load().then(run) as Promise<Awaited<R>>) : run(loaded);
   }
 }

@@ -121,12 +121,13 @@ export function observedWriter(
     ...portByInput((input: WriterInput) => transportOf(input).actors.writer),
     transition: (snapshot, event, actorScope) => {
       const { input } = snapshot;
-      const { traffic, actors: ends } = transportOf(input);
-      if (event.type !== 'frames.send') return ends.writer.transition(snapshot, event, actorScope);
+      const { traffic, actors } = transportOf(input);
+      if (event.type !== 'frames.send')
+        return actors.writer.transition(snapshot, event, actorScope);
       const written = outgoing ? outgoing(input, event) : event;
       if (written.frames.length === 0) return snapshot;
       traffic.sent(written.frames);
-      return ends.writer.transition(snapshot, written, actorScope);
+      return actors.writer.transition(snapshot, written, actorScope);
     },
   };
 }

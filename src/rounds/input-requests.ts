@@ -181,14 +181,14 @@ export class InputRequests {
    */
   async gather(): Promise<Gathered> {
     do {
-      const fresh = this.#open.filter(({ digest: print }) => print === '');
+      const fresh = this.#open.filter(({ digest }) => digest === '');
       // Computing a digest takes a turn of the event loop, so reactions to an answer run first.
       await Promise.all(fresh.map((question) => this.#computeDigest(question)));
       if (fresh.length === 0) await this.#sealer.turn();
       this.#open = this.#open.filter(({ state }) => state === 'open');
       const refused = await this.#answerKnown();
       if (refused) return { refused };
-    } while (this.#open.some(({ digest: print }) => print === ''));
+    } while (this.#open.some(({ digest }) => digest === ''));
     return { open: [...this.#open] };
   }
 
@@ -201,9 +201,7 @@ export class InputRequests {
    * Settles requests that an earlier run has answered. @returns the error if an answer is malformed
    */
   async #answerKnown(): Promise<ProtocolError | undefined> {
-    for (const question of this.#open.filter(
-      ({ key, digest: print }) => key === '' && print !== '',
-    )) {
+    for (const question of this.#open.filter(({ key, digest }) => key === '' && digest !== '')) {
       const answer = this.#claim(question);
       if (!answer) continue;
       const fault = await question.validate(answer);

@@ -316,9 +316,9 @@ class WaitingCalls {
   add(call: SuspendableCall, timer: unknown): void {
     const { origin, size: length } = call.request;
     const clientKey = origin?.clientKey;
-    const among = this.#byClient.get(clientKey) ?? new Set();
-    this.#byClient.set(clientKey, among.add(call));
-    this.#calls.set(call, { timer, clientKey, length, clientCalls: among });
+    const clientCalls = this.#byClient.get(clientKey) ?? new Set();
+    this.#byClient.set(clientKey, clientCalls.add(call));
+    this.#calls.set(call, { timer, clientKey, length, clientCalls });
   }
 
   /** Length of a waiting call's request, UTF-16 units. */

@@ -84,8 +84,11 @@ export function settledRoots(
 type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
 
 /** If the call is cancelled, even after its wait, the query is repeated for other waiting calls. */
-function queryOnBehalf(roots: RootsRef, { relatedTo: asker, signal }: RootsWaitOptions): void {
-  const relatedTo = asker();
+function queryOnBehalf(
+  roots: RootsRef,
+  { relatedTo: relatedRequest, signal }: RootsWaitOptions,
+): void {
+  const relatedTo = relatedRequest();
   if (!relatedTo) return;
   roots.send({ type: 'roots.wanted', relatedTo });
   const abandon = () => {

@@ -78,9 +78,9 @@ export const httpOptions = {
 type LimitRow = (typeof limitTables)['session'][keyof Limits];
 
 /** A limit as the command takes it: its name says the unit. */
-function quantityOf(name: string, { min: least, max: most, ...row }: LimitRow): Measured {
+function quantityOf(name: string, { min, max, ...row }: LimitRow): Measured {
   const unit = name.endsWith('Ms') ? duration : name.endsWith('Bytes') ? size : count;
-  const bounds = { min: least ?? unit.bounds.min, max: most ?? unit.bounds.max };
+  const bounds = { min: min ?? unit.bounds.min, max: max ?? unit.bounds.max };
   return { kind: unit.kind, bounds, default: row.default, help: row.help };
 }
 
