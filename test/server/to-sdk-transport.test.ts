@@ -41,7 +41,7 @@ describe.each([
     const { transport } = make();
     await expect(transport.send(request(1, 'ping'))).rejects.toThrow('not started');
     await transport.start();
-    await expect(transport.start()).rejects.toThrow('started already');
+    await expect(transport.start()).rejects.toThrow('already been started');
     await transport.close();
   });
 
