@@ -400,7 +400,10 @@ describe('an invalid skill definition', () => {
     'a hyphen before its name': [{ name: '-a' }, '"name" must be'],
     'a long name': [{ name: 'a'.repeat(65) }, '"name" must be'],
     'a name that is no text': [{ name: 7 }, 'must be a string'],
-    'no description': [{ description: '' }, '"description" must be a string of 1 to 1024 characters'],
+    'no description': [
+      { description: '' },
+      '"description" must be a string of 1 to 1024 characters',
+    ],
     'a long description': [{ description: 'é'.repeat(1025) }, '"description" must be'],
     'no instructions': [{ instructions: undefined }, '"instructions"'],
     'another name in its frontmatter': [{ frontmatter: { name: 'other!' } }, '"name" must be'],
@@ -411,7 +414,10 @@ describe('an invalid skill definition', () => {
     'an absolute file': [{ files: { '/x': '' } }, 'must be a file below skill://ok'],
     'a gap in a path': [{ files: { 'a//x': '' } }, 'must be a file below skill://ok'],
     'too many files': [{ files: many(512) }, 'must have at most 512 files'],
-    'too many bytes': [{ files: { big: new Uint8Array(2 ** 24) } }, 'must have at most 16777216 bytes'],
+    'too many bytes': [
+      { files: { big: new Uint8Array(2 ** 24) } },
+      'must have at most 16777216 bytes',
+    ],
     'a "visible" that is no function': [{ visible: true }, 'must be a function'],
   };
 
