@@ -65,7 +65,7 @@ function ofSession(frame = request()) {
   return { answer: new PostAnswer(exchange, session, frame), sent, heard, leave };
 }
 
-test('an answer of a session is one of its requests, asked by whom its exchange says', () => {
+test("identifies a session answer by its requests and its exchange's principal", () => {
   const { answer } = ofSession();
   expect(answer).toMatchObject({
     idScope: 'session',
@@ -75,7 +75,7 @@ test('an answer of a session is one of its requests, asked by whom its exchange 
   });
 });
 
-test('an answer that has ended says nothing more, and its session hears of its end once', () => {
+test('sends nothing after the end and reports the end once', () => {
   const { answer, sent, heard } = ofSession();
   expect(answer.send(response, 'response')).toBe(true);
   expect([answer.isPending, answer.headersUnsent]).toEqual([false, false]);
@@ -86,7 +86,7 @@ test('an answer that has ended says nothing more, and its session hears of its e
   expect([sent, heard]).toEqual([[json()], ['ended']]);
 });
 
-test('a stream that has ended says nothing more, and has nothing unread', () => {
+test('writes nothing and has no unread bytes after its stream has ended', () => {
   const { answer, sent, heard } = ofSession();
   expect(answer.send(notification, 'step')).toBe(true);
   expect(answer.unreadBytes).toBe(5);
@@ -100,14 +100,14 @@ test('a stream that has ended says nothing more, and has nothing unread', () => 
   expect([answer.isPending, answer.unreadBytes]).toEqual([false, 0]);
 });
 
-test('a call that will have no response ends its answer, with an empty stream', () => {
+test('ends a call without a response with an empty stream', () => {
   const { answer, sent, heard } = ofSession();
   answer.drop();
   expect(answer.send(response, 'late')).toBe(false);
   expect([answer.isPending, sent, heard]).toEqual([false, ['stream', 'end'], ['ended']]);
 });
 
-test('the answer to initialize alone tells the id of the session', () => {
+test('sends the session id only with the response to initialize', () => {
   const greeting = ofSession(request('initialize'));
   greeting.answer.send(response, 'response');
   expect(greeting.sent).toEqual([json({ 'mcp-session-id': 'session' })]);
@@ -116,7 +116,7 @@ test('the answer to initialize alone tells the id of the session', () => {
   expect(other.sent).toEqual([json()]);
 });
 
-test('an answer becomes a stream once its client would give up, and not before', () => {
+test('becomes a stream after streamAfterMs, and not before', () => {
   const { answer, sent } = ofSession();
   answer.tick(5099);
   expect(sent).toEqual([]);
@@ -124,7 +124,7 @@ test('an answer becomes a stream once its client would give up, and not before',
   expect(sent).toEqual(['stream']);
 });
 
-test('a client that leaves loses an answer that was not begun, and nothing of one that has ended', () => {
+test('loses an answer without headers when its client disconnects, but not an ended one', () => {
   const waiting = ofSession();
   waiting.leave();
   expect(waiting.heard).toEqual(['lost']);
@@ -161,7 +161,7 @@ function withoutSession() {
   return { answer, sent, heard, leave };
 }
 
-test('an answer without a session becomes a stream once its client would give up, and not before', () => {
+test('turns a sessionless answer into a stream after streamAfterMs, and not before', () => {
   const { answer, sent } = withoutSession();
   answer.advance(3000);
   answer.advance(1999);
@@ -170,7 +170,7 @@ test('an answer without a session becomes a stream once its client would give up
   expect([sent, answer.view]).toEqual([['stream'], expect.objectContaining({ ageMs: 5000 })]);
 });
 
-test('a client without a session that leaves has left once, and not once it was answered', () => {
+test("reports a sessionless client's disconnect once, and not after the response", () => {
   const { answer, sent, heard, leave } = withoutSession();
   leave();
   answer.cut('again');
@@ -182,7 +182,7 @@ test('a client without a session that leaves has left once, and not once it was 
   expect([answered.sent, answered.heard]).toEqual([[json()], ['ended']]);
 });
 
-test('an answer without a session counts towards the quota of its client', () => {
+test("counts a sessionless answer towards its client's quota", () => {
   expect(withoutSession().answer).toMatchObject({
     idScope: 'request',
     clientKey: 'ada',

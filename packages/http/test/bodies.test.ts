@@ -24,7 +24,7 @@ function reading(maxUnfinishedBytes: number, maxBodyBytes = 100) {
 }
 
 describe('unfinished bodies', () => {
-  test('of one client have a bound together, and the one that passes it is refused', () => {
+  test("rejects the body that exceeds a client's limit", () => {
     const { begin, send, refused } = reading(10);
     const [first, second, third] = [begin('first'), begin('second'), begin('third')];
     send(first, 5);
@@ -47,7 +47,7 @@ describe('unfinished bodies', () => {
     expect([...refused.keys()]).toEqual(['third', 'fourth']);
   });
 
-  test('of one client may be one long one', () => {
+  test('allows a single long body per client', () => {
     const { begin, send, refused } = reading(10);
     const only = begin('only');
     send(only, 60);
@@ -57,7 +57,7 @@ describe('unfinished bodies', () => {
     expect(refused.get('only')?.status).toBe(413);
   });
 
-  test('of all clients have four times as much, and the longest of whoever sends most gives way', () => {
+  test('evicts the largest body of the heaviest client at four times the limit', () => {
     const { begin, send, refused } = reading(10, 20);
     const parties = ['a', 'b', 'c', 'd'];
     for (const party of parties) send(begin(party, party), 9);
@@ -72,7 +72,7 @@ describe('unfinished bodies', () => {
     expect(refused.size).toBe(1);
   });
 
-  test('give way, and not one that has ended', () => {
+  test('does not evict a complete body', () => {
     const { begin, send, refused } = reading(10, 20);
     const ended = begin('ended', 'd');
     send(ended, 9);
@@ -85,13 +85,13 @@ describe('unfinished bodies', () => {
     expect([...refused.keys()]).toEqual(['longer']);
   });
 
-  test('that came whole in one piece count towards nothing', () => {
+  test('does not count a body that arrives in one chunk', () => {
     const { begin, refused } = reading(10);
     for (let at = 0; at < 100; at++) begin(`${at}`).append(new Uint8Array(10), true);
     expect(refused.size).toBe(0);
   });
 
-  test('are refused after their time, and not before', () => {
+  test('rejects a body after bodyTimeoutMs, and not before', () => {
     const { begin, send, clock, refused, maintenance } = reading(10);
     clock.increment(500);
     const [slow, done] = [begin('slow'), begin('done')];
@@ -107,7 +107,7 @@ describe('unfinished bodies', () => {
     expect(maintenance.size).toBe(0);
   });
 
-  test('cost no more than twice their length, however small their pieces are', () => {
+  test("uses at most twice a body's length, however small its chunks are", () => {
     const { begin } = reading(1000);
     const body = begin('crumbs');
     for (let at = 0; at < 100; at++) body.append(Uint8Array.of(at), false);
@@ -136,7 +136,7 @@ async function statusOf(socket: Socket): Promise<string> {
 
 const ping = enveloped(1, 'server/discover', {}) as Message;
 
-test('many bodies of one client that never end are refused, and its whole ones are served [HTTP-18]', async () => {
+test("rejects a client's many endless bodies while serving its complete ones [HTTP-18]", async () => {
   const limits = { maxUnfinishedBytes: 1024 ** 2 };
   const { url } = await serveTools([], { limits });
   const sockets: Socket[] = [];
@@ -153,7 +153,7 @@ test('many bodies of one client that never end are refused, and its whole ones a
   await expect.poll(() => statuses.slice(4)).toEqual(Array.from({ length: 4 }, () => '400'));
 });
 
-test('a body that does not come to its end in time is refused with 408 [HTTP-18]', async () => {
+test('rejects a body that is incomplete after bodyTimeoutMs with 408 [HTTP-18]', async () => {
   const clock = new CountingClock();
   const { url } = await serveTools([], { clock, limits: { bodyTimeoutMs: 5000 } });
   const before = clock.timers;
@@ -166,7 +166,7 @@ test('a body that does not come to its end in time is refused with 408 [HTTP-18]
   await once(socket, 'close');
 });
 
-test('a client that leaves in the middle of its body leaves room for others [HTTP-18]', async () => {
+test('releases the bytes of a client that disconnects within its body [HTTP-18]', async () => {
   const { url } = await serveTools([], { limits: { maxUnfinishedBytes: 300_000 } });
   const gone = await Promise.all([unfinished(url, 140_000), unfinished(url, 140_000)]);
   for (const socket of gone) {
@@ -177,7 +177,7 @@ test('a client that leaves in the middle of its body leaves room for others [HTT
   await expect.poll(async () => (await post(url, message, headersOf(ping))).status).toBe(200);
 });
 
-test('a body of a `Request` is bounded in the same ways', async () => {
+test('limits the body of a web Request in the same way', async () => {
   const home = exchangeContext({ maxUnfinishedBytes: 100, bodyTimeoutMs: 1000 });
   const exchangeOf = (body: ReadableStream, remoteAddress: string) => {
     const init = { method: 'POST', body, duplex: 'half' } as RequestInit;

@@ -6,7 +6,7 @@ import { connectTo, serveHttp } from './serving.ts';
 describe.each([
   ['2025-11-25', 'legacy'],
   ['2026-07-28', modern],
-] as const)('the laboratory over HTTP, in %s', (revision, mode) => {
+] as const)('the lab server over HTTP, in %s', (revision, mode) => {
   test('answers a call', async () => {
     const client = await connectTo(await serveHttp(laboratory), mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
@@ -14,7 +14,7 @@ describe.each([
     expect(textOf(result)).toBe('hi');
   });
 
-  test('asks the client on behalf of a call', async () => {
+  test('requests input from the client during a call', async () => {
     const client = await connectTo(await serveHttp(laboratory), mode, { roots: {} });
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///work' }] }));
     const args = { kind: 'roots', count: 3, concurrent: true };
@@ -23,7 +23,7 @@ describe.each([
   });
 });
 
-test('clients of both eras use one endpoint at the same time', async () => {
+test('serves clients of both eras at one endpoint at the same time', async () => {
   const url = await serveHttp(laboratory);
   const clients = await Promise.all([connectTo(url, 'legacy'), connectTo(url, modern)]);
   const results = await Promise.all(

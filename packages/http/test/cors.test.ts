@@ -17,7 +17,7 @@ const ask = (url: URL, origin: string, headers = {}) =>
     headers: { origin, 'access-control-request-method': 'POST', ...headers },
   });
 
-test('a page of an allowed origin may send any header, and read those that it needs', async () => {
+test('lets a page of an allowed origin send any header and read those it needs', async () => {
   const url = await serveHttp(laboratory, { allowedOrigins: [page] });
   const asked = await ask(url, page, {
     'access-control-request-headers': 'content-type,mcp-param-text, mcp-session-id',
@@ -42,7 +42,7 @@ test('a page of an allowed origin may send any header, and read those that it ne
   });
 });
 
-test('a page is permitted no more than it asks for, and only what asks so is an answer', async () => {
+test('permits a page only what its preflight requests', async () => {
   const url = await serveHttp(laboratory, { allowedOrigins: [page] });
   const asked = await ask(url, page);
   expect(asked.status).toBe(204);
@@ -54,7 +54,7 @@ test('a page is permitted no more than it asks for, and only what asks so is an 
   expect(got.status).toBe(400);
 });
 
-test('a page of another origin gets no permission, and its requests are refused', async () => {
+test('rejects a page of another origin without CORS headers', async () => {
   const url = await serveHttp(laboratory, { allowedOrigins: [page] });
   for (const origin of ['https://evil.example', 'null', `${page}.evil.example`]) {
     const answers = [await ask(url, origin), await post(url, ping, { origin })];
@@ -65,14 +65,14 @@ test('a page of another origin gets no permission, and its requests are refused'
   }
 });
 
-test('without allowed origins nothing is said of them', async () => {
+test('sends no CORS headers without allowedOrigins', async () => {
   const url = await serveHttp(laboratory);
   expect(corsOf(await post(url, ping))).toEqual({});
   const asked = await ask(url, url.origin);
   expect([asked.status, asked.headers.get('allow')]).toEqual([405, 'GET, POST, DELETE']);
 });
 
-test('what a browser could not have asked for is not repeated', async () => {
+test('omits requested header names that no browser could send', async () => {
   const url = await serveHttp(laboratory, { allowedOrigins: 'any' });
   const asked = await ask(url, page, { 'access-control-request-headers': 'a b, good, "x"' });
   expect(asked.headers.get('access-control-allow-headers')).toBe('good');

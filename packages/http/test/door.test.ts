@@ -74,7 +74,7 @@ const call = (name: string) => ({
   params: { name, arguments: {} },
 });
 
-test('a request without a token is refused before its body is there', async () => {
+test('rejects a request without a token before its body has arrived', async () => {
   const url = await serveGuarded();
   const headers = { 'content-type': 'application/json', 'content-length': 100_000 };
   const status = await new Promise((resolve, reject) => {
@@ -89,7 +89,7 @@ test('a request without a token is refused before its body is there', async () =
 });
 
 test.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource'])(
-  'what clients need to get a token is at %s, for everybody',
+  'serves the metadata at %s without authorization',
   async (path) => {
     const url = await serveGuarded();
     const found = await fetch(new URL(path, url));
@@ -103,7 +103,7 @@ test.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-prot
   },
 );
 
-test('a page may read the challenge', async () => {
+test('exposes the challenge to web pages', async () => {
   const url = await serveGuarded();
   const refused = await post(url, call('who'), { origin: 'https://a.example' });
   expect(refused.status).toBe(401);
@@ -111,14 +111,14 @@ test('a page may read the challenge', async () => {
   expect(refused.headers.get('access-control-allow-origin')).toBe('https://a.example');
 });
 
-test('a token that lacks what every request needs is refused with 403', async () => {
+test('rejects a token without the required scopes with 403', async () => {
   const refused = await post(await serveGuarded(), call('who'), as('guest'));
   expect(refused.status).toBe(403);
   expect(refused.headers.get('www-authenticate')).toContain('insufficient_scope');
 });
 
-describe('a session', () => {
-  test('is there for its principal, with any token, and for nobody else', async () => {
+describe('a session with authorization', () => {
+  test('accepts any token of its principal, and of nobody else', async () => {
     const url = await serveGuarded();
     const session = await sessionOf(url, 'ada');
     const own = await post(url, call('who'), as('ada2', session));
@@ -132,7 +132,7 @@ describe('a session', () => {
     expect((await post(url, call('who'), as('ada', session))).status).toBe(200);
   });
 
-  test('refuses the call of a tool that its token does not allow, and takes a better one', async () => {
+  test('rejects a tool call without its scopes, and accepts a better token', async () => {
     const url = await serveGuarded();
     const session = await sessionOf(url, 'ada');
     const refused = await post(url, call('write'), as('ada', session));
@@ -143,7 +143,7 @@ describe('a session', () => {
   });
 });
 
-test('a session of HTTP+SSE is there for its principal alone, and looks at scopes as well', async () => {
+test('binds an HTTP+SSE session to its principal and checks scopes', async () => {
   const url = await serveHttp(server, { authorization, sse: true });
   const abort = new AbortController();
   onTestFinished(() => abort.abort());
@@ -163,7 +163,7 @@ test('a session of HTTP+SSE is there for its principal alone, and looks at scope
   expect(JSON.stringify((await events.message()).data.result)).toContain('written');
 });
 
-test('a request without a session knows who calls, and what is allowed', async () => {
+test('passes the caller and its scopes to a sessionless request', async () => {
   const url = await serveGuarded();
   const modern = (name: string) => enveloped(1, 'tools/call', { name, arguments: {} });
   const headers = (token: string, name: string) => ({
@@ -178,7 +178,7 @@ test('a request without a session knows who calls, and what is allowed', async (
   expect((await post(url, modern('write'), headers('ada2', 'write'))).status).toBe(200);
 });
 
-test('a token that nobody can check now is 503, and a fact says why without the token', async () => {
+test('answers 503 for a token that cannot be checked, and logs why without the token', async () => {
   const facts: Fact[] = [];
   const verifyToken = () =>
     Promise.reject(new Error('the directory did not answer about secret-1'));
@@ -274,7 +274,7 @@ function withSlowDoor() {
 const quick = { authorization: 'Bearer quick' };
 const slow = { authorization: 'Bearer slow' };
 
-test('a GET stream is not opened for them, and what waits for one goes on waiting', async () => {
+test('does not open a GET stream for a disconnected client, and keeps queued messages', async () => {
   const { door, handler } = withSlowDoor();
   const headers = await begun(handler, quick);
   await leave(handler, door, { headers: { ...headers, ...slow } });
@@ -282,7 +282,7 @@ test('a GET stream is not opened for them, and what waits for one goes on waitin
   expect(session?.dump().http).toMatchObject({ streams: [], waitingPushes: { count: 1 } });
 });
 
-test('a stream is not resumed for them: it has no connection', async () => {
+test('does not resume a stream for a disconnected client', async () => {
   const { door, handler } = withSlowDoor();
   const headers = await begun(handler, quick);
   const accept = 'text/event-stream';
@@ -293,13 +293,13 @@ test('a stream is not resumed for them: it has no connection', async () => {
   expect(session?.dump().http).toMatchObject({ streams: [{ state: 'cut' }] });
 });
 
-test('a session of HTTP+SSE is not begun for them', async () => {
+test('does not start an HTTP+SSE session for a disconnected client', async () => {
   const { door, handler } = withSlowDoor();
   await leave(handler, door, { path: '/sse', headers: slow });
   expect(handler.sessions).toEqual([]);
 });
 
-test('a request is not forwarded to another node for them', async () => {
+test('does not forward a request for a disconnected client', async () => {
   const nodes = new MemoryNodes();
   let forwarded = 0;
   const http = createServer((_, response) => {
@@ -337,7 +337,7 @@ const initialize = {
   },
 };
 
-test('a request without a body leaves its connection open, however soon it is answered', async () => {
+test('keeps the connection of a request without a body open after an immediate response', async () => {
   const url = await serveHttp(laboratory);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());

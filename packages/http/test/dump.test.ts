@@ -66,8 +66,8 @@ async function watched(
   return { ...served, dump, pass, dumps: () => dumps.map((each) => each()) };
 }
 
-describe('a dump of a session over HTTP', () => {
-  test('says how it stands, and no more than the beginning of its id', async () => {
+describe('the dump of an HTTP session', () => {
+  test('shows the state and only a shortened session id', async () => {
     const { url, dump, pass } = await watched([push]);
     const session = await begin(url, '2025-11-25', { roots: {} });
     // It is asked for its roots once it has a stream.
@@ -87,7 +87,7 @@ describe('a dump of a session over HTTP', () => {
     expect(text + JSON.stringify(dump())).not.toContain(session.id);
   });
 
-  test('counts no message that is accepted or refused among those that are due', async () => {
+  test('does not count accepted or rejected messages as pending', async () => {
     const ask = defineTool({
       name: 'ask',
       description: 'Asks for roots',
@@ -113,7 +113,7 @@ describe('a dump of a session over HTTP', () => {
     expect(dump().http).toMatchObject({ state: 'idle', due: 0 });
   });
 
-  test('says what waits for a stream that the client has not opened', async () => {
+  test('shows the messages queued for a missing stream', async () => {
     const { url, dump } = await watched([push]);
     const session = await begin(url);
     await (await session.call('push', { count: 3 })).text();
@@ -138,7 +138,7 @@ describe('a dump of a session over HTTP', () => {
     expect(explainDump(dump())).toEqual([expect.stringMatching(/^Nothing is pending/)]);
   });
 
-  test('says that the client was cut off from an answer, and for how long it has not come back', async () => {
+  test('shows a disconnected call and for how long its client has been away', async () => {
     const { wait, held } = waiting();
     const { url, dump, pass } = await watched([wait]);
     const session = await begin(url);
@@ -161,7 +161,7 @@ describe('a dump of a session over HTTP', () => {
     expect(explainDump(dump())).toEqual([expect.stringMatching(/^Nothing is pending/)]);
   });
 
-  test('says that the client does not read, and since when', async () => {
+  test('shows that the client is not reading, and since when', async () => {
     const { url, dump, pass } = await watched([push]);
     const session = await begin(url);
     const socket = connect(Number(url.port), '127.0.0.1');
@@ -183,7 +183,7 @@ describe('a dump of a session over HTTP', () => {
   });
 });
 
-test('a dump of requests without a session counts them and tells their streams', async () => {
+test('counts sessionless requests and shows their streams', async () => {
   const { wait, held } = waiting();
   const { url, dump, pass } = await watched([wait, push]);
   await (await request(url, 'tools/list')).text();
@@ -212,14 +212,14 @@ test('a dump of requests without a session counts them and tells their streams',
   }
 });
 
-test('a dump of a session says whose it is', async () => {
+test('names the principal of a session', async () => {
   const authorization = { verifyToken: (subject: string) => ({ subject }) };
   const { url, dump } = await watched([], {}, { authorization });
   await (await post(url, initializeRequest(), { authorization: 'Bearer ada' })).text();
   expect(dump().http).toMatchObject({ principal: expect.stringContaining('ada') as string });
 });
 
-test('a dump of requests without a session says whose are due', async () => {
+test('counts pending sessionless requests per principal', async () => {
   const { wait, held } = waiting();
   const authorization = { verifyToken: (subject: string) => ({ subject }) };
   const { url, dump } = await watched([wait], {}, { authorization });
@@ -236,7 +236,7 @@ test('a dump of requests without a session says whose are due', async () => {
   await Promise.all(asked);
 });
 
-test('a dump of requests without a session tells the bounds of all clients together, and of each', async () => {
+test('shows the limits of sessionless clients in total and per client', async () => {
   const { wait, held } = waiting();
   const limits = { maxRunning: 2, maxWaiting: 3, maxTasks: 5 };
   const { url, dump } = await watched([wait], { limits });
@@ -260,7 +260,7 @@ test('a dump of requests without a session tells the bounds of all clients toget
   await Promise.all(asked);
 });
 
-test('many sessions are told in lines: those that something holds up, then how many rest', async () => {
+test('lists busy sessions as lines, then counts the rest', async () => {
   const { wait, held } = waiting();
   const { url, dumps, pass } = await watched([wait]);
   const sessions = [];

@@ -43,8 +43,8 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 const text = (said: string) => [{ type: 'text', text: said }];
 
-describe('beside a flood of another principal', () => {
-  test('calls run at once, and are not refused', async () => {
+describe('during a flood by another principal, the endpoint', () => {
+  test('runs calls without rejecting them', async () => {
     const { tool, held, begun } = holding();
     const url = await serve([tool], { maxRunning: 2, maxWaiting: 2 });
     const refused: unknown[] = [];
@@ -67,7 +67,7 @@ describe('beside a flood of another principal', () => {
     for (const data of refused) expect(data).toEqual({ reason: 'overloaded', retryable: true });
   });
 
-  test('tasks are taken', async () => {
+  test('accepts tasks', async () => {
     const { tool, held } = holding('required');
     const url = await serve([tool], { maxTasks: 2 });
     const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -85,7 +85,7 @@ describe('beside a flood of another principal', () => {
     held.release();
   });
 
-  test('calls that wait for their client are kept where they stand', async () => {
+  test('keeps suspended calls resumable', async () => {
     const runs: string[] = [];
     const who = defineTool({
       name: 'who',
@@ -122,7 +122,7 @@ describe('beside a flood of another principal', () => {
     expect(runs.filter((person) => person === 'ada')).toHaveLength(4);
   });
 
-  test('sessions stay', async () => {
+  test('keeps sessions open', async () => {
     const url = await serve([], {}, { limits: { maxSessions: 3 } });
     const begin = async (person: Person) => {
       const begun = await post(url, initializeRequest(), as(person).headers);
@@ -141,7 +141,7 @@ describe('beside a flood of another principal', () => {
     ]);
   });
 
-  test('a session begins though all of hers are in use, and hers does not', async () => {
+  test('evicts a session of the flooding principal for a newcomer, not one in use', async () => {
     const url = await serve([], {}, { limits: { maxSessions: 2 } });
     const begin = (person: Person) => post(url, initializeRequest(), as(person).headers);
     const idle = await begin('bob');

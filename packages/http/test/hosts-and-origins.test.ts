@@ -39,16 +39,16 @@ async function listening(options: Partial<ServeHttpOptions> = {}): Promise<URL> 
   return serving.url;
 }
 
-describe('a host that a request names', () => {
+describe('the Host check', () => {
   test.each(['localhost', 'LOCALHOST:80', '127.0.0.1', '[::1]:3000'])(
-    'is this machine by default: %s [HTTP-01]',
+    'accepts loopback names by default: %s [HTTP-01]',
     async (host) => {
       expect(await statusFor(await serveHttp(server), host)).toBe(200);
     },
   );
 
   test.each(['evil.example', 'localhost.evil.example', '127.0.0.2', 'app.example', '[::2]'])(
-    'is refused by default: %s [HTTP-01]',
+    'rejects other hosts by default: %s [HTTP-01]',
     async (host) => {
       const url = await serveHttp(server);
       expect([await statusFor(url, host), await statusFor(url, host)]).toEqual([403, 403]);
@@ -56,7 +56,7 @@ describe('a host that a request names', () => {
     },
   );
 
-  test('is one of those that are allowed, in any case and with any port, and no other [HTTP-01]', async () => {
+  test('accepts only allowedHosts, in any case and with any port [HTTP-01]', async () => {
     const url = await serveHttp(server, { allowedHosts: ['app.example', 'ported.example:1'] });
     const hosts = [
       ...['app.example', 'App.Example:8080', 'ported.example:1'],
@@ -66,7 +66,7 @@ describe('a host that a request names', () => {
     expect(statuses).toEqual([200, 200, 200, 403, 403, 403, 403, 403]);
   });
 
-  test('may be any if a proxy checks it [HTTP-01]', async () => {
+  test('accepts any host with allowedHosts any [HTTP-01]', async () => {
     const url = await serveHttp(server, { allowedHosts: 'any' });
     expect(await statusFor(url, 'app.example')).toBe(200);
     expect(await statusFor(await listening({ allowedHosts: 'any' }), 'app.example')).toBe(200);
@@ -74,13 +74,13 @@ describe('a host that a request names', () => {
     expect(await statusFor(url, 'app.example, b.example')).toBe(400);
   });
 
-  test('is one of those of serve beside those of this machine [HTTP-01]', async () => {
+  test('accepts the hosts of serve besides loopback names [HTTP-01]', async () => {
     const url = await listening({ allowedHosts: ['App.Example'] });
     const hosts = ['app.example', 'localhost', 'other.example'];
     expect(await Promise.all(hosts.map((host) => statusFor(url, host)))).toEqual([200, 200, 403]);
   });
 
-  test('may be any with authorization: a page that is led here has no token [HTTP-01]', async () => {
+  test('accepts any host with authorization, because a rebound page has no token [HTTP-01]', async () => {
     const authorization = { verifyToken: () => ({ subject: 'ada' }) };
     const url = await listening({ authorization });
     const withToken = { host: 'app.example', authorization: 'Bearer ada' };
@@ -89,7 +89,7 @@ describe('a host that a request names', () => {
     expect((await greet(named, withToken)).status).toBe(403);
   });
 
-  test('is checked the same of a `Request` [HTTP-01]', async () => {
+  test('applies to web Requests, too [HTTP-01]', async () => {
     const statusOf = async (host: string, options: HttpOptions = {}) => {
       const handler = httpHandler(server, { report: () => {}, ...options });
       const body = JSON.stringify(initializeRequest());
@@ -106,46 +106,54 @@ describe('a host that a request names', () => {
   });
 });
 
-describe('a page of the port of the endpoint itself', () => {
+describe("a page served from the endpoint's port", () => {
   const names = ['localhost', '127.0.0.1', '[::1]'];
   const pairs = names.flatMap((own) => names.map((theirs) => [theirs, own] as const));
 
-  test.each(pairs)('under %s may use it under %s [HTTP-01]', async (theirs, own) => {
-    for (const url of [await serveHttp(server), await listening()]) {
-      const origin = `http://${theirs}:${url.port}`;
-      const { status, headers } = await greet(url, { host: `${own}:${url.port}`, origin });
-      expect(status).toBe(200);
-      // A browser takes these for two origins, and asks whether one may read the other.
-      const allowed = theirs === own ? {} : { 'access-control-allow-origin': origin };
-      expect(headers).toMatchObject(allowed);
-    }
-  });
+  test.each(pairs)(
+    'served under %s may use the endpoint under %s [HTTP-01]',
+    async (theirs, own) => {
+      for (const url of [await serveHttp(server), await listening()]) {
+        const origin = `http://${theirs}:${url.port}`;
+        const { status, headers } = await greet(url, { host: `${own}:${url.port}`, origin });
+        expect(status).toBe(200);
+        // A browser takes these for two origins, and asks whether one may read the other.
+        const allowed = theirs === own ? {} : { 'access-control-allow-origin': origin };
+        expect(headers).toMatchObject(allowed);
+      }
+    },
+  );
 
   test.each<[string, string, string, Partial<ServeHttpOptions>]>([
     ['at another port', 'localhost:PORT', 'http://127.0.0.1:1', {}],
     ['without a port', 'localhost:PORT', 'http://127.0.0.1', {}],
-    ['of another machine', 'localhost:PORT', 'http://evil.example:PORT', {}],
-    ['that only begins so', 'localhost:PORT', 'http://localhost.evil.example:PORT', {}],
+    ['on another machine', 'localhost:PORT', 'http://evil.example:PORT', {}],
+    [
+      'with a name that only starts like ours',
+      'localhost:PORT',
+      'http://localhost.evil.example:PORT',
+      {},
+    ],
     ['with a path', 'localhost:PORT', 'http://127.0.0.1:PORT/x', {}],
     [
-      'of an endpoint that others reach',
+      'of an endpoint reachable by others',
       'localhost:PORT',
       'http://127.0.0.1:PORT',
       { host: '0.0.0.0', insecure: true },
     ],
     [
-      'of one that has other names',
+      'of an endpoint with other names',
       'localhost:PORT',
       'http://127.0.0.1:PORT',
       { allowedHosts: ['app.example'] },
     ],
     [
-      'of one that is asked under such a name',
+      'of an endpoint requested under such a name',
       'app.example:PORT',
       'http://127.0.0.1:PORT',
       { allowedHosts: ['app.example'] },
     ],
-  ])('is refused %s [HTTP-01]', async (_, host, origin, options) => {
+  ])('is rejected %s [HTTP-01]', async (_, host, origin, options) => {
     const url = await listening(options);
     const withPort = (text: string) => text.replace('PORT', url.port);
     const answer = await greet(url, { host: withPort(host), origin: withPort(origin) });
@@ -153,7 +161,7 @@ describe('a page of the port of the endpoint itself', () => {
     expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
   });
 
-  test('is refused if the request comes from elsewhere [HTTP-01]', async () => {
+  test('is rejected if the request comes from another machine [HTTP-01]', async () => {
     const handler = httpHandler(server, { report: () => {} });
     const statusFrom = async (remoteAddress: string | undefined) => {
       const headers = { ...postHeaders, origin: 'http://127.0.0.1:3000' };
@@ -173,7 +181,7 @@ describe('a page of the port of the endpoint itself', () => {
     await handler.close(0);
   });
 
-  test('has its preflights answered [HTTP-01]', async () => {
+  test('gets answers to its preflights [HTTP-01]', async () => {
     const url = await serveHttp(server);
     const origin = `http://localhost:${url.port}`;
     const headers = { origin, 'access-control-request-method': 'POST' };

@@ -4,7 +4,7 @@ import { IndexedList, notListed } from '../src/maintenance.ts';
 const made = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ at, listIndex: notListed }));
 
-test('whoever leaves is gone, and all others are still in it once', () => {
+test('removes an item and keeps all others exactly once', () => {
   const roster = new IndexedList<{ at: number; listIndex: number }>();
   const members = made(4);
   for (const member of members) {
@@ -24,7 +24,7 @@ test('whoever leaves is gone, and all others are still in it once', () => {
   ]);
 });
 
-test('each has its turn once, though all leave in theirs', () => {
+test('visits each item once while all items remove themselves', () => {
   const roster = new IndexedList<{ at: number; listIndex: number }>();
   for (const member of made(3)) roster.add(member);
   const seen: number[] = [];
@@ -36,7 +36,7 @@ test('each has its turn once, though all leave in theirs', () => {
   expect(roster.size).toBe(0);
 });
 
-test('each that is still in it has its turn, though others leave in theirs', () => {
+test('visits each remaining item while others are removed', () => {
   const roster = new IndexedList<{ at: number; listIndex: number }>();
   const members = made(4);
   for (const member of members) roster.add(member);

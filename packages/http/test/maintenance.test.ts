@@ -23,7 +23,7 @@ function startUpkeep() {
   return { clock, upkeep, made, turn };
 }
 
-test('what is added is looked after until it leaves, each once a turn', () => {
+test('ticks each item once until it is removed', () => {
   const { upkeep, made, turn } = startUpkeep();
   const [a, b, c] = [made('a'), made('b'), made('c')] as const;
   for (const each of [a, b, a, c]) upkeep.add(each);
@@ -36,7 +36,7 @@ test('what is added is looked after until it leaves, each once a turn', () => {
   expect(turn()).toEqual(['a', 'b']);
 });
 
-test("those that leave in their turn take nobody else's", () => {
+test('ticks every item though some remove themselves', () => {
   const { upkeep, made, turn } = startUpkeep();
   const leaving: Maintained[] = ['a', 'b', 'c', 'd'].map((name, at) =>
     made(name, () => at % 2 === 0 && upkeep.delete(leaving[at] as Maintained)),
@@ -46,7 +46,7 @@ test("those that leave in their turn take nobody else's", () => {
   expect(turn()).toEqual(['b', 'd']);
 });
 
-test('has a timer only while there is anything to look after', () => {
+test('runs a timer only while there are items', () => {
   const { clock, upkeep, made, turn } = startUpkeep();
   const only = made('only', () => upkeep.delete(only));
   upkeep.add(only);
@@ -56,7 +56,7 @@ test('has a timer only while there is anything to look after', () => {
   expect(turn()).toEqual(['only']);
 });
 
-test('is done twice in the shortest of the times that it is for, and once a second at least', () => {
+test('ticks twice in the shortest timeout, and at least once a second', () => {
   const often = (limits: Partial<HttpLimits>) =>
     maintenanceIntervalMs({ ...defaultHttpLimits, ...limits });
   expect(often({})).toBe(1000);
@@ -74,7 +74,7 @@ test('is done twice in the shortest of the times that it is for, and once a seco
   expect(often({ keepaliveIntervalMs: 0 })).toBe(1000);
 });
 
-test('looks once more at its end, and has no timer then unless something is left', () => {
+test('ticks once more when stopped and keeps the timer only for remaining items', () => {
   const { clock, upkeep, made, turn } = startUpkeep();
   const leaving = made('leaving', () => upkeep.delete(leaving));
   const left = made('left');

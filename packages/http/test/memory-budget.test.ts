@@ -61,12 +61,12 @@ function holding(options: object = {}) {
   return { hold, held };
 }
 
-describe('calls that wait for their retry', () => {
+describe('suspended calls', () => {
   const elicits = (person: string) => ({ ...as(person), capabilities: { elicitation: {} } });
   const suspended = ({ calls }: SessionDump) =>
     calls.filter(({ state }) => state === 'suspended').length;
 
-  test('the oldest goes if its client has kept too much, and is run again by its retry', async () => {
+  test('evicts the oldest call of a client over its quota, which restarts on retry', async () => {
     const { url, dump } = await serve([who], { maxRetainedBytes: 30_000 });
     const begin = async (person: string, length = 9000) =>
       (await callTool(url, 'who', { pad: pad(length) }, elicits(person))).result as {
@@ -90,7 +90,7 @@ describe('calls that wait for their retry', () => {
     expect(result?.['content']).toEqual(text('decline'));
   });
 
-  test('one that alone has no room is not kept', async () => {
+  test('does not keep a call that exceeds the quota alone', async () => {
     const { url, dump } = await serve([who], { maxRetainedBytes: 30_000 });
     const { result } = await callTool(url, 'who', { pad: pad(40_000) }, elicits('ada'));
     expect(result?.['resultType']).toBe('input_required');
@@ -98,7 +98,7 @@ describe('calls that wait for their retry', () => {
     expect(dump().queues.retainedBytes.count).toBe(0);
   });
 
-  test('many clients together keep four times as much: that of the longest goes', async () => {
+  test('limits all clients to four quotas and evicts from the heaviest', async () => {
     const { url, dump } = await serve([who], { maxRetainedBytes: 20_000 });
     const begin = (person: string, length: number) =>
       callTool(url, 'who', { pad: pad(length) }, elicits(person));
@@ -116,7 +116,7 @@ describe('tasks', () => {
   const statusOf = async (url: URL, taskId: unknown) =>
     (await ask(url, 'tasks/get', { taskId } as never, { ...as('ada'), capabilities })).result;
 
-  test('one more than what has room is refused, and taken once another one has ended', async () => {
+  test('rejects a task over the quota until another one has ended', async () => {
     const { hold, held } = holding({ taskSupport: 'required' });
     const { url, dump } = await serve([hold], { maxRetainedBytes: 30_000 });
     const first = await create(url, { pad: pad(20_000) });
@@ -135,7 +135,7 @@ describe('tasks', () => {
     expect((await create(url, { pad: pad(20_000) })).error).toBeUndefined();
   });
 
-  test('a result that has no room is not kept: the task has failed, and says so', async () => {
+  test('fails a task whose result exceeds the quota', async () => {
     const { hold, held } = holding({ taskSupport: 'required' });
     const { url } = await serve([hold], { maxRetainedBytes: 10_000 });
     held.release();
@@ -168,7 +168,7 @@ async function begin(url: URL, person: string) {
   return { call, end };
 }
 
-test("what the streams of a client's sessions have said has one bound", async () => {
+test("limits the stream events of a client's sessions together", async () => {
   const { hold, held } = holding();
   const { url, dump } = await serve([hold], { maxRetainedBytes: 30_000 });
   const sessions = [];
@@ -184,7 +184,7 @@ test("what the streams of a client's sessions have said has one bound", async ()
   expect(dump().queues.retainedBytes.count).toBe(0);
 });
 
-test('the sessions of one client share its room for requests in flight, and give it back', async () => {
+test("shares the quota for requests in flight among a client's sessions", async () => {
   const { hold, held } = holding();
   const limits = { maxRunningBytes: 15_000, maxWaitingBytes: 15_000 };
   const { url, dump } = await serve([hold], limits);
@@ -204,7 +204,7 @@ test('the sessions of one client share its room for requests in flight, and give
   expect(await second(12_000)).toContain('xxxx');
 });
 
-test('an initialize of more than 64 KiB is refused, and leaves no session', async () => {
+test('rejects an initialize over 64 KiB without a session', async () => {
   const { url } = await serve([], {}, { limits: { maxSessions: 1 } });
   const message = initializeRequest('2025-11-25', { experimental: { pad: pad(70_000) } });
   const refused = await post(url, message, as('ada').headers);
@@ -213,7 +213,7 @@ test('an initialize of more than 64 KiB is refused, and leaves no session', asyn
   expect((await post(url, initializeRequest(), as('bob').headers)).status).toBe(200);
 });
 
-test('a session keeps no message that has passed: over HTTP there may be many', async () => {
+test('keeps no processed message in an HTTP session', async () => {
   const { hold, held } = holding();
   const { url, session } = await serve([hold], {});
   held.release();
@@ -227,7 +227,7 @@ test('a session keeps no message that has passed: over HTTP there may be many', 
   expect(kept).toEqual([]);
 });
 
-test('a request of 2026-07-28 says no more of its client than has room', async () => {
+test('limits the client description in a request of 2026-07-28', async () => {
   const { url } = await serve([who], {});
   const capabilities = { elicitation: {}, experimental: { pad: pad(9000) } };
   const { error } = await callTool(url, 'who', {}, { ...as('ada'), capabilities });

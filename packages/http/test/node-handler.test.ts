@@ -56,14 +56,14 @@ const atMost = (maxBodyBytes: number) => exchangeContext({ maxBodyBytes });
 
 const last = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
-test('an answer before the body is read keeps the connection if little of it is left', async () => {
+test('keeps the connection after an early response if little of the body is left', async () => {
   const port = await serveExchanges((exchange) => exchange.answer({ status: 403, body: 'no' }));
   const refused = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello';
   const answers = await raw(port, refused, last);
   expect(answers.match(/HTTP\/1.1 403/g)).toHaveLength(2);
 });
 
-test('what is left of a body is never read as a request', async () => {
+test('never reads the rest of a body as a request', async () => {
   const seen: string[] = [];
   const port = await serveExchanges((exchange) => {
     seen.push(exchange.target);
@@ -75,7 +75,7 @@ test('what is left of a body is never read as a request', async () => {
   expect(seen).toEqual(['/seen', '/']);
 });
 
-test('a client that still sends reads why it was refused', async () => {
+test('lets a client that is still sending read its rejection', async () => {
   const port = await serveExchanges(answerBody, undefined, atMost(1000));
   for (const method of ['POST', 'PUT']) {
     const response = await fetch(`http://127.0.0.1:${port}/`, {
@@ -87,7 +87,7 @@ test('a client that still sends reads why it was refused', async () => {
   }
 });
 
-test('a body that never ends is refused, and its connection closed', async () => {
+test('rejects an endless body and closes its connection', async () => {
   const port = await serveExchanges(answerBody, undefined, atMost(10));
   const head = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
   const answer = await raw(port, head, '20\r\n', 'a'.repeat(32), '\r\n');
@@ -95,7 +95,7 @@ test('a body that never ends is refused, and its connection closed', async () =>
   expect(answer.toLowerCase()).toContain('connection: close');
 });
 
-test('a client that goes on with a refused body is cut off after 16 MiB, before its time is over', async () => {
+test('cuts off a client that sends 16 MiB more of a rejected body', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const port = await serveExchanges(answerBody, undefined, atMost(10));
@@ -109,7 +109,7 @@ test('a client that goes on with a refused body is cut off after 16 MiB, before 
   await once(socket, 'close');
 });
 
-test('a body that is not UTF-8 is refused', async () => {
+test('rejects a body that is not UTF-8', async () => {
   const port = await serveExchanges(answerBody, undefined, atMost(1000));
   const response = await fetch(`http://127.0.0.1:${port}/`, {
     method: 'POST',
@@ -120,10 +120,10 @@ test('a body that is not UTF-8 is refused', async () => {
 
 test.each([
   ['an object', { a: 1 }, '{"a":1}'],
-  ['a text', 'text', 'text'],
+  ['a string', 'text', 'text'],
   ['bytes', Buffer.from('bytes'), 'bytes'],
-  ['bytes of another kind', new TextEncoder().encode('bytes'), 'bytes'],
-])('a body that a framework has made %s of is taken', async (_, body, taken) => {
+  ['a Uint8Array', new TextEncoder().encode('bytes'), 'bytes'],
+])('accepts a body that a framework parsed into %s', async (_, body, taken) => {
   const port = await serveExchanges(answerBody, async (request) => {
     await text(request);
     Object.assign(request, { body });
@@ -132,13 +132,13 @@ test.each([
   expect(await response.text()).toBe(taken);
 });
 
-test('a body may have the character that stands for what is not UTF-8', async () => {
+test('accepts a body that contains U+FFFD', async () => {
   const port = await serveExchanges(answerBody);
   const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '"\ufffd"' });
   expect(await response.text()).toBe('"\ufffd"');
 });
 
-test('a body may be as long as it says that bodies may be, and one byte more is refused before it comes', async () => {
+test('accepts a body of maxBodyBytes and rejects one byte more before it arrives', async () => {
   const port = await serveExchanges(answerBody, undefined, atMost(5));
   const head = (length: number) =>
     `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
@@ -146,7 +146,7 @@ test('a body may be as long as it says that bodies may be, and one byte more is 
   expect(await raw(port, head(6))).toContain('413');
 });
 
-test('the room that an unfinished body takes is free once its client has left', async () => {
+test('releases the memory of an unfinished body when its client disconnects', async () => {
   const home = exchangeContext();
   const [began, gone] = [gate(), gate()];
   let request: IncomingMessage | undefined;
@@ -173,7 +173,7 @@ test('the room that an unfinished body takes is free once its client has left', 
   for (const held of [began, gone]) held.release();
 });
 
-test('a client that is answered before it has sent all can send the rest, whatever the answer says', async () => {
+test('lets a client send the rest of its body after an early response', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const wasComplete: boolean[] = [];
@@ -197,7 +197,7 @@ test('a client that is answered before it has sent all can send the rest, whatev
   expect(wasComplete).toEqual([true, true]);
 });
 
-test('a connection goes on after a body of chunks, and ends with a request that took too long', async () => {
+test('keeps the connection after a chunked body, and closes it after a timeout', async () => {
   const statuses = [200, 408];
   const port = await serveExchanges((exchange) =>
     exchange.readBody(() => exchange.answer({ status: statuses.shift() ?? 500, body: 'said' })),
@@ -213,7 +213,7 @@ test('a connection goes on after a body of chunks, and ends with a request that 
   ]);
 });
 
-test('a request is answered once', async () => {
+test('answers a request once', async () => {
   const port = await serveExchanges((exchange) => {
     exchange.answer({ status: 200, body: 'first' });
     exchange.answer({ status: 500, body: 'second' });
@@ -222,7 +222,7 @@ test('a request is answered once', async () => {
 });
 
 test.each([64 * 1024, 64 * 1024 + 1, 200_000])(
-  'an answer of %i bytes comes whole',
+  'sends a complete answer of %i bytes',
   async (length) => {
     const body = Array.from({ length }, (_, at) => at % 10).join('');
     const port = await serveExchanges((exchange) => {
@@ -238,7 +238,7 @@ test.each([64 * 1024, 64 * 1024 + 1, 200_000])(
   },
 );
 
-test('a stream begins before anything is said on it, and ends when its connection is cut', async () => {
+test('starts a stream before its first message, and ends it with the connection', async () => {
   let cut = () => {};
   const port = await serveExchanges((exchange) => {
     const sink = exchange.stream({ 'content-type': 'text/event-stream' });
@@ -250,7 +250,7 @@ test('a stream begins before anything is said on it, and ends when its connectio
   await expect(response.text()).rejects.toThrow('terminated');
 });
 
-test('a stream ends though nothing was said on it last', async () => {
+test('ends a stream without a last message', async () => {
   const port = await serveExchanges((exchange) => {
     const sink = exchange.stream({});
     sink.write('said');
@@ -259,7 +259,7 @@ test('a stream ends though nothing was said on it last', async () => {
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('said');
 });
 
-test('what waits for the answers before it is looked after, and counted as not taken', async () => {
+test('ticks queued pipelined answers and counts their bytes as unread', async () => {
   const home = exchangeContext();
   const asked = gate();
   const exchanges: NodeExchange[] = [];
@@ -285,7 +285,7 @@ test('what waits for the answers before it is looked after, and counted as not t
   for (const exchange of exchanges) expect(exchange.isDisconnected).toBe(false);
 });
 
-test('a connection that takes no more is given no more, however often something is said', async () => {
+test('writes nothing more to a full connection', async () => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   const outlet = new NodeOutlet(response, retransmissions);
   let said = 0;
@@ -298,7 +298,7 @@ test('a connection that takes no more is given no more, however often something 
   expect(response.listenerCount('drain')).toBe(1);
 });
 
-test('a body that something has read and not kept is said to be, at once', async () => {
+test('rejects a body at once that was consumed but not stored', async () => {
   const port = await serveExchanges(answerBody, (request) => text(request));
   const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '{}' });
   expect([response.status, await response.text()]).toEqual([
@@ -307,7 +307,7 @@ test('a body that something has read and not kept is said to be, at once', async
   ]);
 });
 
-test('the target is the whole one, wherever a framework has mounted the handler', async () => {
+test('uses the full target, wherever a framework mounts the handler', async () => {
   const port = await serveExchanges(
     (exchange) => exchange.answer({ status: 200, body: exchange.target }),
     (request) => Object.assign(request, { originalUrl: `/mounted${request.url}` }),
@@ -331,7 +331,7 @@ test.each([
   ['/mcp?a=b', 'in-header', '/mcp?a=b'],
   ['http://in-target/mcp?a=b', 'in-target', '/mcp?a=b'],
   ['HTTPS://in-target?a=b', 'in-target', '/?a=b'],
-])('the target %s is one of the host %s', async (sent, host, target) => {
+])('reads the target %s as one of the host %s', async (sent, host, target) => {
   expect(await seen(`DELETE ${sent} HTTP/1.1`, 'Host: in-header')).toMatchObject({
     method: 'DELETE',
     target,
@@ -340,7 +340,7 @@ test.each([
   });
 });
 
-test('the head has each header that an endpoint looks at, and one that was sent twice has both', async () => {
+test('reads all known headers and joins repeated ones', async () => {
   const names = {
     host: 'Host',
     origin: 'ORIGIN',
@@ -369,7 +369,7 @@ test('the head has each header that an endpoint looks at, and one that was sent 
   }
 });
 
-test('headers have the names that were sent, and no others', async () => {
+test('reads header names as sent, and no inherited ones', async () => {
   const port = await serveExchanges((exchange) => {
     const names = ['constructor', '__proto__', 'x-two', 'host'];
     const found = names.map((name) => exchange.header(name));
@@ -382,7 +382,7 @@ test('headers have the names that were sent, and no others', async () => {
   expect(answer.split('\r\n\r\n')[1]).toBe('[null,null,"1, 2","a"]');
 });
 
-test('a HEAD has the headers of its answer, and no body', async () => {
+test('answers HEAD with headers and no body', async () => {
   const port = await serveExchanges((exchange) => exchange.answer({ status: 404, body: 'no' }));
   const head = last.replace('GET', 'HEAD');
   const answer = await raw(port, head);
@@ -390,12 +390,12 @@ test('a HEAD has the headers of its answer, and no body', async () => {
   expect(answer.endsWith('\r\n\r\n')).toBe(true);
 });
 
-test('an answer that has no body has no length either', async () => {
+test('sends no content-length with a response that has no body', async () => {
   const port = await serveExchanges((exchange) => exchange.answer({ status: 204 }));
   expect(await raw(port, last)).not.toMatch(/content-length/i);
 });
 
-test('of what a client has not taken nothing waits any more once it has left', async () => {
+test('releases unread output once the client has disconnected', async () => {
   let over: (outlet: NodeOutlet) => void = () => {};
   const left = new Promise<NodeOutlet>((resolve) => {
     over = resolve;
@@ -416,7 +416,7 @@ test('of what a client has not taken nothing waits any more once it has left', a
   expect((await left).unsentBytes).toBe(0);
 });
 
-test('who leaves is heard of once for each request on the connection, whosever turn it is', async () => {
+test('reports a disconnect once per request, including pipelined ones', async () => {
   const left: string[] = [];
   const [asked, gone] = [gate(), gate()];
   const port = await serveExchanges((exchange) => {
@@ -442,7 +442,7 @@ test('who leaves is heard of once for each request on the connection, whosever t
   expect(left.sort()).toEqual(['/1', '/2', '/3']);
 });
 
-test('who has gone before anybody asked is known to have gone', async () => {
+test('reports a client that disconnected before anybody subscribed', async () => {
   let asked: (gone: string) => void = () => {};
   const heard = new Promise<string>((resolve) => {
     asked = resolve;

@@ -21,12 +21,15 @@ async function listening(options: Partial<ServeHttpOptions> = {}): Promise<URL> 
 test.each([
   [{}, 'timeout=75'],
   [{ keepAliveTimeoutMs: 7000 }, 'timeout=7'],
-])('with the connections %j an idle one is kept for %s s', async (connections, told) => {
-  const { headers } = await post(await listening({ connections }), initializeRequest());
-  expect(headers.get('keep-alive')).toBe(told);
-});
+])(
+  'with the connection options %j keeps an idle connection for %s s',
+  async (connections, told) => {
+    const { headers } = await post(await listening({ connections }), initializeRequest());
+    expect(headers.get('keep-alive')).toBe(told);
+  },
+);
 
-test('one connection more than maxConnections is closed at once', async () => {
+test('closes a connection over maxConnections at once', async () => {
   const url = await listening({ connections: { maxConnections: 2 } });
   const opened = async () => {
     const socket = connect(Number(url.port), '127.0.0.1');
@@ -40,7 +43,7 @@ test('one connection more than maxConnections is closed at once', async () => {
   expect(kept.map(({ destroyed }) => destroyed)).toEqual([false, false]);
 });
 
-test('the system looks within a minute whether a silent peer is still there', async (context) => {
+test('probes a silent peer within a minute', async (context) => {
   context.skip(process.platform !== 'linux', 'only Linux shows the timers of connections');
   const url = await listening();
   const socket = connect(Number(url.port), '127.0.0.1');
@@ -60,7 +63,7 @@ test('the system looks within a minute whether a silent peer is still there', as
   await expect.poll(timer, { timeout: 60_000 }).toBeLessThanOrEqual(6000);
 });
 
-test('health is told at /healthz and /readyz if that is wanted, and not otherwise', async () => {
+test('serves /healthz and /readyz only if enabled', async () => {
   const statuses = async (url: URL) =>
     Promise.all(
       ['/healthz', '/readyz'].map(async (path) => (await fetch(new URL(path, url))).status),
@@ -69,7 +72,7 @@ test('health is told at /healthz and /readyz if that is wanted, and not otherwis
   expect(await statuses(await listening())).toEqual([404, 404]);
 });
 
-test('an answer of a session becomes a stream after streamAfterMs [HTTP-05]', async () => {
+test("turns a session's answer into a stream after streamAfterMs [HTTP-05]", async () => {
   const clock = new TestClock();
   const held = gate();
   const hold = defineTool({
@@ -98,7 +101,7 @@ test('an answer of a session becomes a stream after streamAfterMs [HTTP-05]', as
   expect((await stream.message()).data.result).toBeDefined();
 });
 
-test('a session keeps no more of its streams than maxEventBytes [HTTP-13]', async () => {
+test("logs at most maxEventBytes of a session's streams [HTTP-13]", async () => {
   const tell = defineTool({
     name: 'tell',
     description: 'Says ten things of 500 bytes',

@@ -53,7 +53,7 @@ async function serve() {
 
 const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } };
 
-test("an answer settles nothing of another principal's, at her session or at his own", async () => {
+test('ignores responses of another principal at either session', async () => {
   const { ada, bob, intruder, told } = await serve();
   const stream = new EventReader(await ada.call('ask', {}, 'a'));
   const { id } = (await stream.message()).data;
@@ -67,7 +67,7 @@ test("an answer settles nothing of another principal's, at her session or at his
   );
 });
 
-test("a cancellation reaches nothing of another principal's, at her session or at his own", async () => {
+test('ignores cancellations of another principal at either session', async () => {
   const { ada, bob, intruder, held, signals } = await serve();
   const called = ada.call('hold', {}, 'a');
   await held.arrived();
@@ -81,7 +81,7 @@ test("a cancellation reaches nothing of another principal's, at her session or a
   expect(said.at(-1)?.data).toMatchObject({ id: 'a', result: { content: [{ text: 'held' }] } });
 });
 
-test("a notification is refused at another principal's session", async () => {
+test("rejects a notification at another principal's session", async () => {
   const { intruder } = await serve();
   const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
   const refused = await intruder.post(changed);
@@ -91,7 +91,7 @@ test("a notification is refused at another principal's session", async () => {
   ]);
 });
 
-test("a stream is resumed by its principal alone, whose session the other one's id is none of", async () => {
+test('resumes a stream only for its principal and its session', async () => {
   const { ada, bob, intruder, held, told } = await serve();
   const stream = new EventReader(await ada.call('hold', {}, 'a'));
   const { id = '' } = await stream.message();

@@ -48,8 +48,8 @@ const seeing = createMcpServer({ name: 'seeing', version: '1', tools: [seen] });
 describe.each([
   ['2025-11-25', 'legacy'],
   ['2026-07-28', modern],
-] as const)('a recording of a session over HTTP, in %s', (_, mode) => {
-  test('replays with the recorded handlers and with live ones', async () => {
+] as const)('a recording of an HTTP session in %s', (_, mode) => {
+  test('replays with recorded and with live handlers', async () => {
     const path = folder();
     const environment = recordSessions(path);
     const { url, close } = await recorded(laboratory, environment);
@@ -67,7 +67,7 @@ describe.each([
     await expectSame(recording, { server: laboratory });
   });
 
-  test('gives live handlers the HTTP request again, without what authenticates the client', async () => {
+  test('passes the HTTP request without credentials to live handlers', async () => {
     const path = folder();
     const environment = recordSessions(path);
     const { url, close } = await recorded(seeing, environment);
@@ -95,7 +95,7 @@ describe.each([
   });
 });
 
-test('each session over HTTP has a recording of its own, by its number', async () => {
+test('records each HTTP session separately by number', async () => {
   const path = folder();
   const environment = recordSessions(join(path, 'mine.jsonl'));
   const { url, close } = await recorded(laboratory, environment);
@@ -110,7 +110,7 @@ test('each session over HTTP has a recording of its own, by its number', async (
   await expectSame(readRecording(second, 'mine-2.jsonl'));
 });
 
-test('a session whose recording cannot be made is served, and that is reported', async () => {
+test('serves a session whose recording fails, and reports it', async () => {
   const path = folder();
   writeFileSync(join(path, 'mine-1.jsonl'), '');
   const facts: unknown[] = [];
@@ -127,7 +127,7 @@ test('a session whose recording cannot be made is served, and that is reported',
   ]);
 });
 
-test('a session whose recording cannot be made is reported on stderr by default', () => {
+test('reports a failed recording on stderr by default', () => {
   const written = vi.spyOn(console, 'error').mockReturnValue();
   onTestFinished(() => written.mockRestore());
   const path = folder();
@@ -136,7 +136,7 @@ test('a session whose recording cannot be made is reported on stderr by default'
   expect(written).toHaveBeenCalledWith(expect.stringContaining('recording.failed'));
 });
 
-test('sessions cannot be recorded below what is no directory', () => {
+test('rejects a recording path below a file', () => {
   const path = folder();
   mkdirSync(join(path, 'there'));
   expect(() => recordSessions(join(path, 'there'))).not.toThrow();
@@ -145,7 +145,7 @@ test('sessions cannot be recorded below what is no directory', () => {
   );
 });
 
-test('a recording tells two requests with one id apart, and which of their clients has gone', async () => {
+test('distinguishes requests with the same id, and which client disconnected', async () => {
   const held = gate();
   const aborted = gate();
   const wait = defineTool({

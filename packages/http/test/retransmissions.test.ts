@@ -101,8 +101,8 @@ function looking(...files: readonly string[]) {
   };
 }
 
-describe('what the system sends again', () => {
-  test('counts from the first look that has seen it, for as long as nothing is acknowledged', async () => {
+describe('retransmissions', () => {
+  test('count from the first scan without acknowledgements', async () => {
     const { file, write } = await table();
     const look = looking(file);
     const socket = await connection();
@@ -122,7 +122,7 @@ describe('what the system sends again', () => {
     expect(await look(socket)).toBe(0);
   });
 
-  test('does not look acknowledged for what is written while a table is read', async () => {
+  test('ignore bytes written while a table is read', async () => {
     const { file, write } = await table();
     const retransmissions = new Retransmissions(Infinity, [file]);
     const socket = await connection();
@@ -140,18 +140,14 @@ describe('what the system sends again', () => {
 
   test.each<readonly [what: string, sending: Sending, isUnanswered: boolean]>([
     ['was sent once', { waiting: 9, timer: 1 }, false],
-    ['was sent again', { waiting: 9, timer: 1, resent: 1 }, true],
-    ['was sent again, and acknowledged', { waiting: 9, timer: 2, resent: 1 }, false],
-    ['has no room at the peer', { waiting: 9, timer: 4 }, false],
-    ['has no room at the peer, which is being asked', { waiting: 9, timer: 4, probes: 1 }, false],
-    ['has no room at a peer that does not answer', { waiting: 9, timer: 4, probes: 2 }, true],
-    [
-      'has no room at the peer, and was sent again before',
-      { waiting: 9, timer: 4, resent: 9 },
-      false,
-    ],
-    ['is nothing but a probe', { timer: 2, probes: 9 }, false],
-  ])('what %s', async (_, sending, isUnanswered) => {
+    ['was retransmitted', { waiting: 9, timer: 1, resent: 1 }, true],
+    ['was retransmitted and acknowledged', { waiting: 9, timer: 2, resent: 1 }, false],
+    ['has a full peer window', { waiting: 9, timer: 4 }, false],
+    ['has a full peer window with a probe in flight', { waiting: 9, timer: 4, probes: 1 }, false],
+    ['has a full window of an unresponsive peer', { waiting: 9, timer: 4, probes: 2 }, true],
+    ['has a full peer window after a retransmission', { waiting: 9, timer: 4, resent: 9 }, false],
+    ['is only a keepalive probe', { timer: 2, probes: 9 }, false],
+  ])('are detected in a row that %s', async (_, sending, isUnanswered) => {
     const { file, write } = await table();
     const look = looking(file);
     const socket = await connection();
@@ -160,7 +156,7 @@ describe('what the system sends again', () => {
     expect([await look(socket), await look(socket)]).toEqual([0, isUnanswered ? 1000 : 0]);
   });
 
-  test('is found among as many others as there are, also if other ends have the same ports', async () => {
+  test('are found among many others, also with equal ports', async () => {
     const { file, write } = await table();
     const look = looking(file);
     const [socket, other] = [await connection(), await connection()];
@@ -176,7 +172,7 @@ describe('what the system sends again', () => {
     expect(await look(socket)).toBe(1000);
   });
 
-  test('is looked for in a bounded part of a table', async () => {
+  test('are searched in a limited part of a table', async () => {
     const { file, write } = await table();
     const look = looking(file);
     const socket = await connection();
@@ -188,7 +184,7 @@ describe('what the system sends again', () => {
     expect(await look(socket)).toBe(0);
   });
 
-  test('is not known of a system that shows no such table, or only one of two', async () => {
+  test('are unknown on a system without tables, or with only one', async () => {
     const { file, write } = await table();
     const socket = await connection();
     await write(rowOf(endsOf(socket), { timer: 1, resent: 3 }));
@@ -202,29 +198,26 @@ describe('what the system sends again', () => {
     ['IPv4', '127.0.0.1', '127.0.0.1', '/proc/net/tcp'],
     ['IPv6', '::1', '::1', '/proc/net/tcp6'],
     ['IPv4 at a socket for both', '127.0.0.1', '::', '/proc/net/tcp6'],
-  ] as const)(
-    'is found in a row of %s that the system itself has written',
-    async ([, address, at, real], context) => {
-      context.skip(!existsSync(real), `there is no ${real}`);
-      const { file, write } = await table();
-      const look = looking(file);
-      const socket = await connection(address, at);
-      const ports = [socket.localPort, socket.remotePort].map((port = 0) => hex(port, 4));
-      const isItsRow = (line: string) => {
-        const [, ...ends] = line.trim().split(/ +/, 3);
-        return ends.map((end) => end.split(':')[1]).join() === ports.join();
-      };
-      const row = (await readFile(real, 'utf8')).split('\n').find(isItsRow) ?? '';
-      const calm = /( 01 )[0-9A-F]{8}(:[0-9A-F]{8}) \d\d:[0-9A-F]{8} [0-9A-F]{8} /;
-      expect(row).toMatch(calm);
-      await write(row.replace(calm, '$100000000$2 01:0000003D 00000003 '));
-      expect([await look(socket), await look(socket)]).toEqual([0, 1000]);
-      await write(row);
-      expect(await look(socket)).toBe(0);
-    },
-  );
+  ] as const)('are parsed from a real row of %s', async ([, address, at, real], context) => {
+    context.skip(!existsSync(real), `there is no ${real}`);
+    const { file, write } = await table();
+    const look = looking(file);
+    const socket = await connection(address, at);
+    const ports = [socket.localPort, socket.remotePort].map((port = 0) => hex(port, 4));
+    const isItsRow = (line: string) => {
+      const [, ...ends] = line.trim().split(/ +/, 3);
+      return ends.map((end) => end.split(':')[1]).join() === ports.join();
+    };
+    const row = (await readFile(real, 'utf8')).split('\n').find(isItsRow) ?? '';
+    const calm = /( 01 )[0-9A-F]{8}(:[0-9A-F]{8}) \d\d:[0-9A-F]{8} [0-9A-F]{8} /;
+    expect(row).toMatch(calm);
+    await write(row.replace(calm, '$100000000$2 01:0000003D 00000003 '));
+    expect([await look(socket), await look(socket)]).toEqual([0, 1000]);
+    await write(row);
+    expect(await look(socket)).toBe(0);
+  });
 
-  test('is looked for as often as was said, one look after the other, and only if somebody asks', async () => {
+  test('are scanned at the given interval, sequentially and only on demand', async () => {
     const { file } = await table();
     const retransmissions = new Retransmissions(10_000, [file]);
     const looks: Promise<void>[] = [];
@@ -287,7 +280,7 @@ test.each([
   ['listens', 'subscriptions/listen', { notifications: { toolsListChanged: true } }],
   ['waits for an answer', 'tools/call', { name: 'quiet', arguments: {} }],
 ])(
-  'a client of 2026-07-28 that %s and is gone without a word is let go of after unreadTimeoutMs',
+  'disconnects a vanished client of 2026-07-28 that %s after unreadTimeoutMs',
   async (_, method, params) => {
     const clock = new TestClock();
     const { file, write } = await table();

@@ -75,7 +75,7 @@ const wait = async (client: RawSession, id: number) =>
   new EventReader(await client.call('wait', {}, id));
 
 describe('a client that only posts', () => {
-  test('is asked for its roots on the stream of the first call that needs them, and of no other', async () => {
+  test('is asked for roots on the stream of the first call that needs them', async () => {
     const { url } = await endpoint();
     const client = await begin(url, revision, { roots });
     const first = await wait(client, 1);
@@ -86,7 +86,7 @@ describe('a client that only posts', () => {
     expect(urisOf(await reportIn(second))).toEqual(['a']);
   });
 
-  test('is asked again with the next call after it has said that they have changed', async () => {
+  test('is asked again with the next call after its roots changed', async () => {
     const { url } = await endpoint();
     const client = await begin(url, revision, { roots });
     const first = await wait(client, 1);
@@ -98,7 +98,7 @@ describe('a client that only posts', () => {
     expect(urisOf(await reportIn(second))).toEqual(['new']);
   });
 
-  test('that cancels the call is asked on the stream of another that waits', async () => {
+  test("is asked on another call's stream if it cancels the first call", async () => {
     const { url, arrived } = await endpoint();
     const client = await begin(url, revision, { roots });
     const first = await wait(client, 1);
@@ -118,8 +118,8 @@ describe('a client that only posts', () => {
   });
 });
 
-describe('a client with a stream of its own', () => {
-  test('is asked there as soon as it has opened it, and after each change', async () => {
+describe('a client with a standalone stream', () => {
+  test('is asked for roots once it opens the stream, and after each change', async () => {
     const { url, until } = await endpoint();
     const client = await begin(url, revision, { roots });
     const stream = await client.get();
@@ -132,7 +132,7 @@ describe('a client with a stream of its own', () => {
     expect(urisOf(await reportIn(answer))).toEqual(['b']);
   });
 
-  test('that closes it is asked with the next call', async () => {
+  test('is asked with the next call after closing its stream', async () => {
     const { url, until } = await endpoint();
     const client = await begin(url, revision, { roots });
     const stream = await client.get();
@@ -146,7 +146,7 @@ describe('a client with a stream of its own', () => {
     expect(urisOf(await reportIn(answer))).toEqual(['b']);
   });
 
-  test('that closes one of two is asked on the other', async () => {
+  test('is asked on the other stream after closing one', async () => {
     const { url, until } = await endpoint();
     const client = await begin(url, revision, { roots });
     const older = await client.get();
@@ -163,7 +163,7 @@ describe('a client with a stream of its own', () => {
   });
 });
 
-test('an endpoint that answers in JSON alone says at once that it cannot ask', async () => {
+test('fails requests for roots at once at a JSON-only endpoint', async () => {
   const { url } = await endpoint({ jsonResponses: true });
   const client = await begin(url, revision, { roots });
   const report = await reportIn(await wait(client, 1));
@@ -189,10 +189,10 @@ describe.each([
   ['2.x', connectNew],
 ] as const)('the official client %s', (_, connect) => {
   test.each([
-    ['with a stream of its own', fetch],
-    ['without one', withoutGet],
+    ['with a standalone stream', fetch],
+    ['without a standalone stream', withoutGet],
   ] as const)(
-    '%s gives its roots to a call, and gives them anew when they change',
+    'returns its roots to a call, and again after a change: %s',
     async (_how, fetching) => {
       const { url, until } = await endpoint();
       let names = ['old'];

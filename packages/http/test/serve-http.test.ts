@@ -13,7 +13,7 @@ async function serving(options: Partial<ServeHttpOptions> = {}) {
   return served;
 }
 
-test('a server over HTTP says where it is and which sessions are open', async () => {
+test("reports the server's URL and open sessions", async () => {
   const served = await serving();
   expect(served.url.pathname).toBe('/mcp');
   expect(served.sessions).toEqual([]);
@@ -23,7 +23,7 @@ test('a server over HTTP says where it is and which sessions are open', async ()
   expect(textOf(result)).toBe('hi');
 });
 
-test('it leaves nothing behind when it is closed', async () => {
+test('leaves nothing behind after closing', async () => {
   const served = await serving();
   await connectTo(served.url, 'legacy');
   await served.close();
@@ -31,14 +31,14 @@ test('it leaves nothing behind when it is closed', async () => {
   await expect(fetch(served.url)).rejects.toThrow('fetch failed');
 });
 
-test('its path is one of your own, and everything else is 404', async () => {
+test('serves a custom path and answers all others with 404', async () => {
   const served = await serving({ path: '/tools/mcp' });
   expect(served.url.pathname).toBe('/tools/mcp');
   expect((await fetch(new URL('/mcp', served.url))).status).toBe(404);
   expect((await fetch(new URL('/healthz', served.url))).status).toBe(404);
 });
 
-test('health is told under paths of your own', async () => {
+test('serves health at custom paths', async () => {
   const { url } = await serving({ health: { live: '/up', ready: '/ready' } });
   const [up, ready, posted] = await Promise.all([
     fetch(new URL('/up?full', url)),
@@ -49,7 +49,7 @@ test('health is told under paths of your own', async () => {
 });
 
 test.each(['0.0.0.0', '::', '192.0.2.1', 'example.com', '127.example.com'])(
-  'others can reach %s: it is refused unless that is said to be meant',
+  'refuses to listen on %s without authorization or insecure',
   async (host) => {
     await expect(serveHttp(laboratory, { port: 0, host })).rejects.toThrow(
       `Others can reach ${host}`,
@@ -57,13 +57,13 @@ test.each(['0.0.0.0', '::', '192.0.2.1', 'example.com', '127.example.com'])(
   },
 );
 
-test('listens for others where that is said to be meant', async () => {
+test('listens for other machines if that is confirmed', async () => {
   const served = await serving({ host: '0.0.0.0', insecure: true });
   const { port } = served.url;
   expect((await fetch(`http://127.0.0.1:${port}/elsewhere`)).status).toBe(404);
 });
 
-test('a port that is taken is the error of who wants it', async () => {
+test('rejects with the error of a port that is in use', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => {
     other.listen(0, '127.0.0.1', resolve);
@@ -76,7 +76,7 @@ test('a port that is taken is the error of who wants it', async () => {
   });
 });
 
-test('an address that this machine does not have is said to be', async () => {
+test('reports an address that this machine does not have', async () => {
   const elsewhere = { port: 0, host: '192.0.2.1', insecure: true };
   await expect(serveHttp(laboratory, elsewhere)).rejects.toMatchObject({
     code: 'EADDRNOTAVAIL',

@@ -26,11 +26,11 @@ test.each([
   ['g:0:0:0:0:0:0:1', 'g:0:0:0:0:0:0:1'],
   ['10000:0:0:0:0:0:0:1', '10000:0:0:0:0:0:0:1'],
   [undefined, 'unknown'],
-])('the address %s counts towards %s', (address, party) => {
+])('counts the address %s towards %s', (address, party) => {
   expect(addressKey(address)).toBe(party);
 });
 
-describe('places', () => {
+describe('SessionSlots', () => {
   function places(max: number) {
     const all = new SessionSlots<SlotHolder>(max, new MemoryBudget());
     const evicted: string[] = [];
@@ -49,7 +49,7 @@ describe('places', () => {
     return { all, evicted, take };
   }
 
-  test('one that listens goes only if its party keeps no fewer than the new one will have', () => {
+  test('evicts a listening session only if its client keeps at least as many as the newcomer', () => {
     const { all, evicted, take } = places(3);
     for (let at = 0; at < 2; at++) take('many', 'listening');
     take('one', 'listening');
@@ -58,14 +58,14 @@ describe('places', () => {
     expect(evicted).toEqual(['many listening 1']);
   });
 
-  test('of several parties the one with the most gives up what it used least lately', () => {
+  test('evicts the least recently used session of the heaviest client', () => {
     const { all, evicted, take } = places(5);
     for (const name of ['few', 'many', 'many', 'many', 'few']) take(name, 'idle');
     expect(all.evictFor('none')).toBe(true);
     expect(evicted).toEqual(['many idle 2']);
   });
 
-  test('what was used again since is not given up', () => {
+  test('keeps a session that was used again', () => {
     const { all, evicted, take } = places(2);
     const [first] = [take('one', 'idle'), take('one', 'idle')];
     Object.assign(first, { usedAt: 3 });
@@ -73,7 +73,7 @@ describe('places', () => {
     expect(evicted).toEqual(['one idle 2']);
   });
 
-  test('a party that has none any more is forgotten, and one that has some is not', () => {
+  test('drops the account of a client without sessions', () => {
     const { all, take } = places(3);
     const [first, second] = [take('one', 'idle'), take('one', 'idle')];
     const { account } = first;
@@ -129,8 +129,8 @@ function requestsTo(handler: HttpHandler) {
 const addressesOf = (count: number) =>
   Array.from({ length: count }, (_, at) => `198.51.${at >> 8}.${at & 255}`);
 
-describe('if there is no more room', () => {
-  test('a flood of greetings from many addresses ends no session whose client has spoken [HTTP-10]', async () => {
+describe('an endpoint without free slots', () => {
+  test('keeps used sessions during a flood of initialize requests from many addresses [HTTP-10]', async () => {
     const { greet, ping } = endpoint({ limits: { maxSessions: 100 } });
     const honest = '192.0.2.1';
     // More than one: its party has more sessions than any of those that flood.
@@ -146,7 +146,7 @@ describe('if there is no more room', () => {
     expect(await ping(addressesOf(800)[799] ?? '', last)).toBe(200);
   });
 
-  test('a newcomer is served amid such a flood [HTTP-10]', async () => {
+  test('serves a newcomer during such a flood [HTTP-10]', async () => {
     const { greet, ping } = endpoint({ limits: { maxSessions: 20 } });
     for (const address of addressesOf(100)) await greet(address);
     const session = await greet('192.0.2.1');
@@ -154,7 +154,7 @@ describe('if there is no more room', () => {
     expect(await ping('192.0.2.1', session)).toBe(200);
   });
 
-  test('all addresses of one network of IPv6 give up their own [HTTP-10]', async () => {
+  test('evicts sessions of the same IPv6 network for all its addresses [HTTP-10]', async () => {
     const { greet, ping } = endpoint({ limits: { maxSessions: 4 } });
     const [honest, other] = ['192.0.2.1', '2001:db8::1'];
     const mine = await greet(honest);
@@ -175,7 +175,7 @@ describe('if there is no more room', () => {
     expect((await Promise.all(open)).filter((status) => status === 200)).toHaveLength(2);
   });
 
-  test('an address that listens in every session gives one up for somebody who has none [HTTP-10]', async () => {
+  test('evicts one of many listening sessions of an address for a newcomer [HTTP-10]', async () => {
     const { greet, ping, listen } = endpoint({ limits: { maxSessions: 3 } });
     const streams: Response[] = [];
     for (let at = 0; at < 3; at++) {
@@ -191,7 +191,7 @@ describe('if there is no more room', () => {
     for (const { body } of streams) await body?.cancel();
   });
 
-  test('a session whose call runs is not given up for somebody who has none [HTTP-10]', async () => {
+  test('keeps a session with a running call [HTTP-10]', async () => {
     const held = gate();
     const hold = defineTool({
       name: 'hold',
@@ -212,7 +212,7 @@ describe('if there is no more room', () => {
     expect(await greet('192.0.2.1')).not.toBe('503');
   });
 
-  test('so it is over HTTP+SSE [HTTP-17]', async () => {
+  test('applies the same rules to HTTP+SSE [HTTP-17]', async () => {
     const { listen, handler } = endpoint({ limits: { maxSessions: 3 }, sse: true });
     const statusOf = async (address: string) => (await listen(address, '/sse')).status;
     const flood = await Promise.all([1, 2, 3].map(() => statusOf('198.51.100.1')));
@@ -223,7 +223,7 @@ describe('if there is no more room', () => {
     expect(handler.sessions).toEqual([]);
   });
 
-  test('over HTTP+SSE, a flood from many addresses ends no session whose client has spoken [HTTP-17]', async () => {
+  test('keeps used HTTP+SSE sessions during a flood from many addresses [HTTP-17]', async () => {
     const { listen, handler } = endpoint({ limits: { maxSessions: 10 }, sse: true });
     const stream = await listen('192.0.2.1', '/sse');
     const first = await new EventReader(stream).next();

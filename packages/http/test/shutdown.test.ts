@@ -86,8 +86,8 @@ async function keepCalling(send: Send): Promise<number> {
 describe.each([
   ['in sessions', inSession],
   ['without sessions', withoutSession],
-])('clients that keep calling, %s', (_name, sender) => {
-  test('are told of all that was done before the end', async () => {
+])('a shutdown with clients that keep calling, %s', (_name, sender) => {
+  test('answers everything that was done before the end', async () => {
     const { serving, wasEnough, ran } = await serveCounted(100);
     const callers = await Promise.all(Array.from({ length: 8 }, () => sender(serving.url)));
     const told = callers.map(keepCalling);
@@ -99,7 +99,7 @@ describe.each([
   });
 });
 
-test('a stream that is asked for while calls are drained is refused, to be tried at another node', async () => {
+test('rejects new streams while draining, to be retried at another node', async () => {
   const held = gate();
   const hold = defineTool({
     name: 'hold',
@@ -133,7 +133,7 @@ test('a stream that is asked for while calls are drained is refused, to be tried
   await closed;
 });
 
-describe('a stream that the end of its server cuts short', () => {
+describe('a stream at shutdown', () => {
   const step = defineTool({
     name: 'step',
     description: 'Says something, and never answers.',
@@ -144,7 +144,7 @@ describe('a stream that the end of its server cuts short', () => {
     },
   });
 
-  test('tells its client when to come back, if it is for what belongs to no request [HTTP-06]', async () => {
+  test('suggests when to reconnect if it is standalone [HTTP-06]', async () => {
     const { url, close } = await serveStep();
     const session = await begin(url);
     const stream = await session.get();
@@ -153,7 +153,7 @@ describe('a stream that the end of its server cuts short', () => {
     expect(await stream.rest()).toEqual([{ retry: '1234' }]);
   });
 
-  test('tells its client when to come back, if another node has still to answer it [HTTP-06]', async () => {
+  test('suggests when to reconnect if another node still has to answer it [HTTP-06]', async () => {
     const nodes = new MemoryNodes();
     const [one, other] = [await serveStep(nodes.start()), await serveStep(nodes.start())];
     const session = await begin(one.url);
@@ -166,7 +166,7 @@ describe('a stream that the end of its server cuts short', () => {
     await call.leave();
   });
 
-  test('has an answer before that, if it is that of a call [HTTP-07]', async () => {
+  test('ends with its answer if it belongs to a call [HTTP-07]', async () => {
     const { url, close } = await serveStep();
     const session = await begin(url);
     const call = new EventReader(await session.call('step', {}, 7));

@@ -27,7 +27,7 @@ const session = { limits: { taskPollIntervalMs: 5 } };
 const server = () => createMcpServer({ name: 'tasks', version: '1', tools: [greet] });
 const accepted = { action: 'accept', content: { name: 'Ada' } } as const;
 
-test('a client of 2025-11-25 streams a task, whose question finds it', async () => {
+test('streams a task of a 2025-11-25 client, including its request to the client', async () => {
   const url = await serveHttp(server(), { session });
   const clientInfo = { name: 'official', version: '1' };
   const client = new LegacyClient(clientInfo, { capabilities: { elicitation: {} } });
@@ -48,7 +48,7 @@ test('a client of 2025-11-25 streams a task, whose question finds it', async () 
   expect([messages[0], messages.at(-1)]).toEqual(['taskCreated', 'result']);
 });
 
-test('a client of 2026-07-28 looks at a task, answers what it asks, and has its result', async () => {
+test('lets a 2026-07-28 client poll a task, answer its request and get its result', async () => {
   const url = await serveHttp(server(), { session });
   const extensions = { 'io.modelcontextprotocol/tasks': {} };
   const client = new Client(

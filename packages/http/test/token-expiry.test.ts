@@ -12,7 +12,7 @@ import { reportLog, serveHttp } from './serving.ts';
 import { as, begin, lives, minute, serve, skew } from './expiring-tokens.ts';
 import type { Token } from './expiring-tokens.ts';
 
-test('a GET stream ends with its token, and its client goes on with another one', async () => {
+test('ends a GET stream with its token, and resumes it with another one', async () => {
   const { url, pass, expired, refuse } = await serve();
   const session = await begin(url, 'short');
   const stream = await session.get();
@@ -37,7 +37,7 @@ test('a GET stream ends with its token, and its client goes on with another one'
   expect(expired()).toHaveLength(1);
 });
 
-test('a stream whose token does not expire stays', async () => {
+test('keeps a stream whose token does not expire', async () => {
   const { url, pass, expired } = await serve();
   const session = await begin(url, 'endless');
   const stream = await session.get();
@@ -47,7 +47,7 @@ test('a stream whose token does not expire stays', async () => {
   expect(expired()).toEqual([]);
 });
 
-test('a call that was allowed is answered on its stream, however long it takes', async () => {
+test('answers an authorized call on its stream, however long it takes', async () => {
   const { url, pass, held, expired } = await serve();
   const session = await begin(url, 'short');
   const response = session.call('hold');
@@ -60,7 +60,7 @@ test('a call that was allowed is answered on its stream, however long it takes',
   expect(expired()).toEqual([]);
 });
 
-test('a subscription of 2026-07-28 ends without a result, and can be asked for again', async () => {
+test('ends a 2026-07-28 subscription without a result, so that it can be repeated', async () => {
   const { url, server, pass, expired } = await serve({}, { maxSubscriptions: 1 });
   const listen = async (token: Token) => {
     const filter = { notifications: { toolsListChanged: true } };
@@ -85,7 +85,7 @@ test('a subscription of 2026-07-28 ends without a result, and can be asked for a
   expect(expired()).toHaveLength(1);
 });
 
-test('a call of 2026-07-28 that was allowed is answered', async () => {
+test('answers an authorized 2026-07-28 call', async () => {
   const { url, pass, held } = await serve();
   const called = callTool(url, 'hold', {}, { headers: as('short') });
   await pass(lives.short + skew + minute);
@@ -93,7 +93,7 @@ test('a call of 2026-07-28 that was allowed is answered', async () => {
   expect((await called).result?.['content']).toEqual([{ type: 'text', text: 'held' }]);
 });
 
-test('a session of HTTP+SSE ends with the last token that its client has shown', async () => {
+test('ends an HTTP+SSE session with the last token its client presented', async () => {
   const { url, pass, expired } = await serve({ sse: true, path: '/mcp' });
   const abort = new AbortController();
   onTestFinished(() => abort.abort());
@@ -117,8 +117,8 @@ test('a session of HTTP+SSE ends with the last token that its client has shown',
   expect([gone.status, expired().length]).toEqual([404, 1]);
 });
 
-describe('a token that is revoked before it expires', () => {
-  test('ends a GET stream within a minute, and its client goes on with another one', async () => {
+describe('a token that is revoked before its expiry', () => {
+  test('ends a GET stream within a minute, which resumes with another one', async () => {
     const { url, pass, revoked, expired, refuse } = await serve();
     const session = await begin(url, 'endless');
     const stream = await session.get();
@@ -139,7 +139,7 @@ describe('a token that is revoked before it expires', () => {
     expect((await (await renewed.get(primed?.id)).message()).data.method).toBe('test/step');
   });
 
-  test('ends no stream at once while nobody can tell whether it is', async () => {
+  test('ends no stream immediately while it cannot be rechecked', async () => {
     const { url, pass, revoked, named, refuse, away } = await serve();
     const session = await begin(url, 'endless');
     const stream = await session.get();
@@ -155,7 +155,7 @@ describe('a token that is revoked before it expires', () => {
     expect(revoked()).toHaveLength(1);
   });
 
-  test('ends a stream if nobody can tell for five minutes whether it is, and not before', async () => {
+  test('ends a stream after five minutes without a successful recheck', async () => {
     const { url, pass, revoked, named, away } = await serve();
     const session = await begin(url, 'endless');
     const stream = await session.get();
@@ -179,7 +179,7 @@ describe('a token that is revoked before it expires', () => {
     expect(revoked()).toEqual([]);
   });
 
-  test('ends a stream if nobody could tell since it was opened', async () => {
+  test('ends a stream that could never be rechecked', async () => {
     const { url, pass, named, away } = await serve();
     const session = await begin(url, 'endless');
     const stream = await session.get();
@@ -189,7 +189,7 @@ describe('a token that is revoked before it expires', () => {
     expect(named('authorization.unchecked')).toHaveLength(1);
   });
 
-  test('ends a stream sooner than it was to last if its issuer says so meanwhile', async () => {
+  test('ends a stream earlier if its issuer shortens its lifetime', async () => {
     const { url, pass, expired, shorten, away } = await serve();
     const session = await begin(url, 'endless');
     const stream = await session.get();
@@ -203,7 +203,7 @@ describe('a token that is revoked before it expires', () => {
     expect(expired()).toHaveLength(1);
   });
 
-  test('ends no stream if that is not wanted', async () => {
+  test('ends no stream with recheckMs 0', async () => {
     const { url, pass, revoked, refuse } = await serve({}, { limits: { recheckMs: 0 } });
     const session = await begin(url, 'endless');
     const stream = await session.get();
@@ -214,7 +214,7 @@ describe('a token that is revoked before it expires', () => {
     expect(revoked()).toEqual([]);
   });
 
-  test('does not end the answer to a call that was allowed, in either era', async () => {
+  test('does not end the answer to an authorized call, in either era', async () => {
     const { url, pass, held, revoked, refuse } = await serve();
     const session = await begin(url, 'endless');
     const response = session.call('hold');
@@ -230,7 +230,7 @@ describe('a token that is revoked before it expires', () => {
     expect(revoked()).toEqual([]);
   });
 
-  test('ends a subscription of 2026-07-28', async () => {
+  test('ends a 2026-07-28 subscription', async () => {
     const { url, pass, revoked, refuse } = await serve();
     const filter = { notifications: { toolsListChanged: true } };
     const stream = new EventReader(
@@ -243,7 +243,7 @@ describe('a token that is revoked before it expires', () => {
     expect(revoked()).toHaveLength(1);
   });
 
-  test('ends a session of HTTP+SSE', async () => {
+  test('ends an HTTP+SSE session', async () => {
     const { url, pass, revoked, refuse } = await serve({ sse: true, path: '/mcp' });
     const headers = { accept: 'text/event-stream', ...as('endless') };
     const stream = new EventReader(await fetch(new URL('/sse', url), { headers }));
@@ -255,7 +255,7 @@ describe('a token that is revoked before it expires', () => {
     expect(revoked()).toHaveLength(1);
   });
 
-  test('is looked for a few at a time, so that requests find the authorization server free', async () => {
+  test('is rechecked a few at a time, leaving the authorization server to requests', async () => {
     const clock = new SimulatedClock();
     const held = gate();
     let [running, most, seen] = [0, 0, 0];
@@ -285,7 +285,7 @@ describe('a token that is revoked before it expires', () => {
     expect(most).toBe(2);
   });
 
-  test('is told by its issuer, where it is introspected', async () => {
+  test('is rejected by introspection', async () => {
     const issuing = await AuthorizationServer.start({ tokens: 'opaque' });
     onTestFinished(() => issuing.close());
     const clock = new SimulatedClock();
@@ -318,7 +318,7 @@ describe('a token that is revoked before it expires', () => {
   });
 });
 
-test('the official client of 2025-11-25 comes back with a new token, and goes on with its stream', async () => {
+test('lets the official 2025-11-25 client resume its stream with a new token', async () => {
   const { url, pass, refuse, told } = await serve(
     { limits: { retryMs: 10 } },
     { limits: { recheckMs: 0 } },

@@ -97,7 +97,7 @@ async function pass(clock: TestClock, seconds: number, between?: () => Promise<v
 }
 
 describe.each(asked)('an answer %s', (_, bytesOf) => {
-  test('of which its client takes nothing is cut off, though all of it was said [HTTP-15]', async () => {
+  test('is cut off if its client reads nothing, even after the last message [HTTP-15]', async () => {
     const clock = new TestClock();
     const { url, facts } = await serveTools([big], { clock, limits });
     const socket = await unreadAnswer(url, await bytesOf(url, await begin(url)));
@@ -111,7 +111,7 @@ describe.each(asked)('an answer %s', (_, bytesOf) => {
     expect(await lengthOfRest(socket)).toBeLessThan(long);
   });
 
-  test('that its client takes slowly comes whole [HTTP-15]', async () => {
+  test('is completed for a slow client [HTTP-15]', async () => {
     const clock = new TestClock();
     const { url, facts } = await serveTools([big], { clock, limits });
     const bytes = (await bytesOf(url, await begin(url))).replace(
@@ -134,7 +134,7 @@ describe.each(asked)('an answer %s', (_, bytesOf) => {
   });
 });
 
-test('a client of HTTP+SSE that takes nothing is cut off, and its session ends [HTTP-17]', async () => {
+test('ends the session of an HTTP+SSE client that reads nothing [HTTP-17]', async () => {
   const clock = new TestClock();
   const { url, facts, told } = await serveTools([big], { clock, limits, sse: true });
   const head = 'GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n';
@@ -170,7 +170,7 @@ test('a client of HTTP+SSE that takes nothing is cut off, and its session ends [
   expect(await lengthOfRest(socket)).toBeLessThan(long);
 });
 
-test('a stream of another node of which its client takes nothing is cut off [HTTP-15]', async () => {
+test('cuts a stream relayed from another node whose client reads nothing [HTTP-15]', async () => {
   const clock = new TestClock();
   const nodes = new MemoryNodes({ clock, limits: { maxBytes: 2 ** 26 } });
   const facts = reportLog();
@@ -255,8 +255,8 @@ function watched(keepaliveIntervalMs = 1000, until = Infinity) {
   return { ...home, sink, owner, state, happened: () => state.happened.splice(0) };
 }
 
-describe('the watch over an answer', () => {
-  test('looks after it until it has ended and all is taken, and no longer', () => {
+describe('WatchedSink', () => {
+  test('is ticked until it has ended and everything was read', () => {
     const { sink, state, maintenance, clock } = watched();
     sink.write('abc');
     sink.end();
@@ -270,7 +270,7 @@ describe('the watch over an answer', () => {
     expect(state.happened).toEqual(['abc', 'end']);
   });
 
-  test('begins the time anew with each byte that is taken, and cuts at its end', () => {
+  test('restarts the timeout with each byte read, and cuts after it', () => {
     const { sink, state, maintenance, clock, happened } = watched();
     sink.write('x'.repeat(20));
     happened();
@@ -293,7 +293,7 @@ describe('the watch over an answer', () => {
     expect([maintenance.size, sink.unsentBytes]).toEqual([0, 0]);
   });
 
-  test('cuts if the system has sent all of it, and gets no answer for as long', () => {
+  test('cuts if sent data is not acknowledged in time', () => {
     const { sink, state, maintenance, clock, happened } = watched();
     sink.write('abc');
     state.untaken = 0;
@@ -307,7 +307,7 @@ describe('the watch over an answer', () => {
     expect(maintenance.size).toBe(0);
   });
 
-  test('does not count what is written while nothing is taken as a sign of life', () => {
+  test('does not count writes as progress while nothing is read', () => {
     const { sink, clock, happened } = watched();
     for (let at = 0; at < 12; at++) {
       sink.write('€');
@@ -316,7 +316,7 @@ describe('the watch over an answer', () => {
     expect(happened()).toContain('cut');
   });
 
-  test('lets no time pass while earlier answers are before it on the connection', () => {
+  test('does not time out while earlier pipelined answers have the connection', () => {
     const { sink, state, clock, happened } = watched();
     state.isItsTurn = false;
     sink.write('abc');
@@ -328,7 +328,7 @@ describe('the watch over an answer', () => {
     expect(happened()).toContain('cut');
   });
 
-  test('tells of too much that is unread, and a message that is long by itself is none', () => {
+  test('reports too many unread bytes, but not a single long message', () => {
     const { sink, state, happened } = watched();
     sink.write('x'.repeat(500));
     expect(happened()).toHaveLength(1);
@@ -339,7 +339,7 @@ describe('the watch over an answer', () => {
     expect(happened()).toEqual(['z']);
   });
 
-  test('says something in a silent stream, unless its client does not read', () => {
+  test('sends keepalives on a silent stream unless its client is not reading', () => {
     const { sink, state, clock, happened } = watched();
     clock.increment(990);
     expect(happened()).toEqual([]);
@@ -363,7 +363,7 @@ describe('the watch over an answer', () => {
     expect(happened()).toEqual(['cut']);
   });
 
-  test('counts the silence from when its owner began, whatever was written before', () => {
+  test('measures silence from when its owner was set', () => {
     const { sink, owner, state, clock, happened } = watched();
     clock.increment(500);
     sink.write('abc');
@@ -375,7 +375,7 @@ describe('the watch over an answer', () => {
     expect(happened()).toEqual([':\n\n']);
   });
 
-  test('tells its owner once that the token lets it go on no more, in place of a comment', () => {
+  test('reports the end of the token once, instead of a keepalive', () => {
     const { clock, happened } = watched(1000, 1000);
     clock.increment(990);
     expect(happened()).toEqual([]);
@@ -383,13 +383,13 @@ describe('the watch over an answer', () => {
     expect(happened()).toEqual(['expired', 'end']);
   });
 
-  test('says nothing in a silent stream if its host wants no comments', () => {
+  test('sends no keepalives if they are disabled', () => {
     const { clock, happened } = watched(0);
     clock.increment(100_000);
     expect(happened()).toEqual([]);
   });
 
-  test('sends nothing until it may, then all in order, and ends if it was ended meanwhile', async () => {
+  test('holds output back, then sends it in order, and ends if it was ended meanwhile', async () => {
     const { sink, clock, happened } = watched();
     let settle = () => {};
     sink.holdUntil(new Promise((resolve) => (settle = resolve)));
@@ -405,7 +405,7 @@ describe('the watch over an answer', () => {
     expect(sink.unsentBytes).toBe(2);
   });
 
-  test('sends nothing of what was held back once it was cut', async () => {
+  test('drops held output after a cut', async () => {
     const { sink, happened } = watched();
     let settle = () => {};
     sink.holdUntil(new Promise((resolve) => (settle = resolve)));
@@ -418,7 +418,7 @@ describe('the watch over an answer', () => {
     expect(happened()).toEqual(['cut']);
   });
 
-  test('that was ended tells the endpoint when it cuts: its owner has nothing to do with it any more', () => {
+  test('reports a cut after its end to the endpoint instead of its owner', () => {
     const { sink, facts, clock, happened } = watched();
     sink.write('abc');
     sink.end();

@@ -51,8 +51,8 @@ async function sessionOf(url: URL, token: string): Promise<RawSession> {
 const namesIn = async (response: Response) =>
   ((await jsonOf(response)).result!['tools'] as JsonObject[]).map(({ name }) => name);
 
-describe('a tool that a principal does not see', () => {
-  test('is asked no scopes for, and has no headers, in either era', async () => {
+describe('a tool hidden from a principal', () => {
+  test('requires no scopes and has no headers, in either era', async () => {
     const url = await serve();
     const ada = await sessionOf(url, 'ada');
     const unknown = /unknown tool "secret"; this server has open/;
@@ -65,7 +65,7 @@ describe('a tool that a principal does not see', () => {
     expect(sessionless.error?.message).toMatch(unknown);
   });
 
-  test('is refused in the usual way to those who see it', async () => {
+  test('is rejected as usual for those who see it', async () => {
     const url = await serve();
     const ada = await sessionOf(url, 'ada+admin');
     expect((await ada.call('secret')).status).toBe(403);
@@ -80,7 +80,7 @@ describe('a tool that a principal does not see', () => {
     expect((await call('ada+admin+secret.use')).status).toBe(200);
   });
 
-  test('is there once the token of the session allows it, and the client is told', async () => {
+  test("appears once the session's token allows it, with a notification", async () => {
     const url = await serve();
     const before = await sessionOf(url, 'ada');
     expect(await namesIn(await before.request('tools/list'))).toEqual(['open']);
@@ -93,7 +93,7 @@ describe('a tool that a principal does not see', () => {
   });
 });
 
-test('over HTTP+SSE a principal sees what is for it, and hears of more', async () => {
+test('is filtered over HTTP+SSE, and reported once visible', async () => {
   const server = createMcpServer({ name: 's', version: '1', tools: [secret, open] });
   const { href } = await serveHttp(server, { authorization, sse: true });
   const abort = new AbortController();
@@ -138,8 +138,8 @@ const switching = () => ({
   ],
 });
 
-describe('what a session has switched', () => {
-  test('stays so at the node that goes on with it', async () => {
+describe('switched items of a session', () => {
+  test('persist at the node that continues it', async () => {
     const [first, second] = await startNodes(2, switching);
     const session = await begin(first!.url);
     await (await session.call('hide')).text();
@@ -149,7 +149,7 @@ describe('what a session has switched', () => {
     expect((await jsonOf(await there.call('hide'))).error?.code).toBe(-32602);
   });
 
-  test('is written down before the call that did it is answered', async () => {
+  test('are stored before the call that switched them is answered', async () => {
     const stores = new MemoryNodes().start();
     const { write } = stores.directory;
     const server = createMcpServer({ name: 's', version: '1', ...switching() });
@@ -167,14 +167,14 @@ describe('what a session has switched', () => {
   });
 });
 
-describe('at nodes that share a Redis', () => {
+describe('nodes that share a Redis', () => {
   let redis: RedisServer | undefined;
   beforeAll(async () => {
     if (hasRedis()) redis = await RedisServer.start();
   });
   afterAll(() => redis?.stop());
 
-  test('a session has one list, whichever node is asked, and is told by each', async (context) => {
+  test('serve one list per session and notify from any node', async (context) => {
     needsRedis(context);
     let isOpen = false;
     const late = { ...open, name: 'late', visible: () => isOpen };

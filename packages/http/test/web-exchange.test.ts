@@ -16,7 +16,7 @@ const posted = (body: RequestInit['body']) =>
 const bodyOf = (request: Request, home = exchangeContext({ maxBodyBytes: 100 })) =>
   new Promise<Body>((resolve) => new WebExchange(request, home).readBody(resolve));
 
-test('a body is read in whatever pieces it comes', async () => {
+test('reads a body in any chunks', async () => {
   const bytes = new TextEncoder().encode('a€b');
   const pieces = new ReadableStream({
     start(controller) {
@@ -27,7 +27,7 @@ test('a body is read in whatever pieces it comes', async () => {
   expect(await bodyOf(posted(pieces))).toEqual({ ok: true, text: 'a€b' });
 });
 
-test('a body that is too long is refused, and its rest is not read', async () => {
+test('rejects a long body and does not read its rest', async () => {
   let wasCancelled = false;
   const endless = new ReadableStream({
     pull: (controller) => controller.enqueue(new Uint8Array(64)),
@@ -39,7 +39,7 @@ test('a body that is too long is refused, and its rest is not read', async () =>
   expect(wasCancelled).toBe(true);
 });
 
-test('a body that says that it is too long is refused unread, and none at all is empty', async () => {
+test('rejects a declared long body unread, and reads a missing one as empty', async () => {
   const silent = new ReadableStream({ pull: () => new Promise(() => {}) });
   const request = posted(silent);
   request.headers.set('content-length', '101');
@@ -47,13 +47,13 @@ test('a body that says that it is too long is refused unread, and none at all is
   expect(await bodyOf(posted(null))).toEqual({ ok: true, text: '' });
 });
 
-test('a body may be as long as bodies may be, and say so', async () => {
+test('accepts a body of the maximum length, declared or not', async () => {
   const request = posted('a'.repeat(100));
   request.headers.set('content-length', '100');
   expect(await bodyOf(request)).toMatchObject({ ok: true });
 });
 
-test('the head has each header that an endpoint looks at, and the host of the URL if there is none', () => {
+test("reads all known headers, with the URL's host as a fallback", () => {
   const names = {
     host: 'host',
     origin: 'origin',
@@ -75,7 +75,7 @@ test('the head has each header that an endpoint looks at, and the host of the UR
   );
 });
 
-test('a HEAD has the status and the headers of its answer, and no body', async () => {
+test('answers HEAD with status and headers, without a body', async () => {
   const exchange = new WebExchange(new Request(url, { method: 'HEAD' }), exchangeContext());
   exchange.answer({ status: 404, headers: { 'x-said': 'yes' }, body: 'no' });
   const response = await exchange.response;
@@ -86,7 +86,7 @@ test('a HEAD has the status and the headers of its answer, and no body', async (
   ]);
 });
 
-test('a body that is not UTF-8, or was read before, or is read by somebody else, is refused', async () => {
+test('rejects a body that is not UTF-8, was read before, or is locked', async () => {
   expect(await bodyOf(posted(Uint8Array.of(0xff)))).toMatchObject({ status: 400 });
   expect(await bodyOf(posted(Uint8Array.of(0xe2)))).toMatchObject({ status: 400 });
   const used = posted('{}');
@@ -106,7 +106,7 @@ function leaving() {
   return { exchange, client, heard };
 }
 
-test('a client that leaves before it is answered is heard of once', () => {
+test('reports a disconnect before the response once', () => {
   const { exchange, client, heard } = leaving();
   client.abort();
   client.abort();
@@ -115,7 +115,7 @@ test('a client that leaves before it is answered is heard of once', () => {
   expect(heard).toEqual(['gone', 'asked later']);
 });
 
-test('what happens to the connection after the answer is no matter', async () => {
+test('ignores the connection after the response', async () => {
   const { exchange, client, heard } = leaving();
   exchange.answer({ status: 200, body: 'ok' });
   client.abort();
@@ -126,7 +126,7 @@ test('what happens to the connection after the answer is no matter', async () =>
   expect(ended.heard).toEqual([]);
 });
 
-test('a stream counts what its reader has not taken, and hears when the reader leaves', async () => {
+test('counts unread bytes of a stream and reports when its reader leaves', async () => {
   const { exchange, heard } = leaving();
   const sink = exchange.stream({ 'content-type': 'text/event-stream' });
   const reader = (await exchange.response).body?.getReader();
@@ -141,7 +141,7 @@ test('a stream counts what its reader has not taken, and hears when the reader l
   expect(sink.unsentBytes).toBe(0);
 });
 
-test('a stream of which nothing is taken is cut, in its time', async () => {
+test('cuts a stream that is not read in time', async () => {
   const home = exchangeContext({ unreadTimeoutMs: 100 });
   const exchange = new WebExchange(new Request(url), home);
   exchange.stream({}).write('said');
@@ -154,7 +154,7 @@ test('a stream of which nothing is taken is cut, in its time', async () => {
   await expect(response.text()).rejects.toThrow('cut');
 });
 
-test('a stream that is cut fails at its reader, and its client is gone', async () => {
+test('fails the reader of a cut stream and reports the disconnect', async () => {
   const { exchange, heard } = leaving();
   const sink = exchange.stream({});
   const { body } = await exchange.response;
@@ -163,7 +163,7 @@ test('a stream that is cut fails at its reader, and its client is gone', async (
   expect(heard).toEqual(['gone']);
 });
 
-test('what chooses the server sees the request, without what shows who its client is', async () => {
+test('passes the request without credentials to the server factory', async () => {
   const seen: ServedHttpRequest[] = [];
   const handler = httpHandler((request) => {
     seen.push(request);

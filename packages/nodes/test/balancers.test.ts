@@ -170,36 +170,33 @@ async function launch(
   }
 }
 
-test.for(balancers)(
-  '$program leads a session to the node that has it',
-  async (balancer, context) => {
-    const path = findProgram(balancer.program);
-    if (path === undefined) return context.skip(`there is no ${balancer.program}`);
-    const shared = new MemoryNodes({});
-    const nodes: URL[] = [];
-    for (let n = 0; n < 2; n++) {
-      const name = 'where';
-      const where = defineTool({ name, description: 'Says where', handler: () => nodes[n]!.host });
-      const server = createMcpServer({ name: 'balanced', version: '1', tools: [where], stateKeys });
-      nodes.push(await serveHttp(server, { stores: shared.start(), report: () => {} }));
+test.for(balancers)('$program routes a session to its node', async (balancer, context) => {
+  const path = findProgram(balancer.program);
+  if (path === undefined) return context.skip(`there is no ${balancer.program}`);
+  const shared = new MemoryNodes({});
+  const nodes: URL[] = [];
+  for (let n = 0; n < 2; n++) {
+    const name = 'where';
+    const where = defineTool({ name, description: 'Says where', handler: () => nodes[n]!.host });
+    const server = createMcpServer({ name: 'balanced', version: '1', tools: [where], stateKeys });
+    nodes.push(await serveHttp(server, { stores: shared.start(), report: () => {} }));
+  }
+  const { url } = await launch(balancer, path, nodes);
+  const used = new Set<string | null>();
+  for (let n = 0; n < 24; n++) {
+    const session = await begin(url);
+    for (let call = 0; call < 3; call++) {
+      const response = await session.call('where');
+      const node = response.headers.get('x-node');
+      // No other one was asked for it.
+      expect(await response.text()).toContain(`"text":"${node}"`);
+      used.add(node);
     }
-    const { url } = await launch(balancer, path, nodes);
-    const used = new Set<string | null>();
-    for (let n = 0; n < 24; n++) {
-      const session = await begin(url);
-      for (let call = 0; call < 3; call++) {
-        const response = await session.call('where');
-        const node = response.headers.get('x-node');
-        // No other one was asked for it.
-        expect(await response.text()).toContain(`"text":"${node}"`);
-        used.add(node);
-      }
-    }
-    expect(used).toEqual(new Set(nodes.map(({ host }) => host)));
-  },
-);
+  }
+  expect(used).toEqual(new Set(nodes.map(({ host }) => host)));
+});
 
-test('nginx as documented before one server leads a client to the issuer of its tokens', async (context) => {
+test('routes a client to its authorization server through nginx as documented', async (context) => {
   const path = findProgram('nginx');
   if (path === undefined) return context.skip('there is no nginx');
   const issuer = await AuthorizationServer.start();
@@ -263,7 +260,7 @@ async function callOnce(url: URL, { headers }: RawSession) {
 const spreads = ['by session', 'by turns'] as const;
 
 test.for(balancers.flatMap((balancer) => spreads.map((spread) => ({ balancer, spread }))))(
-  'no request fails behind $balancer.program, $spread, while three nodes are replaced by ones with a newer forwarding protocol',
+  'fails no request behind $balancer.program, $spread, while nodes are upgraded to a newer forwarding protocol',
   async ({ balancer, spread }, context) => {
     const path = findProgram(balancer.program);
     if (path === undefined) return context.skip(`there is no ${balancer.program}`);

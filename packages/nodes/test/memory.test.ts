@@ -20,7 +20,7 @@ describe('nodes in memory', () => {
   for (const { name, check } of storesContract) test(name, () => check(openWorld));
 });
 
-test('limits of stores are those that are given, and known', () => {
+test('accepts only known store limits', () => {
   const defaults = storeLimits();
   const [name = ''] = Object.keys(defaults);
   expect(storeLimits({ [name]: 7 })).toEqual({ ...defaults, [name]: 7 });

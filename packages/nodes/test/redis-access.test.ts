@@ -41,7 +41,7 @@ test.each<[string, () => RedisStoresOptions | Promise<RedisStoresOptions>]>([
     'a URL with its user',
     () => ({ url: redis.url.replace('//', '//nodes:secret@'), client: { socket } }),
   ],
-])('sessions are shared by %s', async (_, stores) => {
+])('shares sessions by %s', async (_, stores) => {
   const { report, facts } = reportLog();
   const [a, b] = await startRedisNodes({
     count: 2,

@@ -65,8 +65,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a connection to Redis', () => {
-  test('sends no more commands at once than it may, and goes on with each answer', async () => {
+describe('RedisConnection', () => {
+  test('sends at most maxCommands at once, and more with each reply', async () => {
     const { connection, client } = await connected({ maxCommands: 2 });
     const [first, second] = [connection.command(['A']), connection.command(['B'])];
     expect(await outcome(connection.command(['C']))).toEqual(busy);
@@ -82,7 +82,7 @@ describe('a connection to Redis', () => {
     expect(client.sent.map(({ args }) => args)).toEqual([[['A']], [['B']], [['C']], [['D']]]);
   });
 
-  test('sends no more at once than its bytes allow, but one command however long it is', async () => {
+  test('sends at most maxCommandBytes at once, except a single larger command', async () => {
     const { connection, client, last } = await connected({ maxCommandBytes: 10 });
     const long = connection.command(['SET', 'a'.repeat(20)]);
     expect(await outcome(connection.command(['A']))).toEqual(busy);
@@ -98,7 +98,7 @@ describe('a connection to Redis', () => {
     expect(await Promise.all([six, more])).toEqual(['2', '2']);
   });
 
-  test('lets nobody wait longer than a command may take, and each as long as that', async () => {
+  test('settles every command within commandTimeoutMs', async () => {
     const { connection, client } = await connected({ maxCommandBytes: 2 });
     const first = outcome(connection.command(['A']));
     await vi.advanceTimersByTimeAsync(600);
@@ -128,7 +128,7 @@ describe('a connection to Redis', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('tells what waits, and what comes later, that it is closed; the client stays its giver’s', async () => {
+  test('rejects pending and later commands once closed, leaving a given client open', async () => {
     const { connection, client } = await connected();
     const another = connection.forSubscriber();
     const waiting = outcome(connection.command(['A']));
@@ -142,19 +142,19 @@ describe('a connection to Redis', () => {
   });
 
   test.each<[string, unknown, readonly [fault: string, retryAfterMs: number]]>([
-    ['no room', new ErrorReply('OOM command not allowed'), ['full', 10_000]],
-    ['a disk that fails', new ErrorReply('MISCONF Errors writing'), ['full', 10_000]],
+    ['out of memory', new ErrorReply('OOM command not allowed'), ['full', 10_000]],
+    ['a failing disk', new ErrorReply('MISCONF Errors writing'), ['full', 10_000]],
     ['too few replicas', new ErrorReply('NOREPLICAS Not enough'), ['full', 10_000]],
-    ['data that are loaded', new ErrorReply('LOADING Redis is loading'), ['away', 1000]],
-    ['a script that runs', new ErrorReply('BUSY Redis is busy'), ['slow', 1000]],
+    ['loading data', new ErrorReply('LOADING Redis is loading'), ['away', 1000]],
+    ['a running script', new ErrorReply('BUSY Redis is busy'), ['slow', 1000]],
     ['a replica', new ErrorReply('READONLY You cannot write'), ['away', 1000]],
-    ['a primary that is lost', new ErrorReply('MASTERDOWN Link with MASTER'), ['away', 1000]],
+    ['a lost primary', new ErrorReply('MASTERDOWN Link with MASTER'), ['away', 1000]],
     ['a cluster with a hole', new ErrorReply('CLUSTERDOWN Hash slot not served'), ['away', 1000]],
-    ['a slot that moves', new ErrorReply('TRYAGAIN Multiple keys'), ['away', 1000]],
+    ['a moving slot', new ErrorReply('TRYAGAIN Multiple keys'), ['away', 1000]],
     ['no permission', new ErrorReply('NOPERM No permissions'), ['refused', 10_000]],
-    ['a connection that is lost', new Error('Socket closed'), ['away', 1000]],
-    ['no error at all', 'gone', ['away', 1000]],
-  ])('says which fault it is: %s', async (_, error, fault) => {
+    ['a lost connection', new Error('Socket closed'), ['away', 1000]],
+    ['not an error', 'gone', ['away', 1000]],
+  ])('maps an error reply to its fault: %s', async (_, error, fault) => {
     const { connection, last } = await connected();
     const refused = outcome(connection.command(['SET', 'a', 'b']));
     last().fail(error);
@@ -164,7 +164,7 @@ describe('a connection to Redis', () => {
     expect(await next).toBe('PONG');
   });
 
-  test('says in its error what was wrong, and with what cause', async () => {
+  test('reports the problem and its cause', async () => {
     const { connection, last } = await connected({ maxCommands: 1 });
     const errorOf = async (command: Promise<unknown>, end: () => void): Promise<unknown> => {
       end();
@@ -198,7 +198,7 @@ describe('a connection to Redis', () => {
     });
   });
 
-  test('sends a script by its digest, and whole if Redis has forgotten it', async () => {
+  test('sends a script by its digest, or in full if Redis lost it', async () => {
     const { connection, client, last } = await connected();
     const script = luaScript('return 1');
     const known = connection.run(script, ['k'], ['v']);
@@ -229,7 +229,7 @@ describe('a connection to Redis', () => {
       ['key', false, ['GET', 'key']],
     ],
     ['a sentinel is told that it writes', { getSentinelNode: {} }, [false, ['GET', 'key']]],
-  ])('speaks as its client does: %s', async (_, more, args) => {
+  ])('sends commands as its kind of client expects: %s', async (_, more, args) => {
     const { connection, last } = await connected({}, Object.assign(new HeldClient(), more));
     const asked = connection.command(['GET', 'key'], 'key');
     last().answer('value');
@@ -237,7 +237,7 @@ describe('a connection to Redis', () => {
     expect(last().args).toEqual(args);
   });
 
-  test('opens a client that is not, and says why it cannot be', async () => {
+  test('opens a given client, or reports why it cannot', async () => {
     const closed = Object.assign(new HeldClient(), { isOpen: false });
     await connected({}, closed);
     expect(closed.isOpen).toBe(true);

@@ -57,7 +57,7 @@ async function call(session: RawSession, times = 1): Promise<void> {
   }
 }
 
-test('a request that reaches its owner asks nothing of Redis', async (context) => {
+test('sends no Redis commands for a request that reaches its owner', async (context) => {
   needsRedis(context);
   const { here } = await startNodes();
   const session = await begin(here);
@@ -66,7 +66,7 @@ test('a request that reaches its owner asks nothing of Redis', async (context) =
   expect(asked).toEqual({});
 });
 
-test('a request that reaches another node asks nothing of Redis once it is known who has its session', async (context) => {
+test('sends no Redis commands for a forwarded request with a cached owner', async (context) => {
   needsRedis(context);
   const { here, there } = await startNodes();
   const session = new RawSession(there, (await begin(here)).headers);
@@ -77,7 +77,7 @@ test('a request that reaches another node asks nothing of Redis once it is known
   expect(asked).toEqual({});
 });
 
-test('a session takes two commands to begin and three to end, and less than 1 KiB while it rests', async (context) => {
+test('uses two commands to start a session, three to end it, and less than 1 KiB', async (context) => {
   needsRedis(context);
   const { here, prefix } = await startNodes();
   const begun = await commandsOf(() => begin(here));

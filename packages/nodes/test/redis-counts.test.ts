@@ -25,7 +25,7 @@ async function start() {
   return { a: a!, b: b!, url, prefix };
 }
 
-test('calls are counted for all nodes, and one more is told how long to wait', async () => {
+test('counts calls of all nodes and returns how long to wait', async () => {
   const { a, b } = await start();
   const rate = ratesOf(3);
   for (const node of [a, b, a]) expect(await node.take('ada', rate)).toBe(0);
@@ -37,13 +37,13 @@ test('calls are counted for all nodes, and one more is told how long to wait', a
   expect(await b.take('bob', rate)).toBe(0);
 });
 
-test('of calls that come at once, as many are counted as may be', async () => {
+test('counts exactly as many concurrent calls as allowed', async () => {
   const { a, b } = await start();
   const takes = Array.from({ length: 40 }, (_, n) => (n % 2 ? a : b).take('ada', ratesOf(7)));
   expect((await Promise.all(takes)).filter((wait) => wait === 0)).toHaveLength(7);
 });
 
-test('a call that one rate refuses counts for none', async () => {
+test('counts a call rejected by one rate for none', async () => {
   const { a, b } = await start();
   const both = new Map([...ratesOf(1, day, 'narrow'), ...ratesOf(2, day, 'wide')]);
   expect(await a.take('ada', both)).toBe(0);
@@ -52,7 +52,7 @@ test('a call that one rate refuses counts for none', async () => {
   expect(await b.take('ada', ratesOf(2, day, 'wide'))).toBeGreaterThan(0);
 });
 
-test('time fills what calls have taken, and then nothing of them is kept', async () => {
+test('refills buckets over time, then removes them', async () => {
   const { a, b, url, prefix } = await start();
   const rate = ratesOf(1, 500);
   expect(await a.take('ada', rate)).toBe(0);

@@ -121,7 +121,7 @@ describe('nodes that share a cluster', () => {
       }),
     );
 
-  test('have all of a session in one slot, wherever that is', async () => {
+  test('keep all keys of a session in one slot', async () => {
     const [a, b] = await Promise.all(
       [1, 2].map(async () => {
         const stores = await redisStores({ prefix, leaseMs, ...(await client()) });
@@ -157,7 +157,7 @@ describe('nodes that share a cluster', () => {
     expect(masters).toHaveLength(3);
   });
 
-  test('serve all, or refuse it until later, while masters change their places or die, and every session lives', async () => {
+  test('answer or return 503 and keep every session while masters swap or die', async () => {
     const { allServed, judge } = await busyNodes(client);
     const leases = `${prefix}{leases}:store`;
     await cluster.handOver(leases);
@@ -168,7 +168,7 @@ describe('nodes that share a cluster', () => {
     await judge();
   });
 
-  test('know which data each master has: one that is ahead of the others has no last word', async () => {
+  test('know the data of each master, so that one that is ahead is not trusted', async () => {
     const stores = await redisStores({ prefix, ...(await client()) });
     onTestFinished(() => stores.close());
     const leases = await cluster.masterOf(`${prefix}{leases}:store`);
@@ -192,8 +192,8 @@ describe('nodes that share a cluster', () => {
   });
 });
 
-describe('nodes that share what a Sentinel watches', () => {
-  test('serve all, or refuse it until later, while the primary dies, and every session lives', async () => {
+describe('nodes that share a Redis under Sentinel', () => {
+  test('answer or return 503 and keep every session while the primary dies', async () => {
     const servers = await SentinelServers.start();
     onTestFinished(() => servers.stop());
     const { allServed, judge } = await busyNodes(() =>

@@ -110,15 +110,15 @@ function everything({ directory, log, broadcasts, name }: Node): Promise<unknown
   ];
 }
 
-describe('Redis', () => {
-  test('that is not there is said when a node starts', async (context) => {
+describe('a faulty Redis', () => {
+  test('is reported at start if it is unreachable', async (context) => {
     needsRedis(context);
     expect(await faultOf(redisStores({ url: `redis://127.0.0.1:${await freePort()}` }))).toBe(
       'away',
     );
   });
 
-  test('is not called slow for what this process itself had no time to read', async (context) => {
+  test('is not called slow if this process was busy', async (context) => {
     needsRedis(context);
     const node = await startImpatient();
     const faults = everything(node).map(faultOf);
@@ -128,7 +128,7 @@ describe('Redis', () => {
     expect(new Set(await Promise.all(faults))).toEqual(new Set(['none']));
   });
 
-  test('is not called away for a connection that this process had no time to see', async (context) => {
+  test('is not called away if this process missed the connection', async (context) => {
     needsRedis(context);
     const made = redisStores({ url: redis.url, prefix: prefix(), commandTimeoutMs: 1000 });
     const fault = faultOf(made);
@@ -139,7 +139,7 @@ describe('Redis', () => {
     nodes.add(await made);
   });
 
-  test('that does not answer lets nobody wait, and is spoken to again when it answers', async (context) => {
+  test('delays nothing while unresponsive, and is used again when it answers', async (context) => {
     needsRedis(context);
     const node = await startImpatient();
     redis.freeze();
@@ -152,7 +152,7 @@ describe('Redis', () => {
     await expect.poll(() => faultOf(node.directory.find('s1'))).toBe('none');
   });
 
-  test('that has died is away at once, and has other data when it is back', async (context) => {
+  test('is away at once after it died, and has other data when it returns', async (context) => {
     needsRedis(context);
     const names = { prefix: prefix() };
     const [a, b] = [await start(names), await start(names)];
@@ -187,7 +187,7 @@ describe('Redis', () => {
       .toContain('text');
   });
 
-  test('that is full takes nothing more, answers what it has, and says so', async (context) => {
+  test('rejects writes while full, serves reads and says so', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix() });
     await node.directory.put(record(node.name), Infinity);
@@ -215,7 +215,7 @@ describe('Redis', () => {
     expect(await faultOf(node.directory.put(record(node.name), Infinity))).toBe('none');
   });
 
-  test('that gives no right to a command says which, and lets all others be asked for', async (context) => {
+  test('names the command it does not permit and serves all others', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix() });
     const client = await connected();
@@ -231,7 +231,7 @@ describe('Redis', () => {
     }
   });
 
-  test('whose scripts were flushed gets them again', async (context) => {
+  test('gets flushed scripts again', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix() });
     const client = await connected();
@@ -240,7 +240,7 @@ describe('Redis', () => {
     expect(await node.directory.put(record(node.name), Infinity)).toBe(true);
   });
 
-  test('says whose a session is, and of nobody’s that it is nobody’s, also to who claims it', async (context) => {
+  test('returns the owner of a session, or none, to readers and claimers', async (context) => {
     needsRedis(context);
     const names = { prefix: prefix() };
     const [a, b] = [await start(names), await start(names)];
@@ -258,7 +258,7 @@ describe('Redis', () => {
     }
   });
 
-  test('gets no more than it is allowed to be asked at once', async (context) => {
+  test('gets at most the allowed number of commands at once', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix(), maxCommands: 20 });
     const faults = await Promise.all(
@@ -270,7 +270,7 @@ describe('Redis', () => {
 });
 
 describe('a node that shares a Redis', () => {
-  test('prolongs all sessions in use, however few commands may wait at once', async (context) => {
+  test('renews all sessions in use despite a small command limit', async (context) => {
     needsRedis(context);
     const clock = new TestClock();
     const stores = await redisStores({
@@ -319,7 +319,7 @@ describe('a node that shares a Redis', () => {
     client.destroy();
   });
 
-  test('uses a client that is given, and leaves it open', async (context) => {
+  test('uses a given client and leaves it open', async (context) => {
     needsRedis(context);
     const client = await connected();
     const names = { prefix: prefix(), client };
@@ -338,7 +338,7 @@ describe('a node that shares a Redis', () => {
     client.destroy();
   });
 
-  test('keeps what is used for its whole time again', async (context) => {
+  test('restores the full time to live of everything in use', async (context) => {
     needsRedis(context);
     const names = { prefix: prefix(), leaseMs: 600_000 };
     const node = await start({ ...names, limits: { idleMs: 600_000, maxAgeMs: 600_000 } });
@@ -393,7 +393,7 @@ describe('a node that shares a Redis', () => {
     }
   });
 
-  test('forgets the nodes that are heard of no more', async (context) => {
+  test('forgets nodes that no longer renew', async (context) => {
     needsRedis(context);
     const names = { prefix: prefix(), leaseMs: 600_000 };
     const node = await start(names);
@@ -405,7 +405,7 @@ describe('a node that shares a Redis', () => {
     client.destroy();
   });
 
-  test('closes in bounded time while Redis does not answer', async (context) => {
+  test('closes in time while Redis does not answer', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix() });
     redis.freeze();

@@ -111,7 +111,7 @@ const transports: readonly [string, (started: Started) => Transport][] = [
 
 describe.each(['one server', 'a server for each'] as const)('nodes with %s', (kind) => {
   describe.each(transports)('serve a session over %s', (_, transport) => {
-    test('with tasks, and what they ask', async () => {
+    test('with tasks that send requests to the client', async () => {
       const client = await connectedWith(transport(await start(kind)));
       await client.listTools();
       const call = { name: 'greet', arguments: {} };
@@ -125,7 +125,7 @@ describe.each(['one server', 'a server for each'] as const)('nodes with %s', (ki
       expect(results).toEqual([[{ type: 'text', text: 'Hello Ada' }]]);
     });
 
-    test('with a page to open, whichever node hears that it is done', async () => {
+    test('with URL elicitation completed at any node', async () => {
       const started = await start(kind);
       const client = await connectedWith(transport(started));
       const done: string[] = [];
@@ -147,7 +147,7 @@ describe.each(['one server', 'a server for each'] as const)('nodes with %s', (ki
     });
   });
 
-  test('tell a session of what changes at any', async () => {
+  test('notify a session of changes at any node', async () => {
     const started = await start(kind);
     const client = await connectedWith(transports[0]![1](started));
     const changes: string[] = [];
@@ -167,7 +167,7 @@ describe.each(['one server', 'a server for each'] as const)('nodes with %s', (ki
     }
   });
 
-  test('tell a listener of 2026-07-28 of what changes at any', async () => {
+  test('notify a 2026-07-28 subscriber of changes at any node', async () => {
     const { nodes, servers } = await start(kind);
     const client = new Client(info, { versionNegotiation: { mode: modern } });
     const changes: string[] = [];

@@ -34,7 +34,7 @@ const slack = {
   redis: 256 * 1024 + 200 * deleted,
 };
 
-test('nothing is left of sessions that were deleted or abandoned, in Redis nor in the heap', async (context) => {
+test('leaves nothing of deleted or abandoned sessions in Redis or on the heap', async (context) => {
   needsRedis(context);
   const redis = await RedisServer.start();
   onTestFinished(() => redis.stop());

@@ -42,10 +42,10 @@ const record = (owner: string, revision = 1): SessionRecord => ({
   facts: { initialize: `${revision}` },
 });
 
-describe('the directory', () => {
+describe('the Redis directory', () => {
   beforeEach(needsRedis);
 
-  test('says how old its data are: as old as their process, if there was nothing at all', async () => {
+  test('reports its data as old as its process if Redis was empty', async () => {
     const { directory, client, prefix, name, leaseMs } = await start();
     const key = `${prefix}{leases}:store`;
     // A process tells its age in seconds.
@@ -65,7 +65,7 @@ describe('the directory', () => {
     expect((await directory.lease(name, 'prolong', leaseRequest)).store.ageMs).toBe(0);
   });
 
-  test('gives a claim a fence above all that were given before, also by data that are lost', async () => {
+  test('assigns a claim a higher fence than ever before, also after data loss', async () => {
     const { directory, name } = await start();
     const { untilMs, store } = await directory.lease(name, 'new', leaseRequest);
     await directory.put(record(name), untilMs);
@@ -77,7 +77,7 @@ describe('the directory', () => {
     expect(next?.fence).toBe(untilMs + 60_001);
   });
 
-  test('keeps the latest of what is put, in whichever order it comes', async () => {
+  test('keeps the latest record, in whatever order records arrive', async () => {
     const { directory, name } = await start();
     const { untilMs, store } = await directory.lease(name, 'new', leaseRequest);
     expect(await directory.put(record(name, 4), untilMs)).toBe(true);
@@ -106,12 +106,12 @@ function clusterOf(fields: readonly (string | null)[], names: { leases: string; 
   };
 }
 
-describe('counts of calls', () => {
+describe('Redis call counts', () => {
   beforeEach(needsRedis);
 
   const day = 24 * 60 * 60 * 1000;
 
-  test('are one for all nodes, by each rate, and say how long to wait', async () => {
+  test('are shared by all nodes per rate and return how long to wait', async () => {
     const { counts, prefix } = await start();
     const { counts: others } = await start({ prefix });
     const rates = new Map([
@@ -126,7 +126,7 @@ describe('counts of calls', () => {
     expect(await others?.take('bob', rates)).toBe(0);
   });
 
-  test('are kept only until they say nothing: made-up names fill no Redis', async () => {
+  test('expire once buckets are full, so that invented names fill no memory', async () => {
     const { counts, client, prefix } = await start();
     const rates = new Map([['many', { calls: 1000, perMs: day }]]);
     await counts?.take('anna', rates);
@@ -139,13 +139,13 @@ describe('counts of calls', () => {
   });
 });
 
-describe('a session that is looked for in a cluster', () => {
+describe('a session lookup in a cluster', () => {
   const nothing = [null, null, null];
   const something = ['anna', 'node', '1'];
   test.each<[string, string, readonly (string | null)[], string, string | undefined]>([
-    ['is not there if its master has none, of the same data', 's1', nothing, 'one', undefined],
-    ['is there if its master has it', 's1', something, 'another', 'node'],
-    ['is not there if there can be none of its id', '{s1}', something, 'another', undefined],
+    ['finds nothing if its master with the same data has none', 's1', nothing, 'one', undefined],
+    ['finds it if its master has it', 's1', something, 'another', 'node'],
+    ['finds nothing for an invalid id', '{s1}', something, 'another', undefined],
   ])('%s', async (_, id, fields, name, owner) => {
     const client = clusterOf(fields, { leases: 'one', record: name });
     const stores = await redisStores({ client });
@@ -155,7 +155,7 @@ describe('a session that is looked for in a cluster', () => {
     expect(found.store).toEqual({ name: 'one', sinceMs: 1000, ageMs: 2000 });
   });
 
-  test('is asked for again later if its master has other data than the one of the leases', async () => {
+  test('is retried if its master has other data than that of the leases', async () => {
     const client = clusterOf(nothing, { leases: 'one', record: 'another' });
     const stores = await redisStores({ client });
     onTestFinished(() => stores.close());
@@ -164,7 +164,7 @@ describe('a session that is looked for in a cluster', () => {
   });
 });
 
-describe('broadcasts', () => {
+describe('Redis broadcasts', () => {
   beforeEach(needsRedis);
 
   async function subscribed(prefix: string, more: RedisStoresOptions = {}) {
@@ -179,7 +179,7 @@ describe('broadcasts', () => {
     return { broadcasts, heard, beat };
   }
 
-  test('that a node has missed while its connection was away are told to be missed, once', async () => {
+  test('are reported as missed once after a disconnect', async () => {
     const prefix = `${randomUUID()}:`;
     const proxy = await StoreProxy.to(redis.port);
     onTestFinished(() => proxy.close());
@@ -213,7 +213,7 @@ describe('broadcasts', () => {
     expect(a.heard).not.toContain('MISSED');
   });
 
-  test('are missed by whoever does not get one of them, and by nobody if none was sent', async () => {
+  test('are reported as missed by nodes that did not receive one, and by none otherwise', async () => {
     const prefix = `${randomUUID()}:`;
     const { broadcasts, heard, beat } = await subscribed(prefix);
     for (let n = 0; n < 3; n++) await beat();
@@ -224,7 +224,7 @@ describe('broadcasts', () => {
     await expect.poll(() => heard).toEqual(['MISSED', 'next']);
   });
 
-  test('come also through a Redis that is full', async () => {
+  test('pass through a full Redis', async () => {
     const { broadcasts, heard } = await subscribed(`${randomUUID()}:`);
     await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
     onTestFinished(async () => void (await redis.ask('CONFIG', 'SET', 'maxmemory', '0')));
@@ -233,7 +233,7 @@ describe('broadcasts', () => {
   });
 });
 
-test('a session that was removed is hidden, also from a Redis that is full', async (context) => {
+test('hides a removed session, also in a full Redis', async (context) => {
   needsRedis(context);
   const { directory, name } = await start();
   const { untilMs } = await directory.lease(name, 'new', leaseRequest);
@@ -248,7 +248,7 @@ test('a session that was removed is hidden, also from a Redis that is full', asy
   expect(await directory.find('s1')).toMatchObject({ record: undefined, isRemoved: true });
 });
 
-test('the address that leads to Redis is the one that this machine sends from', async (context) => {
+test('reports the local address of the connection to Redis', async (context) => {
   needsRedis(context);
   const { localAddress, client } = await start();
   expect(await localAddress?.()).toBe('127.0.0.1');
@@ -268,7 +268,7 @@ test('the address that leads to Redis is the one that this machine sends from', 
   expect(await stores.localAddress?.()).toBe('127.0.0.1');
 });
 
-test('a primary that has become a replica is connected to anew: its address may lead to another', async (context) => {
+test('reconnects to a primary that became a replica, as its address may have moved', async (context) => {
   needsRedis(context);
   const bounds = {
     maxCommands: 100,
@@ -296,12 +296,12 @@ test('a primary that has become a replica is connected to anew: its address may 
   expect(await ask('SET', 'a', 'b', 'PX', '1')).toBe('OK');
 });
 
-test('a prefix with braces would be another hash tag', async () => {
+test('rejects a prefix with braces', async () => {
   const message = 'The prefix {a}: must not have braces';
   await expect(redisStores({ prefix: '{a}:' })).rejects.toThrow(new RangeError(message));
 });
 
-test('an event log whose events have expired has room for as many again', async (context) => {
+test('makes room for new events once logged ones have expired', async (context) => {
   needsRedis(context);
   const { directory, log, client, prefix, name } = await start({ limits: { maxBytes: 1000 } });
   const { untilMs } = await directory.lease(name, 'new', leaseRequest);
@@ -324,7 +324,7 @@ async function opened<S>(open: () => Promise<S>): Promise<S> {
   }
 }
 
-describe('a Redis that says nothing', () => {
+describe('an unresponsive Redis', () => {
   beforeEach(needsRedis);
   const times = { leaseMs: 100, commandTimeoutMs: 200 };
   test.each<[string, () => Promise<{ ask(): Promise<unknown>; close(): Promise<void> }>]>([
@@ -342,7 +342,7 @@ describe('a Redis that says nothing', () => {
         return { ask: () => store.read('t1'), close: () => store.close() };
       },
     ],
-  ])('for longer than one that lives is connected to anew: %s', async (_, open) => {
+  ])('is reconnected after more silence than a live one shows: %s', async (_, open) => {
     const { ask, close } = await opened(open);
     onTestFinished(() => close());
     onTestFinished(() => redis.thaw());
@@ -356,7 +356,7 @@ describe('a Redis that says nothing', () => {
   test.each([
     ['nodes', redisStores],
     ['tasks', redisTaskStore],
-  ])('from the beginning is left alone again: %s', async (_, open) => {
+  ])('is left after a silent start: %s', async (_, open) => {
     const server = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

@@ -44,7 +44,7 @@ describe.each([
     return { serving, client, call, calls, tracerProvider, measurements };
   }
 
-  test('a span and a duration say so, unless the author says something else [OTEL-01] [OTEL-04]', async () => {
+  test('sets network attributes of spans and durations unless overridden [OTEL-01] [OTEL-04]', async () => {
     const { call, calls, measurements } = await traced();
     await call();
     expect(calls()[0]?.attributes).toMatchObject(http);
@@ -54,7 +54,7 @@ describe.each([
     expect(other.calls()[0]?.attributes).toMatchObject({ ...http, 'network.transport': 'quic' });
   });
 
-  test('the trace context of the header is the parent, and is linked if _meta has one [OTEL-02]', async () => {
+  test("uses the header's trace context as parent, or links it if _meta has one [OTEL-02]", async () => {
     const { call, calls } = await traced();
     await call();
     await call({ traceparent: traceparentOf(inMeta) });
@@ -66,7 +66,7 @@ describe.each([
     expect(said?.links.map(({ context }) => context.spanId)).toEqual([inHeader[1]]);
   });
 
-  test('the duration of a session is that of sessions alone, and says so [OTEL-05]', async () => {
+  test('records durations of sessions only, with network attributes [OTEL-05]', async () => {
     const { call, serving, measurements } = await traced();
     await call();
     await serving.close();
@@ -77,7 +77,7 @@ describe.each([
   });
 });
 
-test('a span that is active goes before the header [OTEL-02]', async () => {
+test('prefers an active span to the header [OTEL-02]', async () => {
   const { tracerProvider, spans } = memoryTracing();
   const { meterProvider } = memoryMeter();
   const around = tracerProvider.getTracer('http').startSpan('POST /mcp');

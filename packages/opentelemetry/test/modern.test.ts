@@ -31,7 +31,7 @@ async function spanOf(name: string, args: object, meta: object = {}) {
   return spans()[0];
 }
 
-test('a request is a child of the client’s span that its metadata names, and says its revision, and no session [OTEL-02]', async () => {
+test("makes a request a child of the client's span in _meta, with revision and no session [OTEL-02]", async () => {
   const [traceId, parentId] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
   const span = await spanOf('echo', {}, { traceparent: `00-${traceId}-${parentId}-01` });
   expect(span?.spanContext().traceId).toBe(traceId);
@@ -43,7 +43,7 @@ test('a request is a child of the client’s span that its metadata names, and s
 test.each([
   ['ask', { method: 'sampling/createMessage' }, '-32021'],
   ['missing', {}, '-32602'],
-])('the code is the one that the client gets: %s', async (name, args, code) => {
+])('records the code that the client receives: %s', async (name, args, code) => {
   const span = await spanOf(name, args);
   expect(span?.attributes).toMatchObject({ 'rpc.response.status_code': code });
 });

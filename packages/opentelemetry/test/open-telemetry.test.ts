@@ -47,7 +47,7 @@ async function operate(
 }
 
 describe.each(revisions)('a tool call in %s', (revision) => {
-  test('is a server span with a duration, named and described as the conventions say [OTEL-01] [OTEL-04]', async () => {
+  test('has a server span and a duration that follow the conventions [OTEL-01] [OTEL-04]', async () => {
     const { peer, spans, measurements } = await operate({}, { revision });
     peer.send(toolCall(7, 'echo', { secret: 'text' }));
     await peer.response(7);
@@ -86,7 +86,7 @@ describe.each(revisions)('a tool call in %s', (revision) => {
 });
 
 describe('a span', () => {
-  test('names the resource that is read, but not in its name nor in the duration [OTEL-01] [OTEL-04]', async () => {
+  test('has the resource URI as an attribute, but not in its name or duration [OTEL-01] [OTEL-04]', async () => {
     const { peer, spans, measurements } = await operate({
       resources: [{ uri: 'a:b', name: 'ab', read: () => 'ab' }],
     });
@@ -98,7 +98,7 @@ describe('a span', () => {
     expect(measurements[0]?.attributes).not.toHaveProperty('mcp.resource.uri');
   });
 
-  test('names the prompt that is got or completed [OTEL-01]', async () => {
+  test('names the prompt that is read or completed [OTEL-01]', async () => {
     const { peer, spans } = await operate({
       prompts: [{ name: 'review', arguments: { a: { complete: () => [] } }, get: () => '' }],
     });
@@ -112,7 +112,7 @@ describe('a span', () => {
     for (const span of spans()) expect(span.attributes['gen_ai.prompt.name']).toBe('review');
   });
 
-  test('has the method for its name where there is no target, whatever the params are [OTEL-01]', async () => {
+  test('is named after the method if there is no target, whatever the params are [OTEL-01]', async () => {
     const { peer, spans } = await operate({});
     await peer.ask('tools/list');
     await expect(peer.ask('tools/call', { name: 7 })).rejects.toThrow('-32602');
@@ -120,7 +120,7 @@ describe('a span', () => {
     expect(spans().map(({ name }) => name)).toEqual(['tools/list', 'tools/call', 'tools/call']);
   });
 
-  test('carries what the author adds, and the session’s id that the author says [OTEL-01]', async () => {
+  test("carries the author's attributes and session id [OTEL-01]", async () => {
     const { peer, spans, measurements } = await operate(
       {},
       {
@@ -137,7 +137,7 @@ describe('a span', () => {
     expect(measurements[0]?.attributes).not.toHaveProperty('mcp.session.id');
   });
 
-  test('cuts what a client makes too long [OTEL-01]', async () => {
+  test('truncates long names sent by a client [OTEL-01]', async () => {
     const { peer, spans } = await operate({});
     const id = 'i'.repeat(100_000);
     peer.send(toolCall(id, 'n'.repeat(100_000)));
@@ -147,8 +147,8 @@ describe('a span', () => {
   });
 });
 
-describe('the client’s trace context', () => {
-  test('in _meta is the span’s parent [OTEL-02]', async () => {
+describe("the client's trace context", () => {
+  test("in _meta is the span's parent [OTEL-02]", async () => {
     const { peer, spans } = await operate({});
     await peer.call('echo', {}, { traceparent, tracestate: 'rojo=1' });
     const span = spans()[0];
@@ -164,19 +164,19 @@ describe('the client’s trace context', () => {
     { traceparent: 7 },
     { traceparent: 'nonsense' },
     { traceparent: [traceparent] },
-  ])('is none where _meta is %j: the span is a root [OTEL-02]', async (meta) => {
+  ])('is ignored if _meta is %j, which makes the span a root [OTEL-02]', async (meta) => {
     const { peer, spans } = await operate({});
     await peer.call('echo', {}, meta);
     expect(spans()[0]?.parentSpanContext).toBeUndefined();
   });
 
-  test('is none where _meta is no object [OTEL-02]', async () => {
+  test('is ignored if _meta is not an object [OTEL-02]', async () => {
     const { peer, spans } = await operate({});
     await peer.ask('tools/list', { _meta: 'text' });
     expect(spans()[0]?.parentSpanContext).toBeUndefined();
   });
 
-  test('goes before the context around it, which is linked then, and is the parent otherwise [OTEL-02]', async () => {
+  test('takes precedence over the surrounding context, which is linked, otherwise the parent [OTEL-02]', async () => {
     const { tracerProvider } = memoryTracing();
     const around = tracerProvider.getTracer('http').startSpan('POST /mcp');
     const { peer, spans } = await contexts.with(
@@ -198,7 +198,7 @@ describe('the client’s trace context', () => {
     expect(plain?.links).toEqual([]);
   });
 
-  test('is active while the handler runs, also after it has waited [OTEL-02]', async () => {
+  test('is active while the handler runs, also after an await [OTEL-02]', async () => {
     const active: (string | undefined)[] = [];
     const look = tool('look', async () => {
       active.push(trace.getActiveSpan()?.spanContext().spanId);
@@ -214,7 +214,7 @@ describe('the client’s trace context', () => {
 });
 
 describe('a failure', () => {
-  test('that the model may recover from is a tool_error, without its text [OTEL-03]', async () => {
+  test('that the model may recover from is a tool_error without its text [OTEL-03]', async () => {
     const failing = tool('failing', () => {
       throw new ToolError('private');
     });
@@ -229,14 +229,14 @@ describe('a failure', () => {
     });
   });
 
-  test('of middleware inside, for the model, is a tool_error as well [OTEL-03]', async () => {
+  test('of inner middleware for the model is a tool_error, too [OTEL-03]', async () => {
     const refuse = () => Promise.reject(new ToolError('no'));
     const { peer, spans } = await operate({}, { inside: refuse });
     expect(await peer.call('echo')).toHaveProperty('isError', true);
     expect(spans()[0]?.attributes['error.type']).toBe('tool_error');
   });
 
-  test('that is a protocol error has its code and its message [OTEL-03]', async () => {
+  test('that is a protocol error has its code and message [OTEL-03]', async () => {
     const refuse = () => Promise.reject(new ProtocolError(-32001, 'Not you'));
     const { peer, spans, measurements } = await operate({}, { inside: refuse });
     await expect(peer.call('echo')).rejects.toThrow('Not you');
@@ -247,7 +247,7 @@ describe('a failure', () => {
     expect(measurements[0]?.attributes).toMatchObject(attributes);
   });
 
-  test('that is an unexpected error of a tool has the exception beside it [OTEL-03]', async () => {
+  test('that is an unexpected tool error carries the exception [OTEL-03]', async () => {
     const broken = tool('broken', () => {
       throw new TypeError('the bug');
     });
@@ -273,7 +273,7 @@ describe('a failure', () => {
         throw new Error('no');
       },
     },
-  ])('may be anything that was thrown [OTEL-03]', async (thrown) => {
+  ])('may be any thrown value [OTEL-03]', async (thrown) => {
     const broken = tool('broken', () => {
       // A handler in JavaScript may throw anything; the types know of errors alone.
       throw thrown as unknown as Error;
@@ -284,14 +284,14 @@ describe('a failure', () => {
     expect(spans()[0]?.events).toHaveLength(1);
   });
 
-  test('for a name that is not there makes no time series of it [OTEL-04]', async () => {
+  test('for an unknown name creates no time series [OTEL-04]', async () => {
     const { peer, spans, measurements } = await operate({});
     await expect(peer.call('random-1')).rejects.toThrow('-32602');
     expect(spans()[0]?.attributes['gen_ai.tool.name']).toBe('random-1');
     expect(measurements[0]?.attributes).not.toHaveProperty('gen_ai.tool.name');
   });
 
-  test('that is a cancellation ends the span at once, once, though the handler goes on [OTEL-03]', async () => {
+  test('by cancellation ends the span once and at once, though the handler continues [OTEL-03]', async () => {
     const door = gate();
     const held = tool('held', async () => {
       await door.pass();
@@ -313,7 +313,7 @@ describe('a failure', () => {
     expect(measurements).toHaveLength(1);
   });
 
-  test('that is the session’s end is what the client is answered with [OTEL-03]', async () => {
+  test("by the end of the session is recorded as the client's error response [OTEL-03]", async () => {
     const door = gate();
     const held = tool('held', async () => {
       await door.pass();
@@ -336,8 +336,8 @@ describe('a failure', () => {
   });
 });
 
-describe('without options', () => {
-  test('what is registered globally is used, be it registered later [OTEL-01] [OTEL-02]', async () => {
+describe('openTelemetry without options', () => {
+  test('uses globally registered providers, even if registered later [OTEL-01] [OTEL-02]', async () => {
     const layer = openTelemetry();
     const { tracerProvider, spans } = memoryTracing();
     trace.setGlobalTracerProvider(tracerProvider);
@@ -357,7 +357,7 @@ describe('without options', () => {
     await session[Symbol.asyncDispose]();
   });
 
-  test('and without any telemetry registered, requests are served as ever [OTEL-01]', async () => {
+  test('serves requests as usual without any provider [OTEL-01]', async () => {
     const server = createMcpServer({ name: 'none', version: '1', tools: [echo] });
     server.use(openTelemetry());
     const { peer, session } = scriptedConversation(server);

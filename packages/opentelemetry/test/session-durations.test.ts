@@ -16,8 +16,8 @@ function watched(options?: SessionDurationsOptions, limits: ConversationOptions[
   return { ...scriptedConversation(server, { clock, watchers, limits }), clock, measurements };
 }
 
-describe('the duration of a session [OTEL-05]', () => {
-  test.each(revisions)('is recorded once it has ended, in %s', async (protocolVersion) => {
+describe('mcp.server.session.duration [OTEL-05]', () => {
+  test.each(revisions)('is recorded when a session ends, in %s', async (protocolVersion) => {
     const { peer, session, clock, measurements } = watched({
       attributes: { 'network.transport': 'pipe' },
     });
@@ -43,14 +43,14 @@ describe('the duration of a session [OTEL-05]', () => {
     ]);
   });
 
-  test('has no revision where no client has introduced itself', async () => {
+  test('has no revision if no client sent initialize', async () => {
     const { session, measurements } = watched();
     session.shutdown('nobody came');
     await session.closed;
     expect(measurements.map(({ attributes }) => attributes)).toEqual([{}]);
   });
 
-  test('says that the output broke', async () => {
+  test('has the error type of broken output', async () => {
     const { peer, wire, session, measurements } = watched();
     await peer.handshake();
     wire.breakOutput(new Error('EPIPE'));
@@ -58,7 +58,7 @@ describe('the duration of a session [OTEL-05]', () => {
     expect(measurements[0]?.attributes).toMatchObject({ 'error.type': 'output-broken' });
   });
 
-  test('says that the client was gone', async () => {
+  test('has the error type of an unresponsive client', async () => {
     const limits = { keepaliveIntervalMs: 1000, keepaliveTimeoutMs: 100, keepaliveFailures: 1 };
     const { peer, session, clock, measurements } = watched({}, limits);
     await peer.handshake();

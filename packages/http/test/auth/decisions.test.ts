@@ -22,9 +22,9 @@ const accepting = (verified: object = {}): VerifierOptions => ({
   verifyToken: (token) => (token === 't' ? { subject: 'ada', ...verified } : undefined),
 });
 
-describe('a request', () => {
+describe('presentedToken', () => {
   test.each([undefined, '', 'Basic YTpi', 'Bearer2 t', 'DPoP t'])(
-    'without a bearer token is told where to get one, and of no error: %j',
+    'challenges a request without a bearer token, without an error code: %j',
     async (header) => {
       const authorizer = createAuthorizer({ ...issuer, requiredScopes: ['mcp', 'notes:read'] });
       expect(await authenticate(authorizer, header)).toEqual({
@@ -39,7 +39,7 @@ describe('a request', () => {
   );
 
   test.each(['Bearer', 'Bearer ', 'Bearer a b', 'Bearer t, Bearer t', 'Bearer "t"', 'Bearer tö'])(
-    'is malformed: %j',
+    'rejects a malformed Authorization header: %j',
     async (header) => {
       const given = await authenticate(createAuthorizer(accepting()), header);
       expect(given).toMatchObject({
@@ -49,16 +49,19 @@ describe('a request', () => {
     },
   );
 
-  test.each(['Bearer t', 'bearer t', 'BEARER   t', ' Bearer t '])('is read: %j', async (header) => {
-    expect((await authenticate(createAuthorizer(accepting()), header)).ok).toBe(true);
-  });
+  test.each(['Bearer t', 'bearer t', 'BEARER   t', ' Bearer t '])(
+    'reads a bearer token: %j',
+    async (header) => {
+      expect((await authenticate(createAuthorizer(accepting()), header)).ok).toBe(true);
+    },
+  );
 
   test.each([
     '/mcp?access_token=t',
     '/mcp?a=b&access_token=t',
     '/mcp?access%5Ftoken=',
     '/?access_token',
-  ])('with a token in its query is refused, whatever is in the header: %s', async (target) => {
+  ])('rejects a token in the query, whatever the header is: %s', async (target) => {
     const authorizer = createAuthorizer(accepting());
     for (const header of [undefined, 'Bearer t']) {
       const given = await authenticate(authorizer, header, target);
@@ -69,7 +72,7 @@ describe('a request', () => {
 });
 
 describe('scopes', () => {
-  test('are in the challenge if there is but one', async () => {
+  test('appear in the challenge even if there is only one', async () => {
     const authorizer = createAuthorizer({ ...issuer, requiredScopes: ['mcp'] });
     expect(await authenticate(authorizer, undefined)).toHaveProperty(
       ['headers', 'www-authenticate'],
@@ -77,7 +80,7 @@ describe('scopes', () => {
     );
   });
 
-  test('that every request needs are demanded of each', async () => {
+  test('demands requiredScopes of every request', async () => {
     const authorizer = createAuthorizer({
       ...accepting({ scopes: ['a'] }),
       requiredScopes: ['a', 'b'],
@@ -94,7 +97,7 @@ describe('scopes', () => {
     });
   });
 
-  test('that an operation needs are asked for all at once, with those that the token has', async () => {
+  test('requests all scopes of an operation together with those already granted', async () => {
     const scopes = ['mcp', 'mail', 'offline_access', 'read'];
     const options = { ...accepting({ scopes }), requiredScopes: ['mcp'] };
     const authorizer = createAuthorizer({
@@ -114,7 +117,7 @@ describe('scopes', () => {
     });
   });
 
-  test('of a token do not make the header longer than it may be', async () => {
+  test('limits the length of the challenge for tokens with many scopes', async () => {
     const scopes = Array.from({ length: 5000 }, (_, n) => `scope:${n}`);
     const authorizer = createAuthorizer(accepting({ scopes }));
     const principal = principalOf(await authenticate(authorizer, 'Bearer t'));
@@ -123,7 +126,7 @@ describe('scopes', () => {
     expect(refusal?.headers['www-authenticate']?.length).toBeLessThan(1000);
   });
 
-  test('imply narrower ones, and what these imply', async () => {
+  test('applies implied scopes transitively', async () => {
     const authorizer = createAuthorizer({
       ...accepting({ scopes: ['admin'] }),
       impliedScopes: { admin: ['write'], write: ['read', 'admin'] },
@@ -133,7 +136,7 @@ describe('scopes', () => {
     expect(authorizer.requireScopes(principal, ['constructor'])).toMatchObject({ status: 403 });
   });
 
-  test('imply nothing by the names of an object', async () => {
+  test('ignores implied scopes named like Object.prototype members', async () => {
     const given = {
       ...accepting({ scopes: ['constructor'] }),
       impliedScopes: { admin: ['write'] },
@@ -142,7 +145,7 @@ describe('scopes', () => {
     expect(principal.scopes).toEqual(['constructor']);
   });
 
-  test('of a tool are needed in a batch as well, which is refused as a whole', () => {
+  test('rejects a whole batch if one of its tool calls lacks a scope', () => {
     const write = defineTool({
       ...{ name: 'write', description: 'Writes', scopes: ['notes:write'] },
       handler: () => 'done',
@@ -159,7 +162,7 @@ describe('scopes', () => {
     expect(guard.checkScopes(exchange, batchOf(ping), tools)).toBeUndefined();
   });
 
-  test('of a tool are needed by its calls alone', () => {
+  test("requires a tool's scopes only for calls of that tool", () => {
     const handler = () => 'done';
     const { tools } = createMcpServer({
       name: 'notes',
@@ -184,8 +187,8 @@ describe('scopes', () => {
   });
 });
 
-describe('the metadata', () => {
-  test('say what clients have to know', () => {
+describe('protected resource metadata', () => {
+  test('contains what clients need to get a token', () => {
     const options = {
       requiredScopes: ['mcp'],
       resourceName: 'Notes',
@@ -207,7 +210,7 @@ describe('the metadata', () => {
     expect(createAuthorizer(issuer).metadata).not.toHaveProperty('scopes_supported');
   });
 
-  test('are JSON that may be kept for an hour, and can only be read', () => {
+  test('is cacheable JSON that only GET and HEAD may read', () => {
     const home = { clock: new TestClock(), report: () => {} };
     const guard = new RequestAuthorization(issuer, home);
     const path = '/.well-known/oauth-protected-resource/mcp';
@@ -236,18 +239,21 @@ describe('the metadata', () => {
       'http://localhost:3000/.well-known/oauth-protected-resource/mcp/',
       ['/.well-known/oauth-protected-resource/mcp/', '/.well-known/oauth-protected-resource'],
     ],
-  ])('of %s are at both places, and the challenge names the first', async (of, url, paths) => {
-    const authorizer = createAuthorizer({ ...issuer, audience: 'api://mcp', resource: of });
-    expect(authorizer.metadata?.resource).toBe(of);
-    expect(authorizer.metadataPaths).toEqual(paths);
-    const given = await authenticate(authorizer, undefined);
-    expect(given).toHaveProperty(
-      ['headers', 'www-authenticate'],
-      `Bearer resource_metadata="${url}"`,
-    );
-  });
+  ])(
+    'serves the metadata of %s at both paths and names the first in the challenge',
+    async (of, url, paths) => {
+      const authorizer = createAuthorizer({ ...issuer, audience: 'api://mcp', resource: of });
+      expect(authorizer.metadata?.resource).toBe(of);
+      expect(authorizer.metadataPaths).toEqual(paths);
+      const given = await authenticate(authorizer, undefined);
+      expect(given).toHaveProperty(
+        ['headers', 'www-authenticate'],
+        `Bearer resource_metadata="${url}"`,
+      );
+    },
+  );
 
-  test('are none where clients cannot be told of an authorization server', async () => {
+  test('is absent if no authorization server is configured for clients', async () => {
     const authorizer = createAuthorizer(accepting());
     expect(authorizer).toMatchObject({ metadata: undefined, metadataPaths: [] });
     const given = await authenticate(authorizer, undefined);
@@ -260,8 +266,8 @@ describe('the metadata', () => {
   });
 });
 
-describe('a verifier of one’s own', () => {
-  test('says who calls, and may look at the request', async () => {
+describe('verifyToken', () => {
+  test('returns the principal and receives the request', async () => {
     const authorizer = createAuthorizer({
       verifyToken: async (token, { header, target }) => ({
         subject: `${token} ${header('x-tenant')} ${target}`,
@@ -286,7 +292,7 @@ describe('a verifier of one’s own', () => {
     });
   });
 
-  test('is asked about every request', async () => {
+  test('is called for every request', async () => {
     let isValid = true;
     const verifyToken = () => (isValid ? { subject: 'ada' } : undefined);
     const authorizer = createAuthorizer({ verifyToken });
@@ -298,7 +304,7 @@ describe('a verifier of one’s own', () => {
     });
   });
 
-  test('may say until when a token is valid', async () => {
+  test('may return the expiry of a token', async () => {
     const time = controlledTime();
     const options = {
       ...accepting({ expiresAt: time.wall() + 1000 }),
@@ -318,7 +324,7 @@ describe('a verifier of one’s own', () => {
   test.each([
     [29_999, true],
     [30_000, false],
-  ])('is judged with clocks that are 30 s apart: expired for %i ms', async (ms, ok) => {
+  ])('accepts a token until 30 s of clock skew have passed: expired for %i ms', async (ms, ok) => {
     const time = controlledTime();
     const given = accepting({ expiresAt: time.wall() - ms });
     const authorizer = createAuthorizer({ ...given, limits: { clockSkewSeconds: 30 } }, time);
@@ -334,11 +340,11 @@ describe('a verifier of one’s own', () => {
       'Error: no row for [token]',
     ],
     [
-      'gives nobody',
+      'returns no subject',
       () => ({ subject: '' }),
       'TypeError: verifyToken must give a "subject", a string; this is ""',
     ],
-  ])('that %s: 503, and the token is not in what is logged', async (_, verify, detail) => {
+  ])('answers 503 and logs no token if the verifier %s', async (_, verify, detail) => {
     const authorizer = createAuthorizer({ verifyToken: verify as VerifierOptions['verifyToken'] });
     const given = await authenticate(authorizer, 'Bearer secret-token');
     expect(given).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
@@ -347,7 +353,7 @@ describe('a verifier of one’s own', () => {
   });
 });
 
-describe('options that cannot be meant are refused, with their name', () => {
+describe('rejects invalid options by name', () => {
   test.each<[object | undefined, string]>([
     [undefined, 'authorization is an object of options'],
     [{}, 'issuer must be an absolute URL, this is missing'],
@@ -395,11 +401,11 @@ describe('options that cannot be meant are refused, with their name', () => {
       'authorizationServers must begin with https://',
     ],
     [{ ...accepting(), resource }, 'resource and authorizationServers go together'],
-  ])('%j', (options, message) => {
+  ])('rejects the option %j', (options, message) => {
     expect(() => createAuthorizer(options as AuthorizationOptions)).toThrow(message);
   });
 
-  test('the page on authorization has every limit, with its default', () => {
+  test('documents every token limit with its default', () => {
     const page = readFileSync(
       new URL('../../../../docs/authorization.md', import.meta.url),
       'utf8',
@@ -413,7 +419,7 @@ describe('options that cannot be meant are refused, with their name', () => {
     expect(rows).toEqual(Object.entries(defaultTokenLimits));
   });
 
-  test('those that can are taken', async () => {
+  test('accepts valid options', async () => {
     const { server, present } = await start(() => ({ algorithms: ['ES256'], limits: {} }));
     expect((await present(await server.issue({ aud: resource }))).ok).toBe(true);
   });

@@ -10,8 +10,8 @@ import { principalOf, resource, start } from './start-authorization.ts';
 const startOpaque = (limits: Partial<TokenLimits> = {}) =>
   start(({ introspector }) => ({ introspection: introspector, limits }), { tokens: 'opaque' });
 
-describe('a token that its issuer introspects', () => {
-  test('names its principal', async () => {
+describe('introspection', () => {
+  test('returns the principal of an active token', async () => {
     const { server, present } = await startOpaque();
     const token = await server.issue({ aud: resource, client_id: 'app', scope: 'a b' });
     expect(principalOf(await present(token))).toMatchObject({
@@ -27,7 +27,7 @@ describe('a token that its issuer introspects', () => {
     expect(body).toBe(`token=${token}&token_type_hint=access_token`);
   });
 
-  test('is asked for where the author says', async () => {
+  test('uses the configured endpoint', async () => {
     const { server, present } = await start(
       ({ issuer, introspector }) => ({
         introspection: { ...introspector, endpoint: `${issuer}/introspect` },
@@ -40,24 +40,24 @@ describe('a token that its issuer introspects', () => {
 
   test.each<[string, Record<string, unknown>, string]>([
     ['for another server', { aud: 'https://other.example' }, 'for another server'],
-    ['for nobody', { aud: undefined }, 'for another server'],
+    ['without an audience', { aud: undefined }, 'for another server'],
     ['of another issuer', { iss: 'https://evil.example' }, 'of another issuer'],
     ['that has expired', { exp: 1 }, 'has expired'],
     ['that is not valid yet', { nbf: 1e11 }, 'not valid yet'],
     ['that is not active', { active: false }, 'not active'],
-  ])('is refused: one %s', async (_, claims, message) => {
+  ])('rejects a token: one %s', async (_, claims, message) => {
     const { server, present } = await startOpaque();
     const given = await present(await server.issue({ aud: resource, ...claims }));
     expect(given).toMatchObject({ status: 401, message: expect.stringContaining(message) });
   });
 
-  test('needs no issuer and no expiry: its issuer says that it is active now', async () => {
+  test('accepts an active token without issuer and expiry', async () => {
     const { server, present } = await startOpaque();
     const token = await server.issue({ aud: resource, iss: undefined, exp: undefined });
     expect(await present(token)).toMatchObject({ ok: true, expiresInMs: undefined });
   });
 
-  test.each(['exp', 'nbf'] as const)('may have its %s as text', async (name) => {
+  test.each(['exp', 'nbf'] as const)('accepts %s as a string', async (name) => {
     const { server, time, present } = await startOpaque({ tokenCacheMs: 0 });
     const at = Math.floor(time.wall() / 1000);
     const [past, future] = [`${at - 1000}`, `${at + 1000}`];
@@ -78,7 +78,7 @@ describe('a token that its issuer introspects', () => {
     ['exp', -31, false],
     ['nbf', 29, true],
     ['nbf', 32, false],
-  ] as const)('is judged with clocks that are 30 s apart: %s %i', async (name, seconds, ok) => {
+  ] as const)('tolerates 30 s of clock skew: %s %i', async (name, seconds, ok) => {
     const { server, time, present } = await startOpaque({ clockSkewSeconds: 30 });
     const at = Math.floor(time.wall() / 1000) + seconds;
     expect((await present(await server.issue({ aud: resource, [name]: at }))).ok).toBe(ok);
@@ -90,13 +90,13 @@ describe('a token that its issuer introspects', () => {
     ['exp', {}],
     ['exp', true],
     ['nbf', 'yesterday'],
-  ])('is refused if its %s is %j: it must not last for ever', async (name, value) => {
+  ])('rejects a token whose %s is %j, so that it does not last forever', async (name, value) => {
     const { server, present } = await startOpaque();
     const given = await present(await server.issue({ aud: resource, [name]: value }));
     expect(given).toMatchObject({ status: 401, message: expect.stringContaining(`"${name}"`) });
   });
 
-  test('is remembered for a time, and no longer: then a revoked one is refused', async () => {
+  test('caches a token for tokenCacheMs, then detects its revocation', async () => {
     const { server, time, present } = await startOpaque({ tokenCacheMs: 1000 });
     const token = await server.issue({ aud: resource });
     await present(token);
@@ -111,7 +111,7 @@ describe('a token that its issuer introspects', () => {
     expect(server.count('/introspect')).toBe(2);
   });
 
-  test('is remembered until it expires, with the clocks apart as far as they may be, and not past that', async () => {
+  test('caches a token at most until its expiry plus the clock skew', async () => {
     const { server, time, present } = await startOpaque({
       tokenCacheMs: 600_000,
       clockSkewSeconds: 30,
@@ -127,7 +127,7 @@ describe('a token that its issuer introspects', () => {
     expect(server.count('/introspect')).toBe(2);
   });
 
-  test('is not remembered if the author says so', async () => {
+  test('caches nothing if tokenCacheMs is 0', async () => {
     const { server, present } = await startOpaque({ tokenCacheMs: 0 });
     const token = await server.issue({ aud: resource });
     await Promise.all([present(token), present(token)]);
@@ -136,7 +136,7 @@ describe('a token that its issuer introspects', () => {
     expect(await present(token)).toMatchObject({ status: 401 });
   });
 
-  test('is forgotten for newer ones, though not for those that are refused', async () => {
+  test('evicts old tokens for newer ones, but not for rejected ones', async () => {
     const { server, present } = await startOpaque({ maxCachedTokens: 2 });
     const [first = '', second = '', third = ''] = await Promise.all(
       [1, 2, 3].map(() => server.issue({ aud: resource })),
@@ -151,7 +151,7 @@ describe('a token that its issuer introspects', () => {
     expect(server.count('/introspect')).toBe(7);
   });
 
-  test('is asked about once for requests that come together', async () => {
+  test('introspects a token once for concurrent requests', async () => {
     const { server, present } = await startOpaque();
     const token = await server.issue({ aud: resource });
     const given = await Promise.all([present(token), present(token), present(token)]);
@@ -160,20 +160,20 @@ describe('a token that its issuer introspects', () => {
   });
 });
 
-describe('an issuer that does not introspect', () => {
+describe('failing introspection', () => {
   test.each<[string, (response: ServerResponse) => void, string]>([
     [
-      'knows this server’s credentials not',
+      'rejects the client credentials',
       (response) => void response.writeHead(401).end(),
       'the status is 401',
     ],
     ['fails', (response) => void response.writeHead(500).end(), 'the status is 500'],
     [
-      'says too much',
+      'sends too much',
       (response) => void response.end(`{"a":"${'x'.repeat(5000)}"}`),
       'it is longer than 4096 bytes',
     ],
-  ])('because it %s: 503, and it is asked again', async (_, answer, reason) => {
+  ])('answers 503 and retries later if the issuer %s', async (_, answer, reason) => {
     const { server, present } = await startOpaque({ maxDocumentBytes: 4096 });
     const token = await server.issue({ aud: resource });
     server.fault = (request, response) => {
@@ -194,7 +194,7 @@ describe('an issuer that does not introspect', () => {
   test.each([
     [4096, true],
     [4097, false],
-  ])('because it says too much, and %i bytes are read: %j', async (bytes, ok) => {
+  ])('rejects an oversized response after %i bytes: %j', async (bytes, ok) => {
     const { server, present } = await startOpaque({ maxDocumentBytes: 4096 });
     server.fault = (request, response) => {
       if (request.url !== '/introspect') return false;
@@ -205,7 +205,7 @@ describe('an issuer that does not introspect', () => {
     expect((await present('token')).ok).toBe(ok);
   });
 
-  test('and whose answer has no end is hung up on at once', async () => {
+  test('cuts a response that never ends', async () => {
     const { server, present } = await startOpaque({ fetchTimeoutMs: 600_000 });
     const closed = gate();
     server.fault = (request, response) => {
@@ -218,7 +218,7 @@ describe('an issuer that does not introspect', () => {
     await closed.pass();
   });
 
-  test('but in pieces, one within a letter, is understood', async () => {
+  test('decodes a response split within a character', async () => {
     const { server, present } = await start(
       ({ issuer, introspector }) => ({
         introspection: { ...introspector, endpoint: `${issuer}/introspect` },
@@ -248,7 +248,7 @@ describe('an issuer that does not introspect', () => {
     );
   });
 
-  test('in time is asked about so many at once; as many wait, and one more of their address is refused', async () => {
+  test('introspects maxIntrospections at once, queues as many per address, and rejects more', async () => {
     const { server, present } = await startOpaque({ maxIntrospections: 1 });
     const [one = '', two = '', three = ''] = await Promise.all(
       [1, 2, 3].map(() => server.issue({ aud: resource })),
@@ -268,7 +268,7 @@ describe('an issuer that does not introspect', () => {
     expect((await present(refused.token)).ok).toBe(true);
   });
 
-  test('in time is asked about the token of a stream at once, though a request with it waits its turn', async () => {
+  test("rechecks a stream's token at once while a request's check waits", async () => {
     const { server, present } = await startOpaque({ maxIntrospections: 1 });
     const [one = '', two = ''] = await Promise.all(
       [1, 2].map(() => server.issue({ aud: resource })),
@@ -283,7 +283,7 @@ describe('an issuer that does not introspect', () => {
     expect(given.map(({ ok }) => ok)).toEqual([true, true, true]);
   });
 
-  test('in time keeps nobody waiting for longer than it may take itself', async () => {
+  test('limits the wait for an introspection to its own timeout', async () => {
     const { server, present } = await startOpaque({ maxIntrospections: 1, fetchTimeoutMs: 100 });
     holdIntrospection(server);
     const given = await Promise.all([present('one'), present('two')]);
@@ -304,7 +304,7 @@ function holdIntrospection(server: AuthorizationServer) {
   return held;
 }
 
-describe('while one address sends invented tokens without end', () => {
+describe('introspection during a flood of invented tokens from one address', () => {
   /** An issuer that answers one after the other, when the test says so. */
   async function flooded() {
     const started = await startOpaque({
@@ -348,7 +348,7 @@ describe('while one address sends invented tokens without end', () => {
     return { ...started, answers, answerOne, stop };
   }
 
-  test('newcomers of other addresses get their turn: all of twenty are let in', async () => {
+  test('admits twenty newcomers from other addresses', async () => {
     const { present, answerOne, stop } = await flooded();
     const newcomers = Array.from({ length: 20 }, (_, n) => present(`good-${n}`, `192.0.2.${n}`));
     let given: readonly { readonly ok: boolean }[] = [];
@@ -359,7 +359,7 @@ describe('while one address sends invented tokens without end', () => {
     await stop();
   });
 
-  test('a token of a stream is checked again at once', async () => {
+  test("rechecks a stream's token at once", async () => {
     const { present, answers, stop } = await flooded();
     const before = answers.length;
     const rechecked = present('revoked', '198.51.100.1', 'recheck');

@@ -7,8 +7,8 @@ import { principalOf, resource, start } from './start-authorization.ts';
 const minute = 60_000;
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 
-describe('a valid token', () => {
-  test('names its principal, by issuer and subject', async () => {
+describe('a valid JWT', () => {
+  test('names its principal by issuer and subject', async () => {
     const { server, present } = await start();
     const exp = inSeconds(600);
     const claims = {
@@ -35,7 +35,7 @@ describe('a valid token', () => {
     expect(namesake.id).not.toBe(principal.id);
   });
 
-  test('may be a client’s own, which is nobody who is called the same', async () => {
+  test("distinguishes a client's own token from a user's with the same name", async () => {
     const { server, present } = await start();
     const ofClient = await server.issue({ aud: resource, sub: undefined, client_id: 'ada' });
     const client = principalOf(await present(ofClient));
@@ -46,42 +46,45 @@ describe('a valid token', () => {
 
   test.each<[string, object, readonly string[]]>([
     ['scp as a list', { scp: ['a', 'b'] }, ['a', 'b']],
-    ['scp as a text', { scp: 'a b' }, ['a', 'b']],
+    ['scp as a string', { scp: 'a b' }, ['a', 'b']],
     ['none', {}, []],
-    ['what is no scope', { scope: ['a', 7, 'no scope', ''] }, ['a']],
-  ])('has the scopes of %s', async (_, claims, scopes) => {
+    ['invalid scopes', { scope: ['a', 7, 'no scope', ''] }, ['a']],
+  ])('grants the scopes of %s', async (_, claims, scopes) => {
     const { server, present } = await start();
     const token = await server.issue({ aud: resource, ...claims });
     expect(principalOf(await present(token)).scopes).toEqual(scopes);
   });
 
   test.each<[string, string | readonly string[], string | readonly string[]]>([
-    ['one of several', resource, ['https://other.example', resource]],
-    ['any of ours', ['api://mcp', resource], 'api://mcp'],
-    ['with a slash at the end of an origin', 'https://mcp.example.com', 'https://mcp.example.com/'],
-    ['without that slash', 'https://mcp.example.com/', 'https://mcp.example.com'],
-  ])('is for this server: %s', async (_, audience, aud) => {
+    ['one of several audiences', resource, ['https://other.example', resource]],
+    ['any configured audience', ['api://mcp', resource], 'api://mcp'],
+    ['an origin with a trailing slash', 'https://mcp.example.com', 'https://mcp.example.com/'],
+    ['an origin without a trailing slash', 'https://mcp.example.com/', 'https://mcp.example.com'],
+  ])('is accepted for this server: %s', async (_, audience, aud) => {
     const { server, present } = await start(() => ({ audience }));
     expect((await present(await server.issue({ aud }))).ok).toBe(true);
   });
 
-  test.each(['JWT', 'at+jwt', 'application/at+jwt', undefined])('has the type %s', async (typ) => {
-    const { server, present } = await start();
-    expect((await present(await server.issue({ aud: resource }, { typ }))).ok).toBe(true);
-  });
+  test.each(['JWT', 'at+jwt', 'application/at+jwt', undefined])(
+    'is accepted with the type %s',
+    async (typ) => {
+      const { server, present } = await start();
+      expect((await present(await server.issue({ aud: resource }, { typ }))).ok).toBe(true);
+    },
+  );
 });
 
-describe('a token is refused', () => {
+describe('an invalid JWT', () => {
   test.each<[string, Record<string, unknown>, string]>([
     ['for another server', { aud: 'https://other.example' }, 'The token is for another server'],
     ['for one whose path differs', { aud: `${resource}/` }, 'The token is for another server'],
-    ['for nobody', { aud: undefined }, 'The token is for another server'],
+    ['without an audience', { aud: undefined }, 'The token is for another server'],
     ['of another issuer', { iss: 'https://evil.example' }, 'The token is of another issuer'],
     ['that never expires', { exp: undefined }, 'The token does not say when it expires'],
     ['that has expired', { exp: inSeconds(-60) }, 'The token has expired'],
     ['that is not valid yet', { nbf: inSeconds(600) }, 'The token is not valid yet'],
-    ['that names nobody', { sub: undefined }, 'The token names nobody'],
-  ])('%s', async (_, claims, message) => {
+    ['without a subject', { sub: undefined }, 'The token names nobody'],
+  ])('is rejected: %s', async (_, claims, message) => {
     const { server, present } = await start();
     const given = await present(await server.issue({ aud: resource, ...claims }));
     expect(given).toMatchObject({ ok: false, status: 401 });
@@ -97,13 +100,13 @@ describe('a token is refused', () => {
     ['exp', -40, false],
     ['nbf', 20, true],
     ['nbf', 40, false],
-  ] as const)('by clocks that may be 30 s apart: %s %i', async (name, seconds, ok) => {
+  ] as const)('is judged with 30 s of clock skew: %s %i', async (name, seconds, ok) => {
     const { server, present } = await start(() => ({ limits: { clockSkewSeconds: 30 } }));
     const token = await server.issue({ aud: resource, [name]: inSeconds(seconds) });
     expect((await present(token)).ok).toBe(ok);
   });
 
-  test('once it has expired, though it was remembered, with the clocks apart as far as they may be', async () => {
+  test('is rejected after its expiry plus the clock skew, even if cached', async () => {
     const { server, time, present } = await start(() => ({
       limits: { clockSkewSeconds: 30, tokenCacheMs: 60 * minute },
     }));
@@ -115,13 +118,13 @@ describe('a token is refused', () => {
     expect(await present(token)).toMatchObject({ message: 'The token has expired' });
   });
 
-  test('if it was signed for another purpose', async () => {
+  test('is rejected if it was signed for another purpose', async () => {
     const { server, present } = await start();
     const token = await server.issue({ aud: resource }, { typ: 'logout+jwt' });
     expect(await present(token)).toMatchObject({ status: 401 });
   });
 
-  test('if nobody has signed it, if a key of somebody else’s has, and if it was changed', async () => {
+  test('is rejected if it is unsigned, signed with a foreign key, or modified', async () => {
     const { server, present } = await start();
     const claims = { iss: server.issuer, sub: 'ada', aud: resource, exp: inSeconds(60) };
     const forged = await generateKeyPair('ES256');
@@ -149,13 +152,13 @@ describe('a token is refused', () => {
     expect((await present(good)).ok).toBe(true);
   });
 
-  test('if its algorithm is not among those that are accepted', async () => {
+  test('is rejected if its algorithm is not accepted', async () => {
     const { server, present } = await start(() => ({ algorithms: ['RS256'] }));
     const given = await present(await server.issue({ aud: resource }));
     expect(given).toMatchObject({ status: 401, message: expect.stringContaining('algorithm') });
   });
 
-  test('unread if it is too long, and nobody is asked for keys', async () => {
+  test('is rejected unread and without fetching keys if it is too long', async () => {
     const { server, present } = await start(() => ({ limits: { maxTokenLength: 100 } }));
     const given = await present('x'.repeat(101));
     expect(given).toMatchObject({ status: 401, message: 'The token is too long' });
@@ -165,25 +168,25 @@ describe('a token is refused', () => {
   });
 });
 
-describe('the keys', () => {
+describe('the key set', () => {
   test.each<[string, 'oauth' | 'openid' | 'openid, appended', string]>([
     ['by OAuth metadata', 'oauth', ''],
     ['by OpenID metadata', 'openid', ''],
     ['by OAuth metadata of an issuer with a path', 'oauth', '/tenant'],
     ['by OpenID metadata with the path inserted', 'openid', '/tenant'],
     ['by OpenID metadata with the path in front', 'openid, appended', '/tenant'],
-  ])('are found %s', async (_, discovery, path) => {
+  ])('is found %s', async (_, discovery, path) => {
     const { server, present } = await start(undefined, { discovery, path });
     expect((await present(await server.issue({ aud: resource }))).ok).toBe(true);
   });
 
-  test('are where the author says, and no metadata are asked for', async () => {
+  test('is fetched from jwksUri without reading metadata', async () => {
     const { server, present } = await start(({ issuer }) => ({ jwksUri: `${issuer}/jwks` }));
     await present(await server.issue({ aud: resource }));
     expect(server.asked).toEqual(['GET /jwks']);
   });
 
-  test('are fetched once for all requests that come meanwhile, and once for all that come after', async () => {
+  test('is fetched once for concurrent and later requests', async () => {
     const { server, present } = await start();
     const tokens = await Promise.all([1, 2, 3].map((n) => server.issue({ aud: resource, n })));
     const given = await Promise.all(tokens.map((token) => present(token)));
@@ -192,7 +195,7 @@ describe('the keys', () => {
     expect(server.count('/jwks')).toBe(1);
   });
 
-  test('are fetched again for a key that is not among them, and not more often than the pause allows', async () => {
+  test('is fetched again for an unknown key, at most once per refetchPauseMs', async () => {
     const { server, time, present } = await start(() => ({ limits: { refetchPauseMs: 30_000 } }));
     await present(await server.issue({ aud: resource }));
     time.pass(30_000);
@@ -214,7 +217,7 @@ describe('the keys', () => {
     expect((await present(token)).ok).toBe(true);
   });
 
-  test('are not fetched again for a token that is refused for something else', async () => {
+  test('is not fetched again for a token rejected for another reason', async () => {
     const { server, time, present } = await start(() => ({ limits: { refetchPauseMs: 30_000 } }));
     await present(await server.issue({ aud: resource }));
     time.pass(30_000);
@@ -223,7 +226,7 @@ describe('the keys', () => {
     expect(server.count('/jwks')).toBe(1);
   });
 
-  test('are fetched again when they are old: a token of a key that was withdrawn is refused then', async () => {
+  test('is fetched again after keysMaxAgeMs, which rejects withdrawn keys', async () => {
     const { server, time, present } = await start(() => ({
       limits: { keysMaxAgeMs: minute, tokenCacheMs: minute },
     }));
@@ -236,7 +239,7 @@ describe('the keys', () => {
     expect(await present(token)).toMatchObject({ status: 401 });
   });
 
-  test('are tried one after the other for a token that does not name its key', async () => {
+  test('tries every key for a token without a key id', async () => {
     const { server, present } = await start();
     const old = await server.issue({ aud: resource }, { kid: undefined });
     await server.addKey();
@@ -249,7 +252,7 @@ describe('the keys', () => {
     expect(await again(old)).toMatchObject({ status: 401 });
   });
 
-  test('may be old while the issuer is away, though not for ever', async () => {
+  test('uses stale keys for a limited time while the issuer is unreachable', async () => {
     const { server, time, present } = await start(() => ({
       limits: { keysMaxAgeMs: minute, keysStaleMs: 5 * minute, tokenCacheMs: 0 },
     }));
@@ -266,7 +269,7 @@ describe('the keys', () => {
   });
 });
 
-describe('an issuer that cannot be asked', () => {
+describe('a failing issuer', () => {
   test.each<[string, (response: ServerResponse) => void, string, fetchTimeoutMs?: number]>([
     ['answers with an error', (response) => void response.writeHead(500).end(), 'status is 500'],
     ['hangs up', (response) => void response.destroy(), 'gave no answer to use'],
@@ -280,7 +283,7 @@ describe('an issuer that cannot be asked', () => {
     ],
     ['does not answer', () => {}, 'gave no answer to use', 300],
   ])(
-    'and %s: 503, with the reason for the log alone',
+    'causes a 503 with the reason only in the log if %s',
     async (_, answer, reason, fetchTimeoutMs) => {
       const { server, present } = await start(() => ({
         limits: { maxDocumentBytes: 4096, ...(fetchTimeoutMs ? { fetchTimeoutMs } : {}) },
@@ -305,7 +308,7 @@ describe('an issuer that cannot be asked', () => {
     },
   );
 
-  test('is not asked again before the pause is over, and then it is', async () => {
+  test('is asked again only after refetchPauseMs', async () => {
     const { server, time, present } = await start();
     server.fault = (_, response) => {
       response.writeHead(503).end();
@@ -325,7 +328,7 @@ describe('an issuer that cannot be asked', () => {
     expect((await present(token)).ok).toBe(true);
   });
 
-  test('may have the key that is not known here: 503', async () => {
+  test('causes a 503 if it may have a key that is unknown here', async () => {
     const { server, time, present } = await start();
     await present(await server.issue({ aud: resource }));
     time.pass(minute);
@@ -346,7 +349,7 @@ describe('an issuer that cannot be asked', () => {
       { jwks_uri: ['https://a.example'] },
       'must be an absolute URL, this is an array',
     ],
-  ])('because its metadata %s', async (_, changed, reason) => {
+  ])('is rejected because its metadata %s', async (_, changed, reason) => {
     const { server, present } = await start();
     server.fault = (request, response) => {
       if (!request.url?.startsWith('/.well-known/')) return false;

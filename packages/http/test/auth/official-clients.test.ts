@@ -127,7 +127,7 @@ async function connectNew(url: URL, person: AutoApprovingClient, mode: 'legacy' 
 const said = (text: string) => ({ content: [{ type: 'text', text }] });
 
 test.each(Object.entries(clients))(
-  '%s: finds the issuer by a refusal, gets a token for this server, renews it, and asks for the scopes that a tool needs',
+  'lets the official client %s discover the issuer, get and renew a token, and step up its scopes',
   async (_, connect) => {
     const { issuer, url } = await startNotes();
     const person = new AutoApprovingClient();

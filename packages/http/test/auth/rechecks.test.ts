@@ -4,7 +4,7 @@ import { TokenRechecks, RecheckedToken } from '../../src/token-validity.ts';
 import type { Authorizer } from '../../src/auth/authorizer.ts';
 import { gate, flush } from '../../../testing/src/index.ts';
 
-test('the streams of one principal that are checked again leave the others their turn', async () => {
+test('alternates between principals when rechecking streams', async () => {
   const asked: unknown[] = [];
   const held = gate();
   const authenticate: Authorizer['authenticate'] = async ({ target }) => {
@@ -30,7 +30,7 @@ test('the streams of one principal that are checked again leave the others their
 test.each([
   [60_000, [0, 1, 1, 2]],
   [0, [0, 0, 0, 0]],
-])('a token is checked again every %d ms, and never if that is 0', async (recheckMs, counts) => {
+])('rechecks a token every %d ms, and never if that is 0', async (recheckMs, counts) => {
   const request = { target: '/', remoteAddress: undefined, header: () => '' };
   const principal = { id: 'ada', subject: 'ada', scopes: [], claims: {} };
   let [now, asked] = [1_000_000, 0];
@@ -57,7 +57,7 @@ test.each([
   expect(seen).toEqual(counts);
 });
 
-test('a stream ends when its token expires, at the millisecond', () => {
+test('ends a stream at the millisecond its token expires', () => {
   const authorizer = { limits: { maxRechecks: 1, recheckMs: 0 } } as unknown as Authorizer;
   const rechecks = new TokenRechecks(
     authorizer,

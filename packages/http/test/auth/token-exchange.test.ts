@@ -82,8 +82,8 @@ const formsTo = ({ received }: AuthorizationServer, path: string) =>
     .filter((each) => new URL(each.split(' ')[0] ?? '').pathname === path)
     .map((each) => Object.fromEntries(new URLSearchParams(each.split(' ').at(-1))));
 
-describe('a handler behind authorization', () => {
-  test('gets a token for another server in place of its caller’s', async () => {
+describe('exchangeToken', () => {
+  test('returns a token for another server', async () => {
     const { issuer, login, exchange } = await start();
     const token = await login();
     const wanted = { audience: api, resource: `${api}/v1`, scope: 'orders:read' };
@@ -105,7 +105,7 @@ describe('a handler behind authorization', () => {
     ]);
   });
 
-  test('has the scope that it wanted, unless it is told of another', async () => {
+  test('assumes the requested scope unless the response names another', async () => {
     const { issuer, login, exchange } = await start();
     const token = await login();
     issuer.exchanged = { scope: undefined };
@@ -114,7 +114,7 @@ describe('a handler behind authorization', () => {
     expect(await exchange(token, { audience: 'other', scope: 'a b' })).toHaveProperty('scope', 'a');
   });
 
-  test('asks once for the same, and again for what is another', async () => {
+  test('requests a token once per target and scope', async () => {
     const { issuer, login, exchange } = await start();
     const token = await login();
     const first = await exchange(token, { audience: api, scope: 'b a' });
@@ -130,7 +130,7 @@ describe('a handler behind authorization', () => {
     expect(issuer.count('/token')).toBe(3);
   });
 
-  test('shares nothing with another principal, nor a broad token with a narrow one', async () => {
+  test('shares no token between principals, or between a broad and a narrow token', async () => {
     const { issuer, login, exchange } = await start();
     const tokens = [await login(), await login({ sub: 'grace' }), await login({ scope: 'a b' })];
     const given = [];
@@ -141,7 +141,7 @@ describe('a handler behind authorization', () => {
     expect(issuer.count('/token')).toBe(4);
   });
 
-  test('shares one exchange with the calls that want the same at once', async () => {
+  test('shares one exchange among concurrent calls', async () => {
     const { issuer, calls, login, exchange } = await start();
     const token = await login();
     const held = gate();
@@ -155,7 +155,7 @@ describe('a handler behind authorization', () => {
     expect(issuer.count('/token')).toBe(1);
   });
 
-  test('does not keep a token without an expiry', async () => {
+  test('does not cache a token without an expiry', async () => {
     const { issuer, login, exchange } = await start();
     issuer.exchanged = { expires_in: undefined };
     const token = await login();
@@ -167,16 +167,19 @@ describe('a handler behind authorization', () => {
   test.each([
     [3600, 3590],
     [10, 5],
-  ])('keeps a token of %i s for %i s: it is still good when it arrives', async (lifetime, kept) => {
-    const { issuer, time, exchange } = await startExchange();
-    issuer.lifetime = lifetime;
-    const first = await exchange();
-    expect(first.expiresAt).toBe(time.wall() + lifetime * 1000);
-    time.pass(kept * 1000 - 1);
-    expect(await exchange()).toEqual(first);
-    time.pass(1);
-    expect(await exchange()).not.toEqual(first);
-  });
+  ])(
+    'caches a token of %i s for %i s, so that it is still valid on arrival',
+    async (lifetime, kept) => {
+      const { issuer, time, exchange } = await startExchange();
+      issuer.lifetime = lifetime;
+      const first = await exchange();
+      expect(first.expiresAt).toBe(time.wall() + lifetime * 1000);
+      time.pass(kept * 1000 - 1);
+      expect(await exchange()).toEqual(first);
+      time.pass(1);
+      expect(await exchange()).not.toEqual(first);
+    },
+  );
 
   test.each([
     [undefined, undefined],
@@ -185,14 +188,14 @@ describe('a handler behind authorization', () => {
     ['soon', undefined],
     [1, 1000],
     ['60', 60_000],
-  ])('knows of one with `expires_in` %j when it expires', async (seconds, ms) => {
+  ])('reads the expiry from `expires_in` %j', async (seconds, ms) => {
     const { issuer, time, exchange } = await startExchange();
     issuer.exchanged = { expires_in: seconds };
     const { expiresAt } = await exchange();
     expect(expiresAt).toBe(ms === undefined ? undefined : time.wall() + ms);
   });
 
-  test('is not given again what was refused, nor pushed out by what is not kept', async () => {
+  test('does not return a rejected token again, nor evict tokens for uncacheable ones', async () => {
     const { issuer, exchange } = await startExchange();
     const kept = await exchange({ audience: 'kept' });
     const { accessToken: refused } = await exchange();
@@ -204,7 +207,7 @@ describe('a handler behind authorization', () => {
     expect(await exchange({ audience: 'kept' })).toEqual(kept);
   });
 
-  test('asks for no scope that nobody named, and where the author says', async () => {
+  test('sends only the requested scope, to the configured endpoint', async () => {
     const { issuer } = await startExchange();
     const { exchange } = await startExchange({ endpoint: `${issuer.issuer}/token` });
     await expect(exchange()).rejects.toThrow('invalid_grant');
@@ -214,7 +217,7 @@ describe('a handler behind authorization', () => {
     ]);
   });
 
-  test('signs for itself with its key', async () => {
+  test('authenticates with a signed assertion', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
     const key = { privateKey: await exportPKCS8(privateKey), clientSecret: undefined } as object;
     const { issuer, login, exchange } = await start(key);
@@ -228,8 +231,8 @@ describe('a handler behind authorization', () => {
   });
 });
 
-describe('an exchange that fails is named', () => {
-  test('if the authorization server says no', async () => {
+describe('a failing token exchange', () => {
+  test('reports a rejection by the authorization server', async () => {
     const { login, exchange } = await start();
     expect(
       await exchange(await login(), { audience: 'https://forbidden.example.com' }),
@@ -241,7 +244,7 @@ describe('an exchange that fails is named', () => {
     });
   });
 
-  test('if another node has handed the request on, which keeps its token to itself', async () => {
+  test("reports a request forwarded by another node, which keeps the caller's token", async () => {
     const issuer = await AuthorizationServer.start({ tokens: 'opaque' });
     onTestFinished(() => issuer.close());
     const tool = defineTool({
@@ -273,7 +276,7 @@ describe('an exchange that fails is named', () => {
   });
 
   test.each([500, 503])(
-    'if the authorization server has failed with %i, and the next call tries again',
+    'reports status %i of the authorization server, and retries with the next call',
     async (status) => {
       const { issuer, login, exchange } = await start();
       const token = await login();
@@ -298,7 +301,7 @@ describe('an exchange that fails is named', () => {
     [400, '<html>', 'status 400'],
     [200, '["access_token"]', 'status 200'],
     [200, `{"a":"${'x'.repeat(5000)}"}`, 'it is longer than 4096 bytes'],
-  ])('as one to try again after %i and %s', async (status, body, reason) => {
+  ])('suggests a retry after %i and %s', async (status, body, reason) => {
     const { issuer, exchange } = await startExchange();
     issuer.fault = (request, response) => {
       if (request.url === '/token') response.writeHead(status).end(body);
@@ -310,7 +313,7 @@ describe('an exchange that fails is named', () => {
     });
   });
 
-  test('if the authorization server takes too long', async () => {
+  test('reports a timeout of the authorization server', async () => {
     const { login, exchange } = await start();
     const token = await login();
     expect(await exchange(token, { audience: api })).toHaveProperty('accessToken');
@@ -319,7 +322,7 @@ describe('an exchange that fails is named', () => {
     expect(late).toHaveBeenCalledWith(60_000);
   });
 
-  test('if what it gives cannot be used, the token that was sent least of all', async () => {
+  test("rejects an unusable response, above all the caller's own token", async () => {
     const { issuer, login, exchange } = await start();
     const token = await login();
     const why = async (exchanged: object) => {
@@ -345,13 +348,13 @@ describe('an exchange that fails is named', () => {
     [{}, 'A token is for a server: name it as "audience" or "resource"'],
     [{ audience: '' }, 'A token is for a server: name it as "audience" or "resource"'],
     [{ resource: 'api' }, '"resource" must be an absolute URL without a fragment, this is "api"'],
-  ])('if it wants %j', async (wanted, message) => {
+  ])('rejects the request %j', async (wanted, message) => {
     const { issuer, login, exchange } = await start();
     expect(await exchange(await login(), wanted)).toMatchObject({ name: 'TypeError', message });
     expect(issuer.count('/token')).toBe(0);
   });
 
-  test('if nobody is authenticated, as over stdio', async () => {
+  test('reports an unauthenticated caller, as over stdio', async () => {
     const tool = defineTool({
       name: 'exchange',
       description: 'Exchanges the token of the caller',
@@ -377,7 +380,7 @@ test.each<[object, string]>([
   [{ clientId: '' }, 'tokenExchange.clientId must name this server'],
   [{ clientSecret: undefined }, 'tokenExchange needs either "clientSecret" or "privateKey"'],
   [{ endpoint: 'http://as.example.com/token' }, 'tokenExchange.endpoint must begin with https://'],
-])('an option that cannot be used is named: %j', (option, message) => {
+])('rejects the option %j by name', (option, message) => {
   const tokenExchange = { clientId: 'a', clientSecret: 'b', ...option };
   const issuer = 'https://as.example.com';
   const audience = 'https://mcp.example.com/mcp';
@@ -388,7 +391,7 @@ test.each<[object, string]>([
   );
 });
 
-test('without an issuer, it must be said where', () => {
+test('requires an endpoint if there is no issuer', () => {
   const verifyToken = () => ({ subject: 'ada' });
   const tokenExchange = { clientId: 'a', clientSecret: 'b' };
   expect(() => createAuthorizer({ verifyToken, tokenExchange })).toThrow(

@@ -62,7 +62,7 @@ test.each<[string, HttpOptions, (url: URL, token: string) => Promise<Response>]>
     { stateless: true },
     (url, token) => post(url, [call], { ...as(token), ...batched }),
   ],
-])('a call %s needs the scopes of its tool', async (_, options, send) => {
+])('requires the scopes of a tool for a call %s', async (_, options, send) => {
   const url = await serveHttp(notes(), { ...options, authorization });
   const refused = await send(url, 'reader');
   expect(refused.status).toBe(403);
@@ -74,7 +74,7 @@ test.each<[string, HttpOptions, (url: URL, token: string) => Promise<Response>]>
   ]);
 });
 
-test('a call over HTTP+SSE needs the scopes of its tool, and its session is nobody else’s [HTTP-17]', async () => {
+test('requires the scopes of a tool over HTTP+SSE, and binds the session to its principal [HTTP-17]', async () => {
   const url = await serveHttp(notes(), { sse: true, authorization });
   const reader = await opened(url, 'reader');
   expect((await post(reader.messages, call, as('reader'))).status).toBe(403);

@@ -66,37 +66,43 @@ async function readAndLeave(socket: Socket, bytes: number): Promise<string> {
 /** What a client of each kind sends. */
 const conversations: readonly (readonly [what: string, bytesFor: (url: URL) => Promise<string>])[] =
   [
-    ['that begins a session', (url) => Promise.resolve(posted(url, initializeRequest()))],
-    ['of a session', async (url) => posted(url, call(1), (await begin(url)).headers)],
-    ['without a session', (url) => Promise.resolve(posted(url, modernCall, headersOf(modernCall)))],
+    ['initialize', (url) => Promise.resolve(posted(url, initializeRequest()))],
+    ['a call in a session', async (url) => posted(url, call(1), (await begin(url)).headers)],
+    [
+      'a call without a session',
+      (url) => Promise.resolve(posted(url, modernCall, headersOf(modernCall))),
+    ],
   ];
 
-describe('a request that is cut at every byte', () => {
-  test.each(conversations)('%s is none before its last one [HTTP-18]', async (_, bytesFor) => {
-    const called: string[] = [];
-    const note = {
-      ...say,
-      handler: () => {
-        called.push('called');
-        return 'noted';
-      },
-    };
-    // There is place for one session only: one that a part of a request began would be in its way.
-    const { url, facts } = await serveTools([note], { limits: { maxSessions: 1 } });
-    const bytes = await bytesFor(url);
-    for (let length = 0; length < bytes.length; length++) {
-      await sendAndLeave(url, bytes.slice(0, length));
-    }
-    expect(called).toEqual([]);
-    const answers = await sendBytes(url, bytes + lastRequest(url));
-    expect(statusesOf(answers)).toEqual([200, 405]);
-    expect(called).toHaveLength(bytes.includes('tools/call') ? 1 : 0);
-    expect(facts.filter(({ level }) => level === 'error')).toEqual([]);
-  });
+describe('a request cut at every byte', () => {
+  test.each(conversations)(
+    'is not processed before its last byte: %s [HTTP-18]',
+    async (_, bytesFor) => {
+      const called: string[] = [];
+      const note = {
+        ...say,
+        handler: () => {
+          called.push('called');
+          return 'noted';
+        },
+      };
+      // There is place for one session only: one that a part of a request began would be in its way.
+      const { url, facts } = await serveTools([note], { limits: { maxSessions: 1 } });
+      const bytes = await bytesFor(url);
+      for (let length = 0; length < bytes.length; length++) {
+        await sendAndLeave(url, bytes.slice(0, length));
+      }
+      expect(called).toEqual([]);
+      const answers = await sendBytes(url, bytes + lastRequest(url));
+      expect(statusesOf(answers)).toEqual([200, 405]);
+      expect(called).toHaveLength(bytes.includes('tools/call') ? 1 : 0);
+      expect(facts.filter(({ level }) => level === 'error')).toEqual([]);
+    },
+  );
 });
 
-describe('an answer that is cut at every byte', () => {
-  test('goes on after its last whole event for a client that comes back to its session [HTTP-18]', async () => {
+describe('an answer cut at every byte', () => {
+  test('resumes after its last complete event in a session [HTTP-18]', async () => {
     const { url } = await serveTools([say]);
     const session = await begin(url);
     let bytes = 0;
@@ -115,7 +121,7 @@ describe('an answer that is cut at every byte', () => {
     expect(bytes).toBeGreaterThan(300);
   });
 
-  test('without a session cancels its request, and no other [HTTP-18]', async () => {
+  test('cancels only its own request without a session [HTTP-18]', async () => {
     let aborted: (reason: string) => void = () => {};
     const others = new Set<AbortSignal>();
     const hold = defineTool({

@@ -65,7 +65,7 @@ function countedClock(): Clock & { readonly timers: ReadonlySet<unknown> } {
   };
 }
 
-test('streams that were opened and left leave no object, no memory and no timer behind [HTTP-18]', async () => {
+test('leaves no objects, memory or timers behind for abandoned streams [HTTP-18]', async () => {
   const clock = countedClock();
   const quiet = { report: () => {} };
   const server = createMcpServer({ name: 'left', version: '1', tools: [echo] });

@@ -119,8 +119,8 @@ const refused: readonly (readonly [what: string, shape: Shape, status: number])[
   ['a method that HTTP does not have', { line: 'FROB /mcp HTTP/1.1' }, 400],
 ];
 
-describe('a shape that is refused: its connection is closed, and nothing of it is served', () => {
-  test.each(refused)('%s [HTTP-18]', async (_, shape, status) => {
+describe('an invalid HTTP message, whose connection is closed unserved', () => {
+  test.each(refused)('is rejected: %s [HTTP-18]', async (_, shape, status) => {
     const { notes, ...place } = await serveNotes();
     const hidden = bytesOf(
       { framing: [`Content-Length: ${bodyOf('hidden').length}`], sent: bodyOf('hidden') },
@@ -132,14 +132,14 @@ describe('a shape that is refused: its connection is closed, and nothing of it i
   });
 });
 
-test('a request without a host is refused by node itself, and its connection is closed [HTTP-18]', async () => {
+test('rejects a request without Host in Node and closes its connection [HTTP-18]', async () => {
   const { notes, ...place } = await serveNotes();
   const answers = await sendBytes(place.url, bytesOf({ host: [] }, place));
   expect([statusesOf(answers), notes]).toEqual([[400], []]);
   expect(answers.toLowerCase()).toContain('connection: close');
 });
 
-test('a request of HTTP/1.0 without a host is told that it is missing [HTTP-01]', async () => {
+test('rejects an HTTP/1.0 request without Host with a message [HTTP-01]', async () => {
   const { notes, ...place } = await serveNotes();
   const shape = { line: 'POST /mcp HTTP/1.0', host: [] };
   const answers = await sendBytes(place.url, bytesOf(shape, place));
@@ -228,22 +228,22 @@ const understood: readonly (readonly [what: string, shape: Shape, status: number
   ['an expectation that nobody meets', { more: ['Expect: 200-maybe'] }, 417],
 ];
 
-describe('a shape that is understood is one request, and the next one begins after it', () => {
-  test.each(understood)('%s [HTTP-18]', async (_, shape, status) => {
+describe('an unusual HTTP message, after which the next one is served', () => {
+  test.each(understood)('is one request: %s [HTTP-18]', async (_, shape, status) => {
     const { notes, ...place } = await serveNotes();
     const answers = await sendBytes(place.url, bytesOf(shape, place) + lastRequest(place.url));
     expect(statusesOf(answers)).toEqual([status, 405]);
     expect(notes).toEqual(status === 200 ? ['seen'] : []);
   });
 
-  test('a body that waits to be asked for [HTTP-18]', async () => {
+  test('accepts a body sent after 100-continue [HTTP-18]', async () => {
     const { notes, ...place } = await serveNotes();
     const shape = { more: ['Expect: 100-continue'] };
     const answers = await sendBytes(place.url, bytesOf(shape, place) + lastRequest(place.url));
     expect([statusesOf(answers), notes]).toEqual([[100, 200, 405], ['seen']]);
   });
 
-  test('a method that is not served is told those that are, and HEAD without a body [HTTP-01]', async () => {
+  test('lists the supported methods for an unsupported one, without a body for HEAD [HTTP-01]', async () => {
     const place = await serveNotes();
     for (const method of ['HEAD', 'OPTIONS']) {
       const shape = {

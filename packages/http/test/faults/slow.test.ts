@@ -57,16 +57,16 @@ const unfinished: readonly (readonly [what: string, bytes: (host: string) => str
   ],
 ];
 
-describe.each(hosts)('a request that does not come to its end, at %s', (_, serve) => {
+describe.each(hosts)('an incomplete request at %s', (_, serve) => {
   test.each(unfinished)(
-    'in the middle of %s: 408, and its connection is closed [HTTP-18]',
+    'is rejected with 408 and its connection closed in the middle of %s [HTTP-18]',
     async (_what, bytes) => {
       const url = await serve();
       expect(statusesOf(await sendBytes(url, bytes(url.host)))).toEqual([408]);
     },
   );
 
-  test('though it never stops: its connection is closed [HTTP-18]', async () => {
+  test('is cut off even if bytes keep arriving [HTTP-18]', async () => {
     const url = await serve();
     const socket = socketTo(url);
     let open = true;
@@ -132,7 +132,7 @@ async function serveHeld() {
 }
 
 describe.each(eras)('a connection %s', (era, callsOf) => {
-  test('answers in the order of the requests, whichever is done first [HTTP-18]', async () => {
+  test('answers pipelined requests in order, whichever finishes first [HTTP-18]', async () => {
     const { url, first, second } = await serveHeld();
     const bytes = await callsOf(url);
     const socket = socketTo(url);
@@ -147,7 +147,7 @@ describe.each(eras)('a connection %s', (era, callsOf) => {
     expect(got.indexOf('first done')).toBeLessThan(got.indexOf('second done'));
   });
 
-  test('of which the client has closed its half has been left [HTTP-18]', async () => {
+  test('counts as closed once the client has closed its half [HTTP-18]', async () => {
     const { url, first, signals, told } = await serveHeld();
     const bytes = await callsOf(url);
     const socket = socketTo(url);
@@ -166,7 +166,7 @@ describe.each(eras)('a connection %s', (era, callsOf) => {
     first.release();
   });
 
-  test('that is closed has been left by all that was asked on it, in turn or not yet [HTTP-18]', async () => {
+  test('notifies all its requests when it closes, queued ones included [HTTP-18]', async () => {
     const { url, first, second, signals, facts } = await serveHeld();
     const bytes = await callsOf(url);
     const socket = socketTo(url);
@@ -182,7 +182,7 @@ describe.each(eras)('a connection %s', (era, callsOf) => {
     for (const held of [first, second]) held.release();
   });
 
-  test('may bring what another one brings at the same time: nobody gets two answers [HTTP-18]', async () => {
+  test('gets its own answers while another connection sends the same requests [HTTP-18]', async () => {
     const { url, first } = await serveHeld();
     const bytes = (await callsOf(url))(1, 'first');
     const sockets = [socketTo(url), socketTo(url)];

@@ -15,8 +15,8 @@ const eras: readonly (readonly [
   ['modern', (url, name) => request(url, 'tools/call', { name, arguments: {} })],
 ];
 
-describe.each(eras)('%s', (_, call) => {
-  test('a result that JSON cannot hold is an internal error, and the host is told [HTTP-18]', async () => {
+describe.each(eras)('tool failures over HTTP, %s', (_, call) => {
+  test('answers with an internal error and reports a result that JSON cannot represent [HTTP-18]', async () => {
     const big = defineTool({
       name: 'big',
       description: 'Has what JSON cannot hold',
@@ -28,7 +28,7 @@ describe.each(eras)('%s', (_, call) => {
     expect((await told('response.unserializable')).message).toContain('BigInt');
   });
 
-  test('a call that takes long becomes a stream by the clock of the endpoint [HTTP-18]', async () => {
+  test("turns a slow call into a stream by the endpoint's clock [HTTP-18]", async () => {
     const held = gate();
     const hold = defineTool({
       name: 'hold',

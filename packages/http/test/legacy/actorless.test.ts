@@ -99,7 +99,7 @@ async function nextOf(messages: AsyncGenerator<Record<string, unknown>>) {
 
 const hello = { result: { content: [{ type: 'text', text: 'hello' }] } };
 
-test('a client that asks and leaves has had no actors, and its server and its host hear of the end', async () => {
+test('serves a client from request to deletion without actors, and reports the end', async () => {
   const closed: string[] = [];
   const facts: string[] = [];
   const report: Report = Object.assign(
@@ -125,7 +125,7 @@ test('a client that asks and leaves has had no actors, and its server and its ho
   expect(closed).toHaveLength(1);
 });
 
-test('a call that asks its client makes the actors, and goes on', async () => {
+test('starts the actors for a call that sends a request to the client', async () => {
   const { send, call, session } = await readyClient({
     capabilities: { sampling: {} },
     handler: async (context) => {
@@ -146,7 +146,7 @@ test('a call that asks its client makes the actors, and goes on', async () => {
   expect(session().state).toBe('rootsKnown');
 });
 
-test('a call that is in flight as the actors are made is cancelled through them', async () => {
+test('cancels a call in flight through actors started later', async () => {
   const running = gate();
   onTestFinished(() => running.release());
   let reason: unknown;
@@ -171,7 +171,7 @@ test('a call that is in flight as the actors are made is cancelled through them'
   expect(session().dump().calls).toEqual([]);
 });
 
-test('a call that is in flight at the end of its session is drained, with actors', async () => {
+test('drains a call in flight at the end of its session', async () => {
   const running = gate();
   onTestFinished(() => running.release());
   const { send, call, session } = await readyClient({
@@ -184,7 +184,7 @@ test('a call that is in flight at the end of its session is drained, with actors
   expect(await (await answer).json()).toMatchObject({ id: 4, error: { code: -32000 } });
 });
 
-test('a stream of its client’s own makes the actors, which know of it', async () => {
+test('starts the actors for a standalone stream and tells them about it', async () => {
   const { send, call, session } = await readyClient({ capabilities: { roots: {} } });
   expect((await call(1)).status).toBe(200);
   expect(hasActors(session())).toBe(false);
@@ -196,17 +196,20 @@ test('a stream of its client’s own makes the actors, which know of it', async 
 test.each([
   { roots: undefined, needs: false },
   { roots: {}, needs: true },
-])('a handler that asks for roots makes the actors if its client has any: $needs', async (each) => {
-  const { roots, needs } = each;
-  const { call, session } = await readyClient({
-    capabilities: roots ? { roots } : {},
-    handler: async (context) => (await context.roots({ timeoutMs: 0 })).status,
-  });
-  expect(await (await call(1)).text()).toContain(needs ? 'data' : 'undeclared');
-  expect(hasActors(session())).toBe(needs);
-});
+])(
+  'starts the actors for a handler that asks for roots if the client has any: $needs',
+  async (each) => {
+    const { roots, needs } = each;
+    const { call, session } = await readyClient({
+      capabilities: roots ? { roots } : {},
+      handler: async (context) => (await context.roots({ timeoutMs: 0 })).status,
+    });
+    expect(await (await call(1)).text()).toContain(needs ? 'data' : 'undeclared');
+    expect(hasActors(session())).toBe(needs);
+  },
+);
 
-test('a session that its host watches has its actors from the beginning', async () => {
+test('starts the actors at once for a watched session', async () => {
   const emitted: string[] = [];
   const added: ListenOptions = { onEmitted: ({ type }) => emitted.push(type) };
   const { call, session } = await readyClient({ added });
@@ -215,7 +218,7 @@ test('a session that its host watches has its actors from the beginning', async 
   expect(emitted).toEqual(['session.negotiated', 'session.initialized', 'roots.updated']);
 });
 
-test('an output that throws fails the session, as that of an actor would', async () => {
+test('fails the session if its output throws', async () => {
   const reading = readInitialize({
     protocolVersion: '2025-06-18',
     capabilities: {},

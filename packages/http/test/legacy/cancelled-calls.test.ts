@@ -49,12 +49,12 @@ const clients: readonly (readonly [
   ['2.4.0', newClient],
 ];
 
-describe.each(clients)('a call that the official client %s has cancelled', (_, connect) => {
+describe.each(clients)('a call cancelled by the official client %s', (_, connect) => {
   test.each([
     ['an empty stream', 200, {}],
-    ['202, where answers are JSON alone,', 202, { jsonResponses: true }],
+    ['202 at a JSON-only endpoint', 202, { jsonResponses: true }],
   ])(
-    'gets %s without a response, of which it does not complain [HTTP-07]',
+    'ends as %s without a response, which the client accepts [HTTP-07]',
     async (_what, status, options) => {
       const held = gate();
       const hold = defineTool({

@@ -30,7 +30,7 @@ function startLog(limits: { readonly maxEvents?: number; readonly maxEventBytes?
   return { clock, log, lost, room, streamGiven, kept, counted: () => bytes.at(-1) };
 }
 
-test('keeps as many events as it may, and drops the oldest of more, whatever their stream', () => {
+test('keeps maxEvents and drops the oldest, whatever their stream', () => {
   const { log, lost, streamGiven, kept } = startLog();
   const [one, other] = [streamGiven(0), streamGiven(0)];
   log.add(one, 1, 'a');
@@ -45,7 +45,7 @@ test('keeps as many events as it may, and drops the oldest of more, whatever the
   expect(log.after(other, 2)).toMatchObject([{ number: 3, text: 'e' }]);
 });
 
-test('keeps as many bytes as it may; an event that alone is more is dropped, and no other for it', () => {
+test('keeps maxEventBytes and drops an event that is larger alone', () => {
   const { log, lost, streamGiven, kept, counted } = startLog();
   const stream = streamGiven(0);
   log.add(stream, 1, '12345');
@@ -57,7 +57,7 @@ test('keeps as many bytes as it may; an event that alone is more is dropped, and
   expect([kept(stream), counted(), log.size]).toEqual([[4], 10, { events: 1, bytes: 10 }]);
 });
 
-test('keeps no more than its client has room for', () => {
+test("keeps no more than the client's quota allows", () => {
   const { log, room, streamGiven, kept, counted } = startLog();
   const stream = streamGiven(0);
   log.add(stream, 1, '1234');
@@ -70,7 +70,7 @@ test('keeps no more than its client has room for', () => {
   expect([log.isEmpty, counted()]).toEqual([true, 0]);
 });
 
-test('keeps each event for its time, that at another process too', () => {
+test('keeps each event for eventTtlMs, including its age at another process', () => {
   const { clock, log, lost, streamGiven, kept, counted } = startLog();
   const stream = streamGiven(0);
   log.add(stream, 1, 'a', 600);
@@ -86,7 +86,7 @@ test('keeps each event for its time, that at another process too', () => {
   expect(lost).toEqual(['1: they were kept for 1000 ms', '1: they were kept for 1000 ms']);
 });
 
-test('tells of those alone that no connection has had', () => {
+test('reports only events that were never sent', () => {
   const { clock, log, lost, streamGiven } = startLog({ maxEvents: 2 });
   const stream = streamGiven(2);
   for (const number of [1, 2, 3]) log.add(stream, number, 'a');

@@ -38,8 +38,8 @@ const socketTo = (session: RawSession) => {
   return socket;
 };
 
-describe('a connection that breaks', () => {
-  test('at any byte of a request leaves the session as it was [HTTP-18]', async () => {
+describe('a broken connection', () => {
+  test('leaves the session unchanged if it breaks at any byte of a request [HTTP-18]', async () => {
     const { url, facts } = await serveTools([echo]);
     const session = await begin(url);
     const text = bytesOf(session, 'echo', 1);
@@ -53,7 +53,7 @@ describe('a connection that breaks', () => {
     expect(facts.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('at any byte of an answer loses nothing: the rest comes to whoever asks for it [HTTP-18]', async () => {
+  test('loses nothing if it breaks at any byte of an answer, which can be resumed [HTTP-18]', async () => {
     const { url } = await serveTools([say]);
     const session = await begin(url);
     const all = await new EventReader(await session.call('say', {}, 0)).rest();
@@ -76,7 +76,7 @@ describe('a connection that breaks', () => {
     }
   });
 
-  test('in half still gets its answer [HTTP-18]', async () => {
+  test('still delivers the answer if only half is closed [HTTP-18]', async () => {
     const { url } = await serveTools([echo]);
     const session = await begin(url);
     const socket = connect({ port: Number(url.port), host: '127.0.0.1', allowHalfOpen: true });
@@ -87,7 +87,7 @@ describe('a connection that breaks', () => {
     expect(got).toContain('"text":"hi"');
   });
 
-  test('is none: requests that are sent at once are answered in order [HTTP-18]', async () => {
+  test('does not occur with pipelined requests, which are answered in order [HTTP-18]', async () => {
     const { url } = await serveTools([echo]);
     const session = await begin(url);
     const socket = socketTo(session);
@@ -99,14 +99,14 @@ describe('a connection that breaks', () => {
   });
 });
 
-describe('a message that comes where it does not belong', () => {
+describe('a misdirected message', () => {
   const ask = defineTool({
     name: 'ask',
     description: 'Asks the client',
     handler: async (_, context) => JSON.stringify(await context.request('custom/question')),
   });
 
-  test('an answer settles a question once, on any connection; at another session it settles nothing [HTTP-16]', async () => {
+  test('settles a server request once on any connection, and none of another session [HTTP-16]', async () => {
     const { url, facts, told } = await serveTools([ask]);
     const [session, other] = [await begin(url), await begin(url)];
     const stream = new EventReader(await session.call('ask', {}, 1));
@@ -123,7 +123,7 @@ describe('a message that comes where it does not belong', () => {
     expect(facts.filter(({ name }) => name === 'response.unknown')).toHaveLength(2);
   });
 
-  test('an answer under an id of another type settles nothing [HTTP-16]', async () => {
+  test('settles nothing with an id of another type [HTTP-16]', async () => {
     const { url } = await serveTools([ask]);
     const session = await begin(url);
     const stream = new EventReader(await session.call('ask', {}, 1));
@@ -137,7 +137,7 @@ describe('a message that comes where it does not belong', () => {
     expect(JSON.stringify(data.result)).toContain(String.raw`{\"as\":\"${id}\"}`);
   });
 
-  test('two requests whose ids differ by their type alone are two: each is cancelled, and resumed, by its own [HTTP-18]', async () => {
+  test('distinguishes requests whose ids differ only by type [HTTP-18]', async () => {
     const held = gate();
     const hold = defineTool({
       name: 'hold',
@@ -173,7 +173,7 @@ describe('a message that comes where it does not belong', () => {
     });
   });
 
-  test('a request that is posted twice is refused while the first one runs, which goes on [HTTP-18]', async () => {
+  test('is rejected if a request is posted twice while the first one runs [HTTP-18]', async () => {
     const held = gate();
     const hold = defineTool({
       name: 'hold',
@@ -194,7 +194,7 @@ describe('a message that comes where it does not belong', () => {
   });
 });
 
-test('a call whose client has left asks it in vain, and is told so at once', async () => {
+test('rejects a request to a disconnected client at once', async () => {
   const [left, failed] = [gate(), gate()];
   let failure: unknown;
   const ask = defineTool({
@@ -224,7 +224,7 @@ test('a call whose client has left asks it in vain, and is told so at once', asy
   failed.release();
 });
 
-test('a request of a call that cannot be written fails at once, and the call goes on', async () => {
+test('rejects a request that cannot be serialized, and the call continues', async () => {
   const ask = defineTool({
     name: 'ask',
     description: 'Asks with what JSON cannot say',

@@ -66,7 +66,7 @@ function endpoint(
   return { handler: endpoint, send, greet, served: () => served };
 }
 
-test('a client that has only said initialize, and that it is ready, is answered, and not served yet', async () => {
+test('answers a client that only completes the handshake without serving a session', async () => {
   const { send, greet, served } = endpoint();
   const { body, id } = await greet();
   expect(body).toMatchObject({
@@ -84,7 +84,7 @@ test('a client that has only said initialize, and that it is ready, is answered,
   expect(served()).toBe(0);
 });
 
-test('what it asks then goes to a session that knows it, and that it is ready', async () => {
+test("passes the client's handshake on to the session started by its first request", async () => {
   const { handler, send, greet, served } = endpoint();
   const { id } = await greet();
   expect((await send('POST', initialized, id)).status).toBe(202);
@@ -98,7 +98,7 @@ test('what it asks then goes to a session that knows it, and that it is ready', 
   });
 });
 
-test('a client that asks before it is ready is served, and is not asked itself until it is', async () => {
+test('serves requests before initialized, but sends none to the client until then', async () => {
   const { handler, send, greet } = endpoint();
   const { id } = await greet();
   const states = () => handler.sessions.map(({ state }) => state);
@@ -112,7 +112,7 @@ test('a client that asks before it is ready is served, and is not asked itself u
   expect(states()).toEqual(['rootsKnown']);
 });
 
-test('a client that is ready and greets once more is refused, as it would be later', async () => {
+test('rejects a second initialize after initialized', async () => {
   const { send, greet } = endpoint();
   const { id } = await greet();
   await send('POST', initialized, id);
@@ -121,21 +121,21 @@ test('a client that is ready and greets once more is refused, as it would be lat
   });
 });
 
-test('who looks at the sessions of an endpoint sees it, negotiated', async () => {
+test("includes an initialized client in the endpoint's sessions", async () => {
   const { handler, greet, served } = endpoint();
   await greet();
   expect(handler.sessions.map(({ state }) => state)).toEqual(['negotiated']);
   expect(served()).toBe(1);
 });
 
-test('a session that is watched begins with its initialize', async () => {
+test('starts a watched session with its initialize', async () => {
   const emitted: string[] = [];
   const watched = endpoint({ session: { onEmitted: ({ type }) => emitted.push(type) } });
   await watched.greet();
   expect(emitted).toEqual(['session.negotiated']);
 });
 
-test('a session whose report takes every state begins with its initialize, any other does not', async () => {
+test('starts the actors with initialize only if the report receives every state', async () => {
   const states: string[] = [];
   const report: Report = ({ name, message }) => name === 'session.state' && states.push(message);
   const told = endpoint({ session: { report } });
@@ -148,7 +148,7 @@ test('a session whose report takes every state begins with its initialize, any o
   expect(quiet.served()).toBe(0);
 });
 
-test('an initialize that is wrong is answered by a session, which says why', async () => {
+test('lets the session reject an invalid initialize with a reason', async () => {
   const { handler, send, served } = endpoint();
   const answer = await send('POST', { ...initialize, params: { capabilities: {} } });
   expect(answer.headers.get('mcp-session-id')).toBeNull();
@@ -158,7 +158,7 @@ test('an initialize that is wrong is answered by a session, which says why', asy
   expect(handler.sessions).toEqual([]);
 });
 
-test('is let go when its client does not come back, and when the endpoint closes', async () => {
+test('ends an unused session after its idle timeout and when the endpoint closes', async () => {
   const clock = new TestClock();
   const { handler, send, greet, served } = endpoint({
     clock,
@@ -173,7 +173,7 @@ test('is let go when its client does not come back, and when the endpoint closes
   expect(served()).toBe(0);
 });
 
-test('a server that cannot serve it says so to the message that needs it, and ends the session', async () => {
+test('reports a server that cannot be started to the request that needs it, and ends the session', async () => {
   const listen = () => {
     throw new Error('no room');
   };
@@ -196,7 +196,7 @@ test('a server that cannot serve it says so to the message that needs it, and en
   expect(clock.liveTimers).toBe(0);
 });
 
-test('a session that its host ends is over for its client', async () => {
+test('ends a session for its client when the host ends it', async () => {
   const { handler, send, greet } = endpoint();
   const { id } = await greet();
   expect((await send('POST', call, id)).status).toBe(200);
@@ -208,7 +208,7 @@ test('a session that its host ends is over for its client', async () => {
   expect((await send('POST', call, id)).status).toBe(404);
 });
 
-test('the time of a session is that of its endpoint', async () => {
+test("uses the endpoint's clock in sessions", async () => {
   const clock = new TestClock();
   const asked = gate();
   const { send, greet } = endpoint({ clock }, {}, async (context) => {
@@ -227,7 +227,7 @@ test('the time of a session is that of its endpoint', async () => {
   expect(await stream.text()).toContain('TIMEOUT');
 });
 
-test('what a client says keeps its session, whether it is answered or not', async () => {
+test('keeps a session alive by any client message, answered or not', async () => {
   const clock = new TestClock();
   const { send, greet } = endpoint({ clock, limits: { sessionIdleTimeoutMs: 10_000 } });
   const { id } = await greet();
@@ -243,7 +243,7 @@ test('what a client says keeps its session, whether it is answered or not', asyn
   expect((await send('POST', call, id)).status).toBe(200);
 });
 
-test('the end of an endpoint comes once all its calls are answered, and leaves no timer', async () => {
+test('closes the endpoint after all calls are answered, leaving no timer', async () => {
   const clock = new TestClock();
   const running = gate();
   const { handler, send, greet } = endpoint({ clock, sse: true }, {}, () =>
@@ -270,7 +270,7 @@ test('the end of an endpoint comes once all its calls are answered, and leaves n
   expect(clock.liveTimers).toBe(0);
 });
 
-test('a deleted session closes before the response if it is idle, and drains otherwise', async () => {
+test('closes an idle session before the response to DELETE, and drains a busy one', async () => {
   const states: string[] = [];
   const report: Report = ({ name, message }) => name === 'session.state' && states.push(message);
   const running = gate();
@@ -290,7 +290,7 @@ test('a deleted session closes before the response if it is idle, and drains oth
   expect(states).toContain('draining');
 });
 
-test('nothing is looked after once its sessions have ended and its calls are answered', async () => {
+test('has no maintenance items after sessions have ended and calls are answered', async () => {
   const clock = new TestClock();
   const { send, greet } = endpoint({ clock });
   const { id } = await greet();

@@ -103,7 +103,7 @@ describe.each([
   ['1.32.2', oldClient],
   ['2.4.0', newClient],
 ])('the official client %s', (_, connect) => {
-  test('is asked for its roots, for a sample and for a form inside of a call [HTTP-16]', async () => {
+  test('answers requests for roots, sampling and a form within a call [HTTP-16]', async () => {
     const { url } = await serveTools([ask]);
     const client = await connect(url);
     expect(client.sessionId).toMatch(/^[\x21-\x7e]+$/);
@@ -114,7 +114,7 @@ describe.each([
     ]);
   });
 
-  test('hears of progress on the stream of its call, of changes on its own [HTTP-09]', async () => {
+  test("receives progress on the call's stream and changes on its standalone stream [HTTP-09]", async () => {
     const { url, server } = await serveTools([count]);
     const client = await connect(url);
     const changed = new Promise<void>((resolve) => client.onToolsChanged(resolve));
@@ -125,7 +125,7 @@ describe.each([
     await changed;
   });
 
-  test('polls for a call whose connection was closed, and gets its result [HTTP-06]', async () => {
+  test('polls for a call whose connection was closed, and gets the result [HTTP-06]', async () => {
     const away = gate();
     const { url, told } = await serveTools([pollTool(away)], { limits: { retryMs: 1 } });
     const client = await connect(url);
@@ -135,7 +135,7 @@ describe.each([
     expect(textOf(await result)).toBe('done');
   });
 
-  test('comes back to a stream that was cut, and has missed nothing [HTTP-12]', async () => {
+  test('resumes a cut stream without loss [HTTP-12]', async () => {
     const over = gate();
     const flood = defineTool({
       name: 'flood',

@@ -75,7 +75,7 @@ function clientOf(
 const hasActors = (session: ServedSession) => session.actorless === undefined;
 const answered = { id: 1, result: { method: 'tools/call' } };
 
-test('a client that asks and leaves has had no actors, and one upstream, which ends with it', async () => {
+test('serves a client without actors and closes its single upstream with it', async () => {
   let closed = 0;
   const upstream = { ...behind, close: async () => void closed++ };
   const { send, greet, beReady, call, session, opened } = clientOf(() => upstream);
@@ -94,7 +94,7 @@ test('a client that asks and leaves has had no actors, and one upstream, which e
   expect([hasActors(session()), opened.length, closed]).toEqual([false, 1, 1]);
 });
 
-test('what the upstream tells before the client is ready waits until it is', async () => {
+test('holds messages of the upstream back until the client is initialized', async () => {
   const { send, greet, beReady, opened, session } = clientOf(() => behind);
   await greet();
   opened[0]?.notify('notifications/early');
@@ -109,7 +109,7 @@ test('what the upstream tells before the client is ready waits until it is', asy
   expect(opened).toHaveLength(1);
 });
 
-test('a question of the upstream that no stream was there for is told to be lost, and one that is sent is answered', async () => {
+test('rejects an upstream request without a stream, and answers a sent one', async () => {
   const limits = { maxWaitingPushes: 1 };
   const { send, greet, beReady, opened } = clientOf(() => behind, { limits });
   await greet();
@@ -131,7 +131,7 @@ test('a question of the upstream that no stream was there for is told to be lost
   await stream.leave();
 });
 
-test('actors that are made while the upstream is opened go on with it', async () => {
+test('continues with actors started while the upstream is opening', async () => {
   const { arrived, pass, release } = gate();
   const { greet, beReady, call, session, opened } = clientOf(async () => {
     await pass();
@@ -149,7 +149,7 @@ test('actors that are made while the upstream is opened go on with it', async ()
   expect(opened).toHaveLength(1);
 });
 
-test('a client whose upstream cannot be opened is told why, and has no session', async () => {
+test('explains to the client why its upstream cannot be opened, without a session', async () => {
   const { greet, call, session } = clientOf(() => Promise.reject(new Error('it is broken')));
   expect(await greet()).toMatchObject({
     error: { code: -32000, message: expect.stringContaining('it is broken') as string },
@@ -158,7 +158,7 @@ test('a client whose upstream cannot be opened is told why, and has no session',
   expect(await call(1)).toMatchObject({ error: { code: -32600 } });
 });
 
-test('an end of the server while the upstream is opened is told, and ends the upstream', async () => {
+test('closes the upstream if the server closes while it is opening', async () => {
   const { arrived, pass } = gate();
   const { endpoint, greet, opened } = clientOf(async () => {
     await pass();

@@ -24,13 +24,13 @@ test.each([
   [500, -32_000],
   [501, -32_600],
   [503, -32_000],
-])('a refusal with %i says whose fault it is', (status, code) => {
+])('blames the right side in an error with status %i', (status, code) => {
   const { body, headers } = httpError(status, 'It is so', { allow: 'GET' });
   expect(JSON.parse(String(body))).toMatchObject({ error: { code, message: 'It is so' } });
   expect(headers).toEqual({ allow: 'GET', 'content-type': 'application/json' });
 });
 
-test('headers are judged anew for each request, whatever was fit before', () => {
+test('checks the headers of each request, whatever was valid before', () => {
   const types = ['application/json', 'text/event-stream'];
   const fit = {
     contentType: 'application/json',
@@ -200,8 +200,8 @@ const refusals: readonly (readonly [what: string, sent: Sent, status: number, na
   ],
 ];
 
-describe('what is refused says what was wrong, as an error without an id', () => {
-  test.each(refusals)('%s [HTTP-01]', async (_, sent, status, names) => {
+describe('a rejected request gets an error without an id', () => {
+  test.each(refusals)('for %s [HTTP-01]', async (_, sent, status, names) => {
     const { url } = await serveTools([echo], { limits: { maxBodyBytes: 1000 } });
     const response = await send(await begin(url), sent);
     const { error, ...rest } = await jsonOf(response);
@@ -213,13 +213,13 @@ describe('what is refused says what was wrong, as an error without an id', () =>
     expect(rest).toEqual({ jsonrpc: '2.0' });
   });
 
-  test('a method that is not served: the answer names those that are [HTTP-01]', async () => {
+  test('for an unsupported method, with the supported ones [HTTP-01]', async () => {
     const { url } = await serveTools([echo]);
     const response = await fetch(url, { method: 'PUT' });
     expect(response.headers.get('allow')).toBe('GET, POST, DELETE');
   });
 
-  test('a session id that is sent twice [HTTP-01]', async () => {
+  test('for a repeated session id [HTTP-01]', async () => {
     const { url } = await serveTools([echo]);
     const session = await begin(url);
     const response = await send(session, { headers: { 'Mcp-Session-Id': session.id } });
@@ -239,14 +239,14 @@ const invalid: readonly (readonly [what: string, text: string, code: number])[] 
   ['what nests too deep', '['.repeat(1000) + ']'.repeat(1000), -32_600],
 ];
 
-describe('a body that is no message of the revision is a bad request', () => {
-  test.each(invalid)('%s [HTTP-02]', async (_, text, code) => {
+describe('an invalid body gets a 400', () => {
+  test.each(invalid)('for %s [HTTP-02]', async (_, text, code) => {
     const { url } = await serveTools([echo]);
     const response = await send(await begin(url), { text });
     expect([response.status, (await jsonOf(response)).error?.code]).toEqual([400, code]);
   });
 
-  test('before a session there is, too [HTTP-02]', async () => {
+  test('before there is a session, too [HTTP-02]', async () => {
     const { url } = await serveTools([echo]);
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(url, { method: 'POST', headers, body: '{' });

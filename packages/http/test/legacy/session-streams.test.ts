@@ -106,8 +106,8 @@ const until = (at: number): TokenValidity => ({
   endReason: (now) => (now >= at ? 'expired' : undefined),
 });
 
-describe('a stream that answers', () => {
-  test('says all under numbers from 1, and nothing once it has ended', async () => {
+describe('an answering stream', () => {
+  test('numbers its events from 1 and sends nothing after its end', async () => {
     const { answering, streams, told, clock } = streaming({ eventTtlMs: 100 });
     const { stream, got } = answering();
     expect(streams.connections).toBe(1);
@@ -127,7 +127,7 @@ describe('a stream that answers', () => {
     expect(streams.view.streams).toEqual([]);
   });
 
-  test('is not ended by a token, and says since when it is as it is', () => {
+  test('ignores the expiry of its token and shows when its state changed', () => {
     const { answering, clock, names, streams } = streaming();
     clock.increment(100);
     const made = streams.make([8 as InboundRequestId]);
@@ -142,7 +142,7 @@ describe('a stream that answers', () => {
     expect(names()).toEqual(['stream.left']);
   });
 
-  test('goes on over the connection that came last, whatever becomes of another', async () => {
+  test('continues on the latest connection, whatever happens to an earlier one', async () => {
     const { answering, get, streams, client, clock, maintenance } = streaming();
     const first = answering();
     first.stream.send('a\n');
@@ -163,7 +163,7 @@ describe('a stream that answers', () => {
     expect(streams.connections).toBe(0);
   });
 
-  test('tells of no lost answer as long as there may be one', async () => {
+  test('reports no lost response while one may still come', async () => {
     const { answering, get } = streaming({ maxEventBytes: 60 });
     const { stream } = answering();
     stream.send(`${'x'.repeat(100)}\n`);
@@ -176,7 +176,7 @@ describe('a stream that answers', () => {
     expect((await get('1.7-0').got())[0]).toContain('response-lost');
   });
 
-  test('is told of to other nodes as it is said, and begins once they know of it', async () => {
+  test('stores its events for other nodes, and starts once they are stored', async () => {
     const { answering, appended, know } = streaming({}, 3);
     const { stream, got } = answering();
     expect(await got()).toEqual(['', 'open']);
@@ -193,7 +193,7 @@ describe('a stream that answers', () => {
     ]);
   });
 
-  test('has an error in place of its response if its process is no more', async () => {
+  test('ends with an error instead of a response if its process has ended', async () => {
     const { streams, get } = streaming({}, 2);
     streams.restore([{ stream: '1.7', number: 1, text: 'a', ageMs: 0 }]);
     const [text, state] = await get('1.7-0').got();
@@ -204,8 +204,8 @@ describe('a stream that answers', () => {
   });
 });
 
-describe('what is kept of a stream', () => {
-  test('is let go of when its time is over: a fact tells what no connection was given', async () => {
+describe('the log of a stream', () => {
+  test('drops expired events and reports those that were never sent', async () => {
     const { answering, get, streams, clock, facts, retained } = streaming({ eventTtlMs: 100 });
     const { stream, sink } = answering();
     stream.send('had\n');
@@ -237,7 +237,7 @@ describe('what is kept of a stream', () => {
     expect([streams.view, retained()]).toEqual([noStreams(streams.limits), 0]);
   });
 
-  test('is nothing before there was any', () => {
+  test('is empty before the first stream', () => {
     const { limits, streams, retained } = streaming();
     const { maxWaitingPushes, maxEvents, maxEventBytes } = limits;
     expect(streams.view).toEqual({
@@ -251,8 +251,8 @@ describe('what is kept of a stream', () => {
   });
 });
 
-describe('a stream of the client’s own', () => {
-  test('is told of as it opens and closes, and is forgotten if nothing of it is kept', async () => {
+describe('a standalone stream', () => {
+  test('notifies the session when it opens and closes, and is dropped without events', async () => {
     const { streams, get, told } = streaming();
     const [first, second] = [get(), get()];
     expect([told(), streams.connections]).toEqual([['opened', 'opened'], 2]);
@@ -263,7 +263,7 @@ describe('a stream of the client’s own', () => {
     expect(await get('9-0').got()).toEqual([expect.stringContaining('9-0'), '400']);
   });
 
-  test('is not opened, nor gone on with, for a client that has left', () => {
+  test('is neither opened nor resumed for a disconnected client', () => {
     const { answering, client, streams, told } = streaming();
     const { stream, sink } = answering();
     stream.onConnectionClosed(sink);
@@ -275,7 +275,7 @@ describe('a stream of the client’s own', () => {
     expect([streams.connections, streams.view.streams.length, told()]).toEqual([0, 1, []]);
   });
 
-  test('ends with its token, and the client is told when to come back', async () => {
+  test('ends with its token and suggests when to reconnect', async () => {
     const { get, clock, push, names, streams } = streaming({ retryMs: 7 });
     const first = get(undefined, until(100));
     push('a\n');
@@ -293,18 +293,21 @@ describe('a stream of the client’s own', () => {
   test.each([
     [undefined, ''],
     [7, 'retry: 7\n\n'],
-  ])('ends with its session, with %s ms until its client tries another node', async (ms, said) => {
-    const { get, answering, streams, push, retained } = streaming();
-    const [own, other] = [get(), answering()];
-    push('a\n');
-    expect(retained()).toBeGreaterThan(0);
-    streams.close(ms);
-    expect(await own.got()).toEqual([event('1-0') + event('1-1', 'a') + said, 'ended']);
-    expect(await other.got()).toEqual([event('2.7-0') + said, 'ended']);
-    expect([streams.view.streams, streams.connections, retained()]).toEqual([[], 0, 0]);
-  });
+  ])(
+    'ends with its session, and asks the client to try another node after %s ms',
+    async (ms, said) => {
+      const { get, answering, streams, push, retained } = streaming();
+      const [own, other] = [get(), answering()];
+      push('a\n');
+      expect(retained()).toBeGreaterThan(0);
+      streams.close(ms);
+      expect(await own.got()).toEqual([event('1-0') + event('1-1', 'a') + said, 'ended']);
+      expect(await other.got()).toEqual([event('2.7-0') + said, 'ended']);
+      expect([streams.view.streams, streams.connections, retained()]).toEqual([[], 0, 0]);
+    },
+  );
 
-  test('of another process is repeated on a new one', async () => {
+  test('of another process is replayed on a new one', async () => {
     const { streams, get, know } = streaming({}, 2);
     streams.restore([{ stream: '1', number: 1, text: 'a', ageMs: 0 }]);
     const again = get('1-0');
@@ -313,8 +316,8 @@ describe('a stream of the client’s own', () => {
   });
 });
 
-describe('what belongs to no request', () => {
-  test('waits within its bytes, and counts while it waits', async () => {
+describe('queued messages', () => {
+  test('stay within maxWaitingPushBytes and count towards memory while queued', async () => {
     const { streams, push, get, names, retained } = streaming({
       maxWaitingPushBytes: 4,
       maxEventBytes: 0,
@@ -342,7 +345,7 @@ describe('what belongs to no request', () => {
     expect(dropped).toEqual(['d', 'e']);
   });
 
-  test('goes on the one before the newest while its client reads that one alone', async () => {
+  test('use the second newest stream while the client reads only that one', async () => {
     const { get, client, streams, push } = streaming();
     const older = get();
     const newer = client();

@@ -28,7 +28,7 @@ const statusOf = async (session: RawSession) => {
 };
 
 describe('a session', () => {
-  test('begins with initialize, which alone tells its id: visible ASCII that nobody can guess [HTTP-11]', async () => {
+  test('starts with initialize, which alone reveals its unguessable visible ASCII id [HTTP-11]', async () => {
     const { url } = await serveTools([]);
     const responses = [await post(url, initializeRequest()), await post(url, initializeRequest())];
     const ids = responses.map(({ headers }) => headers.get('mcp-session-id') ?? '');
@@ -38,14 +38,14 @@ describe('a session', () => {
     expect((await session.request('ping')).headers.get('mcp-session-id')).toBeNull();
   });
 
-  test('does not begin with an initialize that is malformed [HTTP-11]', async () => {
+  test('does not start with a malformed initialize [HTTP-11]', async () => {
     const { url } = await serveTools([]);
     const response = await post(url, { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} });
     expect([response.status, response.headers.get('mcp-session-id')]).toEqual([200, null]);
     expect((await jsonOf(response)).error?.code).toBe(-32_602);
   });
 
-  test('has one initialize: another one is an error, and the session goes on [HTTP-11]', async () => {
+  test('rejects a second initialize and continues [HTTP-11]', async () => {
     const { url } = await serveTools([]);
     const session = await begin(url);
     const response = await session.post({ ...initializeRequest(), id: 'again' });
@@ -53,7 +53,7 @@ describe('a session', () => {
     expect(await statusOf(session)).toBe(200);
   });
 
-  test('takes its revision from the handshake if no header says it [HTTP-14]', async () => {
+  test('uses the negotiated revision if no header names one [HTTP-14]', async () => {
     const { url } = await serveTools([]);
     const session = await begin(url, '2025-03-26');
     const batch = [{ jsonrpc: '2.0', id: 1, method: 'ping' }];
@@ -63,7 +63,7 @@ describe('a session', () => {
 
   test.each([
     ['a notification', { jsonrpc: '2.0', method: 'notifications/none' }],
-    ['a response to nobody', { jsonrpc: '2.0', id: 's-1', result: {} }],
+    ['a response to an unknown request', { jsonrpc: '2.0', id: 's-1', result: {} }],
     ['an error without an id', { jsonrpc: '2.0', error: { code: 1, message: '' } }],
   ])('accepts %s with 202 and no body [HTTP-03]', async (_, message) => {
     const { url } = await serveTools([]);
@@ -71,7 +71,7 @@ describe('a session', () => {
     expect([response.status, await response.text()]).toEqual([202, '']);
   });
 
-  test('does nothing of what a request asks that names another revision [HTTP-14]', async () => {
+  test('rejects a request that names another revision [HTTP-14]', async () => {
     let ran = 0;
     const count = defineTool({
       name: 'count',
@@ -88,7 +88,7 @@ describe('a session', () => {
     });
   });
 
-  test('does not accept a response that is malformed [HTTP-03]', async () => {
+  test('rejects a malformed response [HTTP-03]', async () => {
     const { url } = await serveTools([]);
     const session = await begin(url);
     const response = await session.post({ jsonrpc: '2.0', id: 's-1', result: {}, error: {} });
@@ -117,28 +117,25 @@ async function questioned(revision?: string) {
   return { session, answer, id: String(data.id) };
 }
 
-describe('what is meant as an answer and cannot be read', () => {
+describe('a response that cannot be parsed', () => {
   test.each<[string, (id: string) => string]>([
     ['cut off', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{`],
     ['empty', (id) => `{"jsonrpc":"2.0","id":"${id}"}`],
     ['ambiguous', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{},"error":{}}`],
-  ])(
-    'is a bad request if it is %s, and whoever waits for it is told [HTTP-02]',
-    async (_, text) => {
-      const { session, answer, id } = await questioned();
-      const headers = { ...session.headers, 'content-type': 'application/json' };
-      const response = await fetch(session.url, { method: 'POST', headers, body: text(id) });
-      expect([response.status, await jsonOf(response)]).toEqual([
-        400,
-        { jsonrpc: '2.0', error: { code: expect.any(Number), message: expect.any(String) } },
-      ]);
-      const { data } = await answer.message();
-      expect(data.result?.['content']).toEqual([{ type: 'text', text: 'INVALID_RESPONSE' }]);
-    },
-  );
+  ])('gets a 400 if it is %s, and rejects the pending request [HTTP-02]', async (_, text) => {
+    const { session, answer, id } = await questioned();
+    const headers = { ...session.headers, 'content-type': 'application/json' };
+    const response = await fetch(session.url, { method: 'POST', headers, body: text(id) });
+    expect([response.status, await jsonOf(response)]).toEqual([
+      400,
+      { jsonrpc: '2.0', error: { code: expect.any(Number), message: expect.any(String) } },
+    ]);
+    const { data } = await answer.message();
+    expect(data.result?.['content']).toEqual([{ type: 'text', text: 'INVALID_RESPONSE' }]);
+  });
 
   test.each(['2025-03-26', '2025-11-25'])(
-    'is told of on no GET stream, alone or in a batch, in %s [HTTP-09]',
+    'is reported on no GET stream, alone or in a batch, in %s [HTTP-09]',
     async (revision) => {
       const { url } = await serveTools([]);
       const session = await begin(url, revision);
@@ -161,7 +158,7 @@ describe('a batch of 2025-03-26', () => {
     await expect(response.json()).resolves.toMatchObject([{ id: 1 }, { id: 2 }]);
   });
 
-  test('without a request is accepted with 202 and no body [HTTP-03]', async () => {
+  test('without requests is accepted with 202 and no body [HTTP-03]', async () => {
     const { url } = await serveTools([]);
     const session = await begin(url, '2025-03-26');
     const answers = [1, 2].map((id) => ({ jsonrpc: '2.0', id, result: {} }));
@@ -171,7 +168,7 @@ describe('a batch of 2025-03-26', () => {
     }
   });
 
-  test('whose requests are all cancelled gets an empty stream: it was not one without any [HTTP-07]', async () => {
+  test('whose requests are all cancelled gets an empty stream [HTTP-07]', async () => {
     const held = gate();
     const { url } = await serveTools([hold(held)]);
     const session = await begin(url, '2025-03-26');
@@ -185,7 +182,7 @@ describe('a batch of 2025-03-26', () => {
     await expect(response.then((each) => each.text())).resolves.toBe('');
   });
 
-  test('must not hold initialize, and is none before it [HTTP-03]', async () => {
+  test('must not contain initialize, nor precede it [HTTP-03]', async () => {
     const { url } = await serveTools([]);
     expect((await post(url, [initializeRequest('2025-03-26')])).status).toBe(400);
     const session = await begin(url, '2025-03-26');
@@ -196,7 +193,7 @@ describe('a batch of 2025-03-26', () => {
     ]);
   });
 
-  test('whose members say something is one stream, with each message on it [HTTP-04]', async () => {
+  test('with messages before the responses is answered with one stream [HTTP-04]', async () => {
     const steps = defineTool({
       name: 'steps',
       description: 'Says a step',
@@ -218,7 +215,7 @@ describe('a batch of 2025-03-26', () => {
 });
 
 describe('the end of a session', () => {
-  test('by DELETE is 204, and 404 from then on [HTTP-10]', async () => {
+  test('answers DELETE with 204, and later requests with 404 [HTTP-10]', async () => {
     const { url } = await serveTools([]);
     const session = await begin(url);
     const response = await session.delete();
@@ -229,7 +226,7 @@ describe('the end of a session', () => {
     expect((await session.get()).response.status).toBe(404);
   });
 
-  test('answers calls in flight with an error at once, and closes streams [HTTP-10]', async () => {
+  test('rejects calls in flight at once and closes streams [HTTP-10]', async () => {
     const held = gate();
     const { url } = await serveTools([hold(held)]);
     const session = await begin(url);
@@ -243,7 +240,7 @@ describe('the end of a session', () => {
     expect(error).toMatchObject({ code: -32_000, data: { reason: 'shutting-down' } });
   });
 
-  test('comes when it was idle for too long [HTTP-10]', async () => {
+  test('follows the idle timeout [HTTP-10]', async () => {
     const clock = new SimulatedClock();
     const limits = { sessionIdleTimeoutMs: 60_000 };
     const { url, told } = await serveTools([], { clock, limits });
@@ -259,7 +256,7 @@ describe('the end of a session', () => {
     });
   });
 
-  test('does not come while a stream is open, or a call in flight [HTTP-10]', async () => {
+  test('waits for open streams and calls in flight [HTTP-10]', async () => {
     const clock = new SimulatedClock();
     const held = gate();
     const { url, told } = await serveTools([hold(held)], {
@@ -283,7 +280,7 @@ describe('the end of a session', () => {
     expect([await statusOf(listening), await statusOf(calling)]).toEqual([200, 200]);
   });
 
-  test('makes room for another one: the longest idle goes first [HTTP-10]', async () => {
+  test('evicts the session that was idle the longest for a new one [HTTP-10]', async () => {
     const clock = new SimulatedClock();
     const { url } = await serveTools([], { clock, limits: { maxSessions: 2 } });
     const [first, second] = [await begin(url), await begin(url)];
@@ -297,7 +294,7 @@ describe('the end of a session', () => {
     expect(await statusOf(third)).toBe(200);
   });
 
-  test('is not made for another one if all are in use: that one is 503, to be tried again [HTTP-10]', async () => {
+  test('rejects a new session with 503 if all are in use [HTTP-10]', async () => {
     const { url, told } = await serveTools([], { limits: { maxSessions: 1 } });
     const session = await begin(url);
     const stream = await session.get();
@@ -310,7 +307,7 @@ describe('the end of a session', () => {
   });
 });
 
-test('what makes the server of a session may fail: that request is 500, and a fact says why', async () => {
+test('answers 500 and reports the cause if the server factory throws', async () => {
   const { facts, report } = await serveTools([]);
   const { serveHttp } = await import('../serving.ts');
   const url = await serveHttp(
@@ -333,7 +330,7 @@ test('what makes the server of a session may fail: that request is 500, and a fa
   );
 });
 
-test('a report of the host’s that fails is its own fault: requests are answered, and refused', async () => {
+test("ignores errors thrown by the host's report", async () => {
   const report = () => {
     throw new Error('a bug');
   };
@@ -343,7 +340,7 @@ test('a report of the host’s that fails is its own fault: requests are answere
   expect(await statusOf(await begin(url))).toBe(200);
 });
 
-test('what is refused is told to the host: http.refused has the status', async () => {
+test('reports rejected requests as http.refused with their status', async () => {
   const { url, told } = await serveTools([]);
   const abroad = await fetch(url, { headers: { 'mcp-session-id': 'nobody' } });
   await abroad.text();

@@ -46,7 +46,7 @@ async function pass(clock: SimulatedClock, session: RawSession, ms: number): Pro
 }
 
 describe('a client that does not read its stream', () => {
-  test('is cut off once too much is unread; others are served, and it may come back [HTTP-15]', async () => {
+  test('is cut off at maxUnreadBytes and may resume, while others are served [HTTP-15]', async () => {
     const limits = { maxUnreadBytes: 64 * 1024, maxEventBytes: 2 ** 26 };
     const { url, facts, told } = await serveTools([push], { limits });
     const [slow, other] = [await begin(url), await begin(url)];
@@ -81,7 +81,7 @@ describe('a client that does not read its stream', () => {
     expect(length).toBeLessThan(2 ** 24);
   });
 
-  test('is cut off once it has taken nothing for too long, however little that is [HTTP-15]', async () => {
+  test('is cut off after unreadTimeoutMs, however little is unread [HTTP-15]', async () => {
     const clock = new SimulatedClock();
     const { url, facts, told } = await serveTools([push], { clock });
     const session = await begin(url);
@@ -94,7 +94,7 @@ describe('a client that does not read its stream', () => {
     expect((await told('stream.cut')).message).toContain('30000 ms');
   });
 
-  test('has what follows on another stream that is read [HTTP-09]', async () => {
+  test('receives later messages on another stream that it reads [HTTP-09]', async () => {
     const { url } = await serveTools([push]);
     const session = await begin(url);
     const reading = await session.get();
@@ -105,8 +105,8 @@ describe('a client that does not read its stream', () => {
   });
 });
 
-describe('time', () => {
-  test('a silent stream has a comment now and then, which finds a client that is gone [HTTP-15]', async () => {
+describe('timeouts', () => {
+  test('send keepalives on a silent stream, which detect a vanished client [HTTP-15]', async () => {
     const clock = new SimulatedClock();
     const { url } = await serveTools([push], { clock });
     const session = await begin(url);
@@ -121,7 +121,7 @@ describe('time', () => {
     expect(events).toMatchObject([{ id: '1-1' }, { id: '1-2' }]);
   });
 
-  test('an answer that takes long becomes a stream, so that its client can come back for it [HTTP-05]', async () => {
+  test('turn a slow answer into a resumable stream [HTTP-05]', async () => {
     const clock = new SimulatedClock();
     const held = gate();
     const hold = defineTool({
@@ -143,7 +143,7 @@ describe('time', () => {
     await expect(stream.rest()).resolves.toMatchObject([{ data: { id: 'long', result: {} } }]);
   });
 
-  test('events are kept for a while only: then an error stands for a lost response [HTTP-13]', async () => {
+  test('expire events, after which an error replaces a lost response [HTTP-13]', async () => {
     const clock = new SimulatedClock();
     const said = gate();
     const say = defineTool({
@@ -171,7 +171,7 @@ describe('time', () => {
   });
 });
 
-test('a JSON-only endpoint has no streams: GET is 405, and a call that asks its client fails at once [HTTP-09]', async () => {
+test('do not create streams at a JSON-only endpoint: GET is 405, requests to the client fail [HTTP-09]', async () => {
   const ask = defineTool({
     name: 'ask',
     description: 'Asks the client',

@@ -73,7 +73,7 @@ async function opened(url: URL) {
 }
 
 describe('HTTP+SSE', () => {
-  test('serves the official client, questions included [HTTP-17]', async () => {
+  test('serves the official client, including requests to the client [HTTP-17]', async () => {
     const { url } = await serveTools([roots, ask], { sse: true, path: '/mcp' });
     const client = await connected(url);
     const result = await client.callTool({ name: 'roots' });
@@ -83,7 +83,7 @@ describe('HTTP+SSE', () => {
     expect(asked).toContain('Ada');
   });
 
-  test('has a session per stream: it ends with its connection, and what ran is cancelled [HTTP-17]', async () => {
+  test('ends a session with its stream and cancels its calls [HTTP-17]', async () => {
     const held = gate();
     const cancelled = gate();
     const hold = defineTool({
@@ -106,7 +106,7 @@ describe('HTTP+SSE', () => {
     expect((await post(messages, { jsonrpc: '2.0', method: 'x' })).status).toBe(404);
   });
 
-  test('accepts what is posted with 202, and answers on the stream as messages [HTTP-17]', async () => {
+  test('accepts posts with 202 and answers on the stream [HTTP-17]', async () => {
     const { url } = await serveTools([], { sse: true });
     const { events, messages } = await opened(url);
     const accepted = await post(messages, initializeRequest('2024-11-05'));
@@ -119,10 +119,10 @@ describe('HTTP+SSE', () => {
 
   test.each([
     ['a POST to the stream', '/sse', 'POST', 405, 'GET'],
-    ['a GET of the messages', '/messages', 'GET', 405, 'POST'],
-    ['a message for no session', '/messages', 'POST', 400, 'sessionId is missing'],
-    ['a message for a session that is not there', '/messages?sessionId=x', 'POST', 404, '"x"'],
-  ])('refuses %s [HTTP-17]', async (_, path, method, status, names) => {
+    ['a GET of the messages path', '/messages', 'GET', 405, 'POST'],
+    ['a message without a session', '/messages', 'POST', 400, 'sessionId is missing'],
+    ['a message for an unknown session', '/messages?sessionId=x', 'POST', 404, '"x"'],
+  ])('rejects %s [HTTP-17]', async (_, path, method, status, names) => {
     const { url } = await serveTools([], { sse: true });
     const response =
       method === 'GET'
@@ -134,7 +134,7 @@ describe('HTTP+SSE', () => {
     ]);
   });
 
-  test('refuses what is no message, and text [HTTP-17]', async () => {
+  test('rejects an invalid message, and plain text [HTTP-17]', async () => {
     const { url } = await serveTools([], { sse: true });
     const { messages } = await opened(url);
     const answers = await Promise.all([
@@ -150,7 +150,7 @@ describe('HTTP+SSE', () => {
     expect((await fetch(at(url, '/sse'), { headers: accept })).status).toBe(406);
   });
 
-  test('leaves its place to another one once its stream has ended [HTTP-17]', async () => {
+  test("frees a session's slot once its stream has ended [HTTP-17]", async () => {
     const { url, told } = await serveTools([], { sse: true, limits: { maxSessions: 1 } });
     const { abort, messages, events } = await opened(url);
     await post(messages, initializeRequest('2024-11-05'));
@@ -162,7 +162,7 @@ describe('HTTP+SSE', () => {
     await opened(url);
   });
 
-  test('has ended once its endpoint has, with all that it runs [HTTP-17]', async () => {
+  test('ends its sessions and their calls with the endpoint [HTTP-17]', async () => {
     const facts = reportLog();
     const { report } = facts;
     const server = createMcpServer({ name: 'closing', version: '1' });
@@ -175,7 +175,7 @@ describe('HTTP+SSE', () => {
     expect(await events.rest()).toEqual([]);
   });
 
-  test('is bounded as other sessions are, and is not there unless it is wanted [HTTP-17]', async () => {
+  test('is limited like other sessions, and disabled by default [HTTP-17]', async () => {
     const { url, told } = await serveTools([], { sse: true, limits: { maxSessions: 1 } });
     await opened(url);
     const refused = await fetch(at(url, '/sse'));
@@ -185,7 +185,7 @@ describe('HTTP+SSE', () => {
     expect((await fetch(at(without, '/sse'))).status).toBe(404);
   });
 
-  test('says something now and then [HTTP-17]', async () => {
+  test('sends keepalive comments [HTTP-17]', async () => {
     const clock = new SimulatedClock();
     const { url } = await serveTools([], { sse: true, clock });
     const { events } = await opened(url);
@@ -202,8 +202,8 @@ describe('HTTP+SSE', () => {
     ['a server', fail, {}],
     ['options', plain, { session: fail }],
     ['an environment', plain, { environment: fail }],
-    ['a session of its options', plain, { session: { limits: { maxRunning: -1 } } }],
-  ])('tells why %s could not be made [HTTP-17]', async (_, server, options) => {
+    ['a session with these options', plain, { session: { limits: { maxRunning: -1 } } }],
+  ])('reports why %s could not be created [HTTP-17]', async (_, server, options) => {
     const { facts, report } = reportLog();
     const url = await serveHttp(server, { ...options, sse: true, report });
     const failed = await fetch(at(url, '/sse'));
@@ -251,23 +251,26 @@ const call = { jsonrpc: '2.0', id: 'c', method: 'tools/call', params: { name: 'r
 const hello = initializeRequest('2025-03-26');
 const ready = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
-describe('the place of a session of HTTP+SSE', () => {
+describe('the slot of an HTTP+SSE session', () => {
   test.each([
     ['that was opened first', [], 404, 202],
     ['that was used first', [hello], 202, 404],
-  ])('goes to another client if it is silent, the one %s', async (_, said, first, second) => {
-    const limits = { maxSessions: 2 };
-    const { clock, open } = inProcess(() => '', { limits, authorization: { verifyToken } });
-    const one = await open();
-    clock.increment(1);
-    const two = await open();
-    clock.increment(1);
-    for (const message of said) expect(await one.say(message)).toBe(202);
-    await open('bob');
-    expect([await one.say(ready), await two.say(ready)]).toEqual([first, second]);
-  });
+  ])(
+    'goes to another client if the session is unused, the one %s',
+    async (_, said, first, second) => {
+      const limits = { maxSessions: 2 };
+      const { clock, open } = inProcess(() => '', { limits, authorization: { verifyToken } });
+      const one = await open();
+      clock.increment(1);
+      const two = await open();
+      clock.increment(1);
+      for (const message of said) expect(await one.say(message)).toBe(202);
+      await open('bob');
+      expect([await one.say(ready), await two.say(ready)]).toEqual([first, second]);
+    },
+  );
 
-  test('is its own once its client has asked for something', async () => {
+  test('is kept once its client has sent a request', async () => {
     const limits = { maxSessions: 1 };
     const { send, open } = inProcess(() => '', { limits, authorization: { verifyToken } });
     const greeted = await open();
@@ -281,8 +284,8 @@ describe('the place of a session of HTTP+SSE', () => {
   });
 });
 
-describe('a session of HTTP+SSE', () => {
-  test('knows who has posted what, in a batch, too; what cannot be said in JSON is not said', async () => {
+describe('an HTTP+SSE session', () => {
+  test('identifies the sender of each post and batch, and drops unserializable messages', async () => {
     const { open } = inProcess(
       (context) => {
         context.notify('test/step', { tokens: 1n } as never);
@@ -305,7 +308,7 @@ describe('a session of HTTP+SSE', () => {
     expect(JSON.stringify(data)).toMatch(/"text":"\S*ada\S* by POST"/);
   });
 
-  test('has the time of its endpoint, whose end waits for its calls', async () => {
+  test("uses the endpoint's clock and drains its calls on close", async () => {
     const [asked, held] = [gate(), gate()];
     const { clock, handler, open } = inProcess(async (context) => {
       const answer = context.request('test/question', undefined, { timeoutMs: 5000 });
@@ -338,7 +341,7 @@ describe('a session of HTTP+SSE', () => {
   });
 });
 
-test('a client of both transports finds the old one by a GET that streams [HTTP-17]', async () => {
+test('lets a client of both transports detect the old one by a GET that streams [HTTP-17]', async () => {
   const { url } = await serveTools([roots], { sse: true, path: '/mcp' });
   expect((await post(at(url, '/sse'), initializeRequest())).status).toBe(405);
   const response = await fetch(at(url, '/sse'));

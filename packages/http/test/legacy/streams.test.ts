@@ -27,14 +27,14 @@ function stepping(...gates: readonly ReturnType<typeof gate>[]) {
 const result = { jsonrpc: '2.0', result: { content: [{ type: 'text', text: 'done' }] } };
 
 describe('a call', () => {
-  test('that has only its result to say is answered with JSON [HTTP-04]', async () => {
+  test('with only a response is answered with JSON [HTTP-04]', async () => {
     const { url } = await serveTools([stepping()]);
     const response = await (await begin(url)).call('steps');
     expect(response.headers.get('content-type')).toBe('application/json');
     await expect(jsonOf(response)).resolves.toMatchObject(result);
   });
 
-  test('that has more to say is answered with a stream, which ends with its result [HTTP-04] [HTTP-07]', async () => {
+  test('with earlier messages is answered with a stream that ends with the response [HTTP-04] [HTTP-07]', async () => {
     const step = gate();
     step.release();
     const { url } = await serveTools([stepping(step)]);
@@ -52,7 +52,7 @@ describe('a call', () => {
     ['2025-11-25', [{ id: '1.1-0', retry: '1000' }]],
     ['2025-06-18', []],
     ['2025-03-26', []],
-  ])('of %s has a stream whose first event is %j [HTTP-05]', async (revision, opening) => {
+  ])('of %s has a stream with the first event %j [HTTP-05]', async (revision, opening) => {
     const step = gate();
     step.release();
     const { url } = await serveTools([stepping(step)]);
@@ -61,7 +61,7 @@ describe('a call', () => {
     expect(events).toEqual([...opening, ...ids]);
   });
 
-  test('goes on while its client is away, which gets all that it has missed and the end [HTTP-08] [HTTP-12]', async () => {
+  test('continues while its client is away and replays everything missed [HTTP-08] [HTTP-12]', async () => {
     const gates = [gate(), gate(), gate()];
     const { url, facts, told } = await serveTools([stepping(...gates)]);
     const session = await begin(url);
@@ -82,7 +82,7 @@ describe('a call', () => {
     expect(facts.filter(({ level }) => level !== 'debug' && level !== 'info')).toEqual([]);
   });
 
-  test('that has ended while its client was away is told when it comes back, once [HTTP-12]', async () => {
+  test('that ended while its client was away is replayed once [HTTP-12]', async () => {
     const step = gate();
     const { url, told } = await serveTools([stepping(step)]);
     const session = await begin(url);
@@ -106,7 +106,7 @@ describe('a call', () => {
     });
   });
 
-  test('may close its connection and go on: the client polls [HTTP-06]', async () => {
+  test('may close its connection so that the client polls [HTTP-06]', async () => {
     const away = gate();
     const { url } = await serveTools([pollTool(away)], { limits: { retryMs: 7 } });
     const session = await begin(url);
@@ -120,7 +120,7 @@ describe('a call', () => {
     await expect(jsonOf(await older.call('poll'))).resolves.toMatchObject(result);
   });
 
-  test('that its client cancels has its stream closed at once, without a response [HTTP-07]', async () => {
+  test('has its stream closed without a response once the client cancels it [HTTP-07]', async () => {
     const step = gate();
     const { url } = await serveTools([stepping(step)]);
     const session = await begin(url);
@@ -136,7 +136,7 @@ describe('a call', () => {
     expect((await session.get('1.%22a%22-1')).response.status).toBe(405);
   });
 
-  test('that is cancelled before it said anything gets an empty stream: JSON would be a response [HTTP-07]', async () => {
+  test('cancelled before any output gets an empty stream instead of JSON [HTTP-07]', async () => {
     const held = gate();
     const hold = defineTool({
       name: 'hold',
@@ -160,7 +160,7 @@ describe('a call', () => {
     await expect(response.then((each) => each.text())).resolves.toBe('');
   });
 
-  test('whose client leaves before it said anything goes on, and a fact tells that its answer is lost [HTTP-08]', async () => {
+  test('continues if its client disconnects before any output, and reports the lost answer [HTTP-08]', async () => {
     const held = gate();
     let ended = false;
     const hold = defineTool({
@@ -195,7 +195,7 @@ describe('a call', () => {
   });
 });
 
-describe('what belongs to no request', () => {
+describe('server-initiated messages', () => {
   const push = defineTool({
     name: 'push',
     description: 'Notifies without a request',
@@ -209,7 +209,7 @@ describe('what belongs to no request', () => {
     },
   });
 
-  test('goes on a GET stream, and a response never does [HTTP-09]', async () => {
+  test('are sent on a GET stream, unlike responses [HTTP-09]', async () => {
     const { url } = await serveTools([push]);
     const session = await begin(url);
     const stream = await session.get();
@@ -221,7 +221,7 @@ describe('what belongs to no request', () => {
     expect(events).toMatchObject([{ data: notification(1) }, { data: notification(2) }]);
   });
 
-  test('goes on one stream, the newest; on the one before if that is closed [HTTP-09]', async () => {
+  test('are sent on the newest stream, or the previous one if that closes [HTTP-09]', async () => {
     const { url, told } = await serveTools([push]);
     const session = await begin(url);
     const older = await session.get();
@@ -234,7 +234,7 @@ describe('what belongs to no request', () => {
     await expect(older.message()).resolves.toMatchObject({ id: '1-1', data: notification(2) });
   });
 
-  test('waits for a stream; past the bound the oldest is dropped, and a fact tells it [HTTP-13]', async () => {
+  test('are queued without a stream, and the oldest dropped and reported beyond the limit [HTTP-13]', async () => {
     const { url, told } = await serveTools([push], { limits: { maxWaitingPushes: 2 } });
     const session = await begin(url);
     for (const n of [1, 2, 3]) await session.call('push', { n });
@@ -246,7 +246,7 @@ describe('what belongs to no request', () => {
     expect(got).toMatchObject([{ data: notification(2) }, { data: notification(3) }]);
   });
 
-  test('waits within its bytes, too [HTTP-13]', async () => {
+  test('are queued up to maxWaitingPushBytes [HTTP-13]', async () => {
     const limits = { maxWaitingPushBytes: 1000 };
     const { url, told } = await serveTools([push], { limits });
     const session = await begin(url);
@@ -262,7 +262,7 @@ describe('what belongs to no request', () => {
     await expect(next.message()).resolves.toMatchObject({ data: { params: { n: 3 } } });
   });
 
-  test('is asked while any stream is open, and not before the next one if there is none', async () => {
+  test('include requests only while a stream is open, otherwise with the next one', async () => {
     const clock = new TestClock();
     const { url, facts } = await serveTools([push], { clock, limits: { keepaliveIntervalMs: 0 } });
     const session = await begin(url, '2025-06-18', { roots: {} });
@@ -293,7 +293,7 @@ describe('what belongs to no request', () => {
     expect((await third.message()).data).toEqual(notification(1));
   });
 
-  test('is repeated to a client that comes back, on that stream alone [HTTP-12]', async () => {
+  test('are replayed only on the stream the client resumes [HTTP-12]', async () => {
     const { url } = await serveTools([push]);
     const session = await begin(url);
     const first = await session.get();
@@ -311,7 +311,7 @@ describe('what belongs to no request', () => {
     expect(got).toMatchObject({ data: notification(3) });
   });
 
-  test('goes on a new stream for a client that comes back when nothing of the old one is kept [HTTP-13]', async () => {
+  test('use a new stream if nothing is left of the one the client resumes [HTTP-13]', async () => {
     const { url, told } = await serveTools([push], { limits: { maxEvents: 0 } });
     const session = await begin(url);
     const first = await session.get();
@@ -325,8 +325,8 @@ describe('what belongs to no request', () => {
   });
 });
 
-describe('what is not kept any more', () => {
-  test('is told: an error stands in the place of a response, so that nobody waits for ever [HTTP-13]', async () => {
+describe('dropped events', () => {
+  test('are replaced by an error in place of a lost response [HTTP-13]', async () => {
     const step = gate();
     const { url, told } = await serveTools([stepping(step)], { limits: { maxEvents: 0 } });
     const session = await begin(url);
@@ -342,7 +342,7 @@ describe('what is not kept any more', () => {
     ]);
   });
 
-  test('is told as well if the response alone is too long to be kept [HTTP-13]', async () => {
+  test('include a response too large for the log [HTTP-13]', async () => {
     const held = gate();
     const long = defineTool({
       name: 'long',
@@ -367,7 +367,7 @@ describe('what is not kept any more', () => {
     ]);
   });
 
-  test('leaves the rest in order, and a comment in its place [HTTP-13]', async () => {
+  test('leave the rest in order, with a comment in their place [HTTP-13]', async () => {
     const gates = [gate(), gate(), gate()];
     const { url, told } = await serveTools([stepping(...gates)], { limits: { maxEvents: 2 } });
     const session = await begin(url);
@@ -388,7 +388,7 @@ describe('what is not kept any more', () => {
   });
 
   test.each(['nonsense', '1', '7-0', '1-99', '0-1', '1.%-0', '1.{}-0', '-1', 'é-1'])(
-    'is not made up: the id %j of no event is refused by name [HTTP-12]',
+    'do not excuse the unknown event id %j, which is rejected [HTTP-12]',
     async (id) => {
       const { url } = await serveTools([]);
       const session = await begin(url);
@@ -400,7 +400,7 @@ describe('what is not kept any more', () => {
   );
 });
 
-test('the name of a stream has the requests that it answers, unless that were too long', () => {
+test("leave the request ids in the stream's name unless they are too long", () => {
   const short = [1, 'a b'] as InboundRequestId[];
   const long = ['x'.repeat(300)] as InboundRequestId[];
   const name = nameOfStream(1, 7, short);

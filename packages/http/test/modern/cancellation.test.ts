@@ -35,7 +35,7 @@ const call = (url: URL, who: string, asking: ModernRequestOptions = {}) =>
 test.each([
   ['before its answer has begun', undefined],
   ['while its answer is a stream', 'info'],
-])('a client that leaves %s has cancelled its request [HMOD-09]', async (_, logLevel) => {
+])('cancels a request when its client disconnects %s [HMOD-09]', async (_, logLevel) => {
   const { server, held, aborted } = waiting();
   const url = await serveHttp(server);
   const leaving = new AbortController();
@@ -47,7 +47,7 @@ test.each([
   await aborted.arrived();
 });
 
-test('a client that leaves cancels its own request alone, though others have the same id [HMOD-09]', async () => {
+test('cancels only the request of the disconnected client among equal ids [HMOD-09]', async () => {
   const { server, held, aborted } = waiting();
   const url = await serveHttp(server);
   const leaving = new AbortController();
@@ -62,7 +62,7 @@ test('a client that leaves cancels its own request alone, though others have the
   expect(aborted.arrivals).toBe(1);
 });
 
-test('a request that waits for its turn is never begun if its client leaves [HMOD-09]', async () => {
+test('does not start a queued request whose client has disconnected [HMOD-09]', async () => {
   const { server, held, runs } = waiting();
   const received = gate();
   const handler = httpHandler(server, {
@@ -86,7 +86,7 @@ test('a request that waits for its turn is never begun if its client leaves [HMO
   await handler.close();
 });
 
-test('a cancellation that is posted reaches no request [HMOD-09]', async () => {
+test('ignores a posted cancellation [HMOD-09]', async () => {
   const { server, held, aborted } = waiting();
   const url = await serveHttp(server);
   const asked = callTool(url, 'wait', { who: 'first' }, { id: 'mine' });
@@ -103,7 +103,7 @@ test('a cancellation that is posted reaches no request [HMOD-09]', async () => {
 
 const anything = defineForm({ type: 'object', properties: { name: { type: 'string' } } });
 
-test('a call that waits for its client’s answers goes on when its connection has ended [HMOD-09]', async () => {
+test('keeps a suspended call when its connection has closed [HMOD-09]', async () => {
   let runs = 0;
   const greet = defineTool({
     name: 'greet',
@@ -132,7 +132,7 @@ test('a call that waits for its client’s answers goes on when its connection h
   expect([result?.['content'], runs]).toEqual([[{ type: 'text', text: 'decline' }], 1]);
 });
 
-test('a client of the web’s handler that leaves has cancelled its request [HMOD-09]', async () => {
+test('cancels a request when the client of the web handler disconnects [HMOD-09]', async () => {
   const { server, held, aborted } = waiting();
   const handler = httpHandler(server);
   const leaving = new AbortController();

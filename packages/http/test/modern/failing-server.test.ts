@@ -18,7 +18,7 @@ test.each([
     (url: URL) => post(url, requestOf(2, 'tools/list')),
   ],
 ] as const)(
-  'what makes the server of a request %s may fail: it is answered with 500, and a fact says why',
+  'answers 500 and reports the cause if the server factory %s fails',
   async (_, options, send) => {
     const facts: Fact[] = [];
     const url = await serveHttp(fails, { ...options, report: (fact) => void facts.push(fact) });

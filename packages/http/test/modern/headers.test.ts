@@ -78,7 +78,7 @@ const refusals: readonly (readonly [
 ];
 
 test.each(refusals)(
-  'a request whose headers have %s is refused [HMOD-02]',
+  'rejects a request whose headers have %s [HMOD-02]',
   async (_, headers, fault) => {
     const url = await serveHttp(laboratory);
     const { status, error } = await callTool(url, 'echo', { message: 'hi' }, { headers });
@@ -89,14 +89,14 @@ test.each(refusals)(
   },
 );
 
-test('a name in base64 is that name [HMOD-02]', async () => {
+test('accepts a base64-encoded name [HMOD-02]', async () => {
   const url = await serveHttp(laboratory);
   const headers = { 'mcp-name': base64('echo') };
   const { status, result } = await callTool(url, 'echo', { message: 'hi' }, { headers });
   expect([status, result?.['structuredContent']]).toEqual([200, { message: 'hi' }]);
 });
 
-test('a resource is named by its URI, of any characters [HMOD-02]', async () => {
+test('accepts the URI of a resource with any characters [HMOD-02]', async () => {
   const uri = 'notes://Grüße,世界';
   const resource = defineResource({ uri, name: 'greeting', read: () => 'hello' });
   const server = createMcpServer({ name: 'notes', version: '1', resources: [resource] });
@@ -107,7 +107,7 @@ test('a resource is named by its URI, of any characters [HMOD-02]', async () => 
   expect(answers.map(({ status }) => status)).toEqual([200, 400]);
 });
 
-test('prompts are named by their names, and tasks by their ids [HMOD-02]', async () => {
+test('requires names of prompts and ids of tasks in Mcp-Name [HMOD-02]', async () => {
   const url = await serveHttp(laboratory);
   const headers = { 'mcp-name': 'other' };
   const answers = await Promise.all([
@@ -124,7 +124,7 @@ test('prompts are named by their names, and tasks by their ids [HMOD-02]', async
   ]);
 });
 
-test('a prompt that has the name of a tool needs no header for a parameter of that [HMOD-03]', async () => {
+test('requires no parameter headers for a prompt named like a tool [HMOD-03]', async () => {
   const inputSchema = {
     type: 'object',
     properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
@@ -148,7 +148,7 @@ test('a prompt that has the name of a tool needs no header for a parameter of th
   expect((await ask(url, 'tools/call', args)).error?.code).toBe(headerMismatch);
 });
 
-test('a request without a name needs no header for it [HMOD-02]', async () => {
+test('requires no Mcp-Name for a request without a name [HMOD-02]', async () => {
   const url = await serveHttp(laboratory);
   const listed = await ask(url, 'tools/list');
   const unnamed = await ask(url, 'tools/call', {});
@@ -181,7 +181,7 @@ test.each<[string, object, ModernRequestOptions['headers']]>([
   ],
   ['the same integer, written otherwise', { count: -7 }, { 'mcp-param-count': '-7.0' }],
   ['a header that is no parameter', {}, { 'mcp-param-other': 'hi' }],
-])('a tool takes parameters that are in headers: %s [HMOD-03]', async (_, args, headers) => {
+])('accepts mirrored tool parameters: %s [HMOD-03]', async (_, args, headers) => {
   const url = await serveHttp(laboratory);
   const { status, result } = await callTool(url, 'headers', { ...args }, { headers });
   expect([status, result?.['structuredContent']]).toEqual([200, { got: args }]);
@@ -236,7 +236,7 @@ test.each<[string, object, ModernRequestOptions['headers'], string]>([
     { 'mcp-param-nested-text': 'hi' },
     'Mcp-Param-Nested-Text must match the argument nested.text (missing), got "hi"',
   ],
-])('a parameter whose header %s is refused [HMOD-03]', async (_, args, headers, fault) => {
+])('rejects a parameter whose header %s [HMOD-03]', async (_, args, headers, fault) => {
   const url = await serveHttp(laboratory);
   const { status, error } = await callTool(url, 'headers', { ...args }, { headers });
   expect([status, error]).toEqual([
@@ -245,7 +245,7 @@ test.each<[string, object, ModernRequestOptions['headers'], string]>([
   ]);
 });
 
-test('a parameter that is null has no header [HMOD-03]', async () => {
+test('requires no header for a null parameter [HMOD-03]', async () => {
   const url = await serveHttp(laboratory);
   const { status, result } = await callTool(url, 'headers', { text: null });
   // The tool's schema allows no null, and says so.
@@ -289,7 +289,7 @@ test.each<[string, object, string]>([
     '"x-mcp-header": "A" is only allowed on properties reached through "properties"',
   ],
 ])(
-  'a tool that declares %s for a header is refused where it is defined [HMOD-04]',
+  'rejects the definition of a tool that declares %s as a header [HMOD-04]',
   (_, properties, fault) => {
     const define = () =>
       defineTool({
@@ -302,7 +302,7 @@ test.each<[string, object, string]>([
   },
 );
 
-test('a header may be declared in a schema’s data, or for a property of that name [HMOD-04]', () => {
+test('ignores header declarations within schema data or property names [HMOD-04]', () => {
   const properties = {
     a: { default: { 'x-mcp-header': '' } },
     'x-mcp-header': { type: 'string' },

@@ -9,7 +9,7 @@ import { connectTo, serveHttp } from '../serving.ts';
 
 describe('the official client', () => {
   test.each(['elicitation', 'sampling', 'roots'])(
-    'answers %s, one after the other and all at once [HMOD-08]',
+    'gets answers %s, sequentially and concurrently [HMOD-08]',
     async (kind) => {
       const url = await serveHttp(laboratory);
       const client = await connectTo(url, modern, { elicitation: {}, sampling: {}, roots: {} });
@@ -28,7 +28,7 @@ describe('the official client', () => {
     },
   );
 
-  test('repeats a tool’s parameters in headers, of any text [HMOD-03]', async () => {
+  test('mirrors tool parameters of any text in headers [HMOD-03]', async () => {
     const client = await connectTo(await serveHttp(laboratory), modern);
     await client.listTools();
     const args = {
@@ -41,7 +41,7 @@ describe('the official client', () => {
     expect(structuredContent).toEqual({ got: args });
   });
 
-  test('hears of changes', async () => {
+  test('receives change notifications', async () => {
     const url = await serveHttp(laboratory);
     const client = await connectTo(url, modern);
     const updated = gate();
@@ -52,7 +52,7 @@ describe('the official client', () => {
     await subscription.close();
   });
 
-  test('finds out the newest revision by itself, beside a session of an older one', async () => {
+  test('negotiates the newest revision beside a session of an older one', async () => {
     const url = await serveHttp(laboratory);
     const legacy = await connectTo(url, 'legacy');
     const auto = await connectTo(url, 'auto');
@@ -68,7 +68,7 @@ describe('the official client', () => {
   });
 });
 
-describe('a call that asks', () => {
+describe('a suspended call', () => {
   const form = defineForm({ type: 'object', properties: { name: { type: 'string' } } });
   const keys = ['00'.repeat(32)];
 
@@ -103,14 +103,14 @@ describe('a call that asks', () => {
     return await ask(second, 'tools/call', retry, { id: 2, capabilities });
   }
 
-  test('goes on where it stands at the endpoint that has it', async () => {
+  test('resumes where it stopped at the same endpoint', async () => {
     const runs: string[] = [];
     const url = await serveHttp(greeter(runs, 'a'));
     const { result } = await across(url, url);
     expect([result?.['content'], runs]).toEqual([[{ type: 'text', text: 'Hello Ada' }], ['a']]);
   });
 
-  test('is run again at another endpoint with the same keys', async () => {
+  test('restarts at another endpoint with the same keys', async () => {
     const runs: string[] = [];
     const urls = [
       await serveHttp(greeter(runs, 'a')),
@@ -123,7 +123,7 @@ describe('a call that asks', () => {
     ]);
   });
 
-  test('is refused at an endpoint with other keys', async () => {
+  test('is rejected at an endpoint with other keys', async () => {
     const runs: string[] = [];
     const other = greeter(runs, 'b', ['11'.repeat(32)]);
     const [first, second] = [greeter(runs, 'a'), other];
@@ -131,7 +131,7 @@ describe('a call that asks', () => {
     expect([error?.code, runs]).toEqual([-32602, ['a']]);
   });
 
-  test('is refused if another principal brings the answer', async () => {
+  test('is rejected if another principal sends the answer', async () => {
     const runs: string[] = [];
     const verifyToken = (subject: string) => ({ subject });
     const url = await serveHttp(greeter(runs, 'a'), { ...quiet, authorization: { verifyToken } });
@@ -143,8 +143,8 @@ describe('a call that asks', () => {
   });
 });
 
-describe('a server for each request', () => {
-  test('is served by one session as long as it is the same', async () => {
+describe('the service of a server from a factory', () => {
+  test('keeps one session while the factory returns the same server', async () => {
     const servers = new Map(['a', 'b'].map((name) => [name, countingServer(name)]));
     const url = await serveHttp(({ target }) => servers.get(target.slice(-1)) as McpServer);
     const at = (name: string) => callTool(new URL(`?of=${name}`, url), 'count');
@@ -154,7 +154,7 @@ describe('a server for each request', () => {
     );
   });
 
-  test('is let go of once it is idle; its session ends', async () => {
+  test('closes after the idle timeout', async () => {
     const closed = gate();
     const server = countingServer('a', () => void closed.pass());
     const url = await serveHttp(server, { limits: { sessionIdleTimeoutMs: 20 } });
@@ -164,7 +164,7 @@ describe('a server for each request', () => {
     expect([first.status, second.status]).toEqual([200, 200]);
   });
 
-  test('is kept while a client may come back to a task of it', async () => {
+  test('stays open while a client may return to its task', async () => {
     const url = await serveHttp(laboratory, { limits: { sessionIdleTimeoutMs: 20 } });
     const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
     const started = await callTool(url, 'job', { ms: 0 }, { capabilities });
@@ -184,7 +184,7 @@ describe('a server for each request', () => {
     expect(result).toMatchObject({ taskId });
   });
 
-  test('is let go of if others were asked for more lately, and begins anew', async () => {
+  test('closes if others were used more recently, and restarts on demand', async () => {
     const closed = gate();
     const ended: string[] = [];
     const servers = new Map<string, McpServer>();
@@ -210,7 +210,7 @@ describe('a server for each request', () => {
     expect(result?.['content']).toEqual([{ type: 'text', text: '/mcp?1 has 2' }]);
   });
 
-  test('whose session has failed has another one, and the call that it ran is answered', async () => {
+  test('is replaced if its session fails, and the call is answered', async () => {
     const held = gate();
     onTestFinished(() => held.release());
     const hold = defineTool({
@@ -242,7 +242,7 @@ describe('a server for each request', () => {
     expect(sessions).toHaveLength(2);
   });
 
-  test('is idle again once whoever called it has left, and leaves no timer', async () => {
+  test('is idle and without timers after its last client has disconnected', async () => {
     const clock = new TestClock();
     const [closed, begun, left] = [gate(), gate(), gate()];
     const hold = defineTool({

@@ -60,7 +60,7 @@ async function hasCome(answer: Promise<unknown>): Promise<boolean> {
   return come;
 }
 
-test('it is there as long as a client waits or one comes now and then, and no longer', async () => {
+test('stays open while clients wait or return in time', async () => {
   const held = gate();
   const { call, pass, handler, listened } = endpoint(() => held.pass().then(() => 'done'), {
     limits: { sessionIdleTimeoutMs: 10_000 },
@@ -84,7 +84,7 @@ test('it is there as long as a client waits or one comes now and then, and no lo
   expect(listened()).toBe(2);
 });
 
-test('it keeps a call that waits for its client as long as that is kept, by the endpoint’s clock', async () => {
+test("keeps a suspended call for its lifetime by the endpoint's clock", async () => {
   const elicit: Run = async (context) =>
     JSON.stringify(
       await context.elicit({ message: 'Who?', schema: { type: 'object', properties: {} } }),
@@ -101,7 +101,7 @@ test('it keeps a call that waits for its client as long as that is kept, by the 
   expect(handler.sessions).toEqual([]);
 });
 
-test('many are kept at once if a client may come back to each of them', async () => {
+test('keeps many services with resumable calls', async () => {
   const capabilities = { elicitation: { form: {} } };
   const { call, made, handler } = endpoint(
     async (context) =>
@@ -116,9 +116,9 @@ test('many are kept at once if a client may come back to each of them', async ()
 });
 
 test.each([
-  ['of 2026-07-28 that leaves has cancelled its call', true],
-  ['of an older revision that leaves has not', false],
-])('a client %s', async (_, isModern) => {
+  ['of 2026-07-28 that disconnects by cancelling its call', true],
+  ['of an older revision that disconnects by keeping its call', false],
+])('handles a client %s', async (_, isModern) => {
   const held = gate();
   const signals: AbortSignal[] = [];
   const ended = gate();
@@ -147,7 +147,7 @@ test.each([
 test.each([
   ['of 2026-07-28', true],
   ['of an older revision', false],
-])('a call %s is answered under its id if its session is ended', async (_, isModern) => {
+])('answers a call %s under its id if its session ends', async (_, isModern) => {
   const held = gate();
   onTestFinished(() => held.release());
   const { call, post, pass, handler, listened } = endpoint(() => held.pass().then(() => 'done'), {
@@ -164,7 +164,7 @@ test.each([
   expect(listened()).toBe(2);
 });
 
-test('what cannot be said in JSON is not said: its call fails, and is answered alone', async () => {
+test('fails only the call whose message cannot be serialized', async () => {
   const { post } = endpoint(
     (context) => {
       context.notify('test/step', { tokens: 1n } as never);
@@ -177,7 +177,7 @@ test('what cannot be said in JSON is not said: its call fails, and is answered a
   expect(await jsonOf(answer)).toMatchObject({ id: 1, result: { isError: true } });
 });
 
-test('its end waits for the calls that run', async () => {
+test('drains running calls on close', async () => {
   const held = gate();
   const { call, handler, clock } = endpoint(() => held.pass().then(() => 'done'));
   const answer = call();
@@ -190,7 +190,7 @@ test('its end waits for the calls that run', async () => {
   expect(clock.liveTimers).toBe(0);
 });
 
-test('an initialize without a session is answered whatever revision its header has', async () => {
+test('answers a sessionless initialize whatever revision its header names', async () => {
   const { post } = endpoint(undefined, { stateless: true });
   const answer = await post(initialize(1), { 'mcp-protocol-version': '1999-01-01' });
   expect(await jsonOf(answer)).toMatchObject({ id: 1, result: { serverInfo: {} } });

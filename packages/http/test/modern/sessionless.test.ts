@@ -22,7 +22,7 @@ async function say(url: URL, message: object, headers: object = {}) {
 
 const textOf = ({ result }: Message) => result?.['content'];
 
-test('initialize is answered without a session, and later requests are served without one [HTTP-19]', async () => {
+test('answers initialize and later requests without a session [HTTP-19]', async () => {
   const url = await serveHttp(laboratory, stateless);
   const begun = await say(url, initialize(1));
   const [answer = {}] = begun.frames;
@@ -45,7 +45,7 @@ test('initialize is answered without a session, and later requests are served wi
   expect(called.frames.map(textOf)).toEqual([[{ type: 'text', text: 'hi' }]]);
 });
 
-test('a request is served by the revision in its header; without one that is 2025-03-26 [HTTP-20]', async () => {
+test('serves a request by the revision in its header, by default 2025-03-26 [HTTP-20]', async () => {
   const url = await serveHttp(laboratory, stateless);
   const structured = async (headers: object) => {
     const { frames } = await say(url, toolCall(1, 'echo', { message: 'hi' }), headers);
@@ -58,7 +58,7 @@ test('a request is served by the revision in its header; without one that is 202
   ]).toEqual([undefined, undefined, { message: 'hi' }]);
 });
 
-test('an unknown revision in the header is refused with 400 [HTTP-20]', async () => {
+test('rejects an unknown revision in the header with 400 [HTTP-20]', async () => {
   const url = await serveHttp(laboratory, stateless);
   const { status, frames } = await say(url, request(7, 'tools/list'), {
     'mcp-protocol-version': '1999-01-01',
@@ -82,7 +82,7 @@ test('an unknown revision in the header is refused with 400 [HTTP-20]', async ()
   expect([greeted.status, greeted.frames[0]?.id]).toEqual([200, 8]);
 });
 
-test('a call that asks its client fails at once, and says why [HTTP-21]', async () => {
+test('rejects a request to the client at once and explains why [HTTP-21]', async () => {
   const url = await serveHttp(laboratory, stateless);
   const { frames } = await say(url, toolCall(1, 'ask', { kind: 'elicitation', count: 1 }));
   expect(frames[0]?.result?.['isError']).toBe(true);
@@ -90,7 +90,7 @@ test('a call that asks its client fails at once, and says why [HTTP-21]', async 
 });
 
 test.each(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', 'tasks/list'])(
-  '%s needs a session, and is refused [HTTP-21]',
+  'rejects %s, which needs a session [HTTP-21]',
   async (method) => {
     const url = await serveHttp(laboratory, stateless);
     const { frames } = await say(url, request(1, method, { level: 'debug', uri: 'lab://a' }));
@@ -101,13 +101,13 @@ test.each(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', '
   },
 );
 
-test('a client that was told of no logging gets no log messages, and the answer alone [HTTP-19]', async () => {
+test('sends no log messages, only the response [HTTP-19]', async () => {
   const url = await serveHttp(laboratory, stateless);
   const { frames } = await say(url, toolCall(1, 'log', { level: 'emergency', message: 'fire' }));
   expect(frames.map(({ id }) => id)).toEqual([1]);
 });
 
-test.each(['GET', 'DELETE'])('%s is refused with 405 [HTTP-19]', async (method) => {
+test.each(['GET', 'DELETE'])('rejects %s with 405 [HTTP-19]', async (method) => {
   const url = await serveHttp(laboratory, stateless);
   const { status, headers } = await fetch(url, {
     method,
@@ -116,7 +116,7 @@ test.each(['GET', 'DELETE'])('%s is refused with 405 [HTTP-19]', async (method) 
   expect([status, headers.get('allow')]).toEqual([405, 'POST']);
 });
 
-test('a cancellation reaches nobody’s request, nor does a client that leaves [HTTP-21]', async () => {
+test('cancels nothing by a notification or a disconnect [HTTP-21]', async () => {
   const held = gate();
   const signals: AbortSignal[] = [];
   const wait = defineTool({
@@ -144,7 +144,7 @@ test('a cancellation reaches nobody’s request, nor does a client that leaves [
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
 });
 
-test('a batch is answered as one, its requests told apart by nothing but their place', async () => {
+test('answers a batch, distinguishing its requests only by position', async () => {
   const url = await serveHttp(laboratory, stateless);
   const batch = [
     toolCall(1, 'echo', { message: 'one' }),
@@ -170,14 +170,14 @@ test('a batch is answered as one, its requests told apart by nothing but their p
 test.each<[object, number]>([
   [{ 'mcp-protocol-version': '2025-11-25' }, 400],
   [{}, 200],
-])('a batch at a revision of %j is answered with %i', async (headers, wanted) => {
+])('answers a batch at revision %j with %i', async (headers, wanted) => {
   const url = await serveHttp(laboratory, stateless);
   const { status } = await say(url, [request(1, 'ping')], headers);
   const empty = await say(url, [], headers);
   expect([status, empty.status]).toEqual([wanted, 400]);
 });
 
-test('the official clients are served, those of 2026-07-28 beside those without a session', async () => {
+test('serves official clients without sessions beside those of 2026-07-28', async () => {
   const url = await serveHttp(laboratory, stateless);
   const old = new Client({ name: 'old', version: '1' });
   await old.connect(new StreamableHTTPClientTransport(url));

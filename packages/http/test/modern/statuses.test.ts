@@ -18,7 +18,7 @@ test.each<[string, number, number, string, ModernRequestOptions]>([
     { capabilities: undefined },
   ],
   [
-    'with a log level that is none',
+    'with an invalid log level',
     400,
     -32602,
     'Invalid params: "io.modelcontextprotocol/logLevel" in "_meta" must be one of debug, info, notice, warning, error, critical, alert, emergency, got "loud"',
@@ -31,20 +31,17 @@ test.each<[string, number, number, string, ModernRequestOptions]>([
     'Unsupported protocol version "2099-01-01": a request must name one of 2026-07-28',
     { protocolVersion: '2099-01-01' },
   ],
-])(
-  'a request %s is answered with %i and %i [HMOD-05]',
-  async (_, status, code, message, asking) => {
-    const url = await serveHttp(laboratory);
-    const answer = await ask(url, 'tools/list', {}, asking);
-    expect([answer.status, answer.error?.code, answer.error?.message]).toEqual([
-      status,
-      code,
-      message,
-    ]);
-  },
-);
+])('answers a request %s with %i and %i [HMOD-05]', async (_, status, code, message, asking) => {
+  const url = await serveHttp(laboratory);
+  const answer = await ask(url, 'tools/list', {}, asking);
+  expect([answer.status, answer.error?.code, answer.error?.message]).toEqual([
+    status,
+    code,
+    message,
+  ]);
+});
 
-test('a request of this revision that does not say who its client is is answered with 400 [HMOD-05]', async () => {
+test('rejects a request without a client description with 400 [HMOD-05]', async () => {
   const url = await serveHttp(laboratory);
   const message = { jsonrpc: '2.0', id: 7, method: 'tools/list' };
   const response = await post(url, message, { ...version, 'mcp-method': 'tools/list' });
@@ -62,7 +59,7 @@ test('a request of this revision that does not say who its client is is answered
   ]);
 });
 
-test('a call that needs a capability which its client lacks is answered with 400 [HMOD-05]', async () => {
+test('rejects a call that needs a missing client capability with 400 [HMOD-05]', async () => {
   const url = await serveHttp(laboratory);
   const { status, error } = await callTool(url, 'ask', { kind: 'sampling', count: 1 });
   expect([status, error?.code, error?.data]).toEqual([
@@ -80,7 +77,7 @@ test.each([
   'tasks/list',
   'no/method',
   '__proto__',
-])('the method %s is not found: 404, with the error [HMOD-06]', async (method) => {
+])('answers the unknown method %s with 404 and the error [HMOD-06]', async (method) => {
   const url = await serveHttp(laboratory);
   const { status, error } = await ask(url, method);
   expect([status, error]).toEqual([
@@ -93,36 +90,36 @@ test.each<[string, unknown, number | undefined]>([
   ['a response', { jsonrpc: '2.0', id: 1, result: {} }, -32600],
   ['an error', { jsonrpc: '2.0', error: { code: -32603, message: 'no' } }, -32600],
   ['a batch', [enveloped(1, 'tools/list')], -32600],
-  ['what is no message', { id: 1 }, -32600],
-])('%s is answered with 400 [HMOD-07]', async (_, message, code) => {
+  ['an invalid message', { id: 1 }, -32600],
+])('rejects %s with 400 [HMOD-07]', async (_, message, code) => {
   const url = await serveHttp(laboratory);
   const response = await post(url, message, version);
   const [frame] = await messagesOf(response);
   expect([response.status, frame?.error?.code]).toEqual([400, code]);
 });
 
-test('a notification is accepted with 202, and has no answer [HMOD-07]', async () => {
+test('accepts a notification with 202 and no body [HMOD-07]', async () => {
   const url = await serveHttp(laboratory);
   const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
   const response = await post(url, message, version);
   expect([response.status, await response.text()]).toEqual([202, '']);
 });
 
-test.each(['GET', 'DELETE', 'PUT'])('%s is refused with 405 [HMOD-01]', async (method) => {
+test.each(['GET', 'DELETE', 'PUT'])('rejects %s with 405 [HMOD-01]', async (method) => {
   const url = await serveHttp(laboratory);
   const headers = { ...version, accept: 'text/event-stream', 'mcp-session-id': 'mine' };
   const response = await fetch(url, { method, headers });
   expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
 });
 
-test('a session’s header is ignored, and none is made [HMOD-01]', async () => {
+test('ignores a session header and creates no session [HMOD-01]', async () => {
   const url = await serveHttp(laboratory);
   const headers = { 'mcp-session-id': 'nobody', 'last-event-id': '1-1' };
   const answer = await ask(url, 'tools/list', {}, { headers });
   expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([200, null]);
 });
 
-test('an answer with nothing before it is JSON, and a failed tool’s, too [HMOD-08]', async () => {
+test('answers with JSON if nothing precedes the response, even of a failed tool [HMOD-08]', async () => {
   const url = await serveHttp(laboratory);
   const answers = await Promise.all([
     callTool(url, 'echo', { message: 'hi' }),
@@ -136,7 +133,7 @@ test('an answer with nothing before it is JSON, and a failed tool’s, too [HMOD
   ]);
 });
 
-test('a request from a page of another origin is refused with 403 [HMOD-10]', async () => {
+test('rejects a page of another origin with 403 [HMOD-10]', async () => {
   const url = await serveHttp(laboratory);
   const refused = await request(url, 'tools/list', {}, { headers: { origin: 'http://evil.test' } });
   const own = await ask(url, 'tools/list', {}, { headers: { origin: url.origin } });

@@ -26,7 +26,7 @@ async function listen(url: URL, signal?: AbortSignal) {
   return { response, stream };
 }
 
-test('what is said before the response makes the answer a stream that ends with it [HMOD-08]', async () => {
+test('streams messages sent before the response and ends with it [HMOD-08]', async () => {
   const url = await serveHttp(laboratory);
   const { status, headers, frames } = await callTool(
     url,
@@ -42,7 +42,7 @@ test('what is said before the response makes the answer a stream that ends with 
   expect(frames.map(({ method, id }) => method ?? id)).toEqual(['notifications/message', 7]);
 });
 
-test('an error after that is an event of the stream, which ends [HMOD-08]', async () => {
+test('sends a later error as an event and ends the stream [HMOD-08]', async () => {
   const fails = defineTool({
     name: 'fails',
     description: 'Says something, and needs what no client has',
@@ -61,7 +61,7 @@ test('an error after that is an event of the stream, which ends [HMOD-08]', asyn
   ]);
 });
 
-test('a call that takes long becomes a stream, with comments while it is silent [HMOD-08]', async () => {
+test('turns a slow call into a stream with keepalive comments [HMOD-08]', async () => {
   const held = gate();
   const wait = defineTool({
     name: 'wait',
@@ -85,7 +85,7 @@ test('a call that takes long becomes a stream, with comments while it is silent 
   expect(await stream.messages()).toEqual([]);
 });
 
-test('a subscription is a stream of what changes, with comments between, and its end is the result [HMOD-08]', async () => {
+test('streams changes of a subscription with keepalives, and ends with its result [HMOD-08]', async () => {
   const server = createMcpServer({ name: 'changing', version: '1', tools: [echo] });
   const handled = httpHandler(server, { limits: { keepaliveIntervalMs: 20 } });
   const message = enveloped('mine', 'subscriptions/listen', listening) as Message;
@@ -111,7 +111,7 @@ test('a subscription is a stream of what changes, with comments between, and its
   await closed;
 });
 
-test('each of several clients hears of a change, under the id of its own subscription [HMOD-08]', async () => {
+test('notifies several clients of a change under their own subscription ids [HMOD-08]', async () => {
   const url = await serveHttp(laboratory);
   const streams = await Promise.all([listen(url), listen(url)]);
   await callTool(url, 'change', { what: 'resource', uri: 'lab://a' });
@@ -122,7 +122,7 @@ test('each of several clients hears of a change, under the id of its own subscri
   ]);
 });
 
-test('a client that closes its subscription ends it, and no other [HMOD-09]', async () => {
+test('ends only the subscription that its client closes [HMOD-09]', async () => {
   const url = await serveHttp(laboratory, { session: { limits: { maxSubscriptions: 4 } } });
   const leaving = new AbortController();
   await listen(url, leaving.signal);
@@ -139,7 +139,7 @@ test('a client that closes its subscription ends it, and no other [HMOD-09]', as
   expect((await stays.stream.message()).data.method).toBe('notifications/resources/updated');
 });
 
-test('answers are JSON alone if they have to be, and a subscription is refused [HMOD-08]', async () => {
+test('rejects a subscription at a JSON-only endpoint [HMOD-08]', async () => {
   const url = await serveHttp(laboratory, { jsonResponses: true });
   const log = { level: 'info', message: 'one' };
   const answers = [
@@ -161,7 +161,7 @@ function unread(url: URL, message: Message): void {
   socket.write(posted(url, message, headersOf(message)));
 }
 
-test('a client that takes nothing of its stream for too long is cut, and its request cancelled [HMOD-09]', async () => {
+test('cuts a client that reads nothing for unreadTimeoutMs, and cancels its request [HMOD-09]', async () => {
   const clock = new SimulatedClock();
   const said = gate();
   const signals: AbortSignal[] = [];
@@ -193,7 +193,7 @@ test('a client that takes nothing of its stream for too long is cut, and its req
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-test('a client that does not read its stream is cut, and its request cancelled [HMOD-09]', async () => {
+test('cuts a client over maxUnreadBytes, and cancels its request [HMOD-09]', async () => {
   const aborted = gate();
   const flood = defineTool({
     name: 'flood',

@@ -51,10 +51,10 @@ function frozen(): void {
   onTestFinished(() => redis.thaw());
 }
 
-describe('while Redis does not answer', () => {
+describe('an unresponsive Redis', () => {
   beforeEach((context) => needsRedis(context));
 
-  test('a node serves what it owns for as long as its lease, and refuses what needs others with 503 and a time', async () => {
+  test('leaves a node serving its own sessions during its lease; other requests get 503 with Retry-After', async () => {
     const [a, b] = [await startNode(), await startNode()];
     const here = await begin(a.url, '2025-06-18', { roots: {} });
     const call = await here.call('ask');
@@ -92,10 +92,10 @@ describe('while Redis does not answer', () => {
 
   test.each([
     ['does not answer', async () => frozen()],
-    ['is gone', () => redis.kill().then(() => onTestFinished(() => redis.start()))],
+    ['is unreachable', () => redis.kill().then(() => onTestFinished(() => redis.start()))],
     ['is full', () => full()],
   ])(
-    'a node forwards what it has forwarded before, and answers in time what it cannot forward: Redis %s',
+    'lets a node forward to cached owners and answer all other requests in time: Redis %s',
     async (what, fail) => {
       const [a, b] = [await startNode(), await startNode()];
       const [known, other] = [await begin(a.url), await begin(a.url)];
@@ -123,7 +123,7 @@ describe('while Redis does not answer', () => {
     },
   );
 
-  test('nothing is lost that was there before: all goes on when it answers again', async () => {
+  test('loses nothing that existed before once it answers again', async () => {
     const [a, b] = [await startNode(), await startNode()];
     const here = await begin(a.url);
     redis.freeze();
@@ -136,7 +136,7 @@ describe('while Redis does not answer', () => {
   });
 });
 
-test('a node without a key in common for the states of calls warns once, before anybody comes', async () => {
+test('warns once at start if the nodes share no key for request states', async () => {
   const facts = reportLog();
   const definition = { name: 'keyless', version: '1', tools: [echo] };
   const stores = { stores: new MemoryNodes().start(), report: facts.report };
@@ -158,7 +158,7 @@ test('a node without a key in common for the states of calls warns once, before 
   expect(keyed.facts).toEqual([]);
 });
 
-test('a store that fails in another way is reported, and says nothing to the client', async () => {
+test('reports an unexpected store error without telling the client', async () => {
   const stores = new MemoryNodes().start();
   const facts = reportLog();
   const find = () => Promise.reject(new Error('a bug'));

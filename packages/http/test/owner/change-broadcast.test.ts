@@ -41,7 +41,7 @@ async function until(events: EventReader, method: string): Promise<readonly stri
 const updated = `notifications/resources/updated ${uri}`;
 const lists = ['notifications/tools/list_changed', 'notifications/resources/list_changed'];
 
-test('clients are told that lists and what they subscribed to may have changed, if their node has missed a change', async () => {
+test('notifies clients of all lists and subscriptions if their node missed a broadcast', async () => {
   const [a] = await startNodes(1, definition);
   const session = await begin(a!.url);
   await (await session.request('resources/subscribe', { uri })).text();
@@ -65,7 +65,7 @@ test('clients are told that lists and what they subscribed to may have changed, 
   expect(new Set(heard.map(({ data }) => data.method))).toEqual(new Set(methods));
 });
 
-test('clients are told that everything may have changed, if another node could not publish one', async () => {
+test('notifies clients of everything if another node could not publish a change', async () => {
   const clock = new TestClock();
   const shared = new MemoryNodes({ clock, leaseMs: 10_000 });
   const stores = shared.start();
@@ -106,7 +106,7 @@ test('clients are told that everything may have changed, if another node could n
   expect(published).toHaveLength(count);
 });
 
-test('a change comes to each other node once, and not back to the server that knows it', async () => {
+test('delivers a change once to each other node, and not back to its server', async () => {
   const [a, b] = await startNodes(2, definition);
   const session = await begin(b!.url);
   await (await session.request('resources/subscribe', { uri })).text();

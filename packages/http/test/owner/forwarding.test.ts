@@ -82,7 +82,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     return { ...opened, headers };
   };
 
-  test('is refused until later if its owner takes no connection, and both nodes are named once', async () => {
+  test('gets 503 if its owner refuses connections, and reports both nodes once', async () => {
     const { url, peer, headers, facts } = await begun(() => expect.unreachable());
     peer.refuse();
     // The connection that was kept is heard of by then.
@@ -100,7 +100,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     expect(named[0]?.message).toContain(url.href);
   });
 
-  test('is answered with an error, and sent once, if the connection breaks before the head', async () => {
+  test('gets an error and is sent once if the connection breaks before the head', async () => {
     const { url, peer, headers } = await begun(({ request }) => request.socket.destroy());
     const sent = peer.forwarded.length;
     const answer = await post(url, ping('lost'), headers);
@@ -109,7 +109,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     expect(peer.forwarded.length - sent).toBe(1);
   });
 
-  test('is answered with an error if a short body breaks off', async () => {
+  test('gets an error if a short body breaks off', async () => {
     const { url, headers } = await begun(({ request, response }) => {
       response.writeHead(200, { ...served, ...json, 'content-length': 100 });
       response.write('{"jsonrpc"', () => request.socket.destroy());
@@ -131,7 +131,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     ['between two events', ': hello\n\ndata: {"jsonrpc":"2.0","method":"a"}\n\n', ''],
     ['within an event', 'data: {"jsonrpc":"2.0","meth', '\nevent: cut\n\n'],
   ])(
-    'ends with an error for each of its requests if its stream breaks %s without an event id',
+    'gets an error per request if its stream breaks %s without an event id',
     async (_where, said, mended) => {
       const { url, headers } = await begun(({ request, response }) => {
         response.writeHead(200, { ...served, ...stream });
@@ -166,7 +166,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     expect(await resumed.text()).toBe(said + added);
   });
 
-  test('is refused until later, and the directory read once more, if its owner says that it is not', async () => {
+  test('gets 503 after another lookup if its owner has moved', async () => {
     const { url, peer, headers } = await begun(({ response }) => {
       response.writeHead(421, { [forwardHeader]: 'moved' }).end();
     });
@@ -176,7 +176,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     expect(peer.forwarded.length - sent).toBe(1);
   });
 
-  test('goes to the next owner if the first says that it has moved there', async () => {
+  test('is sent to the next owner if the first has moved', async () => {
     const opened = await begun(({ response }) => {
       response.writeHead(421, { [forwardHeader]: 'moved' }).end();
     });
@@ -193,7 +193,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     expect(await answer.json()).toEqual({ next: true });
   });
 
-  test('is refused until later if its owner does not trust the signature, and that is told', async () => {
+  test('gets 503 if its owner rejects the signature, and reports it', async () => {
     const { url, headers, told } = await begun(({ response }) => {
       response.writeHead(421, { [forwardHeader]: 'refused' }).end();
     });
@@ -202,7 +202,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     expect(message).toContain('stateKeys');
   });
 
-  test('is answered with an error if something else answers at the URL of its owner, and that is told', async () => {
+  test("gets an error if another program answers at its owner's URL, and reports it", async () => {
     const { url, headers, told } = await begun(({ response }) => {
       response.writeHead(502, json).end('{}');
     });
@@ -211,7 +211,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     expect((await told('nodes.unreachable')).message).toContain('something else answers');
   });
 
-  test('is given up within 10 s if its owner goes silent', async () => {
+  test('fails within 10 s if its owner becomes silent', async () => {
     const { url, headers } = await begun(() => {}, {}, { probes: 'silent' });
     const since = performance.now();
     const answer = await post(url, ping('lost'), headers);
@@ -219,7 +219,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     expect(performance.now() - since).toBeLessThan(10_000);
   });
 
-  test('tells its owner at once that its client has left', async () => {
+  test('tells its owner at once that the client disconnected', async () => {
     const left = gate();
     const arrived = gate();
     const { url, headers } = await begun(({ response }) => {
@@ -237,7 +237,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
   });
 });
 
-test('what is forwarded carries what its client sent, but for what authenticates it', async () => {
+test("carries the client's headers except credentials", async () => {
   const authorization = { verifyToken: (subject: string) => ({ subject, scopes: ['a'] }) };
   const { url, peer, shared } = await door((forwarded) => answerJson(forwarded, '{}'), {
     authorization,
@@ -270,7 +270,7 @@ test('what is forwarded carries what its client sent, but for what authenticates
   });
 });
 
-test('a long response to a client that reads slowly holds little at the node that passes it on', async () => {
+test('buffers little of a long response for a slow client', async () => {
   const length = 10 * 1024 * 1024;
   let fed = 0;
   const { url, peer } = await door(({ response }) => {
@@ -316,7 +316,7 @@ test('a long response to a client that reads slowly holds little at the node tha
 });
 
 describe('a node', () => {
-  test('speaks the newest version of the forwarding protocol that both accept, and none that one of them does not', async () => {
+  test('speaks the newest common version of the forwarding protocol', async () => {
     const newer = await door((forwarded) => answerJson(forwarded, '{}'), {}, { protocol: 7 });
     expect((await post(newer.url, ping(), await newer.peer.session('s1'))).status).toBe(200);
     const [{ request }] = newer.peer.forwarded as [Forwarded];
@@ -325,7 +325,7 @@ describe('a node', () => {
     expect((await post(older.url, ping(), await older.peer.session('s1'))).status).toBe(503);
   });
 
-  test('forwards nothing to a node that is not on its list', async () => {
+  test('forwards nothing to nodes outside node.peers', async () => {
     const answer = (forwarded: Forwarded) => answerJson(forwarded, '{}');
     const tried = async (peers: readonly string[]): Promise<number> => {
       const url = 'http://127.0.0.1:1/mcp';
@@ -337,17 +337,17 @@ describe('a node', () => {
     expect(await tried(['127.0.0.1'])).toBe(200);
   });
 
-  test.each(['/a', 'http://a', '10.0.0.0/33', ''])('refuses a list with %j', (peer) => {
+  test.each(['/a', 'http://a', '10.0.0.0/33', ''])('rejects node.peers with %j', (peer) => {
     expect(() => allowedPeers([peer])).toThrow(TypeError);
   });
 
-  test('is given a URL by whoever mounts it', async () => {
+  test('takes its URL from its host', async () => {
     const server = createMcpServer({ name: 'mounted', version: '1' });
     const { nodeHandler } = await import('../../src/node/index.ts');
     expect(() => nodeHandler(server, { stores: new MemoryNodes().start() })).toThrow(/^node\.url/);
   });
 
-  test('that does not reach itself says so', async () => {
+  test('reports that it cannot reach itself', async () => {
     const facts = reportLog();
     const server = createMcpServer({ name: 'lost', version: '1', stateKeys: [stateKey] });
     const node = { url: 'http://127.0.0.1:1/mcp' };
@@ -355,7 +355,7 @@ describe('a node', () => {
     expect((await facts.told('nodes.unreachable')).message).toContain('--node-url');
   });
 
-  test('signs with a key of the store if the nodes have none in common, and finds the others by it', async () => {
+  test('signs with a key from the store if the nodes have none in common', async () => {
     const shared = new MemoryNodes();
     const urls = await Promise.all(
       [1, 2].map(async () => {
@@ -368,7 +368,7 @@ describe('a node', () => {
   });
 });
 
-describe('a request that says it was forwarded', () => {
+describe('a request that claims to be forwarded', () => {
   const head: ForwardedHead = {
     ...{ from: 'a'.repeat(20), to: '', timeMs: 0, method: 'POST', target: '/mcp' },
     ...{ sessionId: undefined, digest: '', remoteAddress: '192.0.2.7', host: 'far.example' },
@@ -406,7 +406,7 @@ describe('a request that says it was forwarded', () => {
     return { send, url, call, headers, seen: () => seen };
   };
 
-  test('is believed if a node has signed it: its host, its client, and nothing of the way between', async () => {
+  test('is accepted with a valid signature, without headers of proxies in between', async () => {
     const { send, seen } = await opened();
     const answer = await send({});
     expect([answer.status, answer.headers.get(forwardHeader)]).toEqual([200, 'served']);
@@ -416,24 +416,24 @@ describe('a request that says it was forwarded', () => {
 
   const other = Buffer.alloc(32, 2).toString('base64');
 
-  test('is believed by a node that has one of the keys, while keys are rotated', async () => {
+  test('is accepted by a node that has one of the keys during rotation', async () => {
     const { send } = await opened();
     expect((await send({}, [other, stateKey])).status).toBe(200);
   });
 
   test.each<[string, Partial<ForwardedHead>, string, string[]?, number?]>([
     ['has another key', {}, 'refused', [other]],
-    ['speaks an unknown version', {}, 'refused', [stateKey], 99],
-    ['has signed it long ago', { timeMs: -1e6 }, 'refused'],
-    ['has signed it for later', { timeMs: 1e12 }, 'refused'],
-    ['has signed it for another node', { to: 'b'.repeat(20) }, 'moved'],
-  ])('is not served if its node %s', async (_, more, outcome, keys, version) => {
+    ['uses an unknown protocol version', {}, 'refused', [stateKey], 99],
+    ['signed it long ago', { timeMs: -1e6 }, 'refused'],
+    ['signed it for a later time', { timeMs: 1e12 }, 'refused'],
+    ['signed it for another node', { to: 'b'.repeat(20) }, 'moved'],
+  ])('is rejected if its node %s', async (_, more, outcome, keys, version) => {
     const { send } = await opened();
     const answer = await send(more, keys, version);
     expect([answer.status, answer.headers.get(forwardHeader)]).toEqual([421, outcome]);
   });
 
-  test('is not served with another body than was signed', async () => {
+  test('is rejected if its body differs from the signed one', async () => {
     const { send } = await opened();
     expect((await send({ digest: digestOf('{}') })).status).toBe(400);
   });
@@ -445,7 +445,7 @@ describe('a request that says it was forwarded', () => {
     ['an object', '1.e30.x'],
     ['a short row', '1.WzEsMl0.x'],
     ['much', `1.${'x'.repeat(5000)}`],
-  ])('is one like any other if it says %s: nobody has signed that', async (_, text) => {
+  ])('is an ordinary client request if its unsigned header is %s', async (_, text) => {
     const { url, call, headers, seen } = await opened();
     const answer = await post(url, call, { ...headers, [forwardHeader]: text });
     expect(answer.status).toBe(200);
@@ -454,7 +454,7 @@ describe('a request that says it was forwarded', () => {
   });
 });
 
-test('a node between whose requests the network loses everything is given up, and served again later', async () => {
+test('gives up on a node behind a silent network and uses it again later', async () => {
   const shared = new MemoryNodes();
   const stateKeys = [stateKey];
   const report = () => {};

@@ -94,7 +94,7 @@ async function givenSession() {
   };
 }
 
-test('one that the other node has not claimed yet is put back', async () => {
+test('restores a handed-over session that was not claimed yet', async () => {
   const { shared, taker, putting, claimed, lose, beat } = await givenSession();
   // The store is seen, and has it.
   await beat();
@@ -107,7 +107,7 @@ test('one that the other node has not claimed yet is put back', async () => {
   expect((await claimed()).record.facts).toEqual({ initialize: '{}' });
 });
 
-test('one that has ended at the other node stays ended, though the first puts it back later', async () => {
+test('keeps a session deleted that ended at its new owner, despite a late restore', async () => {
   const { shared, giver, taker, putting, claimed, lose, beat } = await givenSession();
   await (await claimed()).remove();
   lose();
@@ -126,10 +126,10 @@ test('one that has ended at the other node stays ended, though the first puts it
 });
 
 test.each([
-  ['is done after that', true],
+  ['follows the loss', true],
   ['fails', false],
 ])(
-  'one stays ended that is ended while the store loses its data, if the removal %s',
+  'keeps a session deleted that ends while the store loses its data, if the removal %s',
   async (_, isDone) => {
     const { giver, taker, putting, removing, ...world } = await givenSession();
     const { claimed, removeLate, lose, beat } = world;
@@ -152,10 +152,10 @@ test.each([
 );
 
 test.each([
-  ['with its next sign of life', false],
+  ['with their next renewal', false],
   ['by a broadcast', true],
 ])(
-  'one stays ended though the node that ended it dies and the store goes back to older data: others learn of it %s',
+  'keeps a session deleted after its node died and the store was rolled back; others learn of it %s',
   async (_, isAnnounced) => {
     const { shared, giver, taker, putting, claimed, beat, die } = await givenSession();
     const session = await claimed();
@@ -175,7 +175,7 @@ test.each([
   },
 );
 
-test('a copy ends that another node has removed for all', async () => {
+test('ends a local copy that another node has deleted', async () => {
   const { taker, claimed, abandoned } = await givenSession();
   const session = await claimed();
   const before = abandoned();
@@ -183,7 +183,7 @@ test('a copy ends that another node has removed for all', async () => {
   expect([session.isServedHere, abandoned() - before]).toEqual([false, 1]);
 });
 
-test('an end that another node’s claim has overtaken is not acknowledged', async () => {
+test("does not acknowledge a deletion overtaken by another node's claim", async () => {
   const { shared, taker, claimed } = await givenSession();
   const session = await claimed();
   const record = shared.rules.data.records.get(id)!;
@@ -193,8 +193,8 @@ test('an end that another node’s claim has overtaken is not acknowledged', asy
   expect(JSON.stringify(taker.view())).not.toContain(id);
 });
 
-test.each(['a change', 'what it says'])(
-  'one that the other node has claimed goes on there with %s, though the first has put it back before',
+test.each(['a change', 'stream events'])(
+  'continues a claimed session with %s, although the first node restored it before',
   async (kind) => {
     const { shared, taker, before, claimed, beat } = await givenSession();
     const session = await claimed();
@@ -214,7 +214,7 @@ test.each(['a change', 'what it says'])(
   },
 );
 
-test('one whose node has lost its lease is put back, too, if the store loses it before anybody has claimed it', async () => {
+test('restores sessions of an expired lease if the store loses them before a claim', async () => {
   const clock = new TestClock();
   const shared = new MemoryNodes({ clock, leaseMs });
   const stores = shared.start();
@@ -254,7 +254,7 @@ test('one whose node has lost its lease is put back, too, if the store loses it 
   expect(shared.rules.data.records.get(id)).toMatchObject({ facts: { initialize: '{}' } });
 });
 
-test('the sessions that a node has ended are remembered until no copy of older data can have them, and no longer', async () => {
+test('remembers deletions as long as a copy of older data may exist', async () => {
   const clock = new TestClock();
   const idleMs = 60_000;
   const node = new Ownership(new MemoryNodes({ clock, leaseMs: 1e9 }).start(), {

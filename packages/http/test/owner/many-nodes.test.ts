@@ -66,7 +66,7 @@ async function asked(response: Response) {
 
 const answerTo = (id: unknown, result: object = roots) => ({ jsonrpc: '2.0', id, result });
 
-describe('a session of several nodes', () => {
+describe('a session on several nodes', () => {
   test('is served by its owner, wherever a request arrives', async () => {
     const [a, b] = await startNodes(2, where);
     const here = await begin(a!.url);
@@ -76,7 +76,7 @@ describe('a session of several nodes', () => {
     expect(new Set(owners)).toEqual(new Set([expect.any(String)]));
   });
 
-  test('is told the same of what it cannot read, wherever that arrives', async () => {
+  test('gets the same parse errors at every node', async () => {
     const [a, b] = await startNodes(2, where);
     const here = await begin(a!.url);
     await at(b!, here).call('where');
@@ -99,7 +99,7 @@ describe('a session of several nodes', () => {
   });
 
   test.each(['notifications/initialized', 'ping'])(
-    'moves to the node where its client says the first thing after its greeting, %s',
+    'moves to the node that receives the first message after the handshake, %s',
     async (method) => {
       const [a, b] = await startNodes(2, where);
       const greeted = await post(a!.url, initializeRequest());
@@ -123,7 +123,7 @@ describe('a session of several nodes', () => {
     },
   );
 
-  test('goes on at the node where its requests come while its owner closes, once its calls have ended', async () => {
+  test('moves to the node with its requests once its closing owner has finished its calls', async () => {
     const held = gate();
     const hold = defineTool({
       name: 'hold',
@@ -161,7 +161,7 @@ describe('a session of several nodes', () => {
     expect((await at(b!, busy).delete()).status).toBe(204);
   });
 
-  test('goes on at another node once its owner has died, with all that its client has said', async () => {
+  test('continues at another node with all its state after its owner died', async () => {
     const uri = 'test://watched';
     const watched = defineResource({ uri, name: 'watched', read: () => 'text' });
     const log = defineTool({
@@ -197,7 +197,7 @@ describe('a session of several nodes', () => {
     expect((await at(c!, here).request('ping')).status).toBe(404);
   });
 
-  test('is found again by a node that remembers where it was', async () => {
+  test('is found again by a node with a cached owner', async () => {
     const [a, b, c] = await startNodes(3, where);
     const here = await begin(a!.url);
     const there = at(b!, here);
@@ -208,7 +208,7 @@ describe('a session of several nodes', () => {
     expect(text(await jsonOf(await there.call('where')))).toBe(second);
   });
 
-  test('gives the answer of its client to the node that has asked, wherever it arrives', async () => {
+  test("delivers a client's response to the requesting node, wherever it arrives", async () => {
     const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
     const here = await begin(a!.url, '2025-06-18', { roots: {} });
     const { events, id } = await asked(await here.call('ask'));
@@ -220,7 +220,7 @@ describe('a session of several nodes', () => {
   test.each<[string, (id: string) => string]>([
     ['malformed', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{},"error":{}}`],
     ['cut off', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{`],
-  ])('refuses an answer that is %s, and the node that has asked hears of it', async (_, textOf) => {
+  ])('rejects a response that is %s, and the requesting node is told', async (_, textOf) => {
     const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
     const here = await begin(a!.url, '2025-06-18', { roots: {} });
     const { events, id } = await asked(await here.call('ask'));
@@ -231,7 +231,7 @@ describe('a session of several nodes', () => {
     expect(text(data)).toContain('malformed');
   });
 
-  test('says so if the node that has asked is no more', async () => {
+  test('reports that the requesting node is gone', async () => {
     const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
     const here = await begin(a!.url, '2025-06-18', { roots: {} });
     const { id } = await asked(await here.call('ask'));
@@ -241,7 +241,7 @@ describe('a session of several nodes', () => {
     expect((await jsonOf(answered)).error?.message).toContain('has ended');
   });
 
-  test('has a call cancelled that runs at another node', async () => {
+  test('cancels a call that runs at another node', async () => {
     const held = gate();
     const [a, b] = await startNodes(2, () => ({
       tools: [
@@ -281,7 +281,7 @@ describe('a session of several nodes', () => {
     for (const node of nodes) expect((await at(node, here).request('ping')).status).toBe(404);
   });
 
-  test('asks its client for its roots at one node alone, until they change', async () => {
+  test('requests roots from its client at one node until they change', async () => {
     const [a, b] = await startNodes(2, () => ({ tools: [listing] }));
     const here = await begin(a!.url, '2025-06-18', { roots: { listChanged: true } });
     const there = at(b!, here);
@@ -298,7 +298,7 @@ describe('a session of several nodes', () => {
     expect(text(await jsonOf(await here.call('list')))).toBe('file:///new');
   });
 
-  test('has its log level and its subscriptions everywhere, also at nodes that come later', async () => {
+  test('has its log level and subscriptions at all nodes, including later ones', async () => {
     const [a, b, c] = await startNodes(3, () => ({ tools: [logging], logging: {} }));
     const here = await begin(a!.url, '2025-06-18');
     const there = at(b!, here);
@@ -310,7 +310,7 @@ describe('a session of several nodes', () => {
     await expect(kindOf(here)).resolves.toBe('text/event-stream');
   });
 
-  test('has of a batch what was served, and not what was refused', async () => {
+  test('keeps the successful part of a batch, not the rejected one', async () => {
     const [a, b] = await startNodes(2, () => ({ tools: [logging], logging: {} }));
     const here = await begin(a!.url, '2025-03-26');
     const set = (id: number, level: string) => ({
@@ -325,7 +325,7 @@ describe('a session of several nodes', () => {
     expect(await kindOf(at(b!, here))).toBe('application/json');
   });
 
-  test('hears what changes at any node, if each session has a server of its own', async () => {
+  test('receives changes of any node with a server per session', async () => {
     const shared = new MemoryNodes();
     const start = async () => {
       const server = createMcpServer({ name: 'own', version: '1', tools: [logging] });
@@ -347,7 +347,7 @@ describe('a session of several nodes', () => {
     expect(await stream.messages()).toEqual([]);
   });
 
-  test('has its client told of a resource by any node, until it unsubscribes at any', async () => {
+  test('receives resource updates of any node until it unsubscribes at any node', async () => {
     const uri = 'test://watched';
     const watched = defineResource({ uri, name: 'watched', read: () => 'text' });
     const [a, b, c] = await startNodes(3, () => ({ resources: [watched] }));
@@ -372,7 +372,7 @@ describe('a session of several nodes', () => {
     await expect(stream.rest()).resolves.toEqual([]);
   });
 
-  test('is put back into a store that has lost its data, and stays deleted in one that has older data', async () => {
+  test('is restored in a store that lost its data, and stays deleted in one with older data', async () => {
     const told = reportLog();
     const { report } = told;
     const [a, b] = await startNodes(2, () => ({ tools: [] }), { leaseMs: 1000 }, { report });
@@ -397,7 +397,7 @@ describe('a session of several nodes', () => {
     await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
   });
 
-  test('is nobody else’s at any node, whether its owner lives or not', async () => {
+  test('belongs to its principal at every node, whether its owner lives or not', async () => {
     const authorization = {
       verifyToken: (token: string) =>
         ['ada', 'bob'].includes(token) ? { subject: token } : undefined,
@@ -420,7 +420,7 @@ describe('a session of several nodes', () => {
     expect(await status('bob')).toBe(404);
   });
 
-  test('is refused what makes its record longer than 256 KiB, and keeps what it had', async () => {
+  test('rejects changes beyond 256 KiB and keeps its earlier ones', async () => {
     const uriOf = (n: number) => `test://${n}/${'a'.repeat(60_000)}`;
     const resources = [1, 2, 3, 4, 5].map((n) =>
       defineResource({ uri: uriOf(n), name: `${n}`, read: () => 'text' }),
@@ -437,7 +437,7 @@ describe('a session of several nodes', () => {
     expect((await at(b!, here).request('ping')).status).toBe(200);
   });
 
-  test('is not there under any other id', async () => {
+  test('cannot be found under any other id', async () => {
     const [, b] = await startNodes(2, where);
     const there = at(b!, await begin(b!.url));
     const unknown = { ...there.headers, 'mcp-session-id': crypto.randomUUID() };
@@ -446,7 +446,7 @@ describe('a session of several nodes', () => {
   });
 });
 
-describe('a stream', () => {
+describe('a stream on several nodes', () => {
   const steps = (...gates: readonly ReturnType<typeof gate>[]) =>
     defineTool({
       name: 'steps',
@@ -460,7 +460,7 @@ describe('a stream', () => {
       },
     });
 
-  test('is resumed at another node while its call goes on', async () => {
+  test('is resumed at another node while its call continues', async () => {
     const [first, second] = [gate(), gate()];
     const [a, b] = await startNodes(2, () => ({ tools: [steps(first, second)] }));
     const here = await begin(a!.url);
@@ -480,7 +480,7 @@ describe('a stream', () => {
     expect((await again.rest()).at(-1)?.data).toMatchObject({ id: 's1' });
   });
 
-  test('ends with an error for its request if the node that served it has died', async () => {
+  test('ends with an error for its request if its node died', async () => {
     const never = gate();
     const [a, b] = await startNodes(2, () => ({ tools: [steps(never)] }));
     const here = await begin(a!.url);
@@ -498,7 +498,7 @@ describe('a stream', () => {
     never.release();
   });
 
-  test('that has ended is repeated whole by another node once its own has died', async () => {
+  test('is replayed completely by another node after its own died', async () => {
     const open = gate();
     open.release();
     const [a, b] = await startNodes(2, () => ({ tools: [steps(open, open)] }));
@@ -510,7 +510,7 @@ describe('a stream', () => {
     expect(again.filter(({ data }) => data !== undefined)).toEqual(said);
   });
 
-  test('is put back into a store that has lost its data: another node repeats all of it', async () => {
+  test('is restored in a store that lost its data and replayed by another node', async () => {
     const told = reportLog();
     const open = gate();
     open.release();
@@ -534,7 +534,7 @@ describe('a stream', () => {
     expect(again.filter(({ data }) => data !== undefined)).toEqual(messages);
   });
 
-  test('of HTTP+SSE takes its session with it, for all nodes', async () => {
+  test('of HTTP+SSE ends its session at all nodes', async () => {
     const [a] = await startNodes(1, where, {}, { sse: true });
     const abort = new AbortController();
     const stream = await fetch(new URL('/sse', a!.url), { signal: abort.signal });
@@ -545,7 +545,7 @@ describe('a stream', () => {
     await expect.poll(() => records.size).toBe(0);
   });
 
-  test('of which nothing is kept any more is told so for each of its requests', async () => {
+  test('without logged events reports a lost response per request', async () => {
     const open = gate();
     open.release();
     const stores = { limits: { maxEvents: 1 } };
@@ -558,7 +558,7 @@ describe('a stream', () => {
     expect(answer).toMatchObject({ id: 's1', error: {} });
   });
 
-  test('that is the newest gets what belongs to no request, whichever node says it', async () => {
+  test('receives server-initiated messages of any node if it is the newest', async () => {
     const [a, b] = await startNodes(2, () => ({
       tools: [
         defineTool({

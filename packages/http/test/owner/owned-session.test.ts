@@ -11,7 +11,7 @@ const away = new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
 const elsewhere = new StoreUnavailable('away', 'elsewhere', { retryAfterMs: 1000 });
 const said = (number: number): StreamEvent => ({ stream: '1', number, text: `said ${number}` });
 
-describe('a session that a node owns', () => {
+describe('OwnedSession', () => {
   /** What the store was asked for, and who owns sessions. */
   let asked: unknown[];
   let written: WriteResult | StoreUnavailable;
@@ -66,7 +66,7 @@ describe('a session that a node owns', () => {
     asked = [];
   };
 
-  test('is there before it is written down, and has its first facts then', async () => {
+  test('exists before it is stored, then with its first facts', async () => {
     isOwner = false;
     expect([session.isServedHere, session.record.revision, session.touchedAt]).toEqual([
       true,
@@ -82,7 +82,7 @@ describe('a session that a node owns', () => {
     expect(session.isServedHere).toBe(false);
   });
 
-  test('has each change written down under a number of its own, and none that changes nothing', async () => {
+  test('stores each effective change with its own revision', async () => {
     await begun();
     await session.saveChanges([
       { slot: 'logLevel', text: '"error"' },
@@ -98,13 +98,13 @@ describe('a session that a node owns', () => {
     expect(session.record).toMatchObject({ revision: 3, facts: { initialize: '{}' } });
   });
 
-  test('is brought back with all that was known of it', () => {
+  test('is restored with all its facts', () => {
     const record = { ...who, fence: 7, owner: 'there', revision: 3, facts: { logLevel: '"info"' } };
     const woken = new OwnedSession(who, copy, owner, 5, record);
     expect(woken.record).toEqual({ ...record, owner: 'here' });
   });
 
-  test('has 256 KiB at most, and is as it was if more is asked for', async () => {
+  test('rejects changes beyond 256 KiB without effect', async () => {
     await begun();
     const first = 'initialize{}'.length + 'a'.length;
     const whole = 'x'.repeat(256 * 1024 - first);
@@ -122,7 +122,7 @@ describe('a session that a node owns', () => {
     expect(asked).toHaveLength(3);
   });
 
-  test('is counted in bytes, and what replaces a fact is not counted beside it', async () => {
+  test('counts bytes, and replaced facts only once', async () => {
     await begun();
     // Three bytes each.
     const most = '€'.repeat(87_360);
@@ -139,7 +139,7 @@ describe('a session that a node owns', () => {
     });
   });
 
-  test('is another node’s if the store says so, or its lease is over: nothing is acknowledged', async () => {
+  test('belongs to another node after a fenced write or an expired lease, acknowledging nothing', async () => {
     await begun();
     written = 'fenced';
     const change = [{ slot: 'logLevel', text: '"error"' }];
@@ -153,9 +153,9 @@ describe('a session that a node owns', () => {
   });
 
   test.each([
-    ['is put back, with what it has said,', true],
-    ['that has ended meanwhile is not put back', false],
-  ])('%s if the store lacks it', async (_, isLive) => {
+    ['is restored with its events', true],
+    ['is not restored after its end', false],
+  ])('%s if the store lacks the session', async (_, isLive) => {
     await begun();
     [written, isPut] = ['behind', isLive];
     copy.loggedEvents = [said(1)];
@@ -166,7 +166,7 @@ describe('a session that a node owns', () => {
     expect(asked.slice(1)).toEqual([['put'], ...(isLive ? [log] : [])]);
   });
 
-  test('is prolonged by its node, in its turn', async () => {
+  test("renews itself in its node's queue", async () => {
     await begun();
     session.touch(9);
     expect([session.touchedAt, asked]).toEqual([9, [['touch']]]);
@@ -176,7 +176,7 @@ describe('a session that a node owns', () => {
     await expect(session.renew()).rejects.toBe(away);
   });
 
-  test('has what it says in a turn kept together, and whoever waits for that waits for all of it', async () => {
+  test('stores the events of a turn together, for everyone who waits', async () => {
     await begun();
     const kept = [session.append(said(1)), session.append(said(2))];
     expect(asked).toEqual([]);
@@ -189,7 +189,7 @@ describe('a session that a node owns', () => {
     expect(tracked).toHaveLength(2);
   });
 
-  test('says nothing more if it has ended here, or all of it is put back meanwhile', async () => {
+  test('stores nothing after its end, or events already restored', async () => {
     await begun();
     isOwner = false;
     await session.append(said(1));
@@ -202,7 +202,7 @@ describe('a session that a node owns', () => {
     expect(asked).toEqual([['put log', { id: 's1', fence: 1 }, [said(2)]]]);
   });
 
-  test('lacks what the store has not kept, warns of it, and goes on', async () => {
+  test('marks events the store lacks, warns and continues', async () => {
     await begun();
     written = away;
     await session.append(said(1));
@@ -211,7 +211,7 @@ describe('a session that a node owns', () => {
     await expect(tracked[0]).rejects.toBe(away);
   });
 
-  test('ends here if the log is another node’s, and is put back if the log lacks it', async () => {
+  test('ends if the log belongs to another node, and is restored if the log lacks it', async () => {
     await begun();
     written = 'fenced';
     await session.append(said(1));
@@ -225,7 +225,7 @@ describe('a session that a node owns', () => {
     expect(asked.slice(1)).toEqual([['put'], ['put log', { id: 's1', fence: 1 }, [said(1)]]]);
   });
 
-  test('is ended, given and let go of by its node', async () => {
+  test('delegates removal, handover and release to its node', async () => {
     await session.remove();
     await session.handOver('there');
     session.release();

@@ -17,16 +17,16 @@ const mostOf: { readonly [F in Fault]?: number } = inLongRun(
   { none: 700, stopped: 1500, killed: 1500, emptied: 700, older: 700, slow: 700 },
 );
 
-describe('ownership keeps what was acknowledged, answers everything, and revives nothing', () => {
+describe('ownership keeps acknowledged changes, answers everything and revives nothing', () => {
   test.each<[string, Fault, Beginning?]>([
     ['nothing fails', 'none'],
     ['the store loses its data', 'emptied'],
-    ['the store goes back to older data', 'older'],
-    ['the store loses its data, and the session was given to the other node', 'emptied', 'given'],
-    ['the store goes back to older data, in which it is on its way there', 'older', 'given'],
+    ['the store is rolled back', 'older'],
+    ['the store loses its data after a handover', 'emptied', 'given'],
+    ['the store is rolled back to the time of a handover', 'older', 'given'],
     ['a node is stopped for a while', 'stopped'],
     ['a node is killed', 'killed'],
-    ['the store is slow once, or its answer is lost', 'slow'],
+    ['the store is slow once, or a reply is lost', 'slow'],
   ])('if %s', async (_, fault, beginning) => {
     const most = isAll ? Infinity : mostOf[fault];
     const { states, violations } = await explore(fault, most, undefined, beginning);
@@ -39,8 +39,8 @@ describe('ownership keeps what was acknowledged, answers everything, and revives
 const onlyInLongRun = (context: TestContext): void =>
   context.skip(inLongRun(false, true), 'explores ten thousand states: npm run lab -- long does');
 
-describe('the exploration finds', () => {
-  test('a claim that does not wait until the others have put back what was lost', async () => {
+describe('the exploration detects', () => {
+  test('a claim that does not wait for the restore of lost data', async () => {
     const { violations } = await explore('older', 5000, ({ rules }) =>
       Object.defineProperty(rules, 'age', {
         get: () => ({ ...rules.store, ageMs: Infinity }),
@@ -61,7 +61,7 @@ describe('the exploration finds', () => {
     expect(violations).not.toEqual([]);
   });
 
-  test('a log that takes a session for one of another node that the store has lost', async (context) => {
+  test('a log that confuses a lost session with one of another node', async (context) => {
     onlyInLongRun(context);
     const { violations } = await explore('emptied', 40_000, ({ log }) => {
       const { append } = log;
@@ -73,7 +73,7 @@ describe('the exploration finds', () => {
     expect(violations).not.toEqual([]);
   });
 
-  test('a store that takes a node for dead that lives', async () => {
+  test('a store that declares a live node dead', async () => {
     const { violations } = await explore('none', 20_000, ({ rules }) => {
       rules.address = () => undefined;
       rules.lease = function lease(node, how, request) {

@@ -136,8 +136,8 @@ async function start(
   };
 }
 
-describe('what the other nodes have to know', () => {
-  test('is written down before a greeting is answered, and a notification accepted', async () => {
+describe('the stored state of a session', () => {
+  test('is written before initialize is answered and a notification accepted', async () => {
     const [putting, writing] = [gate(), gate()];
     const { send, greet } = await start(undefined, {}, ({ put, write }) => ({
       put: (...args) => putting.pass().then(() => put(...args)),
@@ -156,7 +156,7 @@ describe('what the other nodes have to know', () => {
     expect((await accepted).status).toBe(202);
   });
 
-  test('is what was served: a request alone that was refused changes nothing, a batch what it has said', async () => {
+  test('excludes rejected requests and includes successful parts of a batch', async () => {
     const { send, greet } = await start();
     const session = await greet('2025-03-26');
     const set = (id: number, level: string) => ({
@@ -172,13 +172,13 @@ describe('what the other nodes have to know', () => {
     expect(Object.keys(facts() ?? {})).toEqual(['initialize', 'initialized', 'logLevel']);
   });
 
-  test('a batch that is refused as a whole changes nothing, and is answered', async () => {
+  test('is unchanged by a batch that is rejected as a whole', async () => {
     const { send, begin } = await start();
     const answer = await send('POST', [ping()], await begin());
     expect([answer.status, await jsonOf(answer)]).toMatchObject([400, { error: {} }]);
   });
 
-  test('all that a call has switched is written down before it is answered; what cannot be is an error of that call alone', async () => {
+  test('includes items switched by a call before its answer; a failed write fails only that call', async () => {
     const [writing, returning] = [gate(), gate()];
     const failing = new Set<string>();
     const { send, begin } = await start(
@@ -228,7 +228,7 @@ describe('what the other nodes have to know', () => {
     expect((await send('POST', ping(), other)).status).toBe(200);
   });
 
-  test('is that a session is in use, while requests come or a stream is open, and not once it is idle', async () => {
+  test('is renewed while requests arrive or a stream is open, and not when idle', async () => {
     let touches = 0;
     const limits = { sessionIdleTimeoutMs: 80_000, keepaliveIntervalMs: 0 };
     const { send, begin } = await start(undefined, { limits }, ({ write }) => ({
@@ -263,8 +263,8 @@ describe('what the other nodes have to know', () => {
   });
 });
 
-describe('a session that ends here', () => {
-  test('has ended for all nodes if it has ended by itself', async () => {
+describe('a session that ends at its node', () => {
+  test('is deleted for all nodes if it ended by itself', async () => {
     const [here, there] = [await start(), await start()];
     const session = await here.begin();
     here.handler.sessions[0]?.shutdown('enough', 0);
@@ -273,7 +273,7 @@ describe('a session that ends here', () => {
     expect([here.listened(), there.listened()]).toEqual([1, 0]);
   });
 
-  test('because another node has it is over: its host is told, and its streams end', async () => {
+  test('reports its end and closes its streams if another node owns it', async () => {
     const { send, begin, handler, told } = await start();
     const session = await begin();
     const stream = new EventReader(await send('GET', undefined, session));
@@ -288,7 +288,7 @@ describe('a session that ends here', () => {
     });
   });
 
-  test('is nobody else’s before that: at its own node, too', async () => {
+  test('belongs to its principal until then, at its own node, too', async () => {
     const verifyToken = (subject: string) => ({ subject });
     const { send, begin } = await start(undefined, { authorization: { verifyToken } });
     const session = await begin(revision, { authorization: 'Bearer ada' });
@@ -301,7 +301,7 @@ describe('a session that ends here', () => {
 });
 
 describe('a session of another node', () => {
-  test('moves as long as it has nothing but its greeting, and not while a call of it runs', async () => {
+  test('moves during the handshake, but not while a call is running', async () => {
     const held = gate();
     const here = await start(() => held.pass().then(() => 'here'));
     const there = await start(() => 'there');
@@ -316,7 +316,7 @@ describe('a session of another node', () => {
     expect(await jsonOf(await running)).toMatchObject({ result: { content: [{ text: 'here' }] } });
   });
 
-  test('is brought back once for all requests that come at the same time', async () => {
+  test('is restored once for concurrent requests', async () => {
     const [here, there] = [await start(), await start()];
     const session = await here.begin();
     here.kill();
@@ -325,7 +325,7 @@ describe('a session of another node', () => {
     expect([there.listened(), there.handler.sessions.length]).toEqual([1, 1]);
   });
 
-  test('goes on where it is asked for, whatever is known of where it was', async () => {
+  test('continues where it is requested, whatever was cached', async () => {
     const [here, there] = [await start(), await start()];
     const session = await here.begin();
     expect((await there.send('POST', ping(), session)).status).toBe(200);
@@ -334,7 +334,7 @@ describe('a session of another node', () => {
     expect(deleted.status).toBe(204);
   });
 
-  test('has the one message that its stream has said, and its client’s answers count', async () => {
+  test("has the only message of its stream and accepts its client's responses", async () => {
     const here = await start(async (context) => {
       context.notify('test/step');
       await new Promise(() => {});
@@ -359,7 +359,7 @@ describe('a session of another node', () => {
     expect((await asked.message()).data).toMatchObject({ id: 8, result: {} });
   });
 
-  test('is not brought back without a place, nor by a node that closes', async () => {
+  test('is not restored without a free slot, or by a closing node', async () => {
     const [here, full] = [await start(), await start(undefined, { limits: { maxSessions: 1 } })];
     const sessions = [await here.begin(), await here.begin()];
     const other = await full.begin();
@@ -387,7 +387,7 @@ describe('a session of another node', () => {
     await stream.body?.cancel();
   });
 
-  test('that cannot be made here is refused once, and no bug is told of', async () => {
+  test('is rejected once if it cannot be created here, without reporting a bug', async () => {
     const here = await start();
     const session = await here.begin();
     const facts = reportLog();
@@ -404,7 +404,7 @@ describe('a session of another node', () => {
   });
 });
 
-describe('a session of HTTP+SSE', () => {
+describe('an HTTP+SSE session on several nodes', () => {
   const open = async (
     { send }: Pick<Awaited<ReturnType<typeof start>>, 'send'>,
     more: object = {},
@@ -414,7 +414,7 @@ describe('a session of HTTP+SSE', () => {
   };
   const hello = initializeRequest('2024-11-05');
 
-  test('tells its client nothing before the other nodes can know of it', async () => {
+  test('sends its client nothing before other nodes know it', async () => {
     const putting = gate();
     const node = await start(undefined, { sse: true }, ({ put }) => ({
       put: (...args) => putting.pass().then(() => put(...args)),
@@ -427,7 +427,7 @@ describe('a session of HTTP+SSE', () => {
     expect(await telling).toContain('sessionId=');
   });
 
-  test('ends if they cannot be told', async () => {
+  test('ends if it cannot be stored', async () => {
     const node = await start(undefined, { sse: true }, () => ({
       put: () => Promise.reject(away()),
     }));
@@ -437,7 +437,7 @@ describe('a session of HTTP+SSE', () => {
     expect(node.handler.sessions).toEqual([]);
   });
 
-  test('is there for its principal at each node, and for nobody else', async () => {
+  test('belongs to its principal at every node', async () => {
     const verifyToken = (subject: string) => ({ subject });
     const options = { sse: true, authorization: { verifyToken } };
     const [here, there] = [await start(undefined, options), await start(undefined, options)];
@@ -451,7 +451,7 @@ describe('a session of HTTP+SSE', () => {
     expect((await events.message()).data).toMatchObject({ id: 'p', result: {} });
   });
 
-  test('hears what changes at any node, if it has a server of its own', async () => {
+  test('receives changes of any node with its own server', async () => {
     const started = async () => {
       const server = createMcpServer({
         name: 'own',
@@ -476,7 +476,7 @@ describe('a session of HTTP+SSE', () => {
     expect(data.method).toBe('notifications/tools/list_changed');
   });
 
-  test('is not found by an id that is none, nor brought back in the place of one of the newer transport', async () => {
+  test('is not found by an invalid id, nor restored as a newer session', async () => {
     const sse = { sse: true };
     const [here, there] = [await start(undefined, sse), await start(undefined, sse)];
     expect((await there.send('POST', hello, {}, '/messages?sessionId=none')).status).toBe(404);

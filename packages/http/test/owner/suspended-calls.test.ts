@@ -74,9 +74,9 @@ const post = ({ url }: TestNode, brought: JsonObject) =>
 const text = ({ result }: Answer) =>
   (result?.['content'] as readonly { readonly text: string }[] | undefined)?.[0]?.text ?? '';
 
-describe('a call that only its process can go on with', () => {
+describe('a suspended call bound to its process', () => {
   test.each([{ replay: false }, { singleUse: true }])(
-    'goes on there, at whichever node its answers arrive: %j',
+    'resumes there, at whichever node its answers arrive: %j',
     async (resumption) => {
       const { nodes, begun } = await serve(resumption);
       const [a, b, c] = nodes;
@@ -88,7 +88,7 @@ describe('a call that only its process can go on with', () => {
     },
   );
 
-  test('is told to be made anew once its node has died, and is not made there', async () => {
+  test('asks for a new call once its node has died, and does not run elsewhere', async () => {
     const { nodes, begun } = await serve({ replay: false });
     const [a, b, c] = nodes;
     const brought = answered(await call(a), 'Ada');
@@ -101,7 +101,7 @@ describe('a call that only its process can go on with', () => {
     expect(begun).toEqual([[0, 'ask']]);
   });
 
-  test('is refused for one use only, once its node has died', async () => {
+  test('is rejected as single-use once its node has died', async () => {
     const { nodes, begun } = await serve({ singleUse: true });
     const [a, b] = nodes;
     const brought = answered(await call(a), 'Ada');
@@ -110,7 +110,7 @@ describe('a call that only its process can go on with', () => {
     expect(begun).toEqual([[0, 'ask']]);
   });
 
-  test('goes on once, though its answers arrive at all nodes at the same time', async () => {
+  test('resumes once, though its answers arrive at all nodes simultaneously', async () => {
     const { nodes, begun } = await serve({ replay: false });
     const brought = answered(await call(nodes[0]), 'Ada');
     const asked = await Promise.all([...nodes, ...nodes].map((node) => retry(node, brought)));
@@ -119,7 +119,7 @@ describe('a call that only its process can go on with', () => {
     expect(begun).toEqual([[0, 'ask']]);
   });
 
-  test('is nobody else’s, at whichever node they bring its state', async () => {
+  test('belongs to its principal, at whichever node its state arrives', async () => {
     const verifyToken = (subject: string) =>
       ['ada', 'bob'].includes(subject) ? { subject } : undefined;
     const { nodes, begun } = await serve({ replay: false }, { authorization: { verifyToken } });
@@ -133,7 +133,7 @@ describe('a call that only its process can go on with', () => {
     expect(begun).toEqual([[0, 'ask']]);
   });
 
-  test('waits for its node if the store has lost its data, which that node may put back', async () => {
+  test('waits for its node to restore itself after the store lost its data', async () => {
     const clock = new TestClock();
     const { nodes, begun } = await serve({ replay: false }, { clock });
     const [a, b] = nodes;
@@ -151,7 +151,7 @@ describe('a call that only its process can go on with', () => {
     expect(begun).toEqual([[0, 'ask']]);
   });
 
-  test('is refused where no node has that name, whatever the name is', async () => {
+  test('is rejected if no node has the name in its state', async () => {
     const { nodes, begun } = await serve({ replay: false });
     const { requestState, ...brought } = answered(await call(nodes[0]), 'Ada');
     const [, ...rest] = String(requestState).split('.');
@@ -166,7 +166,7 @@ describe('a call that only its process can go on with', () => {
   });
 });
 
-test('a call that can be run again goes on where its answers arrive', async () => {
+test('resumes a restartable call at the node where its answers arrive', async () => {
   const { nodes, begun } = await serve({});
   const [a, b, c] = nodes;
   const second = await retry(b, answered(await call(a), 'Ada'));
