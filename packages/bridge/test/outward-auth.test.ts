@@ -91,7 +91,7 @@ describe('a bridge before a server that demands tokens', () => {
     });
     const { error } = await call(await login('ada'));
     expect(error?.message).toContain(
-      'The authorization server gives no token for https://forbidden.example.com: invalid_target',
+      'The authorization server refused a token for https://forbidden.example.com: invalid_target',
     );
   });
 

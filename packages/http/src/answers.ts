@@ -246,7 +246,7 @@ abstract class RequestAnswer implements RequestOrigin {
 
 /** Why clients of a JSON-only endpoint cannot be sent requests. */
 export const jsonOnly =
-  'this server answers with JSON alone, and no request of its own can go with it';
+  'this server is configured with jsonResponses, which cannot carry requests to the client';
 
 /** A message that gets an answer. */
 export type AnsweredFrame = InboundRequest | InboundBatch | InvalidFrame;
@@ -458,7 +458,7 @@ export abstract class StatelessAnswer extends RequestAnswer implements IndexedIt
     this.tokenValidity = options.tokenValidity;
     this.id = options.id;
     this.clientKey = clientKeyOf(exchange);
-    exchange.onDisconnected(() => this.cut('The client has closed the connection'));
+    exchange.onDisconnected(() => this.cut('The client closed the connection'));
   }
 
   get node(): string | undefined {
@@ -503,7 +503,7 @@ export abstract class StatelessAnswer extends RequestAnswer implements IndexedIt
   onTokenEnded(end: TokenEnd): void {
     this.sink?.end();
     this.#owner.onTokenEnded(this, end);
-    this.#abort(`The token that it was asked for with ${describeEnd[end]}`);
+    this.#abort(`The token of the request ${describeEnd[end]}`);
   }
 
   onStalled(why: string): void {

@@ -60,11 +60,11 @@ export class Bodies {
     this.#bytes += bytes;
     const { maxUnfinishedBytes, maxBodyBytes } = this.#endpoint.limits;
     if (sender.bytes > maxUnfinishedBytes && sender.bodies > 1) {
-      const message = `This client has sent ${sender.bytes} bytes of bodies that are not at their end, and may send ${maxUnfinishedBytes}; try again later`;
+      const message = `This client has ${sender.bytes} bytes of unfinished bodies, more than the limit of ${maxUnfinishedBytes}; try again later`;
       return body.refuse(busy(message));
     }
     if (this.#bytes <= Math.max(maxClientsAtLimit * maxUnfinishedBytes, maxBodyBytes)) return;
-    const message = 'Too many bodies are not at their end; try again later';
+    const message = 'Too many bytes of unfinished bodies; try again later';
     this.#largest()?.refuse(busy(message));
   }
 
@@ -163,7 +163,7 @@ export class ReceivedBody implements Maintained {
   tick(now: number): void {
     const { bodyTimeoutMs } = this.#endpoint.limits;
     if (now - this.#startedAt < bodyTimeoutMs) return;
-    const message = `The body was not at its end after ${bodyTimeoutMs} ms`;
+    const message = `The body was incomplete after ${bodyTimeoutMs} ms`;
     this.refuse({ ok: false, status: 408, message, headers: { connection: 'close' } });
   }
 

@@ -60,9 +60,9 @@ export function answerFailure(
     readonly report: HttpReport;
   },
 ): void {
-  const message = `No server was made for a ${needed}: ${textOfError(error)}`;
+  const message = `No server could be created for a ${needed}: ${textOfError(error)}`;
   report({ level: 'error', name: 'server.failed', message, details: { error } });
-  exchange.answer(httpError(500, `No server could be made for this ${needed}`));
+  exchange.answer(httpError(500, `No server could be created for this ${needed}`));
 }
 
 /**
@@ -82,14 +82,14 @@ export function rejectOrigin(exchange: HttpExchange, options: HttpOptions): Http
   const { host, origin } = exchange.head;
   // Several headers are joined with commas, and no host name contains one.
   if (host?.includes(',')) {
-    return httpError(400, 'The header Host was sent more than once');
+    return httpError(400, 'The Host header was sent more than once');
   }
   if (allowedHosts !== 'any') {
     if (host === undefined) {
-      return httpError(403, 'The header Host is missing, and has to name this server');
+      return httpError(403, 'The Host header is missing; it must name this server');
     }
     if (!allowsHost(allowedHosts, host)) {
-      return httpError(403, `The host ${inspectValue(host)} is not one of this server's`);
+      return httpError(403, `The host ${inspectValue(host)} is not allowed by this server`);
     }
   }
   if (origin === undefined || allowsOrigin(allowedOrigins, origin)) return undefined;
@@ -97,7 +97,7 @@ export function rejectOrigin(exchange: HttpExchange, options: HttpOptions): Http
     return undefined;
   }
   if (isOwnLoopbackOrigin(exchange, origin, options)) return undefined;
-  return httpError(403, `The origin ${inspectValue(origin)} is not allowed here`);
+  return httpError(403, `The origin ${inspectValue(origin)} is not allowed by this server`);
 }
 
 /** Accepted by default, with any port. */
@@ -199,16 +199,16 @@ export function checkHeaders(
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     return httpError(
       415,
-      `The Content-Type must be application/json, this is ${inspectValue(contentType)}`,
+      `Content-Type must be application/json, got ${inspectValue(contentType)}`,
     );
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return httpError(415, `The Content-Encoding ${inspectValue(encoding)} is not supported`);
+    return httpError(415, `Unsupported Content-Encoding ${inspectValue(encoding)}`);
   }
   if (!types.every((type) => accepts(accept, type))) {
     return httpError(
       406,
-      `Accept must have ${types.join(' and ')}, this is ${inspectValue(accept)}`,
+      `Accept must include ${types.join(' and ')}, got ${inspectValue(accept)}`,
     );
   }
   lastValid = { types, contentType, encoding, accept };

@@ -147,7 +147,7 @@ export class Endpoint implements EndpointControl, EndpointContext {
     if (metadata) return exchange.answer(metadata);
     const served = this.#ssePath(exchange);
     if (served === undefined && path !== (this.#options.path ?? path)) {
-      const message = `There is nothing here; the endpoint is ${this.#options.path}`;
+      const message = `Not found; the endpoint is ${this.#options.path}`;
       return exchange.answer(httpError(404, message));
     }
     if (authorization) authorization.authorize(exchange, () => this.#serve(exchange, served));
@@ -172,14 +172,14 @@ export class Endpoint implements EndpointControl, EndpointContext {
     if (method === 'POST') return this.#post(exchange);
     if (isFromModernClient(exchange)) {
       return exchange.answer(
-        httpError(405, 'Clients of this revision only POST', { allow: 'POST' }),
+        httpError(405, 'Clients of this revision must use POST', { allow: 'POST' }),
       );
     }
     if (this.#sessionless) return this.#sessionless.refuseOther(exchange);
     if (isTooLate) return exchange.answer(closingAnswer);
     if (method === 'GET') return this.#sessions.get(exchange);
     if (method === 'DELETE') return this.#sessions.delete(exchange);
-    exchange.answer(httpError(405, `${method} is not served here`, allowed));
+    exchange.answer(httpError(405, `The method ${method} is not supported`, allowed));
   }
 
   /**
@@ -250,7 +250,7 @@ function pathOf(target: string): string {
 }
 
 const nodeMissing =
-  'node.url must be the URL at which other nodes reach this endpoint, got undefined: stores are shared, and only a server that listens itself knows where it is';
+  'node.url must be the URL at which other nodes reach this endpoint, got undefined: shared stores need it, because a mounted handler does not know its own URL';
 
 /** The only node that can resume this retry; undefined for any other message. */
 function retryNodeOf(frame: InboundFrame): string | undefined {

@@ -61,64 +61,64 @@ export interface HttpLimits {
 const httpLimitTable: { readonly [name in keyof HttpLimits]: LimitRow } = {
   maxBodyBytes: {
     default: 16 * MiB,
-    help: 'The longest body of a request; a longer one is refused with 413.',
+    help: 'Maximum size of a request body; a larger one is rejected with 413.',
   },
   maxUnfinishedBytes: {
     default: 64 * MiB,
-    help: 'How much one client may have sent of bodies that are not at their end; all together have four times as much. The next one is refused with 503.',
+    help: "Maximum size of one client's unfinished bodies, four times as much for all clients; beyond it bodies are rejected with 503.",
   },
   bodyTimeoutMs: {
     default: 1 * minute,
-    help: 'How long a body may take to come to its end; then it is refused with 408.',
+    help: 'Time to receive a complete body; a slower one is rejected with 408.',
   },
   maxSessions: {
     default: 10_000,
-    help: 'How many sessions are open at once. One more ends one whose client has said nothing since its greeting, or the one that is idle for longest; if there is none, it is refused.',
+    help: 'Maximum open sessions. One more evicts a session unused since initialize, or the one idle the longest; without one it is rejected.',
   },
   sessionIdleTimeoutMs: {
     default: 30 * minute,
-    help: 'How long a session may be without a request or an open stream; then it ends.',
+    help: 'Time without a request or an open stream after which a session ends.',
   },
   streamAfterMs: {
     default: 5 * second,
-    help: 'How long an answer may take before it becomes a stream, which its client can resume.',
+    help: 'Time after which a pending answer becomes a stream, which the client can resume.',
   },
   keepaliveIntervalMs: {
     default: 15 * second,
     min: 0,
-    help: 'How long a stream may be silent before it carries a comment; 0 means never.',
+    help: 'Silence after which a stream carries a keepalive comment; 0 means never.',
   },
   retryMs: {
     default: 1 * second,
-    help: 'How long a client should wait before it opens a stream again.',
+    help: 'Reconnection delay suggested to clients.',
   },
   maxUnreadBytes: {
     default: 4 * MiB,
-    help: 'How much may wait for a client that does not read a stream; past it the stream is cut.',
+    help: 'Maximum unread bytes of a stream; beyond it the stream is cut.',
   },
   unreadTimeoutMs: {
     default: 30 * second,
-    help: 'How long a client may take nothing of what waits for it; then its stream is cut.',
+    help: 'Time a client may leave output unread; then its stream is cut.',
   },
   maxWaitingPushes: {
     default: 256,
-    help: 'How many messages wait for a client that has no stream open; the oldest of more are dropped.',
+    help: 'Maximum messages queued for a client without an open stream; the oldest are dropped.',
   },
   maxWaitingPushBytes: {
     default: 1 * MiB,
-    help: 'How long these may be, together.',
+    help: 'Maximum total size of these messages.',
   },
   maxEventBytes: {
     default: 4 * MiB,
-    help: 'How much of its streams a session keeps to repeat it.',
+    help: 'Maximum size of the messages that a session keeps for replay.',
   },
   maxEvents: {
     default: 1000,
-    help: 'How many messages of its streams a session keeps.',
+    help: 'Maximum number of messages that a session keeps for replay.',
   },
   eventTtlMs: {
     default: 5 * minute,
-    help: 'How long a session keeps them.',
+    help: 'Time a session keeps them.',
   },
 };
 

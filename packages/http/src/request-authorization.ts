@@ -38,7 +38,7 @@ export class RequestAuthorization {
     const { metadata, metadataPaths } = this.#authorizer;
     if (!metadata || !metadataPaths.includes(path)) return undefined;
     if (method !== 'GET' && method !== 'HEAD') {
-      return httpError(405, 'The metadata can only be read', { allow: 'GET, HEAD' });
+      return httpError(405, 'The metadata is read-only', { allow: 'GET, HEAD' });
     }
     const headers = { 'content-type': 'application/json', 'cache-control': 'max-age=3600' };
     return { status: 200, headers, body: JSON.stringify(metadata) };

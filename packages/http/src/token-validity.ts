@@ -22,7 +22,7 @@ export type TokenEnd = Exclude<TokenValiditySnapshot['value'], 'valid' | 'rechec
 /** Predicates for log messages. */
 export const describeEnd: { readonly [end in TokenEnd]: string } = {
   expired: 'has expired',
-  revoked: 'is not valid any more',
+  revoked: 'is no longer valid',
   unchecked: 'could not be checked for too long',
 };
 
@@ -126,7 +126,7 @@ export class TokenRechecks {
   async recheck(request: AuthorizedRequest): Promise<Authorization> {
     const checking = () => this.#authorizer.authenticate(request, 'recheck');
     const found = await this.#semaphore.run(checking, undefined, request.principal?.id);
-    const what = 'The token of a stream could not be checked again, and the stream goes on';
+    const what = 'The token of a stream could not be rechecked; the stream stays open';
     if (!found.ok) reportUnavailableCheck(this.#report, what, found);
     return found;
   }

@@ -155,7 +155,7 @@ export class WatchedSink implements Maintained {
     const { keepaliveIntervalMs, unreadTimeoutMs } = this.#endpoint.limits;
     if (isTaking) this.#lastRead = { bytes: taken, atMs: now };
     else if (now - this.#lastRead.atMs >= unreadTimeoutMs) {
-      return this.#cutStalled(`has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
+      return this.#cutStalled(`has read none of ${unread} bytes for ${unreadTimeoutMs} ms`);
     }
     const unansweredMs = this.#outlet.unacknowledgedMs?.(now) ?? 0;
     if (unansweredMs > 0 && unansweredMs >= unreadTimeoutMs) {
@@ -178,7 +178,9 @@ export class WatchedSink implements Maintained {
     const unread = this.#outlet.unsentBytes;
     // A single oversized message is not the client's fault.
     if (unread - bytes <= maxUnreadBytes) return;
-    this.#owner?.onStalled(`has not read ${unread} bytes; ${maxUnreadBytes} may wait`);
+    this.#owner?.onStalled(
+      `has not read ${unread} bytes, more than the limit of ${maxUnreadBytes}`,
+    );
   }
 
   #release(): void {
@@ -203,7 +205,7 @@ export class WatchedSink implements Maintained {
     const owner = this.#owner;
     this.cut();
     if (owner) return owner.onStalled(why);
-    const message = `The client was cut off from an answer that had ended: it ${why}`;
+    const message = `The client was cut off from a complete answer: it ${why}`;
     formatReport(this.#endpoint.report, 'warning', 'stream.cut', message);
   }
 

@@ -244,7 +244,7 @@ async function readAll(
 const bodyAlreadyRead: Body = {
   ok: false,
   status: 500,
-  message: 'The body was read before: give the handler the request as it came',
+  message: 'The body was already read: pass the handler an unread request',
 };
 
 function textOf(bytes: Uint8Array): Body {

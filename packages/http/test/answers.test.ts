@@ -175,7 +175,7 @@ test("reports a sessionless client's disconnect once, and not after the response
   leave();
   answer.cut('again');
   expect(answer.send(response, 'late')).toBe(false);
-  expect([sent, heard]).toEqual([[], ['The client has closed the connection']]);
+  expect([sent, heard]).toEqual([[], ['The client closed the connection']]);
   const answered = withoutSession();
   expect(answered.answer.send(response, 'response')).toBe(true);
   answered.leave();

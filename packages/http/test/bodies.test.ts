@@ -34,7 +34,7 @@ describe('unfinished bodies', () => {
     expect([...refused]).toEqual([
       ['third', expect.objectContaining({ status: 503, headers: { 'retry-after': '1' } })],
     ]);
-    expect(refused.get('third')?.message).toContain('This client has sent 11 bytes');
+    expect(refused.get('third')?.message).toContain('This client has 11 bytes');
     // Whatever else comes of it is not kept, and counts towards nothing.
     send(third, 5);
     expect(third.finish()).toHaveLength(0);
@@ -100,7 +100,7 @@ describe('unfinished bodies', () => {
     done.finish();
     expect(refused.size).toBe(0);
     clock.increment(10);
-    const message = 'The body was not at its end after 1000 ms';
+    const message = 'The body was incomplete after 1000 ms';
     const headers = { connection: 'close' };
     const late = expect.objectContaining({ status: 408, message, headers }) as BodyRefusal;
     expect([...refused]).toEqual([['slow', late]]);

@@ -303,7 +303,7 @@ test('rejects a body at once that was consumed but not stored', async () => {
   const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '{}' });
   expect([response.status, await response.text()]).toEqual([
     500,
-    'The body was read before, and is not in request.body',
+    'The body was already read and is not in request.body',
   ]);
 });
 

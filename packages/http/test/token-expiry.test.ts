@@ -130,7 +130,7 @@ describe('a token that is revoked before its expiry', () => {
       { retry: primed?.retry },
     ]);
     expect(revoked()).toMatchObject([
-      { level: 'info', message: expect.stringContaining('is not valid any more') },
+      { level: 'info', message: expect.stringContaining('is no longer valid') },
     ]);
     expect(expired()).toEqual([]);
     expect((await session.get(primed?.id)).response.status).toBe(401);

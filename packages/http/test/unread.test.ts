@@ -163,7 +163,7 @@ test('ends the session of an HTTP+SSE client that reads nothing [HTTP-17]', asyn
   expect(facts.filter(({ name }) => name === 'stream.cut')).toEqual([]);
   await pass(clock, 8);
   const { details } = await told('session.closed');
-  const why = expect.stringContaining('The client has taken none of') as string;
+  const why = expect.stringContaining('The client has read none of') as string;
   expect(details).toMatchObject({ cause: { reason: why } });
   const cut = facts.filter(({ name }) => name === 'stream.cut');
   expect(cut).toMatchObject([{ level: 'warning', message: why }]);
@@ -289,7 +289,7 @@ describe('WatchedSink', () => {
     clock.increment(85);
     expect([happened(), sink.unreadMs]).toEqual([[], 90]);
     clock.increment(10);
-    expect(happened()).toEqual(['cut', 'has taken none of 10 bytes for 100 ms']);
+    expect(happened()).toEqual(['cut', 'has read none of 10 bytes for 100 ms']);
     expect([maintenance.size, sink.unsentBytes]).toEqual([0, 0]);
   });
 

@@ -367,12 +367,12 @@ export class RedisConnection {
   #unavailable(fault: StoreFault, cause: unknown = this.#lastError): StoreUnavailable {
     const { commandTimeoutMs, maxCommands } = this.#options;
     const messages: { readonly [F in StoreFault]: string } = {
-      away: 'There is no connection to Redis',
-      slow: `Redis has not answered in time; a command may take ${commandTimeoutMs} ms`,
-      full: 'Redis cannot write: it has no room, or its disk or replicas fail',
-      refused: `Redis refuses a command: ${textOfError(cause)}`,
-      busy: `${maxCommands} commands or more bytes than allowed wait for Redis`,
-      closed: 'The connection to Redis has been closed',
+      away: 'Not connected to Redis',
+      slow: `Redis did not answer within ${commandTimeoutMs} ms`,
+      full: 'Redis cannot write: it is out of memory, or its disk or replicas fail',
+      refused: `Redis rejected a command: ${textOfError(cause)}`,
+      busy: `Too many pending Redis commands: the limit is ${maxCommands} commands or maxCommandBytes`,
+      closed: 'The connection to Redis is closed',
     };
     const retryAfterMs = fault === 'full' || fault === 'refused' ? 10_000 : 1000;
     return new StoreUnavailable(fault, messages[fault], { retryAfterMs, cause });

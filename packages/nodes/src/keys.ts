@@ -10,7 +10,7 @@ export class Keys {
 
   /** @throws {RangeError} if the prefix has braces, which would form another hash tag */
   constructor(prefix: string) {
-    if (/[{}]/.test(prefix)) throw new RangeError(`The prefix ${prefix} must not have braces`);
+    if (/[{}]/.test(prefix)) throw new RangeError(`prefix must not contain braces, got ${prefix}`);
     this.#prefix = prefix;
   }
 

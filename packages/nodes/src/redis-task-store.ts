@@ -120,7 +120,7 @@ class RedisTaskStore implements TaskStore {
     if (typeof first === 'string') await this.#forget(first);
     const args = [server, owner, text, ttl, quota?.key ?? '', ...argsOf(steps)];
     const isNew = await this.#run('create', [this.#keys.task(taskId)], args);
-    if (isNew !== 1) throw new Error(`There is a task ${taskId} already`);
+    if (isNew !== 1) throw new Error(`The task ${taskId} already exists`);
     return { taskId, fence: 1 };
   }
 

@@ -25,7 +25,7 @@ test('accepts only known store limits', () => {
   const [name = ''] = Object.keys(defaults);
   expect(storeLimits({ [name]: 7 })).toEqual({ ...defaults, [name]: 7 });
   expect(storeLimits({ [name]: undefined })).toEqual(defaults);
-  expect(() => storeLimits({ [name]: 0 })).toThrow(`${name} must be a positive number, this is 0`);
+  expect(() => storeLimits({ [name]: 0 })).toThrow(`${name} must be a positive number, got 0`);
   expect(() => storeLimits({ maxEverything: 1 } as object)).toThrow(
     /^Unknown limit maxEverything of the stores, must be one of \w+, /,
   );

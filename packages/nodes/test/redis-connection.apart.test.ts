@@ -181,7 +181,9 @@ describe('RedisConnection', () => {
     const waiting = connection.command(['A']);
     const busyNow = errorOf(connection.command(['B']), () => {});
     expect(await busyNow).toMatchObject({
-      message: expect.stringContaining('1 commands or more bytes than allowed wait') as string,
+      message: expect.stringContaining(
+        'Too many pending Redis commands: the limit is 1 commands',
+      ) as string,
     });
     const late = errorOf(waiting, () => void vi.advanceTimersByTime(1001));
     expect(await late).toMatchObject({

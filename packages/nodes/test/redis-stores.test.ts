@@ -297,7 +297,7 @@ test('reconnects to a primary that became a replica, as its address may have mov
 });
 
 test('rejects a prefix with braces', async () => {
-  const message = 'The prefix {a}: must not have braces';
+  const message = 'prefix must not contain braces, got {a}:';
   await expect(redisStores({ prefix: '{a}:' })).rejects.toThrow(new RangeError(message));
 });
 

@@ -50,7 +50,7 @@ export function sessionDurations(options: SessionDurationsOptions = {}): Watcher
   const durations = durationHistogram(
     meterProvider,
     'mcp.server.session.duration',
-    'How long a session lasted, from its start to its end',
+    'Duration of a session, from its start to its end',
   );
   return ({ actor, closed, clock, dump }) => {
     const startedMs = clock.now();

@@ -76,7 +76,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
   const durations = durationHistogram(
     meterProvider,
     'mcp.server.operation.duration',
-    'How long a request took, from its start to its result',
+    'Duration of a request, from its start to its result',
   );
 
   return (call, next) => {

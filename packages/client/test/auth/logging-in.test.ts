@@ -160,7 +160,7 @@ describe('a scope that is missing', () => {
     const authorization = authorize(url, { visit });
     await call(authorization, url, 'read');
     expect(refusal(await call(authorization, url, 'write'))).toBe(
-      `refused: ${url.origin} denied the request without the scope "notes:read notes:write" (insufficient_scope: The token does not allow this: it lacks notes:write) (HTTP 403)`,
+      `refused: ${url.origin} denied the request without the scope "notes:read notes:write" (insufficient_scope: The token lacks the required scopes notes:write) (HTTP 403)`,
     );
     expect(refusal(await call(authorization, url, 'write'))).toContain('denied the request');
     expect(scopes).toHaveLength(2);

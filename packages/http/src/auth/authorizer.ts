@@ -104,7 +104,7 @@ class ResourceServer implements Authorizer {
     purpose: CheckPurpose = 'request',
   ): Promise<Authorization> {
     const presented = presentedToken(request);
-    if (presented.kind === 'none') return this.#refusal(401, 'An access token is needed');
+    if (presented.kind === 'none') return this.#refusal(401, 'An access token is required');
     if (presented.kind === 'malformed') {
       return this.#refusal(400, presented.message, 'invalid_request');
     }
@@ -128,7 +128,7 @@ class ResourceServer implements Authorizer {
     const needed = [...new Set([...this.#required, ...scopes])];
     const lacking = needed.filter((scope) => !principal.scopes.includes(scope));
     if (lacking.length === 0) return undefined;
-    const message = `The token does not allow this: it lacks ${lacking.join(', ')}`;
+    const message = `The token lacks the required scopes ${missing.join(', ')}`;
     return this.#refusal(403, message, 'insufficient_scope', stepUpScopes(principal, needed));
   }
 
@@ -200,7 +200,7 @@ function unavailable(error: unknown, token: string): AuthorizationRefusal {
     ok: false,
     status: 503,
     headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
-    message: 'Access tokens cannot be checked at the moment; try again later',
+    message: 'Access tokens cannot be checked right now; try again later',
     // A custom verifier may name the token in its error.
     detail: detail.replaceAll(token, '[token]'),
   };

@@ -38,7 +38,7 @@ export async function postForm(
     const text = await textOf(response, bounds.maxDocumentBytes);
     return { status: response.status, body: parseObject(text) };
   } catch (error) {
-    throw new Error(`${url} gave no answer: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`No response from ${url}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -76,13 +76,13 @@ export async function fetchJson(
     const response = await send(url, bounds, post);
     if (response.status !== 200) {
       await response.body?.cancel();
-      throw new Error(`the status is ${response.status}`);
+      throw new Error(`status ${response.status}`);
     }
     const body: unknown = JSON.parse(await textOf(response, bounds.maxDocumentBytes));
-    if (!isJsonObject(body)) throw new Error('it is no JSON object');
+    if (!isJsonObject(body)) throw new Error('the body must be a JSON object');
     return body;
   } catch (error) {
-    throw new Error(`${url} gave no answer to use: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`No usable response from ${url}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -92,7 +92,7 @@ async function textOf({ body }: Response, maxBytes: number): Promise<string> {
   // Leaving the loop cancels the body.
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new RangeError(`it is longer than ${maxBytes} bytes`);
+    if (bytes > maxBytes) throw new RangeError(`the body is longer than ${maxBytes} bytes`);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
@@ -112,11 +112,11 @@ function reasonOf(error: unknown): string {
 export function validateTrustedUrl(text: unknown): string | undefined {
   const url = typeof text === 'string' ? parseUrl(text) : undefined;
   if (!url) return 'must be an absolute URL';
-  if (url.username || url.password) return 'must be without credentials';
-  if (url.hash) return 'must be without a fragment';
+  if (url.username || url.password) return 'must not contain credentials';
+  if (url.hash) return 'must not contain a fragment';
   if (url.protocol === 'https:') return undefined;
   if (url.protocol === 'http:' && isLoopback(url)) return undefined;
-  return 'must begin with https:// (http:// on loopback alone)';
+  return 'must start with https:// (http:// only for loopback)';
 }
 
 function parseUrl(text: string): URL | undefined {
@@ -155,18 +155,20 @@ export async function endpointOf(
       failures.push(textOfError(error));
     }
   }
-  throw new Error(`The issuer ${issuer} does not say its ${member}: ${failures.join('; ')}`);
+  throw new Error(
+    `No metadata of the issuer ${issuer} has a valid ${member}: ${failures.join('; ')}`,
+  );
 }
 
 function readMember(body: JsonObject, issuer: string, member: string, url: string): string {
   // Metadata of another issuer may come from an attacker.
   if (body['issuer'] !== issuer) {
     throw new Error(
-      `${url} is the metadata of ${inspectValue(body['issuer'])}, not of this issuer`,
+      `the issuer in ${url} must be this issuer, got ${inspectValue(body['issuer'])}`,
     );
   }
   const value = body[member];
   const fault = validateTrustedUrl(value);
   if (fault === undefined) return value as string;
-  throw new Error(`"${member}" of ${url} ${fault}, this is ${inspectValue(value)}`);
+  throw new Error(`"${member}" of ${url} ${fault}, got ${inspectValue(value)}`);
 }

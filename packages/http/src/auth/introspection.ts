@@ -38,7 +38,7 @@ export function introspectionCheck(
   const answerTo = async (...[token, request, purpose]: Parameters<CheckToken>) => {
     const party = addressKey(request.remoteAddress);
     if (purpose !== 'recheck' && !turns.hasRoom(maxIntrospections, party)) {
-      const message = `${maxIntrospections} tokens of this address wait to be checked already`;
+      const message = `${maxIntrospections} tokens of this address are already waiting to be checked`;
       throw new AuthorizationUnavailable(message, { retryAfterMs: 1000 });
     }
     const signal = AbortSignal.timeout(fetchTimeoutMs);
@@ -51,7 +51,7 @@ export function introspectionCheck(
     } catch (cause) {
       // The endpoint may have moved.
       endpoint = introspection.endpoint;
-      const message = 'The authorization server cannot be asked about tokens';
+      const message = 'The authorization server cannot be reached for introspection';
       throw new AuthorizationUnavailable(message, { retryAfterMs: fetchTimeoutMs, cause });
     }
   };
@@ -61,9 +61,8 @@ export function introspectionCheck(
     if (answer['active'] !== true) throw new InvalidToken('The token is not active');
     const { iss = issuer, aud } = answer;
     const [exp, nbf] = [numericDate(answer, 'exp'), numericDate(answer, 'nbf')];
-    if (iss !== issuer) throw new InvalidToken('The token is of another issuer');
-    if (!matchesAudience(audiences, aud))
-      throw new InvalidToken('The token is for another server than this one');
+    if (iss !== issuer) throw new InvalidToken('The token was issued by another issuer');
+    if (!matchesAudience(audiences, aud)) throw new InvalidToken('The token is for another server');
     const now = time.wall() / 1000;
     const { clockSkewSeconds } = limits;
     if (exp !== undefined && exp <= now - clockSkewSeconds) {

@@ -43,14 +43,14 @@ export function jwtCheck(options: JwtOptions, limits: TokenLimits, time: Time): 
       .use((find) => withAnyOf(find, verify), isMissingKey)
       .catch(refusal);
     if (!types.includes(protectedHeader.typ?.toLowerCase())) {
-      throw new InvalidToken('The token is of another type than an access token');
+      throw new InvalidToken('The token is not an access token');
     }
     if (!matchesAudience(audiences, payload.aud)) throw new InvalidToken(wrongAudience);
     return principalOfClaims(issuer, payload);
   };
 }
 
-const wrongAudience = 'The token is for another server than this one';
+const wrongAudience = 'The token is for another server';
 
 /** Tries every matching key, for tokens without a key id. */
 async function withAnyOf(
@@ -89,17 +89,17 @@ function refusal(error: unknown): never {
   if (typeof code !== 'string' || !code.startsWith('ERR_J')) throw error;
   if (code === 'ERR_JWT_EXPIRED') throw new InvalidToken('The token has expired');
   if (code === 'ERR_JOSE_ALG_NOT_ALLOWED') {
-    throw new InvalidToken('The token is signed with an algorithm that is not accepted here');
+    throw new InvalidToken('The token is signed with an algorithm that is not accepted');
   }
-  if (claim === 'iss') throw new InvalidToken('The token is of another issuer');
+  if (claim === 'iss') throw new InvalidToken('The token was issued by another issuer');
   if (claim === 'aud') throw new InvalidToken(wrongAudience);
-  if (claim === 'exp') throw new InvalidToken('The token does not say when it expires');
+  if (claim === 'exp') throw new InvalidToken('The token has no expiry');
   if (claim === 'nbf') throw new InvalidToken('The token is not valid yet');
   if (code === 'ERR_JWKS_NO_MATCHING_KEY') {
-    throw new InvalidToken('The token is signed with a key that its issuer does not have');
+    throw new InvalidToken('The token is signed with a key that its issuer does not publish');
   }
   if (code === 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED') {
-    throw new InvalidToken('The signature of the token is wrong');
+    throw new InvalidToken("The token's signature is invalid");
   }
-  throw new InvalidToken('The token is no signed JWT');
+  throw new InvalidToken('The token is not a signed JWT');
 }

@@ -104,7 +104,7 @@ export class KeySet {
   #unavailable(): AuthorizationUnavailable {
     const { endedAt, failure } = this.#attempt ?? { endedAt: this.#now(), failure: undefined };
     const retryAfterMs = endedAt + this.#limits.refetchPauseMs - this.#now();
-    const message = 'The keys that tokens are checked with cannot be had from their issuer';
+    const message = "The issuer's keys for checking tokens cannot be fetched";
     return new AuthorizationUnavailable(message, { retryAfterMs, cause: failure });
   }
 }

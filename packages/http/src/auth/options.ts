@@ -205,13 +205,13 @@ export function tokenLimitsOf({ limits = {} }: CommonOptions): TokenLimits {
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaultTokenLimits, name)) {
       throw new RangeError(
-        `There is no limit ${inspectValue(name)} of tokens; there are ${Object.keys(defaultTokenLimits).join(', ')}`,
+        `Unknown token limit ${inspectValue(name)}; the limits are ${Object.keys(defaultTokenLimits).join(', ')}`,
       );
     }
     const least = name.startsWith('max') || name === 'fetchTimeoutMs' ? 1 : 0;
     if (typeof value === 'number' && value >= least) continue;
     throw new RangeError(
-      `${name} must be a number of at least ${least}, this is ${inspectValue(value)}`,
+      `${name} must be a number of at least ${least}, got ${inspectValue(value)}`,
     );
   }
   return { ...defaultTokenLimits, ...limits };
@@ -221,7 +221,7 @@ export function tokenLimitsOf({ limits = {} }: CommonOptions): TokenLimits {
 export function checkAuthorization(given: AuthorizationOptions): void {
   const options: unknown = given;
   if (!isJsonObject(options)) {
-    throw new TypeError(`authorization is an object of options, this is ${inspectValue(options)}`);
+    throw new TypeError(`authorization must be an object of options, got ${inspectValue(options)}`);
   }
   if (given.verifyToken === undefined) checkIssuer(given);
   else checkVerifier(given);
@@ -247,7 +247,7 @@ function checkIssuer(options: JwtOptions | IntrospectionOptions): void {
   const audiences = audiencesOf(options);
   if (audiences.length === 0 || audiences.some((one) => typeof one !== 'string' || one === '')) {
     throw new TypeError(
-      `audience must name this server in the tokens of ${issuer}; without it, a token for any other server would be accepted`,
+      `audience must name this server in the tokens of ${issuer}; otherwise tokens for any other server would be accepted`,
     );
   }
   requireUrl('resource', resourceOf(options));
@@ -255,17 +255,19 @@ function checkIssuer(options: JwtOptions | IntrospectionOptions): void {
 
 function checkVerifier({ verifyToken, resource, authorizationServers }: VerifierOptions): void {
   if (typeof verifyToken !== 'function') {
-    throw new TypeError(`verifyToken must be a function, this is ${inspectValue(verifyToken)}`);
+    throw new TypeError(`verifyToken must be a function, got ${inspectValue(verifyToken)}`);
   }
   if (resource !== undefined) requireUrl('resource', resource);
   for (const server of authorizationServers ?? []) requireUrl('authorizationServers', server);
   if ((resource === undefined) === (authorizationServers === undefined)) return;
-  throw new TypeError('resource and authorizationServers go together: both are in the metadata');
+  throw new TypeError(
+    'resource and authorizationServers must be set together, because the metadata needs both',
+  );
 }
 
 function requireUrl(name: string, value: unknown): void {
   const fault = validateTrustedUrl(value);
-  if (fault !== undefined) throw new TypeError(`${name} ${fault}, this is ${inspectValue(value)}`);
+  if (fault !== undefined) throw new TypeError(`${name} ${fault}, got ${inspectValue(value)}`);
 }
 
 export function audiencesOf({ audience }: IssuerOptions): readonly string[] {

@@ -15,7 +15,7 @@ export function principalOfClaims(issuer: string, claims: JsonObject): Principal
   const exp = numericDate(claims, 'exp');
   const clientId = textOf(client) ?? textOf(azp);
   const subject = textOf(sub) ?? clientId;
-  if (subject === undefined) throw new InvalidToken('The token names nobody: it has no "sub"');
+  if (subject === undefined) throw new InvalidToken('The token has no "sub"');
   return {
     // A client id may equal a user's subject.
     id: JSON.stringify(textOf(sub) === undefined ? [issuer, 'client', subject] : [issuer, subject]),
@@ -38,7 +38,7 @@ export function numericDate(claims: JsonObject, name: 'exp' | 'nbf'): number | u
   if (claim === undefined || claim === null) return undefined;
   const seconds = typeof claim === 'string' && claim.trim() !== '' ? Number(claim) : claim;
   if (typeof seconds === 'number' && Number.isFinite(seconds)) return seconds;
-  throw new InvalidToken(`The token's "${name}" is not a number of seconds`);
+  throw new InvalidToken(`The token's "${name}" must be a number of seconds`);
 }
 
 function textOf(value: unknown): string | undefined {
@@ -94,7 +94,5 @@ function withRoot(url: string): string {
 export function requireSubject(subject: unknown): string {
   const text = textOf(subject);
   if (text !== undefined) return text;
-  throw new TypeError(
-    `verifyToken must give a "subject", a string; this is ${inspectValue(subject)}`,
-  );
+  throw new TypeError(`verifyToken must return a "subject" string, got ${inspectValue(subject)}`);
 }

@@ -106,7 +106,7 @@ export class TokenExchanges {
         // The endpoint may have moved.
         this.#endpoint = this.#options.endpoint;
         const why = withoutToken(textOfError(error), subjectToken);
-        throw new RuntimeError('NOT_READY', `Tokens cannot be exchanged now: ${why}`);
+        throw new RuntimeError('NOT_READY', `Token exchange is not available now: ${why}`);
       },
     );
     if (answer.status !== 200) throw refusalError(answer, wanted, subjectToken);
@@ -131,7 +131,7 @@ export class TokenExchanges {
     const headers = await this.#identify(body, this.#endpoint);
     const answer = await postForm(this.#endpoint, bounds, { headers, body });
     if (answer.status >= 500 || answer.status === 429 || !answer.body) {
-      throw new Error(`${this.#endpoint} has answered with status ${answer.status}`);
+      throw new Error(`${this.#endpoint} answered with status ${answer.status}`);
     }
     return answer;
   }
@@ -166,12 +166,12 @@ export class TokenExchanges {
       typeof token !== 'string' || token === ''
         ? '"access_token" is missing'
         : token === subjectToken
-          ? 'it is the token that was sent to this server'
+          ? '"access_token" is the caller\'s own token'
           : typeof type !== 'string' || type.toLowerCase() !== 'bearer'
-            ? `"token_type" is ${inspectValue(type)}, and should be Bearer`
+            ? `"token_type" must be Bearer, got ${inspectValue(type)}`
             : undefined;
     if (fault !== undefined) {
-      const message = `What was exchanged for ${targetName(wanted)} is not used: ${fault}`;
+      const message = `The token exchange for ${targetName(wanted)} returned no usable token: ${fault}`;
       throw new RuntimeError('INVALID_RESPONSE', message);
     }
     const seconds = Number(expiresIn);
@@ -195,7 +195,7 @@ function refusalError(
   const { error, error_description: description } = body ?? {};
   const said = [error, description].filter((part) => typeof part === 'string').join(': ');
   const why = withoutToken(said, subjectToken) || `HTTP ${status}`;
-  const message = `The authorization server gives no token for ${targetName(wanted)}: ${why}`;
+  const message = `The authorization server refused a token for ${targetName(wanted)}: ${why}`;
   return new RuntimeError('UNAUTHORIZED', message, { status });
 }
 
@@ -206,19 +206,21 @@ const withoutToken = (text: string, token: string): string =>
 function checkTokenExchange(given: TokenExchangeOptions, issuer: string | undefined): void {
   const options: unknown = given;
   if (!isJsonObject(options)) {
-    throw new TypeError(`tokenExchange is an object of options, this is ${inspectValue(options)}`);
+    throw new TypeError(`tokenExchange must be an object of options, got ${inspectValue(options)}`);
   }
   const { clientId, clientSecret, privateKey, endpoint } = options;
   if (typeof clientId !== 'string' || clientId === '') {
-    throw new TypeError('tokenExchange.clientId must name this server at its authorization server');
+    throw new TypeError(
+      "tokenExchange.clientId must be this server's client id at its authorization server",
+    );
   }
   if ((typeof clientSecret === 'string') === (typeof privateKey === 'string')) {
-    throw new TypeError('tokenExchange needs either "clientSecret" or "privateKey"');
+    throw new TypeError('tokenExchange must have either "clientSecret" or "privateKey"');
   }
   const fault = endpoint === undefined ? undefined : validateTrustedUrl(endpoint);
   if (fault !== undefined) {
-    throw new TypeError(`tokenExchange.endpoint ${fault}, this is ${inspectValue(endpoint)}`);
+    throw new TypeError(`tokenExchange.endpoint ${fault}, got ${inspectValue(endpoint)}`);
   }
   if (endpoint !== undefined || issuer !== undefined) return;
-  throw new TypeError('tokenExchange.endpoint must say where, since there is no "issuer"');
+  throw new TypeError('tokenExchange.endpoint must be set if there is no "issuer"');
 }

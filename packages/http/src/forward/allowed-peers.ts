@@ -21,7 +21,7 @@ export function allowedPeers(peers: readonly string[]): (url: string) => boolean
     else {
       const got = JSON.stringify(peer.slice(0, 100));
       throw new TypeError(
-        `node.peers must have hosts or networks, such as "node-1.internal", "10.0.0.7:3000" or "10.0.0.0/8", got ${got}`,
+        `node.peers must contain hosts or networks, such as "node-1.internal", "10.0.0.7:3000" or "10.0.0.0/8", got ${got}`,
       );
     }
   }

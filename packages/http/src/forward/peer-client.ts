@@ -110,7 +110,7 @@ export class PeerClient {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         sent.abort();
-        reject(new Error(`it has not answered for ${timeoutMs} ms`));
+        reject(new Error(`no answer for ${timeoutMs} ms`));
       }, timeoutMs);
       const failed = (why: Error): void => {
         clearTimeout(timer);
@@ -185,7 +185,7 @@ export class PeerClient {
   #probe(peer: Peer): void {
     const silentMs = performance.now() - peer.lastAliveAt;
     if (silentMs >= silentAfterMs) {
-      const why = new Error(`it has given no sign of life for ${Math.round(silentMs)} ms`);
+      const why = new Error(`no response for ${Math.round(silentMs)} ms`);
       for (const request of peer.requests) request.fail(why);
       return;
     }
@@ -261,7 +261,7 @@ class SentRequest implements PeerRequest {
 
   #connectionLate(): void {
     if (this.#state !== 'connecting') return;
-    this.fail(new Error(`no connection was made within ${connectTimeoutMs} ms`));
+    this.fail(new Error(`not connected within ${connectTimeoutMs} ms`));
   }
 
   #responded(response: IncomingMessage): void {

@@ -70,7 +70,7 @@ export class StreamEventLog {
     const { maxEventBytes } = this.#limits;
     if (text.length > maxEventBytes) {
       if (stream.onEventDropped(number))
-        this.#retention.onLost(1, `it is longer than ${maxEventBytes} bytes`);
+        this.#retention.onLost(1, `it is larger than ${maxEventBytes} bytes`);
       return;
     }
     this.#events.push({ stream, number, text, loggedAt: this.#clock.now() - ageMs });
@@ -104,11 +104,11 @@ export class StreamEventLog {
       else break;
     }
     if (excess > 0) {
-      const bounds = `a session keeps ${maxEvents} of at most ${maxEventBytes} bytes, as far as its client has room`;
+      const bounds = `a session keeps at most ${maxEvents} messages and ${maxEventBytes} bytes, within its client's quota`;
       this.#retention.onLost(excess, bounds);
     }
     if (this.isEmpty) this.#retention.retain(0);
-    if (aged > 0) this.#retention.onLost(aged, `they were kept for ${eventTtlMs} ms`);
+    if (aged > 0) this.#retention.onLost(aged, `they expired after ${eventTtlMs} ms`);
   }
 
   /** @returns 1 if the event was never sent, otherwise 0 */

@@ -226,7 +226,7 @@ export class HttpSession
               ? { status: 202 }
               : httpError(
                   400,
-                  `The process that has sent the request ${inspectValue(frame.id)} has ended`,
+                  `The process that sent the request ${inspectValue(frame.id)} has ended`,
                 ),
         );
       default:
@@ -411,7 +411,7 @@ export class HttpSession
     this.#markFirstByte(answer);
     this.usedAt = this.clock.now();
     const ids = answer.requestIds.map((id) => inspectValue(id)).join(', ');
-    const message = `The client left before the request ${ids} was answered; the call goes on, and its answer is lost`;
+    const message = `The client disconnected before the request ${ids} was answered; the call continues, but its answer is lost`;
     formatReport(this.report, 'info', 'answer.lost', message);
   }
 
@@ -632,7 +632,7 @@ export class HttpSession
 /** Rejects a message that the client has no stream for. */
 function undelivered(frame: OutboundFrame, reportTo: FramesToSend['reportTo']): void {
   if (!('method' in frame)) return;
-  const message = `${frame.method} was not sent: the client has no stream that it could go on`;
+  const message = `${frame.method} was not sent: the client has no open stream`;
   const error = new RuntimeError('TRANSPORT_CLOSED', message);
   reportTo?.send({ type: 'frame.rejected', frame, error });
 }

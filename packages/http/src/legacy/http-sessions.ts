@@ -115,11 +115,11 @@ export class HttpSessions implements SessionsContext {
   get(exchange: HttpExchange): void {
     const { accept } = exchange.head;
     if (!accepts(accept, 'text/event-stream')) {
-      const why = `Accept must have text/event-stream, this is ${inspectValue(accept)}`;
+      const why = `Accept must include text/event-stream, got ${inspectValue(accept)}`;
       return this.refuse(exchange, httpError(406, why));
     }
     if (!this.streams) {
-      const why = 'There are no streams here: each request is answered by itself';
+      const why = 'This endpoint has no streams: each request gets a JSON response';
       return this.refuse(exchange, httpError(405, why, { allow: 'POST, DELETE' }));
     }
     this.#find(exchange, (session) => session.get(exchange));
@@ -159,7 +159,9 @@ export class HttpSessions implements SessionsContext {
     // The client may continue at another node.
     if (this.isClosing) return this.#release(owned);
     if (!isHere) return;
-    owned.remove().catch(reportUnavailable(this.report, 'The other nodes do not know of an end'));
+    owned
+      .remove()
+      .catch(reportUnavailable(this.report, 'The end of a session could not be stored'));
   }
 
   #release(owned: OwnedSession): void {
@@ -258,7 +260,7 @@ export class HttpSessions implements SessionsContext {
    * For sessions that are still in the handshake, or that ended because this node closes.
    */
   #handOver(session: OwnedSession, exchange: HttpExchange): void {
-    const failed = reportUnavailable(this.report, 'A session stays where it began');
+    const failed = reportUnavailable(this.report, 'A session could not be handed over');
     const given = session
       .handOver(exchange.forwardedBy ?? '')
       .catch(failed)
@@ -328,7 +330,7 @@ export class HttpSessions implements SessionsContext {
   }
 
   #refuseAsFull(exchange: HttpExchange): void {
-    const message = `${this.limits.maxSessions} sessions are open, and none of them can make room`;
+    const message = `${this.limits.maxSessions} sessions are open and none can be evicted`;
     formatReport(this.report, 'warning', 'session.refused', message);
     exchange.answer(httpError(503, `${message}; try again later`, { 'retry-after': '10' }));
   }
@@ -339,7 +341,7 @@ export class HttpSessions implements SessionsContext {
     this.report({
       level: 'debug',
       name: 'http.refused',
-      message: `${method} was refused with ${status}: ${body}`,
+      message: `${method} was rejected with ${status}: ${body}`,
       details: { status },
     });
     exchange.answer(answer);
@@ -373,12 +375,12 @@ function sessionError(id: string): HttpAnswer {
   if (id === '') {
     return httpError(
       400,
-      'The header Mcp-Session-Id is missing; a session begins with "initialize"',
+      'The Mcp-Session-Id header is missing; start a session with "initialize"',
     );
   }
   // Repeated headers are joined with commas, and no session id contains one.
   if (id.includes(',')) {
-    return httpError(400, 'The header Mcp-Session-Id was sent more than once');
+    return httpError(400, 'The Mcp-Session-Id header was sent more than once');
   }
-  return httpError(404, `There is no session ${inspectValue(id)}: it has ended, or never was`);
+  return httpError(404, `There is no session ${inspectValue(id)}: it has ended or never existed`);
 }

@@ -98,7 +98,7 @@ export class PushStreams {
     }
     this.#drop(
       excess,
-      `${maxWaitingPushes} of at most ${maxWaitingPushBytes} bytes wait for a stream`,
+      `at most ${maxWaitingPushes} messages and ${maxWaitingPushBytes} bytes are queued without a stream`,
     );
   }
 

@@ -163,7 +163,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
   replayAfter(after: number): string {
     const events = this.#streams.log.after(this, after);
     const missing = Math.max(0, this.#lastEvent - after - events.length);
-    const told = missing > 0 ? `: ${missing} messages are not kept any more\n\n` : '';
+    const told = missing > 0 ? `: ${missing} messages were dropped\n\n` : '';
     return told + events.map(({ text }) => text).join('');
   }
 
@@ -209,7 +209,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
       report,
       'debug',
       'stream.resumed',
-      `Stream ${this.name} goes on after event ${number}`,
+      `Stream ${this.name} resumed after event ${number}`,
     );
     const isAnswerLost =
       this.#state.matches({ ended: 'answered' }) &&
@@ -299,7 +299,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
   onConnectionClosed(sink: WatchedSink): void {
     sink.cut();
     if (this.#connection?.sink !== sink) return;
-    const message = `The connection of stream ${this.name} has ended after event ${this.#lastEvent}`;
+    const message = `The connection of stream ${this.name} closed after event ${this.#lastEvent}`;
     formatReport(this.#streams.report, 'debug', 'stream.left', message);
     this.#disconnect();
   }
@@ -311,7 +311,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
   }
 
   onTokenEnded(end: TokenEnd): void {
-    const message = `The token that stream ${this.name} was opened with ${describeEnd[end]}: its client has to come back with another one`;
+    const message = `The token of stream ${this.name} ${describeEnd[end]}: its client must reconnect with another one`;
     formatReport(this.#streams.report, 'info', `authorization.${end}`, message);
     this.pause(this.#streams.limits.retryMs);
   }
@@ -390,7 +390,7 @@ function processEndedEvent(id: InboundRequestId): string {
 export function responseLostEvent(id: Parameters<typeof errorResponse>[0]): string {
   const error = {
     code: ErrorCode.serverUnavailable,
-    message: 'The response to this request was not fetched in time, and is not kept any more',
+    message: 'The response to this request was not fetched in time and was dropped',
     data: { reason: 'response-lost', retryable: false },
   };
   return `data: ${JSON.stringify(errorResponse(id, error))}\n\n`;

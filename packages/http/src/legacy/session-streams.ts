@@ -313,7 +313,7 @@ export class HttpSessionStreams implements StreamContext {
   }
 
   #reportLost(name: 'events.lost' | 'pushes.lost', count: number, reason: string): void {
-    const what = `${count} ${count === 1 ? 'message' : 'messages'} that the client has not had`;
+    const what = `${count} ${count === 1 ? 'message' : 'messages'} that the client has not received`;
     formatReport(this.report, 'warning', name, `Dropped ${what}: ${reason}`);
   }
 }
@@ -322,6 +322,6 @@ export class HttpSessionStreams implements StreamContext {
  * The client already has the complete stream. A client that got an empty stream would resume
  * forever.
  */
-const nothingToResume = httpError(405, 'This stream has ended: there is nothing more on it', {
+const nothingToResume = httpError(405, 'This stream has ended and cannot be resumed', {
   allow: 'GET, POST, DELETE',
 });

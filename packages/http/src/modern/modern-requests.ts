@@ -77,7 +77,7 @@ export class ModernRequests {
   #unsupported({ method }: InboundRequest, streams: boolean): WireError | undefined {
     if (method === Method.initialize) return methodNotOffered(method);
     if (method !== Method.listen || streams) return undefined;
-    const message = `Method not found: "${method}" needs a stream, and this server answers with JSON alone`;
+    const message = `Method not found: "${method}" needs a stream, but this server only answers with JSON`;
     return { code: ErrorCode.methodNotFound, message };
   }
 }
@@ -105,11 +105,10 @@ function mismatched(fault: string): WireError {
 
 const unasked: WireError = {
   code: ErrorCode.invalidRequest,
-  message:
-    'Invalid request: this is a response, and no client is asked anything that it could answer',
+  message: 'Invalid request: got a response, but clients of this revision are sent no requests',
 };
 
 const batch: WireError = {
   code: ErrorCode.invalidRequest,
-  message: 'Invalid request: a POST has one message, this is a batch',
+  message: 'Invalid request: a POST must contain one message, got a batch',
 };

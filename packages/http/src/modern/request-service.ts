@@ -124,7 +124,7 @@ export class RequestService extends EndpointSession implements StatelessAnswerOw
   }
 
   onTokenEnded({ id }: StatelessAnswer, end: TokenEnd): void {
-    const message = `The token that ${inspectValue(id)} was asked for with ${describeEnd[end]}: its client has to ask again with another one`;
+    const message = `The token of the request ${inspectValue(id)} ${describeEnd[end]}: its client must repeat it with another one`;
     formatReport(this.report, 'info', `authorization.${end}`, message);
   }
 

@@ -97,7 +97,7 @@ export class RequestServices implements Maintained {
     for (const service of this.#services.values()) {
       service.advance(elapsedMs);
       const isIdle = service.idleMs >= this.#endpoint.limits.sessionIdleTimeoutMs;
-      if (isIdle && !service.isResumable) this.#close(service, 'Nobody asks for it');
+      if (isIdle && !service.isResumable) this.#close(service, 'The server was idle');
     }
     if (this.#services.size === 0) this.#endpoint.maintenance.delete(this);
   }
@@ -125,7 +125,7 @@ export class RequestServices implements Maintained {
     if (idle.length <= maxIdle) return;
     const oldest = idle.find(({ isResumable }) => !isResumable);
     const next = oldest ?? (idle.length > maxResumable ? idle[0] : undefined);
-    if (next) this.#close(next, 'Other servers were asked for more lately');
+    if (next) this.#close(next, 'Too many servers are idle');
   }
 
   #close(service: RequestService, reason: string): void {

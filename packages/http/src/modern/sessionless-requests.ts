@@ -26,7 +26,7 @@ import type { RequestServices } from './request-services.ts';
 import { StatelessAnswer } from '../answers.ts';
 
 const noRequestsReason =
-  'this server keeps no sessions, so no answer of its client would find the call that asks';
+  "this server keeps no sessions, so a client's response could not be assigned to its call";
 
 export class SessionlessRequests {
   readonly #services: RequestServices;
@@ -64,7 +64,7 @@ export class SessionlessRequests {
     const id = frame.kind === 'request' ? frame.id : undefined;
     if (revision === undefined) {
       const said = inspectValue(exchange.head.protocolVersion);
-      const message = `Invalid request: MCP-Protocol-Version is ${said}, and may be ${handshakeVersions.join(', ')}`;
+      const message = `Invalid request: MCP-Protocol-Version must be one of ${handshakeVersions.join(', ')}, got ${said}`;
       return exchange.answer(errorAnswer({ code: ErrorCode.invalidRequest, message }, id));
     }
     if (frame.kind === 'batch') {

@@ -331,7 +331,7 @@ function endAfterRequest(request: IncomingMessage, response: ServerResponse): vo
 /** The body as parsed by a framework. */
 function parsedBody(body: unknown, maxBytes: number): Body {
   if (body === undefined) {
-    const message = 'The body was read before, and is not in request.body';
+    const message = 'The body was already read and is not in request.body';
     return { ok: false, status: 500, message };
   }
   const bytes = body instanceof Uint8Array ? body : Buffer.from(jsonOf(body));
@@ -348,7 +348,7 @@ function jsonOf(body: unknown): string {
  * @see RFC 9112, 6.1
  */
 function unknownCoding(coding: string): Body {
-  const message = `The Transfer-Encoding ${inspectValue(coding)} is not supported`;
+  const message = `Unsupported Transfer-Encoding ${inspectValue(coding)}`;
   return { ok: false, status: 501, message };
 }
 

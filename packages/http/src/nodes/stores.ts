@@ -272,10 +272,10 @@ export function storeLimits(given: Partial<StoreLimits> = {}): StoreLimits {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(defaultStoreLimits, name)) {
       const known = Object.keys(defaultStoreLimits).join(', ');
-      throw new RangeError(`There is no limit ${name} of the stores; the limits are ${known}`);
+      throw new RangeError(`Unknown limit ${name} of the stores, must be one of ${known}`);
     }
     if (value === undefined || (Number.isFinite(value) && value > 0)) continue;
-    throw new RangeError(`${name} must be a positive number, this is ${String(value)}`);
+    throw new RangeError(`${name} must be a positive number, got ${String(value)}`);
   }
   const changed = Object.entries(given).filter(([, value]) => value !== undefined);
   return { ...defaultStoreLimits, ...Object.fromEntries(changed) };

@@ -54,7 +54,12 @@ export class ChangeBroadcast implements BroadcastListener {
     this.#options = options;
     options.broadcasts
       .subscribe(this)
-      .catch(reportUnavailable(options.report, 'This node does not hear what changes at others'));
+      .catch(
+        reportUnavailable(
+          options.report,
+          'This node could not subscribe to changes of other nodes',
+        ),
+      );
   }
 
   /** @param at server that reported the change */
@@ -111,7 +116,7 @@ export class ChangeBroadcast implements BroadcastListener {
         this.#hasUnsent = true;
         reportUnavailable(
           this.#options.report,
-          'The other nodes do not know of a change yet',
+          'A change could not be broadcast to other nodes',
         )(error);
       },
     );

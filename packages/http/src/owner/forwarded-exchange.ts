@@ -72,14 +72,14 @@ export class ForwardedExchange implements HttpExchange {
   }
 
   answerMoved(): void {
-    this.#exchange.answer(misdirected('moved', 'The session is not at this node'));
+    this.#exchange.answer(misdirected('moved', 'This node does not own the session'));
   }
 
   readBody(done: (body: Body) => void): void {
     const read = (body: Body): void => {
       const isOther = body.ok && this.#digestOf(body.text) !== this.#digest;
       if (!isOther) return done(body);
-      done({ ok: false, status: 400, message: 'The body is not the one that was signed' });
+      done({ ok: false, status: 400, message: 'The body does not match its signature' });
     };
     this.#exchange.readBody(read, clientKeyOf(this));
   }

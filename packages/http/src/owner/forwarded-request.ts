@@ -120,7 +120,7 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
     if (outcome === 'moved') return this.#retryElsewhere();
     if (outcome === 'refused') return this.#rejectUntrusted();
     if (outcome !== 'served') {
-      return this.broken(new Error(`something else answers there, with ${status}`));
+      return this.broken(new Error(`another program answers there, with status ${status}`));
     }
     this.#nodes.onReachable(this.#peer);
     const passed: { [name: string]: string } = {};
@@ -188,7 +188,7 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
   }
 
   onTokenEnded(end: TokenEnd): void {
-    const message = `The token that a stream was opened with ${describeEnd[end]}: its client has to come back with another one`;
+    const message = `The token of a forwarded stream ${describeEnd[end]}: its client must reconnect with another one`;
     formatReport(this.#nodes.report, 'info', `authorization.${end}`, message);
     this.close();
   }
@@ -210,9 +210,7 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
   }
 
   #rejectUntrusted(): void {
-    const why = new Error(
-      'it does not trust the signature of this node: both need a key of stateKeys in common',
-    );
+    const why = new Error("it rejects this node's signature: both need a common key in stateKeys");
     if (!this.#finish('request.ended')) return;
     this.#nodes.onUnreachable(this.#peer, why);
     const error = new StoreUnavailable('refused', why.message, { retryAfterMs: 1000 });
@@ -253,7 +251,7 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
 function peerFailedAnswer(forward: Forward): HttpAnswer {
   const body = forward.expectsResponse ? errorTextFor(forward.body) : undefined;
   if (body === undefined) {
-    const message = 'The process that has the session has ended; try again';
+    const message = 'The process that owns the session has ended; try again';
     return httpError(503, message, { 'retry-after': '1' });
   }
   return { status: 200, headers: { 'content-type': 'application/json' }, body };

@@ -100,7 +100,8 @@ export class Forwarding {
   /** Checks that a node is reachable. Rejects if there is no answer, or another node answers. */
   async probe(peer: PeerNode, node: string, timeMs: number): Promise<void> {
     const { status, outcome } = await this.#client.probe(this.#probeRequest(peer, node, timeMs));
-    if (outcome !== 'served') throw new Error(`something else answers there, with ${status}`);
+    if (outcome !== 'served')
+      throw new Error(`another program answers there, with status ${status}`);
   }
 
   close(): void {
@@ -118,7 +119,7 @@ export class Forwarding {
   #checkAllowed(address: NodeAddress): void {
     const { url } = address;
     if (!isHttpUrl(url) || this.#isAllowed?.(url) === false) {
-      const message = 'the node that has the session is not in node.peers of this one';
+      const message = "the owner of the session is not in this node's node.peers";
       throw new StoreUnavailable('refused', message, { retryAfterMs: 10_000 });
     }
     this.#allowedAddresses.add(address);
@@ -127,13 +128,13 @@ export class Forwarding {
   #sign({ node, address }: PeerNode, head: Omit<ForwardedHead, 'to'>): string {
     const version = versionFor(address);
     if (version === undefined) {
-      const message = `the node that has the session speaks version ${address.protocol} of the forwarding protocol, and this one ${protocolVersions.oldest} to ${protocolVersions.newest}`;
+      const message = `the owner of the session uses version ${address.protocol} of the forwarding protocol, but this node supports ${protocolVersions.oldest} to ${protocolVersions.newest}`;
       throw new StoreUnavailable('refused', message, { retryAfterMs: 1000 });
     }
     if (!this.#allowedAddresses.has(address)) this.#checkAllowed(address);
     const signed = this.#module.sign({ ...head, to: node }, this.#keys, version);
     if (signed.length <= maxSignatureBytes) return signed;
-    const message = `what the token of a request says comes to ${signed.length} bytes between nodes, and may come to ${maxSignatureBytes}`;
+    const message = `the forwarded token claims of a request take ${signed.length} bytes, more than the limit of ${maxSignatureBytes}`;
     throw new StoreUnavailable('refused', message, { retryAfterMs: 10_000 });
   }
 }
@@ -164,6 +165,6 @@ function nodeUrl(url: string): string {
   if (isHttpUrl(url)) return url;
   const got = JSON.stringify(url.slice(0, 100));
   throw new TypeError(
-    `node.url must be an http or https URL that leads other nodes to this endpoint, got ${got}`,
+    `node.url must be an http or https URL at which other nodes reach this endpoint, got ${got}`,
   );
 }

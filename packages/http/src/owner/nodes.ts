@@ -127,10 +127,15 @@ export class Nodes implements ForwardContext {
       case 'unsigned':
         // The name cannot be guessed, so another node read it from the store but has other keys.
         if (verified.to !== this.node) return false;
-        exchange.answer(misdirected('refused', 'The signature has none of the keys of this node'));
+        exchange.answer(misdirected('refused', "The signature matches none of this node's keys"));
         return true;
       case 'unknown':
-        exchange.answer(misdirected('refused', 'The forwarding protocol has another version here'));
+        exchange.answer(
+          misdirected(
+            'refused',
+            'This node does not support this version of the forwarding protocol',
+          ),
+        );
         return true;
       case 'signed':
         this.#serveForwarded(exchange, verified.head);
@@ -141,7 +146,7 @@ export class Nodes implements ForwardContext {
   #serveForwarded(exchange: HttpExchange, head: ForwardedHead): void {
     const isOld = Math.abs(this.ownership.storeNow - head.timeMs) > maxSignatureAgeMs;
     if (head.to !== this.node) {
-      return exchange.answer(misdirected('moved', 'The node has another name by now'));
+      return exchange.answer(misdirected('moved', 'The node has rejoined under another name'));
     }
     if (isOld) return exchange.answer(misdirected('refused', 'The signature is too old'));
     if (head.method === probeMethod) return exchange.answer(probed);
@@ -176,7 +181,7 @@ export class Nodes implements ForwardContext {
   forward(peer: PeerNode, forward: Forward): void {
     try {
       if (forward.tried.includes(peer.node)) {
-        const message = 'the node that has the session does not answer';
+        const message = 'the owner of the session does not answer';
         throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
       }
       new ForwardedRequest(forward, peer, this);
@@ -230,7 +235,7 @@ export class Nodes implements ForwardContext {
       return peer;
     }
     if (store.ageMs >= this.stores.leaseMs) return undefined;
-    const message = 'the store has lost data, and the node of a call may come back';
+    const message = 'the store lost data, and the node of the call may rejoin';
     throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
   }
 
@@ -248,7 +253,7 @@ export class Nodes implements ForwardContext {
     if (this.#unreachable.has(url)) return;
     this.#unreachable.add(url);
     const own = this.#forwarding?.address.url;
-    const message = `The node ${this.node} at ${own} does not reach the node ${node} at ${url}: ${why.message}`;
+    const message = `The node ${this.node} at ${own} cannot reach the node ${node} at ${url}: ${why.message}`;
     formatReport(this.report, 'warning', 'nodes.unreachable', message);
   }
 
@@ -285,7 +290,7 @@ export class Nodes implements ForwardContext {
       await Promise.race([one, late, ...sought]);
     }
     this.clock.clearTimeout(timer);
-    const why = new Error('this node has ended');
+    const why = new Error('this node has closed');
     for (const request of [...this.#forwarded]) request.broken(why);
   }
 
@@ -357,7 +362,7 @@ export class Nodes implements ForwardContext {
     }
     if (this.ownership.hasLeft) return;
     const why = failed instanceof Error ? failed.message : String(failed);
-    const message = `This node does not reach itself at ${address.url}, so other nodes do not either (${why}): set node.url, or --node-url`;
+    const message = `This node cannot reach itself at ${address.url}, so other nodes cannot either (${why}): set node.url, or --node-url`;
     formatReport(this.report, 'warning', 'nodes.unreachable', message);
   }
 
@@ -392,4 +397,4 @@ const hasKeys = ({ definition }: McpServer): boolean =>
   (definition.stateKeys ?? environmentKeys()) !== undefined;
 
 const keysMissing =
-  'Nodes share their sessions, but each seals the states of calls with a key of its own: set stateKeys of the server, or MCP_STATE_KEYS, to the same for all';
+  "Nodes share their sessions, but each encrypts request states with its own key: set the server's stateKeys, or MCP_STATE_KEYS, to the same value on all nodes";

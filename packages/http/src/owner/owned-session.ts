@@ -186,7 +186,7 @@ export class OwnedSession {
     if (!this.isServedHere || entries.length === 0) return;
     const keeping = this.#writeLog((log) => log.append(this, entries));
     this.#owner.track(keeping);
-    const what = `What session ${this.id} says is not kept for other nodes`;
+    const what = `Events of the session ${this.id} could not be stored for other nodes`;
     await keeping.catch(reportUnavailable(this.#owner.report, what));
   };
 
@@ -207,7 +207,7 @@ export class OwnedSession {
     if (before === text) return;
     const bytes = this.#bytes + sizeOf(change) - sizeOf({ slot, text: before });
     if (text !== undefined && bytes > maxRecordBytes) {
-      const message = `what is kept of a session may have ${maxRecordBytes} bytes`;
+      const message = `the stored facts of a session must not exceed ${maxRecordBytes} bytes`;
       throw new StoreUnavailable('full', message, { retryAfterMs: 10_000 });
     }
     this.#set(change);

@@ -103,7 +103,7 @@ export class Ownership implements SessionOwner {
   constructor(stores: Stores, options: OwnershipOptions) {
     this.stores = stores;
     this.#options = options;
-    this.ready().catch(reportUnavailable(options.report, 'This node could not join the others'));
+    this.ready().catch(reportUnavailable(options.report, 'This node could not join the cluster'));
     this.#timer = this.#scheduleRenewal();
   }
 
@@ -253,7 +253,10 @@ export class Ownership implements SessionOwner {
 
   #drainTouchQueue(): void {
     if (this.#touching || this.#touchQueue.size === 0) return;
-    const failed = reportUnavailable(this.report, 'Sessions in use are prolonged later');
+    const failed = reportUnavailable(
+      this.report,
+      'Sessions in use could not be renewed; this is retried',
+    );
     this.#touching = Promise.all(
       Array.from({ length: touchConcurrency }, () => this.#touchQueued()),
     )
@@ -328,7 +331,7 @@ export class Ownership implements SessionOwner {
     const isServed = this.#owned.get(session.id) === session;
     this.forget(session);
     if (isServed) session.localSession.abandon();
-    const message = 'the session goes on at another node';
+    const message = 'the session continues at another node';
     return new StoreUnavailable('away', message, { retryAfterMs: 1000 });
   }
 
@@ -399,7 +402,7 @@ export class Ownership implements SessionOwner {
       }
       if (store.ageMs < leaseMs && !address) {
         // Previous owners may not have restored their sessions yet.
-        const message = 'the store has lost its data, and may be given them back';
+        const message = 'the store lost its data, and other nodes may still restore it';
         throw new StoreUnavailable('away', message, { retryAfterMs: leaseMs - store.ageMs });
       }
       if (!record) return { kind: 'none' };
@@ -411,7 +414,7 @@ export class Ownership implements SessionOwner {
         return { kind: 'woken', woken: { record: claimed, log: kept } };
       }
     }
-    const message = 'several nodes want the same session';
+    const message = 'several nodes are claiming the same session';
     throw new StoreUnavailable('busy', message, { retryAfterMs: 1000 });
   }
 
@@ -454,13 +457,13 @@ export class Ownership implements SessionOwner {
       reply = await directory.lease(node, { reviveUntilMs }, request);
     }
     if (!this.hasLease || node !== this.#node) return;
-    if (!reply.isHeld) return this.#lapse('the others have taken it for dead');
+    if (!reply.isHeld) return this.#lapse('other nodes considered it dead');
     this.#leaseUntil = Math.max(this.#leaseUntil, sentAt + leaseMs * leaseSafetyFactor);
     this.#leaseUntilAtStore = reply.untilMs;
     await this.#applyReply(reply, sentAt);
     const lacking = [...this.#unsynced].filter((session) => this.has(session));
     this.#unsynced.clear();
-    const failed = reportUnavailable(this.report, 'What was said is still not kept');
+    const failed = reportUnavailable(this.report, 'Events could still not be stored');
     await forEachConcurrently(lacking, (session) => session.restoreLog().catch(failed));
     this.#drainTouchQueue();
   }
@@ -505,7 +508,7 @@ export class Ownership implements SessionOwner {
     }
     if (node !== this.#node || store !== this.#store?.name) return;
     this.#move({ type: 'store.restored' });
-    const message = `The store has lost data; this node has put ${this.#owned.size} sessions back`;
+    const message = `The store lost data; this node restored ${this.#owned.size} sessions`;
     formatReport(this.report, 'warning', 'nodes.restored', message);
   }
 
@@ -521,7 +524,7 @@ export class Ownership implements SessionOwner {
       this.#releasedRecords.set(id, [record, untilMs]);
       localSession.abandon();
     }
-    const message = `The lease of this node is over: ${why}. ${sessions.length} sessions have ended here`;
+    const message = `This node lost its lease: ${why}. ${sessions.length} sessions ended here`;
     formatReport(this.report, 'warning', 'nodes.lapsed', message);
   }
 
@@ -533,7 +536,7 @@ export class Ownership implements SessionOwner {
     return clock.setTimeout(() => {
       this.#timer = this.#scheduleRenewal();
       // The next attempt may succeed.
-      const failed = reportUnavailable(this.report, 'The lease of this node was not renewed');
+      const failed = reportUnavailable(this.report, "This node's lease could not be renewed");
       if (!this.hasLease) return void this.ready().catch(() => undefined);
       this.#renew().then(() => this.#options.onRenewed(), failed);
     }, afterMs);

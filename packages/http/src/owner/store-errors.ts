@@ -36,7 +36,7 @@ export function reportUnavailable(report: HttpReport, what: string): (error: unk
 export function processEnded(id: RequestId): object {
   return errorResponse(id as Parameters<typeof errorResponse>[0], {
     code: ErrorCode.serverUnavailable,
-    message: 'The process that served this request has ended, or its answer was lost on the way',
+    message: 'The process that served this request has ended, or its response was lost',
     data: { reason: 'process-ended', retryable: true },
   });
 }

@@ -75,7 +75,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
     this.#sink.setOwner(this);
     exchange.onDisconnected(() => {
       this.#sink.cut();
-      this.#end('The client has closed its stream');
+      this.#end('The client closed its stream');
     });
     const over = () => {
       this.#sink.end();
@@ -83,7 +83,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
       if (!owned?.isServedHere) return;
       owned
         .remove()
-        .catch(reportUnavailable(endpoint.report, 'The other nodes do not know of an end'));
+        .catch(reportUnavailable(endpoint.report, 'The end of a session could not be stored'));
     };
     this.mcp.actor.subscribe({ complete: over, error: over });
   }
@@ -110,7 +110,7 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
   }
 
   onTokenEnded(end: TokenEnd): void {
-    const message = `The last token that its client has shown ${describeEnd[end]}: its session ends`;
+    const message = `The last token of the client ${describeEnd[end]}: its session ends`;
     formatReport(this.report, 'info', `authorization.${end}`, message);
     this.#end(message);
   }
@@ -123,11 +123,11 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
 
   /** Ends the session with its stream, because this node may no longer serve it. */
   abandon(): void {
-    this.#end('This process has lost its right to the session');
+    this.#end('This process no longer owns the session');
   }
 
   evict(): void {
-    this.#end('Another session needed its place');
+    this.#end('Another session needed its slot');
   }
 
   /** Resolves once the session is drained. */
@@ -152,8 +152,8 @@ export class SseSession extends EndpointSession implements SinkOwner, SlotHolder
     const begun = owned.begin([{ slot: 'stream', text: '{}' }]);
     this.#sink.holdUntil(begun);
     begun.catch((error: unknown) => {
-      reportUnavailable(this.#endpoint.report, 'A session could not begin')(error);
-      this.#end('The other nodes could not be told of the session');
+      reportUnavailable(this.#endpoint.report, 'A session could not be stored')(error);
+      this.#end('The session could not be stored for other nodes');
     });
     return owned;
   }

@@ -69,7 +69,7 @@ export class SseSessions {
     const isStream = streamPath.test(path);
     const method = isStream ? 'GET' : 'POST';
     if (exchange.method !== method) {
-      const message = `${exchange.method} is not served here, ${method} is`;
+      const message = `The method ${exchange.method} is not supported, use ${method}`;
       return exchange.answer(httpError(405, message, { allow: method }));
     }
     if (isStream) this.#begin(exchange);
@@ -85,11 +85,11 @@ export class SseSessions {
   #begin(exchange: HttpExchange): void {
     if (exchange.isDisconnected) return;
     if (!accepts(exchange.head.accept, 'text/event-stream')) {
-      return exchange.answer(httpError(406, 'Accept must have text/event-stream'));
+      return exchange.answer(httpError(406, 'Accept must include text/event-stream'));
     }
     const { limits, report } = this.#endpoint;
     if (!this.#slots.evictFor(clientKeyOf(exchange))) {
-      const message = `${limits.maxSessions} sessions are open, and each has its stream`;
+      const message = `${limits.maxSessions} sessions with streams are open`;
       formatReport(report, 'warning', 'session.refused', message);
       return exchange.answer(
         httpError(503, `${message}; try again later`, { 'retry-after': '10' }),
@@ -134,7 +134,7 @@ export class SseSessions {
     const nodes = session ? undefined : this.#nodes;
     if (id === undefined) {
       return exchange.answer(
-        httpError(400, 'The parameter sessionId is missing: open the stream first'),
+        httpError(400, 'The parameter sessionId is missing; open the stream first'),
       );
     }
     if (!nodes && session?.principal?.id !== exchange.principal?.id) {

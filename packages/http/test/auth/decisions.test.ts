@@ -33,7 +33,7 @@ describe('presentedToken', () => {
         headers: {
           'www-authenticate': `Bearer scope="mcp notes:read", resource_metadata="${metadataUrl}"`,
         },
-        message: 'An access token is needed',
+        message: 'An access token is required',
       });
     },
   );
@@ -91,9 +91,9 @@ describe('scopes', () => {
       status: 403,
       headers: {
         'www-authenticate':
-          'Bearer error="insufficient_scope", error_description="The token does not allow this: it lacks b", scope="a b"',
+          'Bearer error="insufficient_scope", error_description="The token lacks the required scopes b", scope="a b"',
       },
-      message: 'The token does not allow this: it lacks b',
+      message: 'The token lacks the required scopes b',
     });
   });
 
@@ -342,7 +342,7 @@ describe('verifyToken', () => {
     [
       'returns no subject',
       () => ({ subject: '' }),
-      'TypeError: verifyToken must give a "subject", a string; this is ""',
+      'TypeError: verifyToken must return a "subject" string, got ""',
     ],
   ])('answers 503 and logs no token if the verifier %s', async (_, verify, detail) => {
     const authorizer = createAuthorizer({ verifyToken: verify as VerifierOptions['verifyToken'] });
@@ -355,19 +355,19 @@ describe('verifyToken', () => {
 
 describe('rejects invalid options by name', () => {
   test.each<[object | undefined, string]>([
-    [undefined, 'authorization is an object of options'],
-    [{}, 'issuer must be an absolute URL, this is missing'],
-    [{ ...issuer, issuer: 'http://auth.example.com' }, 'issuer must begin with https://'],
-    [{ ...issuer, issuer: 'https://a:b@auth.example.com' }, 'issuer must be without credentials'],
-    [{ ...issuer, issuer: 'https://a@auth.example.com' }, 'issuer must be without credentials'],
+    [undefined, 'authorization must be an object of options'],
+    [{}, 'issuer must be an absolute URL, got missing'],
+    [{ ...issuer, issuer: 'http://auth.example.com' }, 'issuer must start with https://'],
+    [{ ...issuer, issuer: 'https://a:b@auth.example.com' }, 'issuer must not contain credentials'],
+    [{ ...issuer, issuer: 'https://a@auth.example.com' }, 'issuer must not contain credentials'],
     [{ ...issuer, issuer: 'auth' }, 'issuer must be an absolute URL'],
     [{ ...issuer, audience: undefined }, 'audience must name this server'],
     [{ ...issuer, audience: [] }, 'audience must name this server'],
     [{ ...issuer, audience: [resource, ''] }, 'audience must name this server'],
     [{ ...issuer, audience: [7], resource }, 'audience must name this server'],
-    [{ ...issuer, audience: 'api://mcp' }, 'resource must be an absolute URL, this is missing'],
-    [{ ...issuer, resource: `${resource}#a` }, 'resource must be without a fragment'],
-    [{ ...issuer, jwksUri: 'http://evil.example' }, 'jwksUri must begin with https://'],
+    [{ ...issuer, audience: 'api://mcp' }, 'resource must be an absolute URL, got missing'],
+    [{ ...issuer, resource: `${resource}#a` }, 'resource must not contain a fragment'],
+    [{ ...issuer, jwksUri: 'http://evil.example' }, 'jwksUri must start with https://'],
     [{ ...issuer, algorithms: ['HS256'] }, '"HS256" is none of them'],
     [{ ...issuer, algorithms: ['none'] }, '"none" is none of them'],
     [{ ...issuer, algorithms: [] }, 'there are none'],
@@ -380,12 +380,12 @@ describe('rejects invalid options by name', () => {
         ...issuer,
         introspection: { clientId: 'a', clientSecret: 'b', endpoint: 'http://evil.example' },
       },
-      'introspection.endpoint must begin with https://',
+      'introspection.endpoint must start with https://',
     ],
     [{ ...issuer, requiredScopes: 'mcp' }, 'requiredScopes must be an array of scopes'],
     [{ ...issuer, scopesSupported: ['a b'] }, 'scopesSupported must have scopes'],
     [{ ...issuer, impliedScopes: { a: 'b' } }, 'a must be an array of scopes'],
-    [{ ...issuer, limits: { clockSkewSecond: 1 } }, 'There is no limit "clockSkewSecond"'],
+    [{ ...issuer, limits: { clockSkewSecond: 1 } }, 'Unknown token limit "clockSkewSecond"'],
     [
       { ...issuer, limits: { maxCachedTokens: 0 } },
       'maxCachedTokens must be a number of at least 1',
@@ -398,7 +398,7 @@ describe('rejects invalid options by name', () => {
     ],
     [
       { ...accepting(), resource, authorizationServers: ['http://evil.example'] },
-      'authorizationServers must begin with https://',
+      'authorizationServers must start with https://',
     ],
     [{ ...accepting(), resource }, 'resource and authorizationServers go together'],
   ])('rejects the option %j', (options, message) => {

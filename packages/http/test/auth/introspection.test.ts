@@ -165,13 +165,13 @@ describe('failing introspection', () => {
     [
       'rejects the client credentials',
       (response) => void response.writeHead(401).end(),
-      'the status is 401',
+      'status 401',
     ],
-    ['fails', (response) => void response.writeHead(500).end(), 'the status is 500'],
+    ['fails', (response) => void response.writeHead(500).end(), 'status 500'],
     [
       'sends too much',
       (response) => void response.end(`{"a":"${'x'.repeat(5000)}"}`),
-      'it is longer than 4096 bytes',
+      'the body is longer than 4096 bytes',
     ],
   ])('answers 503 and retries later if the issuer %s', async (_, answer, reason) => {
     const { server, present } = await startOpaque({ maxDocumentBytes: 4096 });

@@ -79,8 +79,12 @@ describe('an invalid JWT', () => {
     ['for another server', { aud: 'https://other.example' }, 'The token is for another server'],
     ['for one whose path differs', { aud: `${resource}/` }, 'The token is for another server'],
     ['without an audience', { aud: undefined }, 'The token is for another server'],
-    ['of another issuer', { iss: 'https://evil.example' }, 'The token is of another issuer'],
-    ['that never expires', { exp: undefined }, 'The token does not say when it expires'],
+    [
+      'of another issuer',
+      { iss: 'https://evil.example' },
+      'The token was issued by another issuer',
+    ],
+    ['that never expires', { exp: undefined }, 'The token has no expiry'],
     ['that has expired', { exp: inSeconds(-60) }, 'The token has expired'],
     ['that is not valid yet', { nbf: inSeconds(600) }, 'The token is not valid yet'],
     ['without a subject', { sub: undefined }, 'The token names nobody'],
@@ -164,7 +168,7 @@ describe('an invalid JWT', () => {
     expect(given).toMatchObject({ status: 401, message: 'The token is too long' });
     expect(server.asked).toEqual([]);
     const read = await present('x'.repeat(100));
-    expect(read).toMatchObject({ message: 'The token is no signed JWT' });
+    expect(read).toMatchObject({ message: 'The token is not a signed JWT' });
   });
 });
 
@@ -298,7 +302,7 @@ describe('a failing issuer', () => {
         ok: false,
         status: 503,
         headers: { 'retry-after': '30' },
-        message: 'Access tokens cannot be checked at the moment; try again later',
+        message: 'Access tokens cannot be checked right now; try again later',
         detail: expect.stringContaining(reason) as string,
       });
       expect(server.count('/elsewhere')).toBe(0);
@@ -343,12 +347,8 @@ describe('a failing issuer', () => {
   test.each<[string, object, string]>([
     ['are another issuer’s', { issuer: 'https://evil.example' }, 'not of this issuer'],
     ['lead to http://', { jwks_uri: 'http://evil.example/jwks' }, 'must begin with https://'],
-    ['lead nowhere', { jwks_uri: 7 }, 'must be an absolute URL, this is 7'],
-    [
-      'have a list',
-      { jwks_uri: ['https://a.example'] },
-      'must be an absolute URL, this is an array',
-    ],
+    ['lead nowhere', { jwks_uri: 7 }, 'must be an absolute URL, got 7'],
+    ['have a list', { jwks_uri: ['https://a.example'] }, 'must be an absolute URL, got an array'],
   ])('is rejected because its metadata %s', async (_, changed, reason) => {
     const { server, present } = await start();
     server.fault = (request, response) => {

@@ -240,7 +240,7 @@ describe('a failing token exchange', () => {
       code: 'UNAUTHORIZED',
       status: 400,
       message:
-        'The authorization server gives no token for https://forbidden.example.com: invalid_target',
+        'The authorization server refused a token for https://forbidden.example.com: invalid_target',
     });
   });
 
@@ -287,7 +287,7 @@ describe('a failing token exchange', () => {
       const error = await exchange(token, { audience: api });
       expect(error).toMatchObject({
         code: 'NOT_READY',
-        message: expect.stringContaining(`/token has answered with status ${status}`) as string,
+        message: expect.stringContaining(`/token answered with status ${status}`) as string,
       });
       expect((error as Error).message).not.toContain(token);
       issuer.fault = () => false;
@@ -300,7 +300,7 @@ describe('a failing token exchange', () => {
     [429, '{"error":"slow_down"}', 'status 429'],
     [400, '<html>', 'status 400'],
     [200, '["access_token"]', 'status 200'],
-    [200, `{"a":"${'x'.repeat(5000)}"}`, 'it is longer than 4096 bytes'],
+    [200, `{"a":"${'x'.repeat(5000)}"}`, 'the body is longer than 4096 bytes'],
   ])('suggests a retry after %i and %s', async (status, body, reason) => {
     const { issuer, exchange } = await startExchange();
     issuer.fault = (request, response) => {
@@ -331,16 +331,16 @@ describe('a failing token exchange', () => {
     };
     const invalid = (message: string) => ({
       code: 'INVALID_RESPONSE',
-      message: `What was exchanged for ${api} is not used: ${message}`,
+      message: `The token exchange for ${api} returned no usable token: ${message}`,
     });
     expect(await why({ access_token: token })).toMatchObject(
-      invalid('it is the token that was sent to this server'),
+      invalid('"access_token" is the caller\'s own token'),
     );
     expect(await why({ access_token: undefined })).toMatchObject(
       invalid('"access_token" is missing'),
     );
     expect(await why({ token_type: 'N_A' })).toMatchObject(
-      invalid('"token_type" is "N_A", and should be Bearer'),
+      invalid('"token_type" must be Bearer, got "N_A"'),
     );
   });
 
@@ -378,8 +378,8 @@ describe('a failing token exchange', () => {
 
 test.each<[object, string]>([
   [{ clientId: '' }, 'tokenExchange.clientId must name this server'],
-  [{ clientSecret: undefined }, 'tokenExchange needs either "clientSecret" or "privateKey"'],
-  [{ endpoint: 'http://as.example.com/token' }, 'tokenExchange.endpoint must begin with https://'],
+  [{ clientSecret: undefined }, 'tokenExchange must have either "clientSecret" or "privateKey"'],
+  [{ endpoint: 'http://as.example.com/token' }, 'tokenExchange.endpoint must start with https://'],
 ])('rejects the option %j by name', (option, message) => {
   const tokenExchange = { clientId: 'a', clientSecret: 'b', ...option };
   const issuer = 'https://as.example.com';
@@ -387,7 +387,7 @@ test.each<[object, string]>([
   expect(() => createAuthorizer({ issuer, audience, tokenExchange })).toThrow(message);
   const none = 'exchange' as never;
   expect(() => createAuthorizer({ issuer, audience, tokenExchange: none })).toThrow(
-    'tokenExchange is an object of options, this is "exchange"',
+    'tokenExchange must be an object of options, got "exchange"',
   );
 });
 
@@ -395,6 +395,6 @@ test('requires an endpoint if there is no issuer', () => {
   const verifyToken = () => ({ subject: 'ada' });
   const tokenExchange = { clientId: 'a', clientSecret: 'b' };
   expect(() => createAuthorizer({ verifyToken, tokenExchange })).toThrow(
-    'tokenExchange.endpoint must say where, since there is no "issuer"',
+    'tokenExchange.endpoint must be set if there is no "issuer"',
   );
 });

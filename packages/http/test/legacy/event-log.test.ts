@@ -40,7 +40,7 @@ test('keeps maxEvents and drops the oldest, whatever their stream', () => {
   log.add(other, 2, 'd');
   log.add(other, 3, 'e');
   expect([kept(one), kept(other), log.size]).toEqual([[2], [2, 3], { events: 3, bytes: 3 }]);
-  const why = '1: a session keeps 3 of at most 10 bytes, as far as its client has room';
+  const why = "1: a session keeps at most 3 messages and 10 bytes, within its client's quota";
   expect(lost).toEqual([why, why]);
   expect(log.after(other, 2)).toMatchObject([{ number: 3, text: 'e' }]);
 });
@@ -52,7 +52,7 @@ test('keeps maxEventBytes and drops an event that is larger alone', () => {
   log.add(stream, 2, '12345');
   expect([kept(stream), counted(), lost]).toEqual([[1, 2], 10, []]);
   log.add(stream, 3, '12345678901');
-  expect([kept(stream), counted(), lost]).toEqual([[1, 2], 10, ['1: it is longer than 10 bytes']]);
+  expect([kept(stream), counted(), lost]).toEqual([[1, 2], 10, ['1: it is larger than 10 bytes']]);
   log.add(stream, 4, '1234567890');
   expect([kept(stream), counted(), log.size]).toEqual([[4], 10, { events: 1, bytes: 10 }]);
 });
@@ -83,7 +83,7 @@ test('keeps each event for eventTtlMs, including its age at another process', ()
   clock.increment(600);
   log.trim();
   expect([log.isEmpty, counted()]).toEqual([true, 0]);
-  expect(lost).toEqual(['1: they were kept for 1000 ms', '1: they were kept for 1000 ms']);
+  expect(lost).toEqual(['1: they expired after 1000 ms', '1: they expired after 1000 ms']);
 });
 
 test('reports only events that were never sent', () => {
@@ -93,7 +93,7 @@ test('reports only events that were never sent', () => {
   expect(lost).toEqual([]);
   clock.increment(1000);
   log.trim();
-  expect(lost).toEqual(['1: they were kept for 1000 ms']);
+  expect(lost).toEqual(['1: they expired after 1000 ms']);
   log.add(stream, 2, '12345678901');
   expect(lost).toHaveLength(1);
 });

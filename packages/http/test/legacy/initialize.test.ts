@@ -186,7 +186,7 @@ test('reports a server that cannot be started to the request that needs it, and 
   const failed = await send('POST', call, id);
   expect([failed.status, await failed.text()]).toEqual([
     500,
-    expect.stringContaining('No server could be made for this session'),
+    expect.stringContaining('No server could be created for this session'),
   ]);
   expect(facts).toMatchObject([
     { name: 'server.failed', details: { error: { message: 'no room' } } },

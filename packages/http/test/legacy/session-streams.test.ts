@@ -168,10 +168,7 @@ describe('an answering stream', () => {
     const { stream } = answering();
     stream.send(`${'x'.repeat(100)}\n`);
     const again = get('1.7-0');
-    expect(await again.got()).toEqual([
-      `${event('1.7-0')}: 1 messages are not kept any more\n\n`,
-      'open',
-    ]);
+    expect(await again.got()).toEqual([`${event('1.7-0')}: 1 messages were dropped\n\n`, 'open']);
     stream.end('answered');
     expect((await get('1.7-0').got())[0]).toContain('response-lost');
   });

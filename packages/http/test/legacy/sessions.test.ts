@@ -346,7 +346,7 @@ test('reports rejected requests as http.refused with their status', async () => 
   await abroad.text();
   await expect(told('http.refused')).resolves.toMatchObject({
     level: 'debug',
-    message: expect.stringMatching(/^GET was refused with 404: /) as string,
+    message: expect.stringMatching(/^GET was rejected with 404: /) as string,
     details: { status: 404 },
   });
 });

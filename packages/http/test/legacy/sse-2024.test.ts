@@ -209,10 +209,10 @@ describe('HTTP+SSE', () => {
     const failed = await fetch(at(url, '/sse'));
     expect([failed.status, await failed.text()]).toEqual([
       500,
-      expect.stringContaining('No server could be made for this session'),
+      expect.stringContaining('No server could be created for this session'),
     ]);
     const error = expect.any(Error) as Error;
-    const message = expect.stringMatching(/^No server was made for a session: ./) as string;
+    const message = expect.stringMatching(/^No server could be created for a session: ./) as string;
     expect(facts).toMatchObject([{ name: 'server.failed', message, details: { error } }]);
   });
 });

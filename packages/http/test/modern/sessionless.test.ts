@@ -72,7 +72,7 @@ test('rejects an unknown revision in the header with 400 [HTTP-20]', async () =>
         error: {
           code: -32600,
           message:
-            'Invalid request: MCP-Protocol-Version is "1999-01-01", and may be 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05',
+            'Invalid request: MCP-Protocol-Version must be one of 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, got "1999-01-01"',
         },
       },
     ],

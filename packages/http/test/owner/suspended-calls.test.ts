@@ -143,7 +143,7 @@ describe('a suspended call bound to its process', () => {
     expect(early.status).toBe(503);
     expect(Number(early.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await early.json()) as object).toMatchObject({
-      error: { message: expect.stringContaining('the node of a call may come back') },
+      error: { message: expect.stringContaining('the node of the call may rejoin') },
     });
     // Its next sign of life.
     clock.increment(2500);
