@@ -1,11 +1,11 @@
-/** How one POST is answered, without an endpoint: what is sent, and that all ends once. */
+/** Answers to POST requests, tested without an endpoint. */
 import { expect, test } from 'vitest';
 import { PostAnswer, StatelessAnswer } from '../src/answers.ts';
 import type { StatelessAnswerOwner, AnsweredFrame, AnswerSession } from '../src/answers.ts';
 import type { HttpAnswer, HttpExchange } from '../src/http-exchange.ts';
 import type { InboundRequestId } from '../../../src/protocol/frames.ts';
 
-/** An exchange that keeps what it is answered with, and whose client leaves when it is told to. */
+/** An exchange that records its output; `leave` disconnects its client. */
 function exchanged() {
   const sent: unknown[] = [];
   let leave = () => {};
@@ -40,7 +40,7 @@ const json = (headers = {}) => ({
   body: 'response',
 });
 
-/** An answer of a session that was begun, and what its stream and its session hear. */
+/** An answer of a running session, with a recording stream and session. */
 function ofSession(frame = request()) {
   const { exchange, sent, leave } = exchanged();
   const heard: string[] = [];
@@ -128,7 +128,7 @@ test('loses an answer without headers when its client disconnects, but not an en
   const waiting = ofSession();
   waiting.leave();
   expect(waiting.heard).toEqual(['lost']);
-  // The call goes on, and ends.
+  // The call continues and ends.
   expect(waiting.answer.send(response, 'late')).toBe(false);
   expect([waiting.sent, waiting.heard]).toEqual([[], ['lost', 'ended']]);
   const answered = ofSession();
@@ -145,7 +145,7 @@ class Stateless extends StatelessAnswer {
   }
 }
 
-/** An answer without a session, and what its keeper hears. */
+/** A sessionless answer with a recording owner. */
 function withoutSession() {
   const { exchange, sent, leave } = exchanged();
   const heard: string[] = [];

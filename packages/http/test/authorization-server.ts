@@ -1,8 +1,7 @@
 /**
- * A small authorization server, for real clients and for what checks its tokens: metadata, dynamic
- * registration, authorization with PKCE and resource indicators (nobody is asked, it redirects at
- * once), codes for another device, tokens and refresh, revocation, token exchange, a key set that
- * rotates, introspection.
+ * A small authorization server for tests: metadata, dynamic registration, PKCE with resource
+ * indicators (redirects without asking), device codes, tokens and refresh, revocation, token
+ * exchange, rotating keys, introspection.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -31,23 +30,23 @@ interface Code extends Grant {
 }
 
 interface Options {
-  /** The path of the issuer, such as `/tenant`. */
+  /** Path of the issuer, such as `/tenant`. */
   readonly path?: string;
-  /** Where its metadata are. */
+  /** Location of its metadata. */
   readonly discovery?: 'oauth' | 'openid' | 'openid, appended';
-  /** Whether tokens are JWTs, or to be introspected. */
+  /** Format of its tokens. */
   readonly tokens?: 'jwt' | 'opaque';
-  /** The scopes that somebody who is asked grants; by default what is asked for. */
+  /** Scopes granted by the user. Default: the requested ones. */
   readonly grants?: (asked: string) => string;
 }
 
-/** A login on another device, and whether its person has agreed. */
+/** A device login and the user's decision. */
 interface DeviceLogin extends Grant {
   readonly userCode: string;
   standing: 'pending' | 'agreed' | 'declined' | 'expired';
 }
 
-/** Sends another answer than the server would; gives whether it does. */
+/** Sends a different response; returns true if it did. */
 type Fault = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 class Refused extends Error {}
@@ -65,34 +64,34 @@ export class AuthorizationServer {
   readonly #opaque = new Map<string, object>();
   readonly #devices = new Map<string, DeviceLogin>();
   #keys: SigningKey[] = [];
-  /** What it was asked: `GET /jwks`. */
+  /** Requests received, such as `GET /jwks`. */
   readonly asked: string[] = [];
-  /** Of each request the URL, the `Authorization` and the body. */
+  /** URL, `Authorization` header and body of each request. */
   readonly received: string[] = [];
-  /** Of those who may introspect. */
+  /** Credentials of the client that may introspect. */
   readonly introspector = { clientId: 'mcp server', clientSecret: 'p%ss: w+rd' };
   fault: Fault = () => false;
-  /** Another metadata document than it would show. */
+  /** Overrides the metadata document. */
   metadata: (own: object) => object = (own) => own;
-  /** Another URL than it would send a person to. */
+  /** Overrides the redirect URL. */
   sendBack: (url: URL) => URL = (url) => url;
-  /** Awaited before it answers a request for this path. */
+  /** Awaited before each response. */
   meanwhile: (path: string) => Promise<void> | void = () => {};
-  /** Whether an answer is lost: what it says has happened. */
+  /** True to drop a response after processing the request. */
   isLost: (path: string) => boolean = () => false;
-  /** A client that logs in for itself. */
+  /** A client with its own credentials. */
   readonly machine = { clientId: 'machine', clientSecret: 'machine-secret' };
-  /** A server that exchanges the tokens of its callers. */
+  /** A server that exchanges its callers' tokens. */
   readonly exchanger = { clientId: 'exchanger', clientSecret: 'exchange secret' };
-  /** Whether a client that shows no secret has signed for itself. */
+  /** Validates a client assertion. */
   isAsserted: (form: URLSearchParams) => boolean = () => false;
-  /** What it says otherwise of a token. */
+  /** Overrides of the token response. */
   granted: object = {};
-  /** What it says otherwise of an exchanged token. */
+  /** Overrides of the token exchange response. */
   exchanged: object = {};
-  /** How long its tokens are valid, seconds. */
+  /** Lifetime of its tokens, seconds. */
   lifetime = 3600;
-  /** What it says to a device beside the codes; the pause between two requests is in seconds. */
+  /** Members of the device response besides the codes; `interval` in seconds. */
   device: object = { interval: 5, expires_in: 600 };
   issuer = '';
 
@@ -109,20 +108,20 @@ export class AuthorizationServer {
     this.#options = options;
   }
 
-  /** Signs with a new key from now on, and forgets the others. */
+  /** Replaces all keys by a new one. */
   async rotate({ kid = randomUUID() }: { readonly kid?: string } = {}): Promise<void> {
     this.#keys = [];
     await this.addKey({ kid });
   }
 
-  /** Publishes one more key, and signs with it. */
+  /** Adds a key and signs with it. */
   async addKey({ kid = randomUUID() }: { readonly kid?: string } = {}): Promise<void> {
     const { privateKey, publicKey } = await generateKeyPair('ES256');
     const jwk = { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'ES256' };
     this.#keys = [{ kid, privateKey, jwk }, ...this.#keys];
   }
 
-  /** A token with these claims; one that is undefined is left out. */
+  /** Issues a token with these claims; undefined ones are omitted. */
   async issue(claims: Record<string, unknown> = {}, header: Partial<JWTHeaderParameters> = {}) {
     const now = Math.floor(Date.now() / 1000);
     const all = { iss: this.issuer, sub: 'ada', iat: now, exp: now + this.lifetime, ...claims };
@@ -138,47 +137,47 @@ export class AuthorizationServer {
       .sign(key.privateKey);
   }
 
-  /** The token is not active any more. */
+  /** Revokes a token. */
   revoke(token: string): void {
     this.#opaque.delete(token);
   }
 
-  /** Whoever has entered this code agrees, or does not. */
+  /** Records the user's decision for a device code. */
   decide(userCode: string, standing: DeviceLogin['standing']): void {
     for (const login of this.#devices.values()) {
       if (login.userCode === userCode) login.standing = standing;
     }
   }
 
-  /** No device is logging in any more. */
+  /** Drops all device logins. */
   forgetDevices(): void {
     this.#devices.clear();
   }
 
-  /** Every refresh token is spent. */
+  /** Invalidates all refresh tokens. */
   forgetRefreshTokens(): void {
     this.#refreshing.clear();
   }
 
-  /** Everybody has to register anew. */
+  /** Drops all registered clients. */
   forgetClients(): void {
     this.#clients.clear();
     this.#refreshing.clear();
   }
 
-  /** Registers a client by hand, which has to show its secret for each token. */
+  /** Registers a confidential client. */
   admit(client: Secret, redirectUris: readonly string[]): void {
     this.#clients.set(client.clientId, redirectUris);
     this.#secrets.set(client.clientId, client);
   }
 
-  /** Knows a client by the URL of its metadata, which it has read somewhere else. */
+  /** Registers a client by the URL of its metadata document. */
   know(clientMetadataUrl: string, redirectUris: readonly string[]): void {
     this.metadata = (own) => ({ ...own, client_id_metadata_document_supported: true });
     this.#clients.set(clientMetadataUrl, redirectUris);
   }
 
-  /** How often this path was asked for. */
+  /** Number of requests for a path. */
   count(path: string): number {
     return this.asked.filter((one) => one.endsWith(` ${path}`)).length;
   }
@@ -292,7 +291,7 @@ export class AuthorizationServer {
         : type === deviceGrant
           ? this.#deviceGrant(form, client)
           : this.#code(form, client);
-    // A token is for the resource that was asked for, and for no other.
+    // A token is valid only for the requested resource.
     if (form.has('resource') && form.get('resource') !== grant.resource) {
       throw new Refused('invalid_target');
     }
@@ -352,7 +351,7 @@ export class AuthorizationServer {
     return { access_token, token_type: 'Bearer', expires_in: this.lifetime };
   }
 
-  /** A token for another server, of whom the token that is shown is. */
+  /** Exchanges a subject token for one of another server. */
   async #exchange(form: URLSearchParams, request: IncomingMessage): Promise<object> {
     const isKnown = isGiven(request, this.exchanger) || this.isAsserted(form);
     if (!isKnown) throw new Refused('invalid_client');
@@ -381,7 +380,7 @@ export class AuthorizationServer {
     return verified.payload;
   }
 
-  /** The client that asks for a token. */
+  /** The client of a token request. */
   #clientOf(form: URLSearchParams, request: IncomingMessage): string {
     const shown = [...this.#secrets.values()].find((secret) => isGiven(request, secret));
     const clientId = shown?.clientId ?? form.get('client_id') ?? '';
@@ -401,7 +400,7 @@ export class AuthorizationServer {
     return code;
   }
 
-  /** Each refresh token serves once. */
+  /** Refresh tokens are single-use. */
   #refresh(form: URLSearchParams, clientId: string): Grant {
     if (!this.#clients.has(clientId)) throw new Refused('invalid_client');
     const token = form.get('refresh_token') ?? '';
@@ -428,7 +427,7 @@ interface Secret {
   readonly clientSecret: string;
 }
 
-/** Whether a request has these as HTTP Basic authentication. */
+/** True if a request has these HTTP Basic credentials. */
 function isGiven({ headers }: IncomingMessage, { clientId, clientSecret }: Secret): boolean {
   const encoded = headers.authorization?.replace(/^Basic /, '') ?? '';
   return new URLSearchParams(atob(encoded).replace(':', '=')).get(clientId) === clientSecret;

@@ -1,4 +1,4 @@
-/** Bodies that do not come to their end: what they may come to, and for how long. */
+/** Limits of unfinished bodies in bytes and time. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -35,10 +35,10 @@ describe('unfinished bodies', () => {
       ['third', expect.objectContaining({ status: 503, headers: { 'retry-after': '1' } })],
     ]);
     expect(refused.get('third')?.message).toContain('This client has 11 bytes');
-    // Whatever else comes of it is not kept, and counts towards nothing.
+    // Later bytes of a rejected body are dropped and not counted.
     send(third, 5);
     expect(third.finish()).toHaveLength(0);
-    // What has ended makes room.
+    // A finished body frees its bytes.
     expect(first.finish()).toHaveLength(5);
     const fourth = begin('fourth');
     send(fourth, 5);
@@ -117,7 +117,7 @@ describe('unfinished bodies', () => {
   });
 });
 
-/** Begins to post a body and does not end it. */
+/** Posts an unfinished body. */
 async function unfinished(url: URL, bytes: number): Promise<Socket> {
   const socket = connect(Number(url.port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
@@ -148,7 +148,7 @@ test("rejects a client's many endless bodies while serving its complete ones [HT
   }
   await expect.poll(() => statuses).toEqual(Array.from({ length: 4 }, () => '503 1'));
   expect((await post(url, ping, headersOf(ping))).status).toBe(200);
-  // Those that were read can still come to their end.
+  // Accepted bodies can still be finished.
   for (const socket of sockets) socket.write(' ');
   await expect.poll(() => statuses.slice(4)).toEqual(Array.from({ length: 4 }, () => '400'));
 });
@@ -159,7 +159,7 @@ test('rejects a body that is incomplete after bodyTimeoutMs with 408 [HTTP-18]',
   const before = clock.timers;
   const socket = await unfinished(url, 200_000);
   const status = statusOf(socket);
-  // Its time runs once its head was read.
+  // The timeout starts once the head was read.
   while (clock.timers === before) await flush();
   clock.increment(5000);
   expect(await status).toBe('408');
@@ -190,7 +190,7 @@ test('limits the body of a web Request in the same way', async () => {
     const exchange = exchangeOf(stream, address);
     return new Promise<Body>((resolve) => exchange.readBody(resolve));
   };
-  // One that breaks leaves room.
+  // A broken body frees its bytes.
   const breaking = new ReadableStream({
     start: (controller) => controller.enqueue(new Uint8Array(80)),
     pull: (controller) => controller.error(new Error('It broke')),

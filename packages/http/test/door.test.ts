@@ -1,4 +1,7 @@
-/** Who may use an endpoint: tokens before the body, scopes before the session. And clients that leave before they are let in: nothing is opened for them. */
+/**
+ * Access to an endpoint: tokens are checked before the body, scopes before the session. Nothing is
+ * opened for clients that disconnect before that.
+ */
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -23,7 +26,7 @@ const scopesOf: { readonly [token: string]: readonly string[] } = {
   guest: [],
 };
 
-/** The token is the name of its subject; what follows the letters tells two of them apart. */
+/** The letters of the token are its subject; a suffix distinguishes tokens. */
 const authorization: AuthorizationOptions = {
   verifyToken: (token) => {
     const scopes = scopesOf[token];
@@ -214,7 +217,7 @@ interface Options {
   readonly node?: NodeOptions;
 }
 
-/** An endpoint, until the test is over. */
+/** Serves an endpoint until the test ends. */
 function served(options: Options): HttpHandler {
   const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
   const server = createMcpServer({ name: 'left', version: '1', tools: [push], stateKeys });
@@ -223,7 +226,11 @@ function served(options: Options): HttpHandler {
   return handler;
 }
 
-/** Begins a session and calls the tool in it. @returns the headers of its requests */
+/**
+ * Starts a session and calls the tool.
+ *
+ * @returns the headers of its requests
+ */
 async function begun(handler: HttpHandler, headers: Headers = {}): Promise<Headers> {
   const post = (message: object, more: Headers) =>
     handler(
@@ -241,7 +248,7 @@ async function begun(handler: HttpHandler, headers: Headers = {}): Promise<Heade
   return { ...headers, ...session };
 }
 
-/** Asks for a stream, and leaves as soon as somebody waits at the door. */
+/** Requests a stream and disconnects during authorization. */
 async function leave(
   handler: HttpHandler,
   door: ReturnType<typeof gate>,
@@ -257,7 +264,7 @@ async function leave(
   await flush();
 }
 
-/** An endpoint at whose door a token waits for long. */
+/** An endpoint with a slow authorization. */
 function withSlowDoor() {
   const door = gate();
   const handler = served({
@@ -309,7 +316,7 @@ test('does not forward a request for a disconnected client', async () => {
   await once(http.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void http.close());
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
-  // It probes itself there.
+  // The node probes its own URL.
   const probed = once(http, 'request');
   const owner = served({ stores: nodes.start(), node: { url } });
   await probed;

@@ -1,4 +1,4 @@
-/** What a dump tells of a session over HTTP. */
+/** Dumps of HTTP sessions. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -33,7 +33,7 @@ const push = defineTool({
   },
 });
 
-/** A tool that says something and then waits until it is let go. */
+/** A tool that notifies and then waits for a gate. */
 function waiting() {
   const held = gate();
   const wait = defineTool({
@@ -48,7 +48,7 @@ function waiting() {
   return { wait, held };
 }
 
-/** Serves with a clock that the test drives; gives what any session is dumped as. */
+/** Serves on a controlled clock and returns dumps. */
 async function watched(
   tools: Parameters<typeof serveTools>[0],
   options: { readonly limits?: Partial<Limits> } = {},
@@ -70,7 +70,7 @@ describe('the dump of an HTTP session', () => {
   test('shows the state and only a shortened session id', async () => {
     const { url, dump, pass } = await watched([push]);
     const session = await begin(url, '2025-11-25', { roots: {} });
-    // It is asked for its roots once it has a stream.
+    // Roots are requested once there is a stream.
     const waitingPushes = { count: 0 };
     const atFirst = { kind: 'session', state: 'initializing', due: 0, streams: [], waitingPushes };
     expect(dump().http).toMatchObject(atFirst);
@@ -103,7 +103,7 @@ describe('the dump of an HTTP session', () => {
     const said = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
     expect((await session.post([said, said])).status).toBe(202);
     expect((await session.post({ jsonrpc: '2.0', id: 1 })).status).toBe(400);
-    // An answer that cannot be read is no request, either.
+    // A malformed response is no request.
     const events = new EventReader(await session.call('ask', {}, 'a1'));
     const { id } = (await events.message()).data;
     const answer = { jsonrpc: '2.0', id, result: {}, error: {} };
@@ -175,7 +175,7 @@ describe('the dump of an HTTP session', () => {
       await (await session.call('push', { bytes: 2 ** 19 })).text();
     }
     expect(explainDump(dump()).join()).not.toContain('does not read');
-    // What the system has taken is noticed after the first second.
+    // The first tick, after a second, sees what the system has accepted.
     pass(6000);
     expect(explainDump(dump())[0]).toMatch(
       /^The client does not read its GET stream: it has taken none of [\d.]+ [KM]iB for 5 s/,
@@ -203,7 +203,7 @@ test('counts sessionless requests and shows their streams', async () => {
   held.release();
   await answer.text();
   expect(dump().http).toMatchObject({ due: 0, streams: [] });
-  // It waits for none of its clients, nor has it before the first of them came.
+  // It waits for no client, even before the first one.
   for (const tags of [dump().tags, ['awaitsInitialize'] as const]) {
     const resting = { ...dump(), tags };
     expect(explainDump(resting)).toEqual(['Nothing is pending: any client may ask']);

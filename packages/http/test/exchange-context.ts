@@ -1,4 +1,4 @@
-/** What an exchange has from its endpoint, without one. */
+/** The parts of an endpoint that an exchange needs. */
 import { TestClock } from '../../testing/src/index.ts';
 import { Bodies } from '../src/bodies.ts';
 import type { HttpFactName, HttpReport } from '../src/facts.ts';
@@ -12,7 +12,7 @@ export interface TestExchangeContext extends ExchangeContext {
   readonly facts: readonly { readonly name: HttpFactName; readonly message: string }[];
 }
 
-/** Looks after things every 10 ms of a clock that the test drives. */
+/** Creates them with maintenance every 10 ms of a controlled clock. */
 export function exchangeContext(limits: Partial<HttpLimits> = {}): TestExchangeContext {
   const clock = new TestClock();
   const facts: { readonly name: HttpFactName; readonly message: string }[] = [];

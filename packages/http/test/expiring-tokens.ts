@@ -1,4 +1,4 @@
-/** An endpoint whose tokens expire and are revoked, on a clock that the test drives. */
+/** An endpoint with expiring and revocable tokens, on a controlled clock. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { SimulatedClock } from 'xstate';
@@ -10,7 +10,7 @@ import { reportLog, serveHttp } from './serving.ts';
 export const minute = 60_000;
 export const skew = 30_000;
 
-/** Tokens of Ada's, by how long they are valid. */
+/** Ada's tokens by lifetime. */
 export const lives = { short: 10 * minute, long: 60 * minute, endless: undefined };
 export type Token = keyof typeof lives;
 
@@ -21,7 +21,7 @@ interface ServeOptions {
   readonly limits?: Partial<TokenLimits>;
 }
 
-/** Serves Ada, on a clock that the test drives. What expires here does so by that clock alone. */
+/** Serves Ada on a controlled clock, which alone decides expiry. */
 export async function serve(
   options: HttpOptions = {},
   { maxSubscriptions = 100, limits = {} }: ServeOptions = {},
@@ -62,7 +62,7 @@ export async function serve(
   const { report } = facts;
   const session = { report, limits: { maxSubscriptions } };
   const url = await serveHttp(server, { authorization, clock, report, session, ...options });
-  /** Lets time pass, with turns of the loop between the steps. */
+  /** Advances the clock in steps, with event loop turns in between. */
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= minute) {
       clock.increment(Math.min(left, minute));
@@ -83,7 +83,7 @@ export async function serve(
     revoked,
     refuse: (token: Token) => refused.add(token),
     away,
-    /** From now on its issuer says that it is valid for so long. */
+    /** Shortens a token's lifetime at its issuer. */
     shorten: (token: Token, ms: number) => shortened.set(token, ms),
   };
 }

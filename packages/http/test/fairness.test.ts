@@ -1,4 +1,4 @@
-/** Ada floods an endpoint with all that she may send. Bob is served as if she were not there. */
+/** Ada floods an endpoint; Bob must be served as if she were absent. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ function serve(tools: readonly Tool[], limits: Partial<Limits>, options: HttpOpt
   return serveHttp(server, { authorization, session, report: () => {}, ...options });
 }
 
-/** A tool whose calls wait, and which of them have begun. */
+/** A tool with waiting calls, and the calls that have started. */
 function holding(taskSupport?: 'required') {
   const held = gate();
   const begun: string[] = [];
@@ -53,7 +53,7 @@ describe('during a flood by another principal, the endpoint', () => {
       if (error) refused.push(error.data);
       return result;
     });
-    // Two run and two wait. Some may be behind these on their connection.
+    // Two run and two wait; others may still be queued on their connections.
     while (refused.length < 8 || begun.length < 2) await turn();
     const bobs = [1, 2].map(() => callTool(url, 'hold', {}, as('bob')));
     while (begun.length < 4) await turn();
@@ -117,7 +117,7 @@ describe('during a flood by another principal, the endpoint', () => {
     const adas = [await begin('ada'), await begin('ada'), await begin('ada')];
     expect(await goOn('bob', bobs)).toEqual(text('bob'));
     expect(runs.filter((person) => person === 'bob')).toHaveLength(1);
-    // The oldest of her own was not kept: its handler is run again.
+    // Her oldest call was evicted, so its handler restarts.
     for (const one of adas) expect(await goOn('ada', one)).toEqual(text('ada'));
     expect(runs.filter((person) => person === 'ada')).toHaveLength(4);
   });
@@ -153,7 +153,7 @@ describe('during a flood by another principal, the endpoint', () => {
         'mcp-session-id': adas.headers.get('mcp-session-id') ?? '',
       },
     });
-    // Neither has more than the other: she takes nobody's place.
+    // Both have equally many, so nothing is evicted for her.
     expect((await begin('ada')).status).toBe(503);
     expect((await begin('bob')).status).toBe(200);
     expect([idle.status, listening.status]).toEqual([200, 200]);

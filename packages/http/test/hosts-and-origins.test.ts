@@ -1,4 +1,4 @@
-/** Under which names an endpoint is reached, and whose pages may use it. */
+/** Accepted hosts and origins. */
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer } from '../../../src/index.ts';
@@ -13,7 +13,7 @@ const server = createMcpServer({ name: 'named', version: '1' });
 
 type Headers = { readonly [name: string]: string };
 
-/** Posts a greeting under whatever name: `fetch` would send its own. */
+/** Posts `initialize` with any Host header, which `fetch` would overwrite. */
 function greet(url: URL, headers: Headers) {
   return new Promise<{ readonly status: number; readonly headers: object }>((resolve, reject) => {
     const sent = request(
@@ -70,7 +70,7 @@ describe('the Host check', () => {
     const url = await serveHttp(server, { allowedHosts: 'any' });
     expect(await statusFor(url, 'app.example')).toBe(200);
     expect(await statusFor(await listening({ allowedHosts: 'any' }), 'app.example')).toBe(200);
-    // Several are none, wherever they lead.
+    // Several hosts are rejected, even allowed ones.
     expect(await statusFor(url, 'app.example, b.example')).toBe(400);
   });
 
@@ -101,7 +101,7 @@ describe('the Host check', () => {
     expect(await statusOf('localhost')).toBe(200);
     expect(await statusOf('app.example')).toBe(403);
     expect(await statusOf('app.example', { allowedHosts: ['app.example'] })).toBe(200);
-    // What one endpoint allows, another one still refuses.
+    // The cached host of one endpoint is not accepted by another.
     expect(await statusOf('app.example')).toBe(403);
   });
 });
@@ -117,7 +117,7 @@ describe("a page served from the endpoint's port", () => {
         const origin = `http://${theirs}:${url.port}`;
         const { status, headers } = await greet(url, { host: `${own}:${url.port}`, origin });
         expect(status).toBe(200);
-        // A browser takes these for two origins, and asks whether one may read the other.
+        // Browsers treat these as different origins and check CORS.
         const allowed = theirs === own ? {} : { 'access-control-allow-origin': origin };
         expect(headers).toMatchObject(allowed);
       }

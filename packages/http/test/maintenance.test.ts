@@ -70,7 +70,7 @@ test('ticks twice in the shortest timeout, and at least once a second', () => {
     expect([name, often({ [name]: 300 })]).toEqual([name, 150]);
   }
   expect(often({ unreadTimeoutMs: 1 })).toBe(10);
-  // No comments are wanted.
+  // Keepalives are disabled.
   expect(often({ keepaliveIntervalMs: 0 })).toBe(1000);
 });
 

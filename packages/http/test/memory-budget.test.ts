@@ -1,4 +1,4 @@
-/** What clients make an endpoint keep in memory is bounded in bytes: of each, and of all together. */
+/** Memory held for clients is limited in bytes, per client and in total. */
 import { createMcpServer, defineTool, sessionOf } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ const who = defineTool({
   },
 });
 
-/** A tool whose calls wait until they are let go. */
+/** A tool whose calls wait for a gate. */
 function holding(options: object = {}) {
   const held = gate();
   const hold = defineTool({
@@ -149,7 +149,7 @@ describe('tasks', () => {
   });
 });
 
-/** Begins a session of somebody's. Gives what calls the tool `hold` in it. */
+/** Starts a session for a person and returns a function that calls `hold`. */
 async function begin(url: URL, person: string) {
   const begun = await post(url, initializeRequest(), as(person).headers);
   await begun.text();

@@ -1,4 +1,4 @@
-/** What the endpoint sees of node's requests, and what becomes of their connections. */
+/** Requests and connections of `node:http`. */
 import { IncomingMessage, ServerResponse, createServer } from 'node:http';
 import { Socket, connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -13,13 +13,13 @@ import { exchangeContext } from './exchange-context.ts';
 
 const retransmissions = new Retransmissions(10_000);
 
-/** Serves exchanges until the test is over. */
+/** Serves exchanges until the test ends. */
 async function serveExchanges(
   handle: (exchange: NodeExchange) => void,
   prepare: (request: IncomingMessage) => unknown = () => {},
   home = exchangeContext(),
 ): Promise<number> {
-  // A HEAD that was given a body would fail.
+  // Makes Node throw if HEAD gets a body.
   const options = { rejectNonStandardBodyWrites: true };
   const http = createServer(options, (request, response) => {
     void Promise.resolve(prepare(request)).then(() =>
@@ -36,7 +36,7 @@ async function serveExchanges(
   return (http.address() as AddressInfo).port;
 }
 
-/** Sends bytes over one connection, and gives all that comes back until it is closed. */
+/** Sends bytes over one connection and returns everything received until it closes. */
 async function raw(port: number, ...chunks: readonly string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
@@ -316,7 +316,7 @@ test('uses the full target, wherever a framework mounts the handler', async () =
   expect(await response.text()).toBe('/mounted/mcp?a=b');
 });
 
-/** What the exchange of a request was like: its lines without the empty one at the end. */
+/** The exchange for a request given as header lines. */
 async function seen(...lines: readonly string[]) {
   let exchange: NodeExchange | undefined;
   const port = await serveExchanges((made) => {
@@ -356,7 +356,7 @@ test('reads all known headers and joins repeated ones', async () => {
   expect(once.head).toEqual(
     Object.fromEntries(Object.entries(names).map(([key, name]) => [key, `of ${name}`])),
   );
-  // A target with a host in it does not help a request that has several.
+  // A host in the target does not excuse several Host headers.
   const twice = await seen(
     'GET http://in-target/ HTTP/1.1',
     ...headers.flatMap((name) => [`${name}: 1`, `${name}: 2`]),

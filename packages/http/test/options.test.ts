@@ -1,4 +1,4 @@
-/** Options that would do nothing if they were ignored, beside those that have a file of their own. */
+/** Options without a test file of their own. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -52,7 +52,7 @@ test('probes a silent peer within a minute', async (context) => {
   await once(socket, 'data');
   const hex = (port = 0) => port.toString(16).toUpperCase().padStart(4, '0');
   const ends = `0100007F:${hex(Number(url.port))} 0100007F:${hex(socket.localPort)} 01`;
-  /** When it looks, hundredths of a second from now. */
+  /** Time until the next keepalive probe, 1/100 s. */
   const timer = () => {
     const row = readFileSync('/proc/net/tcp', 'utf8')
       .split('\n')
@@ -116,7 +116,7 @@ test("logs at most maxEventBytes of a session's streams [HTTP-13]", async () => 
     const stream = new EventReader(await session.call('tell', {}, 7));
     const { id = '' } = (await stream.next()) ?? {};
     await stream.rest();
-    // Its client has had them all: none is lost.
+    // The client received all events; none was lost.
     expect(facts.filter(({ name }) => name === 'events.lost')).toEqual([]);
     const again = await (await session.get(id)).rest();
     return again.flatMap(({ data }) => (data as { params?: { n?: number } })?.params?.n ?? []);

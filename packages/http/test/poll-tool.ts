@@ -1,7 +1,7 @@
 import { defineTool } from '../../../src/index.ts';
 import type { gate } from '../../testing/src/index.ts';
 
-/** A tool that ends the connection of its call, and has its result once it is let go: its client polls. */
+/** A tool that closes its call's connection and returns after a gate, so that its client polls. */
 export function pollTool(held: ReturnType<typeof gate>) {
   return defineTool({
     name: 'poll',

@@ -1,4 +1,4 @@
-/** What is Ada's is nobody else's: Bob has a token of his own, and knows all of her ids. */
+/** Sessions belong to their principal: Bob has his own token and knows all of Ada's ids. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
@@ -46,7 +46,7 @@ async function serve() {
     return own;
   };
   const [ada, bob] = [await begin('ada'), await begin('bob')];
-  /** Bob with the id of Ada's session. */
+  /** Bob uses the id of Ada's session. */
   const intruder = new RawSession(url, { ...ada.headers, ...as('bob') });
   return { ...facts, ada, bob, intruder, held, signals };
 }
@@ -73,7 +73,7 @@ test('ignores cancellations of another principal at either session', async () =>
   await held.arrived();
   expect((await intruder.post(cancelled)).status).toBe(404);
   expect((await bob.post(cancelled)).status).toBe(202);
-  // What he has posted is taken before what he posts next is answered.
+  // His earlier post was processed before this answer.
   await jsonOf(await bob.request('ping'));
   expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   held.release();

@@ -1,8 +1,8 @@
-/** A client that is nothing but `fetch`, in both eras: it sees statuses, headers, and each event as it was sent. */
+/** A bare `fetch` client for both eras, with access to statuses, headers and raw events. */
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
 
-/** A JSON-RPC message, as it was sent or received. */
+/** A JSON-RPC message. */
 export interface Message {
   readonly id?: string | number;
   readonly method?: string;
@@ -11,16 +11,19 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** Headers that each POST has to have. */
+/** Required headers of a POST. */
 export const postHeaders = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
 };
 
-/** The streams of running tests. Node's `fetch` closes one when its response is collected as garbage. */
+/**
+ * Keeps open streams referenced: Node's `fetch` closes a stream whose response is
+ * garbage-collected.
+ */
 const unread = new Set<Response>();
 
-/** Posts one message, as it is. */
+/** Posts one message. */
 export function post(
   url: URL,
   message: unknown,
@@ -35,17 +38,17 @@ export function post(
   });
 }
 
-/** An event of a stream, or a comment. */
+/** An SSE event or comment. */
 export interface RawEvent {
   readonly event?: string;
   readonly id?: string;
   readonly retry?: string;
   readonly comment?: string;
-  /** Parsed, unless it is the address in an event named `endpoint`; undefined if it is empty. */
+  /** Parsed JSON, or the URL of an `endpoint` event; undefined if empty. */
   readonly data?: unknown;
 }
 
-/** Reads an answer, event by event. An answer in JSON is one event. */
+/** Reads an answer event by event; a JSON answer counts as one event. */
 export class EventReader {
   readonly response: Response;
   readonly #isStream: boolean;
@@ -54,14 +57,14 @@ export class EventReader {
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #text = '';
 
-  /** @param beforeRead holds each reading of a chunk */
+  /** @param beforeRead awaited before each chunk is read */
   constructor(response: Response, beforeRead: () => Promise<void> | undefined = () => undefined) {
     this.response = response;
     this.#isStream = isStream(response);
     this.#beforeRead = beforeRead;
   }
 
-  /** The next event; undefined at the end of the answer. */
+  /** Reads the next event; undefined at the end. */
   async next(): Promise<RawEvent | undefined> {
     for (;;) {
       const end = this.#isStream ? this.#text.indexOf('\n\n') : -1;
@@ -78,7 +81,11 @@ export class EventReader {
     }
   }
 
-  /** The next event that holds a message. @throws {Error} the answer has ended */
+  /**
+   * Reads the next event with a message.
+   *
+   * @throws {Error} if the answer ends first
+   */
   async message(): Promise<RawEvent & { readonly data: Message }> {
     for (;;) {
       const event = await this.next();
@@ -87,24 +94,23 @@ export class EventReader {
     }
   }
 
-  /** All that comes until the end. */
+  /** Reads all remaining events. */
   async rest(): Promise<readonly RawEvent[]> {
     const events: RawEvent[] = [];
     for (let event = await this.next(); event; event = await this.next()) events.push(event);
     return events;
   }
 
-  /** The messages that are left. */
+  /** Reads all remaining messages. */
   async messages(): Promise<readonly Message[]> {
     return (await this.rest()).flatMap(({ data }) => (data === undefined ? [] : [data as Message]));
   }
 
-  /** Closes the connection. */
   async leave(): Promise<void> {
     await (this.#reader ?? this.response.body)?.cancel();
   }
 
-  /** An answer in JSON. A stream that was cut within an event loses it. */
+  /** The rest as a JSON answer. A stream cut within an event drops that event. */
   #rest(): RawEvent | undefined {
     const text = this.#text;
     this.#text = '';
@@ -127,11 +133,11 @@ function eventOf(block: string): RawEvent {
   return { ...rest, data: rest['event'] === 'endpoint' ? data : (JSON.parse(data) as unknown) };
 }
 
-/** All messages of an answer. */
+/** Reads all messages of an answer. */
 export const messagesOf = (response: Response): Promise<readonly Message[]> =>
   new EventReader(response).messages();
 
-/** An answer in JSON. */
+/** Reads a JSON answer. */
 export async function jsonOf(response: Response): Promise<Message> {
   return (await response.json()) as Message;
 }
@@ -142,7 +148,9 @@ export function initializeRequest(protocolVersion = '2025-11-25', capabilities: 
   return { jsonrpc: '2.0', id: 'init', method: 'initialize', params };
 }
 
-/** A session of a revision up to 2025-11-25. It opens a stream of its own only if the test says so. */
+/**
+ * A session of a revision up to 2025-11-25, without a standalone stream unless the test opens one.
+ */
 export class RawSession {
   readonly url: URL;
   readonly headers: { readonly [name: string]: string };
@@ -174,12 +182,16 @@ export class RawSession {
     return (await this.post({ jsonrpc: '2.0', method, params })).status;
   }
 
-  /** Answers a request from the server. @returns the status */
+  /**
+   * Responds to a server request.
+   *
+   * @returns the status
+   */
   async reply({ id }: Message, result: object): Promise<number> {
     return (await this.post({ jsonrpc: '2.0', id, result })).status;
   }
 
-  /** Opens a stream, or goes on with one. It is left at the end of the test. */
+  /** Opens or resumes a stream, which closes with the test. */
   async get(lastEventId?: string): Promise<EventReader> {
     const resume: { [name: string]: string } =
       lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
@@ -199,7 +211,7 @@ export class RawSession {
   }
 }
 
-/** Begins a session of a revision. */
+/** Starts a session of a revision. */
 export async function begin(
   url: URL,
   revision = '2025-11-25',

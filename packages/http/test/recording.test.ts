@@ -1,4 +1,4 @@
-/** Sessions over HTTP, each recorded into a file of its own, and played. */
+/** Recordings of HTTP sessions, one file each, and their replay. */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

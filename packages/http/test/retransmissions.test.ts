@@ -1,4 +1,4 @@
-/** Peers that are gone without a word, found in the system's table of connections. */
+/** Detection of vanished peers in the system's connection table. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,21 +17,21 @@ import { posted, socketTo } from './faults/wire.ts';
 import { headersOf } from './modern/modern-client.ts';
 import type { Message } from './raw-client.ts';
 
-/** What a row says of a connection beside its ends. */
+/** Fields of a row besides the addresses. */
 interface Sending {
-  /** Bytes without an acknowledgment. */
+  /** Unacknowledged bytes. */
   readonly waiting?: number;
-  /** 1: what was sent is due to be sent again; 4: the peer has no room, and is asked for some; 2: keepalive. */
+  /** Timer: 1 retransmission, 2 keepalive, 4 window probe. */
   readonly timer?: number;
   readonly resent?: number;
   readonly probes?: number;
 }
 
-/** As many digits of a number as a table has. */
+/** Fixed-width hexadecimal number. */
 const hex = (value: number, digits: number) =>
   value.toString(16).toUpperCase().padStart(digits, '0');
 
-/** A row as Linux writes it. */
+/** A row in Linux's format. */
 const rowOf = (ends: string, { waiting = 0, timer = 0, resent = 0, probes = 0 }: Sending) => {
   const counts = `${hex(waiting, 8)}:00000000 ${hex(timer, 2)}:0000003D ${hex(resent, 8)}`;
   const rest = `     0 ${String(probes).padStart(8)} 14954752 2 00000000dc36bc00 326 0 0 1 7`;
@@ -47,13 +47,13 @@ const words = (...bytes: readonly number[]) => {
   return buffer.toString('hex').toUpperCase();
 };
 
-/** The ends of a connection over `127.0.0.1`. */
+/** Address columns of a connection over `127.0.0.1`. */
 const endsOf = ({ localPort = 0, remotePort = 0 }: Socket) => {
   const loopback = words(127, 0, 0, 1);
   return `${loopback}:${hex(localPort, 4)} ${loopback}:${hex(remotePort, 4)}`;
 };
 
-/** A table in a file, empty at first. */
+/** A table file, initially empty. */
 async function table() {
   const folder = await mkdtemp(join(tmpdir(), 'table-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -64,7 +64,7 @@ async function table() {
   return { file, write };
 }
 
-/** The server's end of a connection that is open until the test is over. */
+/** The server side of a connection that stays open until the test ends. */
 async function connection(address = '127.0.0.1', listenAt = address): Promise<Socket> {
   const server = createTcpServer();
   server.listen(0, listenAt);
@@ -81,17 +81,17 @@ async function connection(address = '127.0.0.1', listenAt = address): Promise<So
   return far;
 }
 
-/** Writes, and waits until the system has it. */
+/** Writes and waits until the system has accepted the bytes. */
 const written = (socket: Socket, text: string) =>
   new Promise<void>((resolve) => {
     socket.write(text, () => resolve());
   });
 
-/** Looks at these tables, each time a second later. */
+/** Scans these tables, each time one second later. */
 function looking(...files: readonly string[]) {
   const retransmissions = new Retransmissions(Infinity, files);
   let now = 0;
-  /** What is known of a connection after one more look. */
+  /** Scans once and returns the state of a connection. */
   return async (socket: Socket) => {
     now += 1000;
     const looked = retransmissions.scan(now);
@@ -110,7 +110,7 @@ describe('retransmissions', () => {
     expect(await look(socket)).toBe(0);
     await write(rowOf(endsOf(socket), { waiting: 100, timer: 1, resent: 1 }));
     expect([await look(socket), await look(socket)]).toEqual([0, 1000]);
-    // More is written meanwhile, and is not acknowledged either.
+    // More bytes are written and not acknowledged.
     await written(socket, 'x'.repeat(50));
     await write(rowOf(endsOf(socket), { waiting: 150, timer: 1, resent: 4 }));
     expect([await look(socket), await look(socket)]).toEqual([2000, 3000]);
@@ -166,7 +166,7 @@ describe('retransmissions', () => {
     const many = Array.from({ length: 2000 }, () => elsewhere);
     await write(...many);
     expect([await look(socket), await look(socket)]).toEqual([0, 0]);
-    // A part of it is at the end of a piece that is read, the rest at the beginning of the next one.
+    // The row spans two reads.
     await write(...many.slice(0, 435), row, ...many);
     expect([await look(socket), await look(other), await look(socket)]).toEqual([0, 0, 0]);
     expect(await look(socket)).toBe(1000);
@@ -240,7 +240,7 @@ describe('retransmissions', () => {
   });
 });
 
-/** A server whose tool says nothing, and its ends of the connections to it. */
+/** A server with a silent tool, and its side of the connections. */
 async function serveQuietly(clock: TestClock, file: string) {
   const cancelled: unknown[] = [];
   const quiet = defineTool({
@@ -254,7 +254,7 @@ async function serveQuietly(clock: TestClock, file: string) {
   });
   const server = createMcpServer({ name: 'quiet', version: '1', tools: [quiet] });
   const options = { clock, report: () => {} };
-  // A comment would have to come into the table, too.
+  // Keepalive comments would have to appear in the table.
   const limits = { keepaliveIntervalMs: 0 };
   const endpoint = new Endpoint(server, { ...options, limits, session: options });
   const retransmissions = new Retransmissions(10_000, [file]);
@@ -286,7 +286,11 @@ test.each([
     const { file, write } = await table();
     const { url, cancelled, sockets, endpoint } = await serveQuietly(clock, file);
     const message = enveloped(1, method, params) as Message;
-    /** Lets time pass for as long as this does not hold. @returns how much has passed */
+    /**
+     * Advances time until the assertion holds.
+     *
+     * @returns elapsed time
+     */
     const until = async (holds: () => void) => {
       const begin = clock.now();
       const pass = () => {
@@ -296,7 +300,7 @@ test.each([
       await vi.waitFor(pass, { timeout: 60_000, interval: 1 });
       return clock.now() - begin;
     };
-    /** Sends it on a connection, until its answer has become a stream. */
+    /** Sends a request and waits until its answer is a stream. */
     const asking = async () => {
       const near = socketTo(url);
       near.write(posted(url, message, headersOf(message)));

@@ -1,4 +1,4 @@
-/** How clients over HTTP are asked for their roots: those with a stream of their own, and those without. */
+/** Roots requests over HTTP, with and without a standalone stream. */
 import { Client as NewClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -22,7 +22,7 @@ const list = (...names: readonly string[]) => ({
 const urisOf = (report: RootsReport) => report.roots.map(({ uri }) => uri.slice('file:///'.length));
 const changed = 'notifications/roots/list_changed';
 
-/** An endpoint with one session, which the test may watch. No query of it times out within a test. */
+/** An endpoint with one watchable session, whose roots requests do not time out. */
 async function endpoint(options: HttpOptions = {}) {
   const sessions: WatchedSession[] = [];
   const waiting = gate();
@@ -55,7 +55,7 @@ const reportOf = (message: Message | undefined) => {
   return JSON.parse(block?.text ?? '') as RootsReport;
 };
 
-/** The next question; before it, an earlier one may be cancelled. */
+/** The next request; cancellations of earlier ones are skipped. */
 async function question(answer: EventReader): Promise<Message> {
   for (;;) {
     const { data: message } = await answer.message();
@@ -64,7 +64,7 @@ async function question(answer: EventReader): Promise<Message> {
   }
 }
 
-/** The report that it ends with, if nothing comes before. */
+/** The final report, which must be the only message. */
 async function reportIn(answer: EventReader): Promise<RootsReport> {
   const messages = await answer.messages();
   expect(messages).toHaveLength(1);
@@ -109,7 +109,7 @@ describe('a client that only posts', () => {
     const answer = await second;
     const again = await question(answer);
     expect(again.id).not.toBe(asked.id);
-    // The answer to the first question comes late, and counts for nothing.
+    // A late response to the first request is ignored.
     await client.reply(asked, list('late'));
     await client.reply(again, list('a'));
     expect(urisOf(await reportIn(answer))).toEqual(['a']);
@@ -178,7 +178,7 @@ test('fails requests for roots at once at a JSON-only endpoint', async () => {
 
 type Fetch = typeof fetch;
 
-/** As clients have it whose host lets no stream through. */
+/** Simulates a network that blocks GET streams. */
 const withoutGet: Fetch = (input, init) =>
   init?.method === 'GET'
     ? Promise.resolve(new Response(null, { status: 405 }))
@@ -204,7 +204,7 @@ describe.each([
       expect(urisOf(await client.wait())).toEqual(['old']);
       names = ['new'];
       await client.changed();
-      // The notification and the next call travel on connections of their own.
+      // The notification and the next call use separate connections.
       await until(({ context: { roots: machine } }) => machine?.getSnapshot().value !== 'known');
       expect(urisOf(await client.wait())).toEqual(['new']);
       expect(asked).toBe(2);

@@ -1,4 +1,4 @@
-/** Our server over real sockets, and official clients that connect to it. */
+/** Servers on real sockets, and official clients. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client as NewClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -11,18 +11,22 @@ import type { HttpOptions, ServerFactory } from '../src/index.ts';
 import { nodeHandler } from '../src/node/index.ts';
 import type { Negotiation } from '../../../test/e2e/both-eras-client.ts';
 
-/** For servers of tests: by default Node closes what is idle for five seconds, and a worker that a busy machine stops for so long loses its next request. */
+/**
+ * Disables Node's five-second keep-alive timeout: a worker stalled that long on a busy machine
+ * would lose its next request.
+ */
 export const keptAlive = { keepAliveTimeout: 0 } as const;
 
-/** Listens on loopback until the test is over. */
+/** Listens on loopback until the test ends. */
 export async function serveHttp(server: ServerFactory, options: HttpOptions = {}): Promise<URL> {
   return (await serveEndpoint(server, options)).url;
 }
 
 /**
- * The same, with ways to end the endpoint before: `close` leaves its socket listening, `kill` ends its connections alone.
+ * Like {@link serveHttp}, but can be ended earlier: `close` keeps the socket listening, `kill` only
+ * ends the connections.
  *
- * @param options may depend on where it listens
+ * @param options may depend on the URL
  */
 export async function serveEndpoint(
   server: ServerFactory,
@@ -50,7 +54,7 @@ export async function serveEndpoint(
   return { url, close: () => handler.close(), kill };
 }
 
-/** The official client of both eras, until the test is over. */
+/** Connects the official client of both eras until the test ends. */
 export async function connectTo(
   url: URL,
   mode: Negotiation,
@@ -65,11 +69,11 @@ export async function connectTo(
   return client;
 }
 
-/** Facts, as they were reported. */
+/** Reported facts. */
 export interface ReportLog {
   readonly facts: readonly Fact[];
   report(fact: Fact): void;
-  /** Resolves once a fact of this name was reported. */
+  /** Resolves with the first fact of this name. */
   told(name: string): Promise<Fact>;
 }
 
@@ -96,7 +100,7 @@ export function reportLog(): ReportLog {
   };
 }
 
-/** Serves tools until the test is over, with everything that it reports. */
+/** Serves tools until the test ends, and records reports. */
 export async function serveTools(
   tools: readonly Tool[],
   options: HttpOptions = {},

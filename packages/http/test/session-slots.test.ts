@@ -1,4 +1,4 @@
-/** Whose share a request counts towards, and whose session gives way if there is no more room. */
+/** Quota keys of requests, and eviction of sessions. */
 import { describe, expect, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
 import type { Tool } from '../../../src/index.ts';
@@ -86,7 +86,7 @@ describe('SessionSlots', () => {
   });
 });
 
-/** An endpoint, and requests to it from whatever address. */
+/** An endpoint, and requests to it from any address. */
 function endpoint(options: HttpOptions, tools: readonly Tool[] = []) {
   const server = createMcpServer({ name: 'shared', version: '1', tools });
   const report = () => {};
@@ -133,7 +133,7 @@ describe('an endpoint without free slots', () => {
   test('keeps used sessions during a flood of initialize requests from many addresses [HTTP-10]', async () => {
     const { greet, ping } = endpoint({ limits: { maxSessions: 100 } });
     const honest = '192.0.2.1';
-    // More than one: its party has more sessions than any of those that flood.
+    // Several sessions, more than any flooding address has.
     const own = [await greet(honest), await greet(honest), await greet(honest)];
     for (const session of own) expect(await ping(honest, session)).toBe(200);
     let last = '';
@@ -142,7 +142,7 @@ describe('an endpoint without free slots', () => {
       if (at % 50 === 0) expect(await ping(honest, own[0] ?? '')).toBe(200);
     }
     expect(await Promise.all(own.map((session) => ping(honest, session)))).toEqual([200, 200, 200]);
-    // It did begin sessions: at the cost of its own.
+    // It started sessions at the cost of its own.
     expect(await ping(addressesOf(800)[799] ?? '', last)).toBe(200);
   });
 
@@ -185,7 +185,7 @@ describe('an endpoint without free slots', () => {
     expect(await greet('198.51.100.1')).toBe('503');
     const newcomer = await greet('192.0.2.1');
     expect(await ping('192.0.2.1', newcomer)).toBe(200);
-    // The share of both is the same now, as nearly as it can be.
+    // Both now have nearly equally many.
     const second = await greet('192.0.2.2');
     expect(second).not.toBe('503');
     for (const { body } of streams) await body?.cancel();

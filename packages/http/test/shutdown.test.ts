@@ -1,4 +1,4 @@
-/** A server that ends while its clients keep calling: what was done is told. */
+/** A server that closes while clients keep calling. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { serveHttp } from 'mcp-actors/serve';
 import { enveloped, gate } from 'mcp-actors/testing';
@@ -15,7 +15,7 @@ import {
   postHeaders,
 } from './raw-client.ts';
 
-/** A server that counts the calls that have run, and tells when there were so many. */
+/** A server that counts calls and signals once there were enough. */
 async function serveCounted(isEnough: number) {
   let ran = 0;
   let enough = () => {};
@@ -64,14 +64,18 @@ async function withoutSession(url: URL): Promise<Send> {
   return (id) => post(url, enveloped(id, 'tools/call', params), headers);
 }
 
-/** Calls until it is told that the server ends. @returns how often it was told that something is done */
+/**
+ * Calls until the server closes.
+ *
+ * @returns number of successful calls
+ */
 async function keepCalling(send: Send): Promise<number> {
   for (let told = 0; ; told++) {
     let response: Response;
     try {
       response = await send(told + 1);
     } catch {
-      // Nobody listens any more: nothing was done.
+      // The port is closed, so nothing was executed.
       return told;
     }
     const text = await response.text();

@@ -1,4 +1,4 @@
-/** Tasks over HTTP, as the official clients run them. */
+/** Tasks of official clients over HTTP. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -59,7 +59,7 @@ test('lets a 2026-07-28 client poll a task, answer its request and get its resul
   onTestFinished(() => client.close());
   const request = (method: string, params: object) =>
     client.request({ method, params } as never, z.looseObject({}) as never) as Promise<Task>;
-  // This client takes no task for an answer to a call: what comes after that it can ask for.
+  // This client does not accept a task as the answer to a call, so the task is created separately.
   const created = await callTool(
     url,
     'greet',

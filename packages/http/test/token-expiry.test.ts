@@ -1,4 +1,4 @@
-/** Streams that would outlast the token that they were opened with. */
+/** Streams that outlive their token. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
@@ -77,7 +77,7 @@ test('ends a 2026-07-28 subscription without a result, so that it can be repeate
   expect((await first.message()).data.method).toBe('notifications/tools/list_changed');
   await pass(3000);
   expect(await first.messages()).toEqual([]);
-  // There is room for one.
+  // One slot is free.
   const second = await listen('long');
   server.tools.remove('new');
   await pass(1000);
@@ -104,7 +104,7 @@ test('ends an HTTP+SSE session with the last token its client presented', async 
   await pass(5 * minute);
   await post(new URL(messages, url), initializeRequest('2024-11-05'), as('long'));
   expect((await stream.message()).data.id).toBe('init');
-  // One that ends earlier ends nothing.
+  // An earlier expiry of another token ends nothing.
   const ping = { jsonrpc: '2.0', id: 'p1', method: 'ping' };
   expect((await post(new URL(messages, url), ping, as('short'))).status).toBe(202);
   expect((await stream.message()).data.id).toBe('p1');
@@ -160,7 +160,7 @@ describe('a token that is revoked before its expiry', () => {
     const session = await begin(url, 'endless');
     const stream = await session.get();
     const primed = await stream.next();
-    // What nobody could tell before does not count.
+    // Earlier failed rechecks do not count.
     for (let round = 0; round < 2; round++) {
       away.add('endless');
       await pass(4 * minute);
@@ -195,7 +195,7 @@ describe('a token that is revoked before its expiry', () => {
     const stream = await session.get();
     shorten('endless', 3 * minute);
     await pass(2 * minute);
-    // What is known by now is what counts.
+    // Only the current outcome counts.
     away.add('endless');
     expect(expired()).toEqual([]);
     await pass(4 * minute);
@@ -339,7 +339,7 @@ test('lets the official 2025-11-25 client resume its stream with a new token', a
   };
   await client.connect(new StreamableHTTPClientTransport(url, { authProvider }));
   onTestFinished(() => client.close());
-  // Heard once its stream is open.
+  // Delivered once the stream is open.
   await client.callTool({ name: 'push' });
   await heard.pass();
   heard = gate();

@@ -1,4 +1,4 @@
-/** Clients that take nothing of what they have asked for, and clients that take it slowly. */
+/** Clients that read nothing, or slowly. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -15,7 +15,7 @@ import { EventReader, RawSession, begin } from './raw-client.ts';
 import type { Message } from './raw-client.ts';
 import { reportLog, serveHttp, serveTools } from './serving.ts';
 
-/** More than the buffers of a connection hold. */
+/** Larger than the buffers of a connection. */
 const long = 32 * 1024 ** 2;
 
 const big = defineTool({
@@ -30,7 +30,7 @@ const big = defineTool({
 
 const callOf = (streamed: boolean) => ({ name: 'big', arguments: { streamed } });
 
-/** The bytes of a call whose answer is longer than the buffers. */
+/** Requests of calls whose answers exceed the buffers. */
 const asked: readonly (readonly [
   what: string,
   bytes: (url: URL, session: RawSession) => Promise<string> | string,
@@ -67,7 +67,7 @@ const asked: readonly (readonly [
 
 const limits = { unreadTimeoutMs: 3000, maxEventBytes: 2 ** 26 };
 
-/** Sends a request, and stops reading with the first bytes of its answer. */
+/** Sends a request and stops reading after the first bytes of the answer. */
 async function unreadAnswer(url: URL, bytes: string): Promise<Socket> {
   const socket = connect(Number(url.port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
@@ -78,7 +78,7 @@ async function unreadAnswer(url: URL, bytes: string): Promise<Socket> {
   return socket;
 }
 
-/** How much comes until the connection ends. */
+/** Bytes received until the connection closes. */
 async function lengthOfRest(socket: Socket): Promise<number> {
   let length = 0;
   socket.on('data', (chunk: Buffer) => (length += chunk.length));
@@ -87,7 +87,7 @@ async function lengthOfRest(socket: Socket): Promise<number> {
   return length;
 }
 
-/** Lets time pass, with turns of the loop in which what can be sent is sent. */
+/** Advances the clock, with event loop turns that send pending output. */
 async function pass(clock: TestClock, seconds: number, between?: () => Promise<void>) {
   for (let second = 0; second < seconds; second++) {
     clock.increment(1000);
@@ -101,7 +101,7 @@ describe.each(asked)('an answer %s', (_, bytesOf) => {
     const clock = new TestClock();
     const { url, facts } = await serveTools([big], { clock, limits });
     const socket = await unreadAnswer(url, await bytesOf(url, await begin(url)));
-    // What the connection takes by itself counts as taken.
+    // Bytes in the connection's buffers count as read.
     await pass(clock, 2);
     expect(facts.filter(({ name }) => name === 'stream.cut')).toEqual([]);
     await pass(clock, 8);
@@ -121,7 +121,7 @@ describe.each(asked)('an answer %s', (_, bytesOf) => {
     const socket = await unreadAnswer(url, bytes);
     socket.on('data', () => {});
     socket.pause();
-    // So much in two seconds that the whole takes ten times as long as nothing may be taken.
+    // Slow enough that the whole answer takes ten times the unread timeout.
     for (let part = 1; part <= 15; part++) {
       socket.resume();
       while (socket.bytesRead < (part * long) / 16) await once(socket, 'data');
@@ -205,7 +205,7 @@ test('cuts a stream relayed from another node whose client reads nothing [HTTP-1
     `GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nLast-Event-ID: ${id}\r\nMcp-Session-Id: ${session.id}\r\n\r\n`,
   );
   held.release();
-  // The node that passes it on takes no more than its client does: either node may notice first.
+  // The forwarding node reads only as fast as its client, so either node may notice first.
   const cuts = () => facts.facts.filter(({ name }) => name === 'stream.cut');
   await expect
     .poll(async () => {
@@ -218,7 +218,7 @@ test('cuts a stream relayed from another node whose client reads nothing [HTTP-1
   await events.leave();
 });
 
-/** A sink over an outlet of which the test says what has left it. */
+/** A sink over an outlet controlled by the test. */
 function watched(keepaliveIntervalMs = 1000, until = Infinity) {
   const home = exchangeContext({ unreadTimeoutMs: 100, keepaliveIntervalMs, maxUnreadBytes: 50 });
   const state = { untaken: 0, unanswered: 0, isItsTurn: true, happened: [] as string[] };
@@ -265,7 +265,7 @@ describe('WatchedSink', () => {
     state.untaken = 0;
     clock.increment(10);
     expect([maintenance.size, state.happened]).toEqual([0, ['abc', 'end']]);
-    // Its client has gone on to something else, over the same connection.
+    // The client has moved on on the same connection.
     sink.cut();
     expect(state.happened).toEqual(['abc', 'end']);
   });

@@ -1,4 +1,7 @@
-/** What only some principals see, over HTTP: at the door, in the session, and at another node. */
+/**
+ * Items visible to some principals only, over HTTP: during authorization, in the session, and at
+ * another node.
+ */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import type { Visible } from '../../../src/server/define/visible.ts';
@@ -13,7 +16,7 @@ import { callTool } from './modern/modern-client.ts';
 import { EventReader, RawSession, begin, initializeRequest, jsonOf, post } from './raw-client.ts';
 import { serveHttp } from './serving.ts';
 
-/** A token is a name, and what its bearer may do. */
+/** A token consists of a name and scopes. */
 const authorization: AuthorizationOptions = {
   verifyToken: (token) => {
     const [subject = '', ...scopes] = token.split('+');

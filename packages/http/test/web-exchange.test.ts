@@ -1,4 +1,4 @@
-/** What the endpoint sees of a `Request`, and what becomes of its `Response`. */
+/** Web `Request`s and `Response`s. */
 import { expect, test } from 'vitest';
 import { createMcpServer } from '../../../src/index.ts';
 import { httpHandler } from '../src/index.ts';
@@ -67,7 +67,7 @@ test("reads all known headers, with the URL's host as a fallback", () => {
   const request = new Request(url);
   const bare = new WebExchange(request, exchangeContext());
   expect([bare.head, bare.header('host')]).toEqual([{ host: '127.0.0.1' }, '127.0.0.1']);
-  // Hosts have headers that `Request` keeps from others.
+  // Server platforms see headers that `Request` hides from scripts.
   const headers = new Map(Object.values(names).map((name) => [name, `of ${name}`]));
   Object.defineProperty(request, 'headers', { value: headers });
   expect(new WebExchange(request, exchangeContext()).head).toEqual(
@@ -97,7 +97,7 @@ test('rejects a body that is not UTF-8, was read before, or is locked', async ()
   expect(await bodyOf(held)).toMatchObject({ status: 500 });
 });
 
-/** An exchange whose client may leave, and whether that was heard of. */
+/** An exchange with a client that can disconnect, and the recorded notifications. */
 function leaving() {
   const client = new AbortController();
   const exchange = new WebExchange(new Request(url, { signal: client.signal }), exchangeContext());

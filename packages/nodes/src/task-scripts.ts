@@ -164,7 +164,7 @@ return redis.call('ZSCORE', KEYS[2], ARGV[1]) or ''
  */
 const parked = luaScript(`${changed}${leadToDue}
 if ARGV[2] ~= '' then leadToDue(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[3]) end
--- Unless the owner has claimed it again.
+-- Unless the owner claimed the task again.
 if ARGV[4] ~= '' and redis.call('ZSCORE', KEYS[4], ARGV[1]) == ARGV[4] then
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
@@ -247,10 +247,10 @@ return 1
 `);
 
 /**
- * KEYS: owners, reserved, the open tasks of this one, parked tasks. ARGV: how the keys of an owner's open tasks begin; how
- * tasks of this server begin; how many are wanted; for how long other nodes leave them, milliseconds; tasks to leave out.
- * Returns the owners whose leases last; for each task its id, the set that it was in, and its score there; and how long it
- * is until another one is due.
+ * KEYS: owners, reserved tasks, open tasks of this owner, parked tasks. ARGV: key prefix of open
+ * tasks, prefix of this server's index entries, maximum tasks, reservation time in milliseconds,
+ * tasks to skip. Returns owners with a current lease; entry, index and score of each task; and the
+ * time until the next one is due.
  */
 const findUnowned = luaScript(`${keep}
 local at = now()
@@ -260,7 +260,7 @@ for n = 5, #ARGV do except[ARGV[n]] = true end
 local function give(task, from, score, over)
   if except[task] or #given >= 3 * ARGV[3] or redis.call('ZSCORE', KEYS[2], task) then return end
   redis.call('ZADD', KEYS[2], at + ARGV[4], task)
-  -- By another number each time: what has looked at an earlier one removes nothing.
+  -- A new score each time, so that a process that saw an earlier one removes nothing.
   local before = redis.call('ZSCORE', KEYS[3], task)
   if before then over = math.max(over, before + 0.001) end
   redis.call('ZADD', KEYS[3], over, task)
@@ -275,7 +275,7 @@ for _, owner in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', at)) do
   redis.call('ZREMRANGEBYSCORE', open, '-inf', at)
   if redis.call('EXISTS', open) == 0 then redis.call('ZREM', KEYS[1], owner) end
   local from = 0
-  -- Its own tasks it has, though its lease is over.
+  -- Skips the claimer's own tasks, even after its lease expired.
   while open ~= KEYS[3] and #given < 3 * ARGV[3] do
     local some = redis.call('ZRANGE', open, from, from + 999, 'WITHSCORES')
     if #some == 0 then break end
@@ -306,7 +306,7 @@ return {owners, given, next and math.max(0, math.ceil(next - at)) or false}
 const settle = luaScript(`${changed}
 for n = 2, #ARGV, 5 do
   local task, place, score, became, more = ARGV[n], tonumber(ARGV[n + 1]), ARGV[n + 2], ARGV[n + 3], ARGV[n + 4]
-  -- Unless it is led to anew.
+  -- Unless the entry was replaced.
   if place > 0 and redis.call('ZSCORE', KEYS[place], task) == score then
     if became == 'early' then redis.call('ZADD', KEYS[place], more, task)
     else redis.call('ZREM', KEYS[place], task) end
@@ -325,7 +325,7 @@ return 1
 const changesSince = luaScript(`
 local last = tonumber(redis.call('GET', KEYS[1]) or '0')
 local since = tonumber(ARGV[1])
--- It counts anew in a Redis that has lost its data.
+-- The counter restarts in a Redis that lost its data.
 if since > last then since = 0 end
 return {last, redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. since, '+inf'), now()}
 `);

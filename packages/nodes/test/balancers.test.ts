@@ -1,4 +1,7 @@
-/** Load balancers before nodes: as docs/http.md configures them, and by turns; while nothing changes, and while nodes are replaced. */
+/**
+ * Load balancers in front of nodes, configured as in docs/http.md and round robin, with stable
+ * nodes and during a rolling replacement.
+ */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +25,7 @@ import { findProgram } from './redis-server.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/http.md'), 'utf8');
 
-/** The page's configuration of nginx before one server, which has this address. */
+/** The documented nginx configuration for one server. */
 const documentedAlone = (server: URL): string =>
   page
     .split('```')
@@ -32,7 +35,7 @@ const documentedAlone = (server: URL): string =>
     .map((block) => block.slice('nginx'.length).replaceAll('127.0.0.1:3000', server.host))
     .join('');
 
-/** What the page shows of a program's configuration, with these in the places of its nodes. */
+/** A documented configuration with these nodes. */
 function documented(language: string, nodes: readonly URL[]): string {
   const blocks = page.split('```').filter((block) => block.startsWith(`${language}\n`));
   const block = blocks.find((each) => each.includes('10.0.0.1:3000')) ?? '';
@@ -43,19 +46,19 @@ function documented(language: string, nodes: readonly URL[]): string {
   );
 }
 
-/** How requests are spread: each session to one node, as the page has it, or by turns. */
+/** How requests are balanced: sticky by session, as documented, or round robin. */
 type Spread = 'by session' | 'by turns';
 
 interface Balancer {
   readonly program: string;
   configuration(nodes: readonly URL[], port: number, folder: string, spread: Spread): string;
-  /** How it is told where its configuration is. */
+  /** Command-line flags that name the configuration. */
   flags(file: string, folder: string): readonly string[];
-  /** Has it read its configuration again. */
+  /** Signal that reloads the configuration. */
   readonly reload: NodeJS.Signals;
 }
 
-/** nginx with these blocks of `http`, and these locations. */
+/** An nginx configuration with these `http` blocks and locations. */
 const nginx = (port: number, folder: string, blocks: string, locations: string): string => `
   daemon off; pid ${folder}/pid; error_log stderr; worker_processes 1;
   events {}
@@ -118,7 +121,7 @@ ${
   },
 ];
 
-/** The page has two nodes: those beyond are added. */
+/** The documented configuration has two nodes; more are added. */
 function listed(text: string, nodes: readonly URL[], language: string): string {
   const more = nodes.slice(2).map(({ host }, n) => {
     return language === 'nginx' ? `  server ${host};\n` : `  server more${n} ${host}\n`;
@@ -131,12 +134,16 @@ function listed(text: string, nodes: readonly URL[], language: string): string {
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
-  // Its workers end with it.
+  // The workers end with it.
   child.kill('SIGTERM');
   await exit;
 }
 
-/** Runs it before these nodes until the test is over. @returns where it listens, and what leads to other nodes */
+/**
+ * Runs the balancer in front of these nodes until the test ends.
+ *
+ * @returns its URL, and a function that replaces the nodes
+ */
 async function launch(
   { configuration, flags, reload }: Balancer,
   path: string,
@@ -165,7 +172,7 @@ async function launch(
       child.kill(reload);
     };
     if (child.exitCode === null) return { url, lead };
-    // Somebody else may have taken the port since it was free.
+    // Another process may have taken the free port meanwhile.
     if (attempt === 3) throw new Error(said);
   }
 }
@@ -188,7 +195,7 @@ test.for(balancers)('$program routes a session to its node', async (balancer, co
     for (let call = 0; call < 3; call++) {
       const response = await session.call('where');
       const node = response.headers.get('x-node');
-      // No other one was asked for it.
+      // No other node received the request.
       expect(await response.text()).toContain(`"text":"${node}"`);
       used.add(node);
     }
@@ -221,7 +228,7 @@ test('routes a client to its authorization server through nginx as documented', 
     expect(await metadata.json()).toMatchObject({ authorization_servers: [issuer.issuer] });
   }
 });
-/** A node as `serve` has it, which accepts this version of the forwarding protocol. */
+/** A node like that of `serve`, with this version of the forwarding protocol. */
 async function startNode(shared: MemoryNodes, protocol: number) {
   const stores = shared.start();
   const echo = defineTool({ name: 'echo', description: 'Echoes', handler: () => 'echoed' });
@@ -242,7 +249,7 @@ async function startNode(shared: MemoryNodes, protocol: number) {
   return { url: serving.url, close: () => serving.close() };
 }
 
-/** A call on a connection of its own: a balancer that reads its configuration again closes those that are kept. */
+/** A call on a new connection, because a reloading balancer closes idle ones. */
 async function callOnce(url: URL, { headers }: RawSession) {
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo' } };
   const sent = request(url, {
@@ -292,7 +299,7 @@ test.for(balancers.flatMap((balancer) => spreads.map((spread) => ({ balancer, sp
     for (const [place, old] of [...nodes.entries()]) {
       nodes[place] = await startNode(shared, 2);
       await lead(urls());
-      // The balancer leads nothing to the old one any more.
+      // The balancer routes nothing to the old node.
       await expect
         .poll(async () => {
           const before = led.get(old.url.host) ?? 0;

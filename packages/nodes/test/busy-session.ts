@@ -1,10 +1,13 @@
-/** A session that its client uses again and again, at one node after the other, whatever happens to them meanwhile. */
+/** A session in constant use at alternating nodes during failures. */
 import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { MachineTime } from '../../../test/tooling/machine-time.ts';
 import { RawSession } from '../../http/test/raw-client.ts';
 
-/** How long a request may take, milliseconds in which the machine ran this test: five seconds until it is refused, and what a busy machine adds. */
+/**
+ * Time limit of a request, ms: five seconds until it is rejected, plus the delays of a busy
+ * machine.
+ */
 const patienceMs = 30_000;
 
 export class BusySession {
@@ -12,13 +15,13 @@ export class BusySession {
   readonly #tool: string;
   readonly #time = new MachineTime();
   #phase: 'busy' | 'resting' = 'busy';
-  /** What was answered otherwise than the documents say. */
+  /** Answers that contradict the docs. */
   readonly wrong: string[] = [];
   served = 0;
   refused = 0;
   readonly #over: Promise<void>;
 
-  /** @param tool what it calls; it may run twice */
+  /** @param tool tool to call, which may run twice */
   constructor(nodes: readonly URL[], { headers }: RawSession, tool: string) {
     this.#places = nodes.map((url) => new RawSession(url, headers));
     this.#tool = tool;
@@ -26,13 +29,13 @@ export class BusySession {
     onTestFinished(() => this.rest());
   }
 
-  /** Settles once it has got its last answer. */
+  /** Resolves after the last answer. */
   async rest(): Promise<void> {
     this.#phase = 'resting';
     await this.#over;
   }
 
-  /** What each node answers to it now. */
+  /** Status of a request at each node. */
   statuses(): Promise<readonly number[]> {
     return Promise.all(
       this.#places.map(async (place) => {
@@ -52,13 +55,13 @@ export class BusySession {
       const took = this.#time.now - began;
       const isRefused = response.status === 503 && Number(response.headers.get('retry-after')) > 0;
       const isServed = response.status === 200 && text.includes('"result"');
-      // A replica that takes the place of its master may lack what was on its way between nodes.
+      // A promoted replica may lack writes that were still being replicated.
       const isLost = response.status === 200 && text.includes('"reason":"process-ended"');
       if (isRefused) this.refused++;
       else if (isServed) this.served++;
       else if (!isLost) this.wrong.push(`${response.status} ${text}`);
       if (took > patienceMs) this.wrong.push(`${response.status} after ${took} ms`);
-      // Without a pause, the test would take the machine from the nodes whose failover it waits for.
+      // The pause leaves CPU time for the failover.
       await setTimeout(isRefused ? 50 : 25);
     }
   }

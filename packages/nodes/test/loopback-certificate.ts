@@ -1,4 +1,4 @@
-/** A certificate for 127.0.0.1 that certifies itself, for servers of tests: its key is no secret. */
+/** A self-signed certificate for 127.0.0.1, for test servers; its key is not secret. */
 import { createPrivateKey } from 'node:crypto';
 
 const body = `

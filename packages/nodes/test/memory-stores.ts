@@ -1,4 +1,6 @@
-/** What several nodes in one process share: the contract of stores in its plainest form. */
+/**
+ * In-memory stores for several nodes in one process: the simplest implementation of the contract.
+ */
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import { StoreUnavailable, storeLimits } from '../../http/src/nodes/stores.ts';
@@ -23,10 +25,10 @@ export interface MemoryStoresOptions {
   readonly leaseMs?: number;
 }
 
-/** What the directory holds. A copy of it is older data. */
+/** Data of the directory; copied to model a rollback. */
 export interface DirectoryData {
   readonly leases: Map<string, { readonly untilMs: number; readonly address: NodeAddress }>;
-  /** The sessions that were removed, and when. */
+  /** Deleted sessions and the time of deletion. */
   readonly removed: Map<string, number>;
   readonly records: Map<string, SessionRecord & { readonly expiresMs: number }>;
 }
@@ -37,7 +39,7 @@ const noData = (): DirectoryData => ({
   records: new Map(),
 });
 
-/** The rules of the directory, without any waiting. */
+/** The rules of the directory, synchronous. */
 export class DirectoryRules {
   data = noData();
   store = { name: 'memory 0', sinceMs: -Infinity };
@@ -51,7 +53,7 @@ export class DirectoryRules {
     this.#idleMs = idleMs;
   }
 
-  /** It has these data from now on: older ones, or none. */
+  /** Replaces the data with older ones, or none. */
   lose(data = noData()): void {
     this.data = data;
     this.store = { name: `${this.store.name}+`, sinceMs: this.#now() };
@@ -66,7 +68,7 @@ export class DirectoryRules {
     return { ...this.store, ageMs: this.#now() - this.store.sinceMs };
   }
 
-  /** Where a node is whose lease lasts. */
+  /** Address of a node with a current lease. */
   address(node: string): NodeAddress | undefined {
     const { untilMs = -Infinity, address } = this.data.leases.get(node) ?? {};
     return untilMs > this.#now() ? address : undefined;
@@ -174,25 +176,25 @@ export class MemoryNodes {
     this.rules = new DirectoryRules(() => clock.now(), leaseMs, this.#limits.idleMs);
   }
 
-  /** The directory has these data from now on; logs are lost, too. */
+  /** Replaces the directory's data and drops all logs. */
   lose(data?: DirectoryData): void {
     this.rules.lose(data);
     this.#logs.clear();
   }
 
-  /** The listener of a node: what comes of its subscription. */
+  /** The broadcast listener of a node. */
   listenerOf(stores: Stores): BroadcastListener | undefined {
     return this.#listeners.get(stores);
   }
 
-  /** A node is no more, without a word; the others can know it. */
+  /** Kills a node silently; its lease ends. */
   kill(stores: Stores): void {
     this.#killed.add(stores);
     this.#listeners.delete(stores);
     this.#ends.get(stores)?.();
   }
 
-  /** One more node. */
+  /** Adds a node. */
   start(): Stores {
     const { rules } = this;
     const names = new Set<string>();
@@ -232,7 +234,7 @@ export class MemoryNodes {
       broadcasts: {
         publish: (text) =>
           asked(() => {
-            // As much later as in a store of its own.
+            // Asynchronous, as with a real store.
             void Promise.resolve().then(() => {
               for (const listener of this.#listeners.values()) listener.received(text);
             });

@@ -1,4 +1,4 @@
-/** Who lets nothing but TLS in, and a user who may do no more than is needed: it is reached in each way that there is. */
+/** Redis with TLS and a minimal user, reached in every supported way. */
 import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
@@ -9,7 +9,7 @@ import { certificate } from './loopback-certificate.ts';
 import { startRedisNodes, stateKeys } from './redis-nodes.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
-/** As docs/http.md has them. */
+/** The permissions documented in docs/http.md. */
 const rights =
   '~shared:* &shared:* +@read +@write +@scripting +@connection +@pubsub +time +info +cluster|info';
 

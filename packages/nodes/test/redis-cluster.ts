@@ -1,19 +1,22 @@
-/** A cluster of three masters with a replica each, and a primary with a replica that a Sentinel watches: real ones, for tests. */
+/**
+ * Real Redis setups for tests: a cluster of three masters with replicas, and a primary with a
+ * replica under Sentinel.
+ */
 import { vi } from 'vitest';
 import { RedisServer } from './redis-server.ts';
 
-/** How long a master may be silent until its replica takes its place, milliseconds. Shorter, and a busy machine looks like a dead one. */
+/** Silence after which a replica is promoted, ms. With less, a busy machine would look dead. */
 const nodeTimeoutMs = 1500;
 
 const memberFlags = [
   ...['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs)],
-  // A replica may always take over, and begins to copy at once.
+  // Replicas may always take over and start replicating at once.
   ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
 ];
 
 const slots = 16_384;
 
-/** Also outside of a test. */
+/** Usable outside of tests. */
 const until = (isSo: () => Promise<boolean>): Promise<unknown> =>
   vi.waitUntil(() => isSo().catch(() => false), { timeout: 100_000, interval: 20 });
 
@@ -27,7 +30,7 @@ const fieldsOf = (text: unknown): ReadonlyMap<string, string> =>
       .map((line) => line.split(':', 2) as [string, string]),
   );
 
-/** Waits until it has all that its primary has. */
+/** Waits until a replica is in sync. */
 const copied = (server: RedisServer): Promise<unknown> =>
   until(async () => (await infoOf(server, 'replication')).get('master_link_status') === 'up');
 
@@ -55,7 +58,7 @@ export class RedisClusterServers {
     return this.members.map(({ url }) => ({ url }));
   }
 
-  /** The master that has a key. */
+  /** The master of a key. */
   async masterOf(key: string): Promise<RedisServer> {
     const shards = await this.#shards();
     const slot = Number(await this.#living[0]?.ask('CLUSTER', 'KEYSLOT', key));
@@ -69,7 +72,7 @@ export class RedisClusterServers {
     return shards.flatMap(({ master }) => master ?? []);
   }
 
-  /** An id whose key this master has. */
+  /** An id whose key belongs to this master. */
   async idAt(master: RedisServer, keyOf: (id: string) => string): Promise<string> {
     for (;;) {
       const id = crypto.randomUUID();
@@ -77,7 +80,7 @@ export class RedisClusterServers {
     }
   }
 
-  /** The replica of the master that has a key takes its place, and loses nothing. */
+  /** Promotes the replica of a key's master without data loss. */
   async handOver(key: string): Promise<void> {
     const master = await this.masterOf(key);
     const replica = await this.#replicaOf(master);
@@ -86,7 +89,11 @@ export class RedisClusterServers {
     await this.#settled(key, master);
   }
 
-  /** Kills the master that has a key. @returns once its replica has taken its place */
+  /**
+   * Kills the master of a key.
+   *
+   * @returns once its replica was promoted
+   */
   async killMasterOf(key: string): Promise<RedisServer> {
     const master = await this.masterOf(key);
     this.#dead.add(master);
@@ -95,7 +102,7 @@ export class RedisClusterServers {
     return master;
   }
 
-  /** It comes back, as a replica. */
+  /** Restarts a server as a replica. */
   async revive(member: RedisServer): Promise<void> {
     await member.start();
     this.#dead.delete(member);
@@ -160,7 +167,7 @@ export class RedisClusterServers {
     throw new Error('It has no replica');
   }
 
-  /** Another one than before has the key, and all know it. */
+  /** Waits until all servers know the new master of a key. */
   async #settled(key: string, before: RedisServer): Promise<void> {
     await until(async () => (await this.masterOf(key)) !== before);
     await this.#allSay('cluster_state', 'ok');
@@ -176,7 +183,7 @@ export class SentinelServers {
     this.members = members;
   }
 
-  /** The name of what it watches. */
+  /** Name of the monitored primary. */
   readonly name = 'shared';
 
   static async start(): Promise<SentinelServers> {
@@ -195,7 +202,7 @@ export class SentinelServers {
       flags: ['--sentinel'],
     });
     const servers = new SentinelServers(sentinel, [primary, replica]);
-    // It has found the replica.
+    // Waits until Sentinel knows the replica.
     await until(async () => {
       const replicas = (await sentinel.ask('SENTINEL', 'REPLICAS', 'shared')) as unknown[];
       return replicas.length === 1;
@@ -207,7 +214,11 @@ export class SentinelServers {
     return [{ host: '127.0.0.1', port: this.sentinel.port }];
   }
 
-  /** Kills the primary. @returns once the replica has taken its place */
+  /**
+   * Kills the primary.
+   *
+   * @returns once the replica was promoted
+   */
   async killPrimary(): Promise<void> {
     const [primary, replica] = this.members as [RedisServer, RedisServer];
     await primary.kill();

@@ -1,4 +1,4 @@
-/** What a connection to Redis promises its callers, with a ready client whose answers are the test's. */
+/** Guarantees of a Redis connection, with a client whose replies the test controls. */
 import { ErrorReply } from 'redis';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RedisConnection, luaScript } from '../src/connection.ts';
@@ -52,7 +52,7 @@ async function connected(options: Partial<RedisConnectionOptions> = {}, client =
   return { connection, client, last };
 }
 
-/** The fault of a command, or its answer. */
+/** Reply of a command, or its fault. */
 const outcome = (command: Promise<unknown>) =>
   command.catch(({ fault, retryAfterMs }: Record<string, unknown>) => [fault, retryAfterMs]);
 
@@ -107,12 +107,12 @@ describe('RedisConnection', () => {
     expect(await outcome(connection.command(['C']))).toEqual(busy);
     await vi.advanceTimersByTimeAsync(2);
     expect(await first).toEqual(['slow', 1000]);
-    // A client that was given reconnects by itself: the next command finds out.
+    // A given client reconnects itself; the next command finds out.
     const third = outcome(connection.command(['C']));
     client.sent[2]?.answer('c');
     expect(await third).toBe('c');
     await vi.advanceTimersByTimeAsync(598);
-    // What comes too late is nobody's.
+    // Late replies have no recipient.
     client.sent[0]?.answer('a');
     await vi.advanceTimersByTimeAsync(0);
     const fourth = outcome(connection.command(['D']));
@@ -213,7 +213,7 @@ describe('RedisConnection', () => {
     expect(await forgotten).toBe(2);
     const lost = outcome(connection.run(script, ['k'], ['v']));
     last().fail(new Error('Socket closed'));
-    // It may have run: it is not sent again.
+    // The command may have been executed, so it is not repeated.
     expect(await lost).toEqual(['away', 1000]);
     const rest = ['1', 'k', 'v'];
     expect(client.sent.map(({ args }) => args)).toEqual([

@@ -1,4 +1,4 @@
-/** What nodes ask of Redis: commands for a request, and bytes for a session. */
+/** Cost in Redis: commands per request and bytes per session. */
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -16,12 +16,12 @@ afterAll(async () => {
   if (hasRedis()) await redis.stop();
 });
 
-/** All nodes have it. */
+/** Key shared by all nodes. */
 const key = Buffer.alloc(32, 1).toString('base64');
 
 const echo = defineTool({ name: 'echo', description: 'Says it', handler: () => 'said' });
 
-/** Endpoints that share keys of their own. Each has its lease, and does not renew it while a test lasts. */
+/** Endpoints with their own key prefix, whose leases are not renewed during a test. */
 async function startNodes(): Promise<{ here: URL; there: URL; prefix: string }> {
   const prefix = `${randomUUID()}:`;
   const start = async () => {
@@ -37,7 +37,7 @@ async function startNodes(): Promise<{ here: URL; there: URL; prefix: string }> 
   return nodes;
 }
 
-/** What Redis was asked for while `body` ran, by command. */
+/** Commands sent to Redis while `body` ran. */
 async function commandsOf(body: () => Promise<unknown>): Promise<{ [command: string]: number }> {
   const client = await createClient({ url: redis.url }).connect();
   try {
@@ -90,7 +90,7 @@ test('uses two commands to start a session, three to end it, and less than 1 KiB
   client.destroy();
   expect(keys.length).toBeGreaterThan(0);
   expect(sumOf(bytes)).toBeLessThan(1024);
-  // Its record, what all nodes have to know of its end, and telling them.
+  // Deletes the record, remembers the deletion and broadcasts it.
   const ended = await commandsOf(() => session.delete());
   expect(ended['evalsha']).toBe(3);
 });

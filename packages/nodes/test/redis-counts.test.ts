@@ -1,4 +1,4 @@
-/** What nodes count together in a Redis. */
+/** Rate limits shared through Redis. */
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -15,7 +15,7 @@ beforeEach((context) => needsRedis(context));
 const day = 24 * 60 * 60 * 1000;
 const ratesOf = (calls: number, perMs = day, name = '*') => new Map([[name, { calls, perMs }]]);
 
-/** The counts of two nodes, until the test is over. */
+/** Call counts of two nodes, until the test ends. */
 async function start() {
   const { url } = redis!;
   const prefix = `${randomUUID()}:`;

@@ -1,4 +1,4 @@
-/** What sessions do while the Redis that their nodes share changes its masters. */
+/** Sessions during Redis failovers. */
 import { createCluster, createSentinel } from 'redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
@@ -19,7 +19,7 @@ const prefix = 'shared:';
 /** Much longer than a failover. */
 const leaseMs = 30_000;
 
-/** A node's own client, which is ready, and closed with the test. */
+/** A ready client that closes with the test. */
 async function ready<
   C extends {
     connect(): Promise<unknown>;
@@ -27,7 +27,7 @@ async function ready<
     on(name: 'error', listener: () => void): unknown;
   },
 >(client: C): Promise<{ client: C }> {
-  // It is told of each connection that breaks.
+  // Broken connections are expected.
   client.on('error', () => {});
   await client.connect();
   onTestFinished(() => void client.destroy());
@@ -48,7 +48,7 @@ const stepsOf = (held: ReturnType<typeof gate>) =>
     },
   });
 
-/** Reads a stream to its answer, and goes on with it elsewhere if it ends before. */
+/** Reads a stream up to its response, resuming elsewhere if it breaks. */
 async function readAll(response: Response, elsewhere: RawSession): Promise<readonly Message[]> {
   const messages: Message[] = [];
   let reader = new EventReader(response);
@@ -64,7 +64,7 @@ async function readAll(response: Response, elsewhere: RawSession): Promise<reado
   }
 }
 
-/** Nodes with sessions that are in use, and the stream of a call that goes through another node than its own. */
+/** Nodes with busy sessions, and a call streamed through another node than its own. */
 async function busyNodes(stores: () => Promise<RedisStoresOptions>) {
   const held = gate();
   const nodes = await startRedisNodes({
@@ -83,13 +83,13 @@ async function busyNodes(stores: () => Promise<RedisStoresOptions>) {
   const [there, elsewhere] = [1, 2].map((n) => new RawSession(nodes[n]!, here.headers));
   const stream = readAll(await there!.call('steps', {}, 'steps'), elsewhere!);
   return {
-    /** Every session is served at every node again. */
+    /** Waits until every node serves every session. */
     async allServed() {
       for (const session of sessions) {
         await expect.poll(() => session.statuses()).toEqual([200, 200, 200]);
       }
     },
-    /** Nothing was lost or came twice, and no request was answered otherwise than it should be. */
+    /** Asserts that nothing was lost or repeated and every answer was correct. */
     async judge() {
       held.release();
       const steps = (await stream).flatMap(({ params }) => params?.['n'] ?? []);
@@ -116,7 +116,7 @@ describe('nodes that share a cluster', () => {
     ready(
       createCluster({
         rootNodes: cluster.rootNodes,
-        // Sooner than by default: what is asked of a master that is dead waits for that.
+        // Faster than the default, because commands to a dead master wait for it.
         topologyRefreshOnReconnectionAttemptStrategy: 500,
       }),
     );
@@ -173,7 +173,7 @@ describe('nodes that share a cluster', () => {
     onTestFinished(() => stores.close());
     const leases = await cluster.masterOf(`${prefix}{leases}:store`);
     const others = (await cluster.masters()).filter((master) => master !== leases);
-    // The next one each time: it is ahead until all have heard of it.
+    // Increments the epoch, which is ahead until all masters know it.
     let n = 0;
     await expect
       .poll(async () => {

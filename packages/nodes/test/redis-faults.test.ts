@@ -1,4 +1,4 @@
-/** Redis away, slow, restarted, full: nothing hangs, and what was promised holds. */
+/** Redis unreachable, slow, restarted or full: nothing hangs, and guarantees hold. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { createClient } from 'redis';
@@ -35,10 +35,10 @@ afterEach(async () => {
   nodes.clear();
 });
 
-/** For those who wait until Redis is given up. */
+/** Short timeouts for tests that wait for them. */
 const impatient = { leaseMs: 3000, commandTimeoutMs: 1000 };
 
-/** On a busy machine Redis may take so long for the beginning, too: then it begins again. */
+/** A start may time out on a busy machine, so it is retried. */
 async function startImpatient(): Promise<Node> {
   for (;;) {
     try {
@@ -91,7 +91,7 @@ async function faultOf(promise: Promise<unknown>): Promise<StoreFault | 'none'> 
   return error.fault;
 }
 
-/** All that a node asks of its stores. */
+/** Calls every store method. */
 function everything({ directory, log, broadcasts, name }: Node): Promise<unknown>[] {
   const at = { id: 's1', fence: 1, revision: 1 };
   return [
@@ -122,7 +122,7 @@ describe('a faulty Redis', () => {
     needsRedis(context);
     const node = await startImpatient();
     const faults = everything(node).map(faultOf);
-    // By then they have been written.
+    // The commands have been written by then.
     await setImmediate();
     workFor(1200);
     expect(new Set(await Promise.all(faults))).toEqual(new Set(['none']));
@@ -132,7 +132,7 @@ describe('a faulty Redis', () => {
     needsRedis(context);
     const made = redisStores({ url: redis.url, prefix: prefix(), commandTimeoutMs: 1000 });
     const fault = faultOf(made);
-    // By then it has begun to connect, and has heard nothing of it.
+    // The connection has been started but not established by then.
     await new Promise(process.nextTick);
     workFor(1200);
     expect(await fault).toBe('none');
@@ -145,7 +145,7 @@ describe('a faulty Redis', () => {
     redis.freeze();
     const faults = await Promise.all(everything(node).map(faultOf));
     expect(new Set(faults)).toEqual(new Set(['slow']));
-    // At once now: nothing is sent that would wait with the others.
+    // Rejected at once instead of queueing behind the others.
     const later = everything(node).map(faultOf);
     expect(new Set(await Promise.all(later))).toEqual(new Set(['slow']));
     redis.thaw();
@@ -169,7 +169,7 @@ describe('a faulty Redis', () => {
     const after = await b.directory.find('s1');
     expect(after.record).toBeUndefined();
     expect(after.store.name).not.toBe(before.store.name);
-    // What was read from the old data claims nothing.
+    // A fence read from the old data cannot claim.
     const { isHeld, store } = await a.directory.lease(a.name, 'prolong', leaseRequest);
     expect(isHeld).toBe(false);
     const reviveUntilMs = store.sinceMs + 60_000;
@@ -178,7 +178,7 @@ describe('a faulty Redis', () => {
     expect(await a.directory.put(record(a.name), revived.untilMs)).toBe(true);
     const read = { fence: 1, store: before.store.name };
     expect(await b.directory.claim('s1', b.name, read)).toBeUndefined();
-    // Its subscription is there again.
+    // The subscription was restored.
     await expect
       .poll(async () => {
         await faultOf(b.broadcasts.publish('text'));
@@ -202,7 +202,7 @@ describe('a faulty Redis', () => {
       );
       expect((await node.directory.find('s1')).record).toMatchObject({ owner: node.name });
       expect((await node.directory.find('s2')).record).toBeUndefined();
-      // Nodes stay alive, and sessions in use.
+      // Leases and sessions are still renewed.
       expect(await node.directory.lease(node.name, 'prolong', leaseRequest)).toMatchObject({
         isHeld: true,
       });
@@ -305,7 +305,7 @@ describe('a node that shares a Redis', () => {
     };
     await expect.poll(short).toBe(0);
     expect(keys).toHaveLength(100);
-    // What Redis refuses now is made up for with the next sign of life.
+    // Rejected writes are repeated with the next renewal.
     for (const key of keys) await client.pExpire(key, 300_000);
     redis.freeze();
     for (const session of sessions) session.touch(clock.now());
@@ -360,7 +360,7 @@ describe('a node that shares a Redis', () => {
       log: '{s1}:log',
     };
     const client = await connected();
-    /** What is kept for longer by this, if all of it was nearly over. */
+    /** Keys whose time to live an operation extends. */
     const keptBy = async (use: () => Promise<unknown>): Promise<readonly string[]> => {
       const keys = Object.entries(keyOf).map(([what, key]) => [what, names.prefix + key] as const);
       for (const [, key] of keys) expect(await client.pExpire(key, 300_000)).toBe(1);
@@ -385,7 +385,7 @@ describe('a node that shares a Redis', () => {
       const read = { fence: 1, store: store.name };
       expect(await keptBy(() => log.append(at, []))).toEqual(['log']);
       expect(await keptBy(() => directory.claim('s1', name, read))).toEqual(['session']);
-      // Who looks does not use.
+      // Reading does not extend it.
       expect(await keptBy(() => directory.find('s1'))).toEqual([]);
       expect(await keptBy(() => log.read('s1'))).toEqual([]);
     } finally {

@@ -1,6 +1,6 @@
 /**
- * What comes with a session, at every node: official clients whose requests go to one node after the other. Their nodes share a real
- * Redis, and have one server each, or one for each session.
+ * Session features at every node: official clients whose requests alternate between nodes that
+ * share a real Redis, with one server each or one per session.
  */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -32,7 +32,7 @@ beforeEach(needsRedis);
 const form = defineForm({ type: 'object', properties: { name: { type: 'string' } } });
 const uri = 'test://watched';
 
-/** Nodes, and each server that has begun at them. */
+/** Nodes, and the servers created at them. */
 async function start(kind: 'one server' | 'a server for each') {
   const prefix = `${crypto.randomUUID()}:`;
   const servers: McpServer[][] = [];
@@ -70,10 +70,10 @@ async function start(kind: 'one server' | 'a server for each') {
     server: (node) => (kind === 'one server' ? make(node) : () => make(node)),
     http: { sse: true, path: '/mcp', session: { limits: { taskPollIntervalMs: 5 } } },
   });
-  // Each has a server by now, whoever it is for.
+  // Every node has created a server by now.
   for (const node of nodes) await begin(node);
   let turn = 0;
-  /** Each request goes to the next node. */
+  /** Sends each request to the next node. */
   const inTurn: typeof fetch = (input, init) => {
     const { pathname, search } = new URL(input instanceof Request ? input.url : input);
     return fetch(new URL(pathname + search, nodes[turn++ % nodes.length]), init);

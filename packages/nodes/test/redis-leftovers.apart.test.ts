@@ -1,6 +1,7 @@
 /**
- * What sessions leave behind in Redis and at their nodes. `LEFTOVERS=all` plays 5,000 sessions that are deleted and 2,000 that are
- * abandoned, the long run of CI a twentieth of that, and every run some, without a look at the heap.
+ * Leftovers of sessions in Redis and in nodes. `LEFTOVERS=all` plays 5,000 deleted and 2,000
+ * abandoned sessions, long CI runs a twentieth of that, and ordinary runs a few without a heap
+ * check.
  */
 import { expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
@@ -12,7 +13,7 @@ import { RedisServer, needsRedis } from './redis-server.ts';
 
 const share = process.env['LEFTOVERS'] === 'all' ? 1 : inLongRun(1 / 20, 1 / 200);
 
-/** After the last of them has been heard of, milliseconds; an ordinary run leaves a busy machine more time. */
+/** Waiting time after the last session, ms; longer in ordinary runs on busy machines. */
 const patienceMs = share === 1 ? 20_000 : 60_000;
 
 const say = defineTool({
@@ -28,7 +29,10 @@ const deleted = 5000 * share;
 const abandoned = 2000 * share;
 const warming = Math.min(100, deleted);
 
-/** Bytes. For a while it is remembered which sessions have ended, and where others were; one that is kept takes 16 KiB, and 1 KiB in Redis; the id of one that was deleted is remembered there. */
+/**
+ * Bytes. Deletions and owners are remembered for a while. A kept session takes 16 KiB, and 1 KiB in
+ * Redis, where ids of deleted ones are remembered.
+ */
 const slack = {
   heap: 2 * 1024 * 1024 + 600 * (deleted + abandoned),
   redis: 256 * 1024 + 200 * deleted,
@@ -55,19 +59,19 @@ test('leaves nothing of deleted or abandoned sessions in Redis or on the heap', 
   });
   const [a, b] = nodes as [URL, URL];
 
-  /** Begins at one node, and calls at both. */
+  /** Starts a session at one node and calls at both. */
   const play = async (isDeleted: boolean) => {
     const here = await begin(a);
     const there = new RawSession(b, here.headers);
     for (const session of [here, there]) {
       const said = await session.call('say');
       await said.text();
-      // A busy machine may have taken so long that it was abandoned before, or cannot be reached in time.
+      // On a busy machine the session may have expired, or the node may time out.
       expect([200, 404, 503]).toContain(said.status);
     }
     if (isDeleted) expect([204, 404, 503]).toContain((await there.delete()).status);
   };
-  /** Twenty at a time. */
+  /** Plays sessions, twenty at a time. */
   const playAll = async (count: number, isDeleted: boolean) => {
     let left = count;
     const lanes = Array.from({ length: 20 }, async () => {
@@ -80,7 +84,7 @@ test('leaves nothing of deleted or abandoned sessions in Redis or on the heap', 
     const memory = String(await redis.ask('INFO', 'memory'));
     return Number(/used_memory:(\d+)/.exec(memory)?.[1]);
   };
-  /** What there is of nodes: it is there without any session. */
+  /** Keys of nodes, which exist without sessions. */
   const ofNodes = (names: readonly string[]) =>
     names.filter((name) => !/\{(?:leases|node:)/.test(name));
 

@@ -1,28 +1,32 @@
-/** Endpoints in this process that share their sessions in a real Redis. */
+/** In-process endpoints that share sessions in a real Redis. */
 import type { HttpOptions, ServerFactory } from '../../http/src/index.ts';
 import { redisStores } from '../src/redis.ts';
 import type { RedisStoresOptions } from '../src/redis.ts';
 import { serveHttp } from '../../http/test/serving.ts';
 
-/** How a node asks for a lease that is nowhere. */
+/** Lease request of a node without an address. */
 export const leaseRequest = {
   address: { url: 'http://node.example/mcp', protocol: 1 },
   removedSinceMs: 0,
 } as const;
 
-/** All nodes have it. */
+/** Key shared by all nodes. */
 export const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
 
 export interface RedisNodesOptions {
   readonly count: number;
-  /** How each node reaches the Redis that they share. */
+  /** Connection options of each node. */
   stores(): RedisStoresOptions | Promise<RedisStoresOptions>;
-  /** What each of them serves. */
+  /** Server of each node. */
   server(node: number): ServerFactory;
   readonly http?: HttpOptions;
 }
 
-/** Serves at so many nodes until the test is over. @returns where */
+/**
+ * Starts the nodes until the test ends.
+ *
+ * @returns their URLs
+ */
 export async function startRedisNodes(options: RedisNodesOptions): Promise<readonly URL[]> {
   const urls: URL[] = [];
   for (let node = 0; node < options.count; node++) {

@@ -1,6 +1,6 @@
 /**
- * A real Redis for tests: the one that `REDIS_SERVER` names, or else the `redis-server` that is on the PATH. Where there is none,
- * the tests that need it are skipped and counted; a Redis that is there and does not start is a failure.
+ * A real Redis for tests: `REDIS_SERVER`, or `redis-server` on the PATH. Without one, tests that
+ * need it are skipped; one that does not start fails them.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -24,14 +24,14 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** The executable, if there is one. What `REDIS_SERVER` names is taken as it is. */
+/** Path of the executable, if any. `REDIS_SERVER` is used as is. */
 function findRedis(environment = process.env): string | undefined {
   const { REDIS_SERVER: named } = environment;
   if (named !== undefined && named !== '') return named;
   return findProgram('redis-server');
 }
 
-/** A program on the PATH, or where Debian has servers. */
+/** Finds a program on the PATH or in Debian's server directories. */
 export function findProgram(name: string): string | undefined {
   return [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin']
     .map((folder) => join(folder, name))
@@ -40,12 +40,12 @@ export function findProgram(name: string): string | undefined {
 
 export const hasRedis = (): boolean => findRedis() !== undefined;
 
-/** Skips the test if there is no Redis here. */
+/** Skips the test if there is no Redis. */
 export function needsRedis(context: TestContext): void {
   context.skip(!hasRedis(), 'no redis-server on the PATH, and REDIS_SERVER names none');
 }
 
-/** What a Redis has on disk: nothing, or each write before it is answered. */
+/** Persistence: none, or every write before its reply. */
 export type Durability = 'nothing' | 'everything';
 
 const flagsOf = {
@@ -64,21 +64,21 @@ const tlsFlags = (folder: string, port: number): readonly string[] => [
 export interface RedisServerOptions {
   /** Default: nothing. */
   readonly durability?: Durability;
-  /** The text of a configuration file, for what flags cannot say. */
+  /** Configuration file, for settings without a flag. */
   readonly configuration?: string;
   readonly flags?: readonly string[];
-  /** `rediss`: it takes TLS alone, with the certificate of `loopback-certificate.ts`. */
+  /** `rediss`: TLS only, with the certificate of `loopback-certificate.ts`. */
   readonly scheme?: 'redis' | 'rediss';
 }
 
-/** What it writes once it serves. A Sentinel says that it watches its primary. */
+/** Log line of a ready server, or of a Sentinel that monitors its primary. */
 const isReady = (line: string): boolean =>
   line.includes('Ready to accept connections') || line.includes('+monitor master');
 
-/** What commands are asked with: `createClient` would build the methods of all commands anew for each. */
+/** Template for command clients: `createClient` would rebuild all command methods each time. */
 const asking = createClient({ RESP: 2 });
 
-/** One Redis. */
+/** One Redis server. */
 export class RedisServer {
   readonly #folder: string;
   readonly #flags: readonly string[];
@@ -105,23 +105,23 @@ export class RedisServer {
         await server.start();
         return server;
       } catch (error) {
-        // Somebody else may have taken the port since it was free.
+        // Another process may have taken the free port meanwhile.
         if (attempt === 3) throw error;
       }
     }
   }
 
-  /** Its process. */
+  /** Process id. */
   get pid(): number {
     return this.#process?.pid ?? 0;
   }
 
-  /** Its data on disk. */
+  /** Path of its data on disk. */
   get #data(): string {
     return join(this.#folder, 'appendonlydir');
   }
 
-  /** Once more on the same port, with what it has on disk. */
+  /** Restarts on the same port with the data on disk. */
   async start(): Promise<void> {
     const child = spawn(findRedis() ?? 'redis-server', [
       join(this.#folder, 'redis.conf'),
@@ -133,14 +133,14 @@ export class RedisServer {
     for await (const line of createInterface({ input: child.stdout })) {
       lines.push(line);
       if (!isReady(line)) continue;
-      // It would wait for somebody who reads what it has to say.
+      // Drains stdout, so that the server does not block on it.
       child.stdout.resume();
       return;
     }
     throw new Error(`redis-server did not start:\n${lines.join('\n')}`);
   }
 
-  /** The answer to one command, asked on a connection of its own. */
+  /** Sends one command on its own connection. */
   async ask(...command: string[]): Promise<unknown> {
     const client = asking.duplicate({ url: this.url });
     client.on('error', () => {});
@@ -152,7 +152,7 @@ export class RedisServer {
     }
   }
 
-  /** Without a word, with all that it had. */
+  /** Kills the process without saving. */
   async kill(): Promise<void> {
     const child = this.#process;
     if (child?.exitCode !== null || child.signalCode !== null) return;
@@ -160,18 +160,18 @@ export class RedisServer {
     await once(child, 'exit');
   }
 
-  /** Puts a copy of its data aside. */
+  /** Saves a copy of its data. */
   async remember(): Promise<void> {
     await cp(this.#data, `${this.#data}-older`, { recursive: true });
   }
 
-  /** The next start is with the data that were put aside, or with none. It is not running. */
+  /** Restores the saved data, or none, while stopped. */
   async forget(): Promise<void> {
     await rm(this.#data, { recursive: true, force: true });
     await rename(`${this.#data}-older`, this.#data).catch(() => {});
   }
 
-  /** It holds its connections and answers nothing. */
+  /** Stops the process, leaving its connections open. */
   freeze(): void {
     this.#process?.kill('SIGSTOP');
   }

@@ -1,4 +1,4 @@
-/** What the stores in Redis keep there, and what they take of it: by the keys of a real one, and by answers that only a cluster gives. */
+/** Redis stores: keys in a real Redis, and replies that only a cluster gives. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -48,7 +48,7 @@ describe('the Redis directory', () => {
   test('reports its data as old as its process if Redis was empty', async () => {
     const { directory, client, prefix, name, leaseMs } = await start();
     const key = `${prefix}{leases}:store`;
-    // A process tells its age in seconds.
+    // Redis reports its uptime in seconds.
     await expect.poll(() => client.info('server')).toMatch(/uptime_in_seconds:[1-9]/);
     const first = await directory.lease(name, 'new', leaseRequest);
     expect(first.store.ageMs).toBeGreaterThanOrEqual(1000);
@@ -59,7 +59,7 @@ describe('the Redis directory', () => {
     expect([second.store.sinceMs, found.store.sinceMs]).toEqual(
       Array.from({ length: 2 }, () => first.store.sinceMs),
     );
-    // What another process has left is taken over now, and may have lost something.
+    // Data of an earlier process, which may have lost writes.
     await client.hSet(key, 'name', 'another');
     expect((await directory.find('s1')).store.ageMs).toBe(0);
     expect((await directory.lease(name, 'prolong', leaseRequest)).store.ageMs).toBe(0);
@@ -88,7 +88,7 @@ describe('the Redis directory', () => {
   });
 });
 
-/** A cluster whose masters need not agree on which data they have. It has one session, under each id. */
+/** A cluster whose masters may disagree about their data, with one session under any id. */
 function clusterOf(fields: readonly (string | null)[], names: { leases: string; record: string }) {
   const [, look, nameAt] = directoryScripts;
   return {
@@ -191,7 +191,7 @@ describe('Redis broadcasts', () => {
     await a.broadcasts.publish('two');
     await expect.poll(() => a.heard).toEqual(['one', 'two']);
     proxy.heal();
-    // What is published lately may be on its way: it is looked for at the next renewal.
+    // Recent broadcasts may be on their way, so they are checked at the next renewal.
     const beat = () => b.beat().then(String, String);
     await expect
       .poll(async () => {
@@ -218,7 +218,7 @@ describe('Redis broadcasts', () => {
     const { broadcasts, heard, beat } = await subscribed(prefix);
     for (let n = 0; n < 3; n++) await beat();
     expect(heard).toEqual([]);
-    // One that somebody else has counted, and that has not come.
+    // A broadcast that was counted but not received.
     await redis.ask('INCR', `${prefix}{leases}:broadcasts`);
     await broadcasts.publish('next');
     await expect.poll(() => heard).toEqual(['MISSED', 'next']);
@@ -254,7 +254,7 @@ test('reports the local address of the connection to Redis', async (context) => 
   expect(await localAddress?.()).toBe('127.0.0.1');
   const ready = await redisStores({ client });
   expect(await ready.localAddress?.()).toBe('127.0.0.1');
-  // Of a cluster or a Sentinel, Redis says where it comes from.
+  // Clusters and Sentinels report the client's address.
   const many: RedisClientLike = {
     isOpen: true,
     connect: () => Promise.resolve(),
@@ -315,7 +315,7 @@ test('makes room for new events once logged ones have expired', async (context) 
   expect((await log.read('s1')).map(({ number }) => number)).toEqual([2, 3]);
 });
 
-/** Once more if a busy machine has not got there in the time of a few commands. */
+/** Retries if a busy machine was too slow to connect. */
 async function opened<S>(open: () => Promise<S>): Promise<S> {
   for (;;) {
     const opening = open().catch((error: unknown) => error);
@@ -364,7 +364,7 @@ describe('an unresponsive Redis', () => {
     const opening = open({ url, commandTimeoutMs: 100 });
     await expect(opening).rejects.toMatchObject({ fault: 'slow' });
     server.close();
-    // Nobody is connected to it.
+    // No connection is left open.
     await once(server, 'close');
   });
 });

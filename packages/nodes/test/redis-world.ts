@@ -6,7 +6,7 @@ import type { OpenStoresWorld } from 'mcp-actors/testing';
 import { redisStores } from '../src/redis.ts';
 import type { RedisServer } from './redis-server.ts';
 
-/** Keys that would stay for ever. */
+/** Keys without a time to live. */
 async function keysWithoutEnd(url: string, prefix: string): Promise<string[]> {
   const client = await createClient({ url }).connect();
   const keys = await client.keys(`${prefix}*`);
@@ -15,7 +15,7 @@ async function keysWithoutEnd(url: string, prefix: string): Promise<string[]> {
   return keys.filter((_, n) => times[n] === -1);
 }
 
-/** Worlds of nodes that share one Redis. Each has keys of its own, and leaves none that does not expire. */
+/** Worlds of nodes on one Redis. Each has its own key prefix and leaves only keys that expire. */
 export function redisWorlds(redis: () => RedisServer): OpenStoresWorld {
   return async (limits) => {
     const { url } = redis();
@@ -23,12 +23,12 @@ export function redisWorlds(redis: () => RedisServer): OpenStoresWorld {
     const nodes: Stores[] = [];
     return {
       start: async () => {
-        // Longer than a busy machine takes for what has to be done in that time.
+        // Longer than a busy machine needs for the test.
         const node = await redisStores({ url, prefix, leaseMs: 2500, ...(limits && { limits }) });
         nodes.push(node);
         return node;
       },
-      // The time is the server's, and cannot be driven.
+      // The server's time cannot be controlled.
       elapse: (ms) => setTimeout(ms),
       close: async () => {
         await Promise.all(nodes.map((node) => node.close()));

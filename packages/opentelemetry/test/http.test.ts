@@ -1,4 +1,4 @@
-/** What is measured of requests over HTTP, in both eras. */
+/** Spans and metrics of HTTP requests, in both eras. */
 import { context as contexts, trace } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -82,7 +82,7 @@ test('prefers an active span to the header [OTEL-02]', async () => {
   const { meterProvider } = memoryMeter();
   const around = tracerProvider.getTracer('http').startSpan('POST /mcp');
   const server = createMcpServer({ name: 'traced', version: '1', tools: [echo] });
-  // What an instrumentation of HTTP does for each request.
+  // Simulates an HTTP instrumentation.
   server.use((_, next) => contexts.with(trace.setSpan(contexts.active(), around), next));
   const propagator = new W3CTraceContextPropagator();
   server.use(openTelemetry({ tracerProvider, meterProvider, propagator }));

@@ -1,4 +1,4 @@
-/** What is measured of requests of 2026-07-28: their spans, and the codes that their clients get. */
+/** Spans and error codes of 2026-07-28 requests. */
 import { context as contexts } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { ProtocolError, createMcpServer } from 'mcp-actors';

@@ -275,7 +275,7 @@ describe('a failure', () => {
     },
   ])('may be any thrown value [OTEL-03]', async (thrown) => {
     const broken = tool('broken', () => {
-      // A handler in JavaScript may throw anything; the types know of errors alone.
+      // JavaScript handlers may throw anything; the types allow only errors.
       throw thrown as unknown as Error;
     });
     const { peer, spans } = await operate({ tools: [broken] });

@@ -1,4 +1,4 @@
-/** What an application's OpenTelemetry set-up does: a context that follows promises, spans and measurements kept in memory. */
+/** An application's OpenTelemetry setup: async context, and spans and measurements in memory. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ROOT_CONTEXT, createNoopMeter } from '@opentelemetry/api';
 import type {

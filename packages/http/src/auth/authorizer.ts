@@ -126,8 +126,8 @@ class ResourceServer implements Authorizer {
 
   requireScopes(principal: Principal, scopes: readonly string[]): AuthorizationRefusal | undefined {
     const needed = [...new Set([...this.#required, ...scopes])];
-    const lacking = needed.filter((scope) => !principal.scopes.includes(scope));
-    if (lacking.length === 0) return undefined;
+    const missing = needed.filter((scope) => !principal.scopes.includes(scope));
+    if (missing.length === 0) return undefined;
     const message = `The token lacks the required scopes ${missing.join(', ')}`;
     return this.#refusal(403, message, 'insufficient_scope', stepUpScopes(principal, needed));
   }

@@ -1,4 +1,4 @@
-/** What a request is answered with: its header, the challenge, scopes, the metadata, a verifier of one's own. */
+/** Decisions of the authorizer: headers, challenges, scopes, metadata and custom verifiers. */
 import { readFileSync } from 'node:fs';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ import {
 
 const metadataUrl = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
 const issuer = { issuer: 'https://auth.example.com', audience: resource } as const;
-/** Accepts `t`, and whatever it allows. */
+/** Options whose verifier accepts any token, with the given claims. */
 const accepting = (verified: object = {}): VerifierOptions => ({
   verifyToken: (token) => (token === 't' ? { subject: 'ada', ...verified } : undefined),
 });
@@ -274,7 +274,7 @@ describe('verifyToken', () => {
         clientId: 'app',
         scopes: ['a'],
         claims: { plan: 'free' },
-        // It is not asked for.
+        // `offline_access` is not requested.
         token,
       }),
     });

@@ -1,4 +1,4 @@
-/** Tokens that their issuer alone can read. */
+/** Opaque tokens, checked by introspection. */
 import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -106,7 +106,7 @@ describe('introspection', () => {
     expect(server.count('/introspect')).toBe(1);
     time.pass(1);
     expect(await present(token)).toMatchObject({ status: 401 });
-    // So is the refusal.
+    // The rejection is cached, too.
     expect(await present(token)).toMatchObject({ status: 401 });
     expect(server.count('/introspect')).toBe(2);
   });
@@ -187,7 +187,7 @@ describe('failing introspection', () => {
     expect(JSON.stringify(given)).not.toMatch(/p%ss|p%25ss/);
     server.fault = () => false;
     expect((await present(token)).ok).toBe(true);
-    // It may have moved.
+    // The endpoint is discovered again, because it may have moved.
     expect(server.count('/.well-known/oauth-authorization-server')).toBe(2);
   });
 
@@ -256,7 +256,7 @@ describe('failing introspection', () => {
     const held = holdIntrospection(server);
     const first = present(one);
     await held.arrived();
-    // Each is hashed on another thread: either may be the first that waits.
+    // Tokens are hashed on other threads, so either may queue first.
     const others = [two, three].map(async (token) => ({ token, given: await present(token) }));
     const refused = await Promise.race(others);
     expect(refused.given).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
@@ -291,7 +291,7 @@ describe('failing introspection', () => {
   });
 });
 
-/** Holds each introspection until it is released; then every token is active. */
+/** Holds each introspection until it is released; then reports every token as active. */
 function holdIntrospection(server: AuthorizationServer) {
   const held = gate();
   server.fault = (request, response) => {
@@ -305,7 +305,7 @@ function holdIntrospection(server: AuthorizationServer) {
 }
 
 describe('introspection during a flood of invented tokens from one address', () => {
-  /** An issuer that answers one after the other, when the test says so. */
+  /** An issuer that answers sequentially, controlled by the test. */
   async function flooded() {
     const started = await startOpaque({
       ...{ maxIntrospections: 4, tokenCacheMs: 0, fetchTimeoutMs: 600_000 },
@@ -321,7 +321,7 @@ describe('introspection during a flood of invented tokens from one address', () 
       });
       return true;
     };
-    // Each invented token that is refused is followed by the next one.
+    // Each rejected token is followed by another invented one.
     let invented = 0;
     const over = new AbortController();
     const invent = async (): Promise<void> => {
@@ -353,7 +353,7 @@ describe('introspection during a flood of invented tokens from one address', () 
     const newcomers = Array.from({ length: 20 }, (_, n) => present(`good-${n}`, `192.0.2.${n}`));
     let given: readonly { readonly ok: boolean }[] = [];
     void Promise.all(newcomers).then((all) => (given = all));
-    // Each has its turn beside one of the flood's.
+    // Newcomers alternate with the flooding address.
     for (let answered = 0; answered < 44; answered++) await answerOne();
     await expect.poll(() => given.filter(({ ok }) => ok)).toHaveLength(20);
     await stop();

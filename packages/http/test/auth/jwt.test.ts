@@ -1,4 +1,4 @@
-/** Tokens that are JWTs, and the keys that they are checked with. */
+/** JWT access tokens and their key sets. */
 import type { ServerResponse } from 'node:http';
 import { SignJWT, UnsecuredJWT, generateKeyPair } from 'jose';
 import { describe, expect, test } from 'vitest';
@@ -140,7 +140,7 @@ describe('an invalid JWT', () => {
     const tokens = [
       new UnsecuredJWT(claims).encode(),
       await new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign(forged.privateKey),
-      // Its secret is known to everybody: it is the public keys.
+      // Signed with the public key as an HMAC secret, which everyone knows.
       await new SignJWT(claims)
         .setProtectedHeader({ alg: 'HS256', kid })
         .sign(new TextEncoder().encode(published)),
@@ -206,7 +206,7 @@ describe('the key set', () => {
     await server.rotate();
     expect((await present(await server.issue({ aud: resource }))).ok).toBe(true);
     expect(server.count('/jwks')).toBe(2);
-    // Anybody can invent key ids.
+    // Anyone can invent key ids.
     for (const kid of ['a', 'b', 'c']) {
       expect(await present(await server.issue({ aud: resource }, { kid }))).toMatchObject({
         status: 401,
@@ -307,7 +307,7 @@ describe('a failing issuer', () => {
       });
       expect(server.count('/elsewhere')).toBe(0);
       expect(JSON.stringify(given)).not.toContain(token);
-      // It is what `fetch` says of everything that fails.
+      // `fetch` reports every failure with this message.
       expect(JSON.stringify(given)).not.toContain('fetch failed');
     },
   );

@@ -1,4 +1,4 @@
-/** What an official client keeps of its authorization, and a person who agrees to everything at once. */
+/** OAuth state of an official client whose user approves everything at once. */
 import type { OAuthClientProvider, OAuthDiscoveryState } from '@modelcontextprotocol/client';
 
 const redirectUrl = 'http://127.0.0.1:1/callback';
@@ -15,9 +15,9 @@ export class AutoApprovingClient implements OAuthClientProvider {
     grant_types: ['authorization_code', 'refresh_token'],
     token_endpoint_auth_method: 'none',
   };
-  /** The scopes that were asked for, each time. */
+  /** Scopes requested, one entry per authorization. */
   readonly asked: (string | null)[] = [];
-  /** What the authorization server sent back, last. */
+  /** Parameters of the last redirect. */
   callback = new URLSearchParams();
   #client: Kept<'clientInformation'>;
   #tokens: Kept<'tokens'>;
@@ -40,12 +40,12 @@ export class AutoApprovingClient implements OAuthClientProvider {
     this.#tokens = tokens;
   }
 
-  /** The access token is another one from now on. */
+  /** Replaces the access token. */
   present(accessToken: string): void {
     if (this.#tokens) this.#tokens = { ...this.#tokens, access_token: accessToken };
   }
 
-  /** It cannot be renewed without asking the person. */
+  /** Drops the refresh token, so that a new login is required. */
   forgetRefreshToken(): void {
     if (this.#tokens) this.#tokens = { ...this.#tokens, refresh_token: undefined };
   }

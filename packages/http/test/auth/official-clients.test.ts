@@ -1,4 +1,4 @@
-/** The official clients get tokens, renew them and ask for more, as our refusals tell them to. */
+/** Official clients that get, renew and step up tokens according to our challenges. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -31,7 +31,7 @@ const notes = createMcpServer({
   ],
 });
 
-/** A server that admits nobody without a token for it. */
+/** A server that requires tokens. */
 async function startNotes() {
   const issuer = await AuthorizationServer.start();
   const handler = nodeHandler(notes);
@@ -83,7 +83,7 @@ interface Connected {
   close(): Promise<void>;
 }
 
-/** How each client connects, and how it goes on after its person has agreed. */
+/** How each client connects, and continues after the user has approved. */
 const clients = {
   'sdk 1, 2025-11-25': async (url: URL, person: AutoApprovingClient) => {
     const open = () => new LegacyTransport(url, { authProvider: person as never });
@@ -136,13 +136,13 @@ test.each(Object.entries(clients))(
     expect(await client.call('read')).toMatchObject(said('read'));
     expect(person.asked).toEqual(['notes:read']);
 
-    // A token that has expired is renewed without the person.
+    // An expired token is renewed without the user.
     const expired = { aud: url.href, scope: 'notes:read', exp: 1 };
     person.present(await issuer.issue(expired));
     expect(await client.call('read')).toMatchObject(said('read'));
     expect(person.asked).toHaveLength(1);
 
-    // With less than a tool needs, the person is asked once more.
+    // A missing scope requires another approval.
     person.forgetRefreshToken();
     await expect(client.call('write')).rejects.toThrow();
     expect(person.asked.at(-1)?.split(' ').toSorted()).toEqual(['notes:read', 'notes:write']);

@@ -1,4 +1,4 @@
-/** Tokens of streams that are checked again. */
+/** Rechecks of the tokens of open streams. */
 import { expect, test } from 'vitest';
 import { TokenRechecks, RecheckedToken } from '../../src/token-validity.ts';
 import type { Authorizer } from '../../src/auth/authorizer.ts';
@@ -49,7 +49,7 @@ test.each([
   const seen = [];
   for (const passed of [59_999, 1, 59_999, 1]) {
     now += passed;
-    // A second look, while it is checked, asks nobody.
+    // A call during a recheck starts no other one.
     expect([token.endReason(now), token.endReason(now)]).toEqual([undefined, undefined]);
     await flush();
     seen.push(asked);

@@ -1,4 +1,4 @@
-/** An authorization server, and an authorizer that trusts it, on a clock that the test drives. */
+/** An authorization server and an authorizer that trusts it, on a controlled clock. */
 import { onTestFinished } from 'vitest';
 import { createAuthorizer } from '../../src/auth/authorizer.ts';
 import type { Authorization, Authorizer } from '../../src/auth/authorizer.ts';
@@ -9,20 +9,20 @@ export const resource = 'https://mcp.example.com/mcp';
 
 type ServerOptions = Parameters<typeof AuthorizationServer.start>[0];
 
-/** A server that ends with the test. */
+/** Starts a server that stops with the test. */
 async function startServer(options?: ServerOptions): Promise<AuthorizationServer> {
   const server = await AuthorizationServer.start(options);
   onTestFinished(() => server.close());
   return server;
 }
 
-/** Time goes on by itself only as far as it is told to. */
+/** A clock that advances only on request. */
 export function controlledTime() {
   const start = Date.now();
   let passed = 0;
   return {
     wall: () => start + passed,
-    // Not from 0 on: what is measured is how much has passed.
+    // Starts far from 0, because only differences matter.
     monotonic: () => 1e9 + passed,
     pass: (ms: number) => {
       passed += ms;
@@ -43,7 +43,7 @@ export async function start(
   return { server, time, authorizer, present };
 }
 
-/** A request with this header. */
+/** Authenticates a request with this header. */
 export function authenticate(
   authorizer: Authorizer,
   header: string | undefined,
@@ -55,7 +55,7 @@ export function authenticate(
   return authorizer.authenticate({ target, remoteAddress, header: read }, purpose);
 }
 
-/** The principal of a request that is served. */
+/** The principal of an authorized request. */
 export function principalOf(given: Authorization) {
   if (given.ok) return given.principal;
   throw new Error(`Refused with ${given.status}: ${given.message} ${given.detail ?? ''}`);

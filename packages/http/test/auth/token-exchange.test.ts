@@ -1,4 +1,4 @@
-/** Handlers that exchange the token of their caller: at a real authorization server, over real sockets. */
+/** Handlers that exchange their caller's token at a real authorization server. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { ExchangedToken } from '../../../../src/protocol/request-origin.ts';
 import type { WantedToken } from '../../../../src/protocol/request-origin.ts';
@@ -16,11 +16,11 @@ import { resource, start as startAuthorizer } from './start-authorization.ts';
 
 const api = 'https://api.example.com';
 
-/** A server whose tool exchanges the caller's token, as its arguments say. */
+/** A server whose tool exchanges the caller's token according to its arguments. */
 async function start(option: Partial<TokenExchangeOptions> = {}) {
   const issuer = await AuthorizationServer.start({ tokens: 'opaque' });
   const outcomes: (ExchangedToken | Error)[] = [];
-  /** Where each call comes by before it exchanges. */
+  /** Opened to let calls exchange their token. */
   const calls = gate();
   calls.release();
   const tool = defineTool({
@@ -48,7 +48,7 @@ async function start(option: Partial<TokenExchangeOptions> = {}) {
     },
   }));
   const login = (claims: object = {}) => issuer.issue({ aud: url.href, scope: 'a', ...claims });
-  /** What a call of the tool has got. */
+  /** Calls the tool and returns its result. */
   const exchange = async (token: string, wanted: object): Promise<ExchangedToken | Error> => {
     const params = { name: 'exchange', arguments: { ...wanted } };
     const headers = { authorization: `Bearer ${token}` };
@@ -59,7 +59,7 @@ async function start(option: Partial<TokenExchangeOptions> = {}) {
   return { issuer, calls, login, exchange };
 }
 
-/** The exchange of one caller's token, by a clock that the test drives, without a server around it. */
+/** Token exchange for one caller on a controlled clock, without a server. */
 async function startExchange(option: Partial<TokenExchangeOptions> = {}) {
   const { server, time, present } = await startAuthorizer(
     ({ introspector, exchanger }) => ({
@@ -76,7 +76,7 @@ async function startExchange(option: Partial<TokenExchangeOptions> = {}) {
   return { issuer: server, time, exchange };
 }
 
-/** What is sent to a path of the authorization server. */
+/** Forms sent to the token endpoint. */
 const formsTo = ({ received }: AuthorizationServer, path: string) =>
   received
     .filter((each) => new URL(each.split(' ')[0] ?? '').pathname === path)
@@ -136,7 +136,7 @@ describe('exchangeToken', () => {
     const given = [];
     for (const token of tokens) given.push(await exchange(token, { audience: api }));
     expect(new Set(given.map((each) => (each as ExchangedToken).accessToken)).size).toBe(3);
-    // Two are kept: that of the first has made room.
+    // Two tokens are cached; the first one was evicted.
     await exchange(tokens[0] ?? '', { audience: api });
     expect(issuer.count('/token')).toBe(4);
   });

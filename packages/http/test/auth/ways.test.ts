@@ -1,4 +1,4 @@
-/** What a token allows is the same whichever way a call of a tool comes. */
+/** Scopes apply equally to every way of calling a tool. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { initialize, request as requestOf } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
@@ -27,7 +27,11 @@ const notes = () => createMcpServer({ name: 'notes', version: '1', tools: [write
 const call = requestOf(2, 'tools/call', { name: 'write', arguments: {} });
 const batched = { 'mcp-protocol-version': '2025-03-26' };
 
-/** Opens a stream of HTTP+SSE. @returns where its messages go, and what comes on it */
+/**
+ * Opens an HTTP+SSE stream.
+ *
+ * @returns the URL for its messages, and its events
+ */
 async function opened(url: URL, token: string) {
   const abort = new AbortController();
   onTestFinished(() => abort.abort());

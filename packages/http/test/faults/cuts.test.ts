@@ -1,4 +1,4 @@
-/** A conversation that is cut at every byte, on either side, in both eras. */
+/** A conversation cut at every byte, on either side, in both eras. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import type { Message } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 import { lastRequest, sendBytes, socketTo, statusesOf, wire } from './wire.ts';
 
-/** A request as bytes, with what every POST needs. */
+/** The bytes of a POST. */
 function posted(url: URL, message: object, headers: { readonly [name: string]: string } = {}) {
   const body = JSON.stringify(message);
   const all = {
@@ -40,7 +40,7 @@ const call = (id: number) => ({
 
 const modernCall = enveloped(1, 'tools/call', { name: 'say', arguments: {} }) as Message;
 
-/** Sends bytes and closes the connection, which the server sees before anything else. */
+/** Sends bytes and closes the connection, which the server notices first. */
 async function sendAndLeave(url: URL, bytes: string): Promise<void> {
   const socket = socketTo(url);
   await once(socket, 'connect');
@@ -51,7 +51,7 @@ async function sendAndLeave(url: URL, bytes: string): Promise<void> {
   await once(socket, 'close');
 }
 
-/** Reads so many bytes of an answer, or all of it, and closes the connection. */
+/** Reads that many bytes of an answer, then closes the connection. */
 async function readAndLeave(socket: Socket, bytes: number): Promise<string> {
   let got = '';
   socket.on('data', (chunk: Buffer) => {
@@ -63,7 +63,7 @@ async function readAndLeave(socket: Socket, bytes: number): Promise<string> {
   return got.slice(0, bytes);
 }
 
-/** What a client of each kind sends. */
+/** Requests of each kind of client. */
 const conversations: readonly (readonly [what: string, bytesFor: (url: URL) => Promise<string>])[] =
   [
     ['initialize', (url) => Promise.resolve(posted(url, initializeRequest()))],
@@ -86,7 +86,7 @@ describe('a request cut at every byte', () => {
           return 'noted';
         },
       };
-      // There is place for one session only: one that a part of a request began would be in its way.
+      // Only one slot: a session started by a partial request would block it.
       const { url, facts } = await serveTools([note], { limits: { maxSessions: 1 } });
       const bytes = await bytesFor(url);
       for (let length = 0; length < bytes.length; length++) {
@@ -159,7 +159,7 @@ describe('an answer cut at every byte', () => {
   });
 });
 
-/** How long an answer is up to the end of its first message, bytes. */
+/** Length of an answer up to the end of its first message, bytes. */
 async function readAll(url: URL): Promise<number> {
   const socket = socketTo(url);
   socket.write(posted(url, modernCall, headersOf(modernCall)));

@@ -1,4 +1,4 @@
-/** Clients that open streams and leave them, one after the other, for hours. */
+/** Clients that open and abandon streams for hours. */
 import { IncomingMessage, ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Socket, connect } from 'node:net';
@@ -20,10 +20,10 @@ import type { Message } from '../raw-client.ts';
 import { inLongRun } from '../../../../test/tooling/long-run.ts';
 import { posted } from './wire.ts';
 
-/** How many are left. */
+/** Number of abandoned streams. */
 const many = inLongRun(10_000, 1000);
 
-/** What a stream is made of, on either side of the wire. */
+/** Objects of a stream on either side. */
 const parts = {
   NodeExchange,
   SessionStream,
@@ -33,9 +33,9 @@ const parts = {
   Socket,
 };
 
-/** How many there are of each, once what nobody holds is gone. */
+/** Counts live objects of each kind after garbage collection. */
 async function held(): Promise<{ readonly [name: string]: number }> {
-  // What has ended is let go of within turns of the loop.
+  // Ended objects are released within a few event loop turns.
   for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
   const counts = Object.entries(parts).map(([name, part]) => [
     name,
@@ -44,7 +44,7 @@ async function held(): Promise<{ readonly [name: string]: number }> {
   return Object.fromEntries(counts) as { [name: string]: number };
 }
 
-/** The real clock, whose timers are counted. */
+/** The real clock with a count of its timers. */
 function countedClock(): Clock & { readonly timers: ReadonlySet<unknown> } {
   const timers = new Set<unknown>();
   return {
@@ -103,7 +103,7 @@ test('leaves no objects, memory or timers behind for abandoned streams [HTTP-18]
       while (n < count) await left(n++ % 2 === 0 ? get : listen);
     };
     await Promise.all(Array.from({ length: 32 }, one));
-    // The server has noticed all of them.
+    // The server has noticed all disconnects.
     const open = () => handler.sessions.flatMap((each) => each.dump().http?.streams ?? []);
     while (open().length > 0) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -111,11 +111,11 @@ test('leaves no objects, memory or timers behind for abandoned streams [HTTP-18]
   const [before, timers] = [await held(), clock.timers.size];
   const heapBytes = process.memoryUsage().heapUsed;
   await round(many);
-  // Not so many, if connections of the client's own have closed meanwhile.
+  // Fewer if the client's own connections closed meanwhile.
   for (const [name, count] of Object.entries(await held())) {
     expect(count, name).toBeLessThanOrEqual(before[name] ?? 0);
   }
-  // Of whatever kind. What is compiled meanwhile comes to some 800 KB, of however many streams.
+  // Total heap. Compiled code takes about 800 KB, however many streams there are.
   expect(process.memoryUsage().heapUsed - heapBytes).toBeLessThan(2_500_000);
   expect(clock.timers.size).toBe(timers);
 }, 1_200_000);

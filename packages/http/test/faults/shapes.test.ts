@@ -1,11 +1,11 @@
-/** Requests of shapes that two readers may read in two ways: none of them gets another request past the first. */
+/** Ambiguous requests: none may smuggle another request past a proxy. */
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../../src/index.ts';
 import { begin } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 import { lastRequest, sendBytes, statusesOf, wire } from './wire.ts';
 
-/** Serves a tool that notes what it was called with. */
+/** Serves a tool that records its arguments. */
 async function serveNotes() {
   const notes: unknown[] = [];
   const note = defineTool({
@@ -36,16 +36,16 @@ const chunk = (text: string, extension = '') =>
   `${text.length.toString(16)}${extension}\r\n${text}\r\n`;
 const chunked = `${chunk(body)}0\r\n\r\n`;
 
-/** What differs from a request as it should be. */
+/** Deviations from a correct request. */
 interface Shape {
   readonly line?: string;
   readonly host?: string | readonly string[];
-  /** In place of `Content-Length` as it should be. */
+  /** Replaces the correct `Content-Length`. */
   readonly framing?: readonly string[];
   readonly more?: readonly string[];
   readonly session?: readonly string[];
   readonly sent?: string;
-  /** Of the bytes as a whole. */
+  /** Transforms the whole request. */
   readonly written?: (bytes: string) => string;
 }
 

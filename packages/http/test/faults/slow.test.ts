@@ -1,4 +1,4 @@
-/** Requests that never come to an end, and connections of which one half is closed. */
+/** Unfinished requests and half-closed connections. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ import { posted, sendBytes, socketTo, statusesOf, wire } from './wire.ts';
 
 const server = createMcpServer({ name: 'patient', version: '1' });
 
-/** The same times on a server of ours and on somebody else's. */
+/** The same timeouts on our server and on a foreign one. */
 const hosts: readonly (readonly [host: string, serve: () => Promise<URL>])[] = [
   [
     'the server of serve',
@@ -73,7 +73,7 @@ describe.each(hosts)('an incomplete request at %s', (_, serve) => {
     socket.once('close', () => {
       open = false;
     });
-    // What it still sends may reset the connection before the answer is read.
+    // Further bytes could reset the connection before the answer is read.
     socket.once('data', () => socket.end());
     socket.write(wire({ headers: [`Host: ${url.host}`, json, 'Transfer-Encoding: chunked'] }));
     while (open) {
@@ -91,7 +91,7 @@ const called = (id: number, name: string) => ({
   params: { name, arguments: {} },
 });
 
-/** What a client of each era sends on one connection. */
+/** Requests of each era on one connection. */
 const eras: readonly (readonly [
   era: string,
   callsOf: (url: URL) => Promise<(id: number, name: string) => string>,
@@ -113,7 +113,7 @@ const eras: readonly (readonly [
   ],
 ];
 
-/** Tools that are held, and their server. */
+/** A server whose tools wait for a gate. */
 async function serveHeld() {
   const gates = { first: gate(), second: gate() };
   const signals: AbortSignal[] = [];
@@ -156,7 +156,7 @@ describe.each(eras)('a connection %s', (era, callsOf) => {
     await first.arrived();
     await once(socket, 'close');
     if (era === 'in a session') {
-      // It has not cancelled anything by that, but can never have the answer.
+      // Nothing was cancelled, but the answer cannot be delivered.
       await told('answer.lost');
       expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
     } else {
@@ -193,7 +193,7 @@ describe.each(eras)('a connection %s', (era, callsOf) => {
     });
     for (const socket of sockets) socket.write(bytes);
     await first.arrived();
-    // In a session the second one is refused while the first one runs; else each is one by itself.
+    // In a session a duplicate id is rejected while the first runs; without one, both are served.
     if (era === 'in a session') expect(await Promise.race(answers)).toContain('-32600');
     first.release();
     const done = (await Promise.all(answers)).filter((answer) => answer.includes('first done'));

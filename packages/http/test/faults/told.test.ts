@@ -1,4 +1,4 @@
-/** What an endpoint does by its own clock, and what its host hears of a bug in a handler: in both eras. */
+/** Timeouts by the endpoint's clock, and reports of handler bugs, in both eras. */
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../../src/index.ts';
 import { TestClock, gate } from '../../../testing/src/index.ts';
@@ -6,7 +6,7 @@ import { request } from '../modern/modern-client.ts';
 import { EventReader, begin, jsonOf } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 
-/** Calls a tool as a client of each era does. */
+/** Tool calls of each era. */
 const eras: readonly (readonly [
   era: string,
   call: (url: URL, name: string) => Promise<Response>,

@@ -1,18 +1,18 @@
-/** A client that is nothing but a socket: it sends bytes, and sees bytes. */
+/** A client on a bare socket. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A connection that is closed when the test is over. */
+/** A connection that closes with the test. */
 export function socketTo(url: URL): Socket {
   const socket = connect({ port: Number(url.port), host: '127.0.0.1', allowHalfOpen: true });
-  // A connection that the server resets is told of by its close.
+  // A reset is reported by `close`.
   socket.on('error', () => {});
   onTestFinished(() => void socket.destroy());
   return socket;
 }
 
-/** Sends bytes, and gives all that comes until the server closes the connection. */
+/** Sends bytes and returns everything received until the server closes. */
 export async function sendBytes(url: URL, bytes: string): Promise<string> {
   const socket = socketTo(url);
   const closed = new Promise<string>((resolve) => {
@@ -27,24 +27,24 @@ export async function sendBytes(url: URL, bytes: string): Promise<string> {
   return closed;
 }
 
-/** The statuses of the answers on a connection, in order. */
+/** Statuses of the responses on a connection, in order. */
 export const statusesOf = (answers: string): readonly number[] =>
   [...answers.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
 export interface WireRequest {
-  /** Method, target and version. */
+  /** Request line. */
   readonly line?: string;
-  /** One line each; the order is kept. */
+  /** Header lines, in order. */
   readonly headers: readonly string[];
   readonly body?: string;
 }
 
-/** A request as it is written, with nothing added. */
+/** A request exactly as given. */
 export function wire({ line = 'POST /mcp HTTP/1.1', headers, body = '' }: WireRequest): string {
   return [line, ...headers, '', body].join('\r\n');
 }
 
-/** The POST of a message. */
+/** A POST of a message. */
 export function posted(
   url: URL,
   message: object,
@@ -60,7 +60,7 @@ export function posted(
   return wire({ headers: Object.entries(all).map((pair) => pair.join(': ')), body });
 }
 
-/** A request after which the server closes the connection: what comes before it has been answered. */
+/** A request that makes the server close the connection, after answering all earlier ones. */
 export function lastRequest(url: URL): string {
   return wire({
     line: 'PUT /mcp HTTP/1.1',

@@ -1,4 +1,4 @@
-/** Sessions that are served without actors, until something needs these. */
+/** Sessions without actors, until something needs them. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { HandlerContext, ListenOptions, McpServer, McpSession, Report } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
@@ -16,7 +16,7 @@ interface Arranged {
   readonly handler?: (context: HandlerContext) => string | Promise<string>;
   readonly onClose?: (id: string) => void;
   readonly report?: Report;
-  /** What the host's own `listen` adds. */
+  /** Options added by the host's `listen`. */
   readonly added?: ListenOptions;
 }
 
@@ -25,7 +25,7 @@ const headers = {
   accept: 'application/json, text/event-stream',
 };
 
-/** A client that has said that it is ready, and the session that serves it once it has asked. */
+/** An initialized client, and the session started by its first request. */
 async function readyClient({ capabilities = {}, handler, onClose, report, added }: Arranged = {}) {
   const run = handler ?? (() => 'hello');
   const server = createMcpServer({
@@ -78,7 +78,7 @@ async function readyClient({ capabilities = {}, handler, onClose, report, added 
 
 const hasActors = (session: ServedSession) => session.actorless === undefined;
 
-/** The messages of a stream, one by one. */
+/** Messages of a stream. */
 async function* messagesOf({ body }: Response): AsyncGenerator<Record<string, unknown>> {
   let text = '';
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
@@ -115,12 +115,12 @@ test('serves a client from request to deletion without actors, and reports the e
   expect((await send('DELETE')).status).toBe(204);
   expect(hasActors(session())).toBe(false);
   expect(closed).toEqual([session().id]);
-  // The notification had no stream to go on.
+  // There was no stream for the notification.
   expect(facts).toEqual(['session.closed', 'pushes.lost']);
   expect(session().notify('notifications/x')).toBe(false);
   const cause = { kind: 'shutdown', reason: 'The client has ended the session' };
   expect(await session().closed).toEqual(cause);
-  // Its actor is made for those who ask for it even now, and has ended.
+  // Reading the actor still creates it, already ended.
   expect(session().actor.getSnapshot()).toMatchObject({ status: 'done', output: { cause } });
   expect(closed).toHaveLength(1);
 });

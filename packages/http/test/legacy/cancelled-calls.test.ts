@@ -1,4 +1,4 @@
-/** What the official clients make of the answer to a call that they have cancelled before it began. */
+/** How official clients handle the answer to a call they cancelled before its start. */
 import {
   Client as NewClient,
   StreamableHTTPClientTransport as NewTransport,

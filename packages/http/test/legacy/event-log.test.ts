@@ -1,10 +1,10 @@
-/** What the streams of one session keep, and what they let go of. */
+/** The replay log of a session's streams. */
 import { expect, test } from 'vitest';
 import { StreamEventLog } from '../../src/legacy/event-log.ts';
 import type { LoggedStream } from '../../src/legacy/event-log.ts';
 import { TestClock } from '../../../testing/src/index.ts';
 
-/** A log of three events, ten bytes and a second, unless others are given, and what it tells. */
+/** A log limited to three events, ten bytes and one second by default, and its reports. */
 function startLog(limits: { readonly maxEvents?: number; readonly maxEventBytes?: number } = {}) {
   const clock = new TestClock();
   const lost: string[] = [];
@@ -22,7 +22,7 @@ function startLog(limits: { readonly maxEvents?: number; readonly maxEventBytes?
       },
     },
   );
-  /** A stream whose events up to a number were given to a connection. */
+  /** A stream whose events up to a number were sent. */
   const streamGiven = (given: number): LoggedStream => ({
     onEventDropped: (event) => event > given,
   });
@@ -64,7 +64,7 @@ test("keeps no more than the client's quota allows", () => {
   room.bytes = 5;
   log.add(stream, 2, '12');
   expect([kept(stream), counted()]).toEqual([[2], 2]);
-  // No room at all: nothing is kept, and nothing is counted.
+  // Without any quota nothing is logged or counted.
   room.bytes = 0;
   log.add(stream, 3, '1');
   expect([log.isEmpty, counted()]).toEqual([true, 0]);
@@ -78,7 +78,7 @@ test('keeps each event for eventTtlMs, including its age at another process', ()
   clock.increment(399);
   expect(kept(stream)).toEqual([1, 2]);
   clock.increment(1);
-  // Whoever asks for what is too old gets none of it, though nobody has looked after the log.
+  // Expired events are not returned, even before a trim.
   expect([kept(stream), counted(), log.size]).toEqual([[2], 1, { events: 1, bytes: 1 }]);
   clock.increment(600);
   log.trim();

@@ -1,4 +1,4 @@
-/** What goes wrong on the way: connections that break anywhere, streams that are left, messages that come twice or where they do not belong. */
+/** Broken connections, abandoned streams, and repeated or misdirected messages. */
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -18,7 +18,7 @@ const say = defineTool({
   },
 });
 
-/** A call as bytes on the wire, in a connection of its own. */
+/** The bytes of a call on its own connection. */
 function bytesOf(session: RawSession, name: string, id: number): string {
   const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } });
   const headers = Object.entries({
@@ -64,7 +64,7 @@ describe('a broken connection', () => {
       let got = '';
       while (got.length < id * 10) got += String((await once(socket, 'data'))[0]);
       socket.destroy();
-      // What came of it before the cut, which is some bytes later than the one before.
+      // Events received before the cut, which moves with each round.
       const whole = got.slice(0, id * 10).matchAll(/^id: (\S+)\n(?:[^\n]+\n)*\n/gm);
       const last = [...whole].at(-1)?.[1] ?? `${id + 1}.${id}-0`;
       const again = await session.get(last);

@@ -1,4 +1,4 @@
-/** Sessions whose clients have said `initialize`, perhaps that they are ready, and nothing else yet. */
+/** Sessions in the handshake, before any request. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Fact, HandlerContext, McpServer, Report, RuntimeError } from 'mcp-actors';
 import { TestClock, gate, flush } from 'mcp-actors/testing';
@@ -16,7 +16,7 @@ const initialize = {
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hello' } };
 
-/** An endpoint that counts the sessions that its server was made to serve. */
+/** An endpoint that counts the sessions its server started. */
 function endpoint(
   options: HttpOptions = {},
   listening: Pick<McpServer, 'listen'> | object = {},
@@ -104,7 +104,7 @@ test('serves requests before initialized, but sends none to the client until the
   const states = () => handler.sessions.map(({ state }) => state);
   expect((await send('POST', call, id)).status).toBe(200);
   expect(states()).toEqual(['negotiated']);
-  // Other notifications do not say so.
+  // Other notifications do not complete the handshake.
   const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
   expect((await send('POST', changed, id)).status).toBe(202);
   expect(states()).toEqual(['negotiated']);
@@ -154,7 +154,7 @@ test('lets the session reject an invalid initialize with a reason', async () => 
   expect(answer.headers.get('mcp-session-id')).toBeNull();
   expect(await answer.json()).toMatchObject({ error: { code: -32602 } });
   expect(served()).toBe(1);
-  // Its client could not come back to it.
+  // Its client could not return to it.
   expect(handler.sessions).toEqual([]);
 });
 
@@ -202,7 +202,7 @@ test('ends a session for its client when the host ends it', async () => {
   expect((await send('POST', call, id)).status).toBe(200);
   const stream = await send('GET', undefined, id);
   handler.sessions[0]?.shutdown('enough', 0);
-  // It is not told to come back.
+  // The client is not asked to reconnect.
   expect((await stream.text()).match(/^retry:/gm)).toBeNull();
   expect(handler.sessions).toEqual([]);
   expect((await send('POST', call, id)).status).toBe(404);

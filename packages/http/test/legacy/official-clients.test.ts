@@ -1,4 +1,4 @@
-/** Sessions over HTTP with the official clients, who poll, come back and answer as they were written to. */
+/** HTTP sessions with the official clients. */
 import {
   Client as NewClient,
   StreamableHTTPClientTransport as NewTransport,
@@ -24,7 +24,7 @@ const roots = { roots: [{ uri: 'file:///work' }] };
 const sample = { role: 'assistant', content: { type: 'text', text: 'four' }, model: 'm' } as const;
 const form = { action: 'accept', content: { name: 'Ada' } } as const;
 
-/** What both clients do. */
+/** The common interface of both clients. */
 interface Official {
   call(name: string, onprogress?: (progress: { progress: number }) => void): Promise<unknown>;
   onToolsChanged(listener: () => void): void;
@@ -37,7 +37,7 @@ async function oldClient(url: URL): Promise<Official> {
   client.setRequestHandler(CreateMessageRequestSchema, () => sample);
   client.setRequestHandler(ElicitRequestSchema, () => ({ ...form }));
   const transport = new OldTransport(url);
-  // Its own types do not agree under exactOptionalPropertyTypes.
+  // The SDK's types conflict under exactOptionalPropertyTypes.
   await client.connect(transport as OldTransportType);
   onTestFinished(() => client.close());
   return {

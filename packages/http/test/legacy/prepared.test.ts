@@ -1,4 +1,4 @@
-/** Sessions of a server with an upstream: no actors either, until something needs these. */
+/** Sessions of a server with an upstream, without actors until something needs them. */
 import { defineUpstream } from 'mcp-actors/bridge';
 import { createMcpServer } from 'mcp-actors';
 import type { McpServer, McpSession, RuntimeError, Upstream, UpstreamClient } from 'mcp-actors';

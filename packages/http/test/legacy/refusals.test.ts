@@ -13,7 +13,7 @@ const batch = [ping];
 interface Sent {
   readonly method?: string;
   readonly body?: unknown;
-  /** As text, instead of JSON. */
+  /** Raw body instead of JSON. */
   readonly text?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: { readonly [name: string]: string | undefined };
 }
@@ -52,7 +52,7 @@ test('checks the headers of each request, whatever was valid before', () => {
   expect([statusOf(json, []), statusOf(json)]).toEqual([undefined, 406]);
 });
 
-/** Sends a request of a session, but for what is different in it. */
+/** Sends a session request with the given deviations. */
 function send(session: RawSession, { method = 'POST', body = ping, text, headers }: Sent) {
   const all = {
     'content-type': 'application/json',

@@ -1,4 +1,4 @@
-/** The streams of one session without the session: what they say, keep, count and tell. */
+/** Streams of a session, tested without the session. */
 import { describe, expect, test } from 'vitest';
 import { Quotas } from '../../../../src/actors/memory-budget.ts';
 import type { TokenValidity } from '../../src/token-validity.ts';
@@ -33,7 +33,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
     onStreamDisconnected: () => {},
     onStandaloneStream: (is) => void own.push(is),
   });
-  /** A client that asks for something, and reads what it gets. */
+  /** A client that reads its response. */
   const client = (lastEventId?: string, tokenValidity?: TokenValidity) => {
     const headers = new Headers(lastEventId === undefined ? [] : [['last-event-id', lastEventId]]);
     const leaving = new AbortController();
@@ -55,7 +55,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
       exchange,
       leave: () => leaving.abort(),
       read: () => void read().catch(() => (state = 'cut')),
-      /** What has come since it was asked last, and how the connection is. */
+      /** Output since the last call, and the state of the connection. */
       got: async () => {
         for (let at = 0; at < 5; at++) await flush();
         const got = [text, state];
@@ -70,7 +70,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
     streams.get(asking.exchange);
     return asking;
   };
-  /** A stream that answers the request 7. */
+  /** A stream that answers request 7. */
   const answering = (tokenValidity?: TokenValidity) => {
     const asking = client();
     asking.read();
@@ -100,7 +100,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
 
 const event = (id: string, data = '') => `id: ${id}\ndata: ${data}\n\n`;
 
-/** The token lasts until then. */
+/** A token valid until the given time. */
 const until = (at: number): TokenValidity => ({
   until: at,
   endReason: (now) => (now >= at ? 'expired' : undefined),

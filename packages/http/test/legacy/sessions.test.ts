@@ -16,7 +16,7 @@ const hold = (held: ReturnType<typeof gate>) =>
     },
   });
 
-/** Lets time pass in steps: what looks after the sessions does so every second. */
+/** Advances time in steps, because maintenance ticks every second. */
 function pass(clock: SimulatedClock, ms: number): void {
   for (let at = 0; at < ms; at += 1000) clock.increment(Math.min(1000, ms - at));
 }
@@ -99,7 +99,7 @@ describe('a session', () => {
   });
 });
 
-/** A session, the question that a call of it asks, and that call's answer. */
+/** A session with a call that has sent a request, and that call's answer. */
 async function questioned(revision?: string) {
   const ask = defineTool({
     name: 'ask',
@@ -220,7 +220,7 @@ describe('the end of a session', () => {
     const session = await begin(url);
     const response = await session.delete();
     expect([response.status, await response.text()]).toEqual([204, '']);
-    // RFC 9110, 8.6.
+    // RFC 9110, 8.6: no content-length with 204.
     expect(response.headers.get('content-length')).toBeNull();
     expect([await statusOf(session), (await session.delete()).status]).toEqual([404, 404]);
     expect((await session.get()).response.status).toBe(404);
@@ -275,7 +275,7 @@ describe('the end of a session', () => {
     await (await call).text();
     await stream.leave();
     await told('stream.left');
-    // It comes so long after the answer, and after the end of the stream.
+    // The timeout starts with the answer, or the end of the stream.
     pass(clock, 9000);
     expect([await statusOf(listening), await statusOf(calling)]).toEqual([200, 200]);
   });
@@ -288,7 +288,7 @@ describe('the end of a session', () => {
     await statusOf(first);
     const third = await begin(url);
     expect(await Promise.all([first, second, third].map(statusOf))).toEqual([200, 404, 200]);
-    // One that is over takes no place from the others.
+    // An ended session occupies no slot.
     await first.delete();
     await begin(url);
     expect(await statusOf(third)).toBe(200);

@@ -9,7 +9,7 @@ import { EventReader, begin, jsonOf } from '../raw-client.ts';
 import type { RawSession } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 
-/** Notifies without a request; the text is as long as is asked. */
+/** Sends a server-initiated notification of the requested length. */
 const push = defineTool({
   name: 'push',
   description: 'Notifies without a request',
@@ -20,7 +20,7 @@ const push = defineTool({
   },
 });
 
-/** A stream of a session over a socket that closes with it, and is not read after its first event. */
+/** A session stream on its own socket that is read only up to its first event. */
 async function unread(session: RawSession): Promise<Socket> {
   const socket = connect(Number(session.url.port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
@@ -37,7 +37,7 @@ async function unread(session: RawSession): Promise<Socket> {
   return socket;
 }
 
-/** Lets time pass, with turns of the loop between the steps. */
+/** Advances the clock in steps, with event loop turns in between. */
 async function pass(clock: SimulatedClock, session: RawSession, ms: number): Promise<void> {
   for (let at = 0; at < ms; at += 1000) {
     clock.increment(1000);
@@ -73,7 +73,7 @@ describe('a client that does not read its stream', () => {
     for (const bytes of [2 ** 24, 2 ** 11]) await (await session.call('push', { bytes })).text();
     await told('stream.cut');
     await pass(clock, session, 32_000);
-    // Read now, it ends before all that was sent has come.
+    // The client reads on, but the stream ends before everything arrived.
     let length = 0;
     socket.on('data', (chunk: Buffer) => (length += chunk.length));
     socket.resume();
@@ -86,7 +86,7 @@ describe('a client that does not read its stream', () => {
     const { url, facts, told } = await serveTools([push], { clock });
     const session = await begin(url);
     await unread(session);
-    // What the system's buffers hold counts as taken.
+    // Bytes in the system's buffers count as read.
     await (await session.call('push', { bytes: 2 ** 24 })).text();
     await pass(clock, session, 29_000);
     expect(facts.filter(({ name }) => name === 'stream.cut')).toEqual([]);
@@ -184,7 +184,7 @@ test('do not create streams at a JSON-only endpoint: GET is 405, requests to the
   const session = await begin(url);
   const { response } = await session.get();
   expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST, DELETE']);
-  // Its clients need not take streams.
+  // Clients need not accept event streams.
   const ping = { jsonrpc: '2.0', id: 'p1', method: 'ping' };
   expect((await session.post(ping, { accept: 'application/json' })).status).toBe(200);
   const answer = await jsonOf(await session.call('ask'));

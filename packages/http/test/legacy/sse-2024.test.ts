@@ -1,4 +1,4 @@
-/** The deprecated HTTP+SSE, with the official client of it. */
+/** The deprecated HTTP+SSE transport, with its official client. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import {
@@ -60,7 +60,7 @@ async function connected(url: URL) {
   return client;
 }
 
-/** Opens a stream by hand. */
+/** Opens a stream without the client. */
 async function opened(url: URL) {
   const abort = new AbortController();
   onTestFinished(() => abort.abort());
@@ -217,7 +217,7 @@ describe('HTTP+SSE', () => {
   });
 });
 
-/** An endpoint in this process, whose tool is `run`, and what opens streams of it. */
+/** An in-process endpoint with the tool `run`, and a function that opens streams. */
 function inProcess(
   run: (context: HandlerContext) => string | Promise<string>,
   options: HttpOptions = {},

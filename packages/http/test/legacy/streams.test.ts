@@ -9,7 +9,7 @@ import { serveTools } from '../serving.ts';
 
 const notification = (n: number) => ({ jsonrpc: '2.0', method: 'test/step', params: { n } });
 
-/** Says a step before each gate, and ends after the last. */
+/** A tool that notifies before each gate and ends after the last. */
 function stepping(...gates: readonly ReturnType<typeof gate>[]) {
   return defineTool({
     name: 'steps',
@@ -91,7 +91,7 @@ describe('a call', () => {
     await first.leave();
     await told('stream.left');
     step.release();
-    // The session has been given the result once it has answered something else.
+    // Once a later request is answered, the result has reached the session.
     await (await session.request('ping')).text();
     const again = await session.get('1.1-1');
     const missed = await again.rest();
@@ -115,7 +115,7 @@ describe('a call', () => {
     const again = await session.get('1.1-0');
     away.release();
     await expect(again.message()).resolves.toMatchObject({ id: '1.1-1', data: result });
-    // A client of an older revision would not come back.
+    // Clients of older revisions do not reconnect.
     const older = await begin(url, '2025-06-18');
     await expect(jsonOf(await older.call('poll'))).resolves.toMatchObject(result);
   });
@@ -132,7 +132,7 @@ describe('a call', () => {
       params: { requestId: 'a' },
     });
     await expect(stream.rest()).resolves.toEqual([]);
-    // A client that asks again is not told to come back for ever.
+    // A repeated resume does not ask the client to reconnect forever.
     expect((await session.get('1.%22a%22-1')).response.status).toBe(405);
   });
 
@@ -254,7 +254,7 @@ describe('server-initiated messages', () => {
     await told('pushes.lost');
     const stream = await session.get();
     await expect(stream.message()).resolves.toMatchObject({ data: { params: { n: 2 } } });
-    // What a stream has taken waits no more.
+    // Messages sent on a stream are no longer queued.
     await stream.leave();
     await told('stream.left');
     await session.call('push', { n: 3, text: 'x'.repeat(600) });
@@ -285,7 +285,7 @@ describe('server-initiated messages', () => {
     await answer(second);
     await left(second, 2);
     await session.notify('notifications/roots/list_changed');
-    // Longer than a query of the roots may take.
+    // Longer than the timeout of a roots request.
     clock.increment(10_000);
     const third = await session.get();
     await answer(third);
@@ -303,7 +303,7 @@ describe('server-initiated messages', () => {
     await second.message();
     await first.message();
     const again = await session.get('1-0');
-    // Its first connection is closed: the stream goes on over this one.
+    // The first connection closes; the stream continues on this one.
     await expect(first.rest()).resolves.toEqual([]);
     await expect(again.message()).resolves.toMatchObject({ id: '1-1', data: notification(1) });
     await session.call('push', { n: 3 });
@@ -407,9 +407,9 @@ test("leave the request ids in the stream's name unless they are too long", () =
   const place = { serial: 7, number: 3, isLast: false, requestIds: short };
   expect(readLastEventId(`${name}-3`)).toEqual({ ...place, stream: name, fence: 1 });
   expect(nameOfStream(1, 7, long)).toBe('7.');
-  expect(readLastEventId('7.-3')).toMatchObject({ requestIds: [] });
-  expect(readLastEventId('7-3')).toMatchObject({ requestIds: undefined });
-  // Those of an owner that has claimed the session tell that.
+  expect(readLastEventId('7.-3')).toMatchObject({ answers: [] });
+  expect(readLastEventId('7-3')).toMatchObject({ answers: undefined });
+  // Names by a later owner contain its fence.
   const claimed = nameOfStream(1_764_000_000_000, 7, short);
   expect(readLastEventId(`${claimed}-3`)).toMatchObject({ ...place, fence: 1_764_000_000_000 });
 });

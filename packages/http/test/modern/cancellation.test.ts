@@ -8,7 +8,7 @@ import { messagesOf, post, postHeaders } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
 
-/** A tool that waits until it is let go, and tells what becomes of its calls. */
+/** A tool that waits for a gate and records the end of its calls. */
 function waiting() {
   const held = gate();
   const aborted = gate();
@@ -41,7 +41,7 @@ test.each([
   const leaving = new AbortController();
   const asked = Promise.allSettled([call(url, 'first', { signal: leaving.signal, logLevel })]);
   await held.arrived();
-  // With its headers: it is a stream.
+  // The headers have arrived, because the answer is a stream.
   if (logLevel) expect((await asked)[0].status).toBe('fulfilled');
   leaving.abort();
   await aborted.arrived();

@@ -153,7 +153,7 @@ test('requires no Mcp-Name for a request without a name [HMOD-02]', async () => 
   const listed = await ask(url, 'tools/list');
   const unnamed = await ask(url, 'tools/call', {});
   expect([listed.status, unnamed.error?.code]).toEqual([200, -32602]);
-  // What the method itself refuses is not the headers' to refuse.
+  // Invalid params are rejected by the method, not by the header check.
   const numbered = await request(url, 'tools/call', { name: 7 });
   const unknown = await request(url, 'tools/call', { name: 'nothing' });
   for (const response of [numbered, unknown]) {
@@ -248,7 +248,7 @@ test.each<[string, object, ModernRequestOptions['headers'], string]>([
 test('requires no header for a null parameter [HMOD-03]', async () => {
   const url = await serveHttp(laboratory);
   const { status, result } = await callTool(url, 'headers', { text: null });
-  // The tool's schema allows no null, and says so.
+  // The tool's schema rejects null.
   expect([status, result?.['isError']]).toEqual([200, true]);
 });
 

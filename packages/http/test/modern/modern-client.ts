@@ -1,4 +1,4 @@
-/** Requests of 2026-07-28 over HTTP, as a careful client sends them; and what is said to one that is not. */
+/** Requests of 2026-07-28 over HTTP, well-formed or deliberately not. */
 import type { JsonObject } from 'mcp-actors';
 import { enveloped } from 'mcp-actors/testing';
 import type { EnvelopeOptions } from 'mcp-actors/testing';
@@ -9,12 +9,12 @@ import type { Message } from '../raw-client.ts';
 
 export interface ModernRequestOptions extends EnvelopeOptions {
   readonly id?: unknown;
-  /** In place of the ones that the request demands; one that is undefined is left out. */
+  /** Overrides of the required headers; undefined removes one. */
   readonly headers?: { readonly [name: string]: string | undefined };
   readonly signal?: AbortSignal;
 }
 
-/** The headers that a request must have. */
+/** Required headers of a request. */
 export function headersOf({ method = '', params = {} }: Message): { [name: string]: string } {
   const { name, uri, taskId, _meta } = params as { readonly [name: string]: unknown };
   const named = method.startsWith('tasks/') ? taskId : (name ?? uri);
@@ -29,13 +29,13 @@ export function headersOf({ method = '', params = {} }: Message): { [name: strin
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The messages that came, the response last. */
+  /** Received messages, the response last. */
   readonly frames: readonly Message[];
   readonly result: JsonObject | undefined;
   readonly error: Message['error'];
 }
 
-/** Posts a request. The answer is there with its headers. */
+/** Posts a request; resolves with the response headers. */
 export function request(
   url: URL,
   method: string,
@@ -48,7 +48,9 @@ export function request(
   return post(url, message, Object.fromEntries(given), signal);
 }
 
-/** Posts a request, reads the whole answer, and holds each of its messages to the official schemas. */
+/**
+ * Posts a request, reads the whole answer and validates each message against the official schemas.
+ */
 export async function ask(
   url: URL,
   method: string,
@@ -69,7 +71,7 @@ export async function ask(
   };
 }
 
-/** What the official schemas say against a message that answers a request. */
+/** Validates an answering message against the official schemas. */
 export function check(frame: Message, sent: Message): void {
   const fault =
     frame.method === undefined
@@ -78,7 +80,6 @@ export function check(frame: Message, sent: Message): void {
   expect(fault).toBeUndefined();
 }
 
-/** Calls a tool. */
 export const callTool = (
   url: URL,
   name: string,

@@ -72,7 +72,7 @@ describe('a suspended call', () => {
   const form = defineForm({ type: 'object', properties: { name: { type: 'string' } } });
   const keys = ['00'.repeat(32)];
 
-  /** One node of several that share their keys. It tells when its handler runs. */
+  /** One of several nodes with the same keys; records its handler runs. */
   function greeter(runs: string[], node: string, stateKeys = keys): McpServer {
     const greet = defineTool({
       name: 'greet',
@@ -89,7 +89,7 @@ describe('a suspended call', () => {
   const capabilities = { elicitation: {} };
   const quiet = { session: { report: () => {} } };
 
-  /** Calls at the first endpoint, and brings the answer to the second. */
+  /** Calls at the first endpoint and retries with the answer at the second. */
   async function across(first: URL, second: URL) {
     const { result } = await callTool(first, 'greet', {}, { capabilities });
     const [key = ''] = Object.keys(result?.['inputRequests'] as object);
@@ -169,7 +169,7 @@ describe('the service of a server from a factory', () => {
     const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
     const started = await callTool(url, 'job', { ms: 0 }, { capabilities });
     const taskId = started.result?.['taskId'];
-    // Another server is let go of meanwhile: time has passed.
+    // Another service closing shows that the timeout has passed.
     const closed = gate();
     const other = await serveHttp(
       countingServer('other', () => void closed.pass()),
@@ -180,7 +180,7 @@ describe('the service of a server from a factory', () => {
     await callTool(other, 'count');
     await closed.arrived();
     const { result } = await ask(url, 'tasks/get', { taskId }, { id: 2, capabilities });
-    // Known; whether its work has ended by now is no matter here.
+    // The task is known, finished or not.
     expect(result).toMatchObject({ taskId });
   });
 
@@ -200,7 +200,7 @@ describe('the service of a server from a factory', () => {
       return server;
     });
     const at = (n: number) => callTool(new URL(`?${n}`, url), 'count');
-    // One is asked, and 64 more may be idle.
+    // One is in use, and 64 more may be idle.
     for (let n = 0; n < 65; n++) await at(n);
     await at(0);
     await at(65);
@@ -275,7 +275,7 @@ describe('the service of a server from a factory', () => {
   });
 });
 
-/** A server that knows how many sessions it has. */
+/** A server that counts its sessions. */
 function countingServer(name: string, onClose: () => void = () => {}): McpServer {
   const sessions = new Set<unknown>();
   const count = defineTool({

@@ -1,4 +1,4 @@
-/** What serves the requests that have no session: how long it is there, and what becomes of what it serves. */
+/** Request services: lifetime, and the end of their requests. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { HandlerContext, McpServer } from 'mcp-actors';
 import { TestClock, enveloped, gate, initialize, toolCall, flush } from 'mcp-actors/testing';
@@ -12,7 +12,7 @@ import { headersOf } from './modern-client.ts';
 
 type Run = (context: HandlerContext) => string | Promise<string>;
 
-/** An endpoint in this process whose tool is `run`, and what asks it. */
+/** An in-process endpoint with the tool `run`, and its client. */
 function endpoint(run: Run = () => 'done', options: HttpOptions = {}, serverOf?: () => McpServer) {
   const clock = new TestClock();
   clock.increment(1_000_000);
@@ -52,7 +52,7 @@ function endpoint(run: Run = () => 'done', options: HttpOptions = {}, serverOf?:
   return { clock, handler, post, call, pass, made, listened: () => listen.mock.calls.length };
 }
 
-/** Whether it has come by now. */
+/** True if the answer has arrived. */
 async function hasCome(answer: Promise<unknown>): Promise<boolean> {
   let come = false;
   void answer.then(() => (come = true));
@@ -67,7 +67,7 @@ test('stays open while clients wait or return in time', async () => {
   });
   const answer = call();
   await pass(1);
-  // It has waited for a second, whatever the time was before.
+  // The request has waited one second, whatever the clock was before.
   expect(await hasCome(answer)).toBe(false);
   await pass(40);
   expect((await answer).headers.get('content-type')).toBe('text/event-stream');

@@ -12,7 +12,7 @@ import { connectTo, serveHttp } from '../serving.ts';
 
 const stateless = { stateless: true } as const;
 
-/** Posts a message, and gives the status and what came. */
+/** Posts a message and returns status and body. */
 async function say(url: URL, message: object, headers: object = {}) {
   const response = await post(url, message, headers);
   const { status } = response;
@@ -32,7 +32,7 @@ test('answers initialize and later requests without a session [HTTP-19]', async 
     null,
     '2025-11-25',
   ]);
-  // Nothing that would need a session is declared.
+  // No capability that needs a session is declared.
   expect(answer.result?.['capabilities']).toMatchObject({ tools: {}, resources: {}, tasks: {} });
   expect(JSON.stringify(answer.result?.['capabilities'])).not.toMatch(
     /listChanged|subscribe|logging|"list"/,
@@ -77,7 +77,7 @@ test('rejects an unknown revision in the header with 400 [HTTP-20]', async () =>
       },
     ],
   ]);
-  // An initialize says in its body what it wants.
+  // `initialize` names its revision in the body.
   const greeted = await say(url, initialize(8), { 'mcp-protocol-version': '1999-01-01' });
   expect([greeted.status, greeted.frames[0]?.id]).toEqual([200, 8]);
 });

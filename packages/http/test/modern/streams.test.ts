@@ -15,7 +15,7 @@ const streaming = 'text/event-stream';
 
 const listening = { notifications: { toolsListChanged: true, resourceSubscriptions: ['lab://a'] } };
 
-/** Opens a subscription, and reads its acknowledgement. */
+/** Opens a subscription and reads its acknowledgement. */
 async function listen(url: URL, signal?: AbortSignal) {
   const asking = { id: 'mine', ...(signal ? { signal } : {}) };
   const response = await request(url, 'subscriptions/listen', listening, asking);
@@ -130,7 +130,7 @@ test('ends only the subscription that its client closes [HMOD-09]', async () => 
   const refused = await ask(url, 'subscriptions/listen', listening, { id: 'third' });
   expect(refused.error?.message).toContain('listens for 4 things');
   leaving.abort();
-  // There is room again as soon as the server has heard of it.
+  // A place is free once the server has noticed the disconnect.
   let again = await request(url, 'subscriptions/listen', listening);
   while (again.headers.get('content-type') !== streaming) {
     again = await request(url, 'subscriptions/listen', listening);
@@ -154,7 +154,7 @@ test('rejects a subscription at a JSON-only endpoint [HMOD-08]', async () => {
   ]);
 });
 
-/** Sends a request, of whose answer nothing is ever read. */
+/** Sends a request and never reads the answer. */
 function unread(url: URL, message: Message): void {
   const socket = socketTo(url);
   socket.pause();
@@ -220,6 +220,6 @@ test('cuts a client over maxUnreadBytes, and cancels its request [HMOD-09]', asy
   });
   unread(url, enveloped(1, 'tools/call', { name: 'flood' }, { logLevel: 'info' }) as Message);
   await aborted.arrived();
-  // Nobody else is kept from anything by it.
+  // Other clients are unaffected.
   expect((await callTool(url, 'echo', { message: 'hi' })).status).toBe(200);
 });

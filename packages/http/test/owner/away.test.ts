@@ -1,4 +1,4 @@
-/** What becomes of requests while the nodes cannot reach each other. */
+/** Requests while the shared store is unavailable. */
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../../src/index.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
@@ -25,9 +25,9 @@ const asking = defineTool({
 
 const echo = defineTool({ name: 'echo', description: 'Says hello', handler: () => 'hello' });
 
-/** A node that shares that Redis, until the test is over. */
+/** Starts a node on that Redis until the test ends. */
 async function startNode(report = reportLog()) {
-  // Longer than a Redis takes that shares a busy machine.
+  // Longer than Redis takes on a busy machine.
   const stores = await redisStores({ url: redis.url, commandTimeoutMs: 2000, leaseMs: 8000 });
   const server = createMcpServer({
     name: 'away',
@@ -40,7 +40,7 @@ async function startNode(report = reportLog()) {
   return { url, kill, ...report };
 }
 
-/** It takes nothing more. */
+/** Makes Redis reject writes. */
 async function full(): Promise<void> {
   await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
   onTestFinished(async () => void (await redis.ask('CONFIG', 'SET', 'maxmemory', '0')));
@@ -78,14 +78,14 @@ describe('an unresponsive Redis', () => {
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
       expect((await jsonOf(response)).error?.message).toContain('other nodes');
     }
-    // A stream for what belongs to no request opens nevertheless.
+    // A standalone stream still opens.
     expect((await here.get()).response.status).toBe(200);
-    // The answer that the node itself gets needs nobody else.
+    // Responses to this node's own requests need no other node.
     const answered = await here.post({ jsonrpc: '2.0', id: question.id, result: { roots: [] } });
     expect(answered.status).toBe(202);
     expect((await events.message()).data.result).toBeDefined();
     await expect(a.told('nodes.unavailable')).resolves.toMatchObject({ level: 'warning' });
-    // Others may have its sessions after that.
+    // Other nodes may own its sessions after that.
     await expect(a.told('nodes.lapsed')).resolves.toMatchObject({ level: 'warning' });
     expect((await here.call('echo')).status).toBe(503);
   });
@@ -106,7 +106,7 @@ describe('an unresponsive Redis', () => {
       expect((await jsonOf(served)).result).toMatchObject({ content: [{ text: 'hello' }] });
       const since = performance.now();
       const first = await new RawSession(b.url, other.headers).request('ping');
-      // What is full can still be read.
+      // A full Redis can still be read.
       expect(first.status).toBe(what === 'is full' ? 200 : 503);
       if (first.status === 503) {
         expect(Number(first.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -118,7 +118,7 @@ describe('an unresponsive Redis', () => {
         if (answer.status === 200) expect(text).toContain('process-ended');
         else expect(answer.status).toBe(503);
       }
-      // As long as a command of Redis may take here, twice.
+      // Twice the command timeout of this test.
       expect(performance.now() - since).toBeLessThan(10_000);
     },
   );

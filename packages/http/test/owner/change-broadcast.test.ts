@@ -1,4 +1,4 @@
-/** What clients are told of changes at other nodes, and of changes that their node may have missed. */
+/** Notifications about changes at other nodes, including possibly missed ones. */
 import { expect, test } from 'vitest';
 import { createMcpServer, defineResource, defineTool } from '../../../../src/index.ts';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
@@ -22,13 +22,13 @@ const definition = () => ({
   prompts: [],
 });
 
-/** A notification in words: its method, and the resource that it is about. */
+/** Formats a notification: its method and resource. */
 function said({ method, params }: Message): string {
   const about = params?.['uri'];
   return typeof about === 'string' ? `${method} ${about}` : String(method);
 }
 
-/** What comes on a stream until one thing has come. */
+/** Reads a stream until a given method arrives. */
 async function until(events: EventReader, method: string): Promise<readonly string[]> {
   const methods: string[] = [];
   do {
@@ -91,7 +91,7 @@ test('notifies clients of everything if another node could not publish a change'
   changing.resourceUpdated(uri);
   await flush();
   store = 'there';
-  // The next renewal of the lease tells of it.
+  // The next lease renewal detects it.
   await expect
     .poll(async () => {
       clock.increment(2500);
@@ -112,7 +112,7 @@ test('delivers a change once to each other node, and not back to its server', as
   await (await session.request('resources/subscribe', { uri })).text();
   await (await session.request('resources/subscribe', { uri: 'test://other' })).text();
   const stream = await session.get();
-  // Those of one turn are one broadcast, and each of them is told once.
+  // Changes of one turn share a broadcast, each listed once.
   const texts: string[] = [];
   const listener = b!.shared.listenerOf(b!.stores) as BroadcastListener;
   const { received } = listener;

@@ -1,4 +1,4 @@
-/** A node that owns a session and answers what is forwarded to it as a test says. */
+/** A fake node that owns a session and answers forwarded requests as the test says. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,7 +13,7 @@ import { stateKey } from './nodes.ts';
 
 export const served = { [forwardHeader]: 'served' } as const;
 
-/** What has come to it. */
+/** A received request and its response. */
 export interface Forwarded {
   readonly request: IncomingMessage;
   readonly body: string;
@@ -23,15 +23,15 @@ export interface Forwarded {
 export interface FakePeer {
   readonly node: string;
   readonly url: URL;
-  /** What was forwarded to it, probes left out. */
+  /** Forwarded requests, without probes. */
   readonly forwarded: readonly Forwarded[];
-  /** The headers of a session that it owns. */
+  /** Headers of a session it owns. */
   session(id: string): Promise<{ [name: string]: string }>;
-  /** Accepts connections no longer. */
+  /** Stops accepting connections. */
   refuse(): void;
 }
 
-/** @param answer answers each request, and probes only if it is told so */
+/** @param answer answers each request; probes only on request */
 export async function fakePeer(
   shared: MemoryNodes,
   answer: (forwarded: Forwarded) => void,

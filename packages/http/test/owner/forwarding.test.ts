@@ -1,4 +1,4 @@
-/** What becomes of a request whose session another node owns, by what that node does with it. */
+/** Requests for a session of another node, by that node's behaviour. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -23,13 +23,13 @@ const json = { 'content-type': 'application/json' } as const;
 const stream = { 'content-type': 'text/event-stream' } as const;
 const processEnded = { error: { data: { reason: 'process-ended' } } };
 
-/** Answers with a whole JSON body. */
+/** Answers with a complete JSON body. */
 function answerJson({ response }: Forwarded, body: string, status = 200): void {
   response.writeHead(status, { ...served, ...json, 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }
 
-/** A node, and the peer that owns the sessions of its clients. */
+/** A node, and the peer that owns its clients' sessions. */
 async function door(
   answer: (forwarded: Forwarded) => void,
   options: HttpOptions = {},
@@ -48,7 +48,7 @@ async function door(
   return { shared, peer, url, close, ...facts };
 }
 
-/** Whether the node has forwarded for the session before. */
+/** Whether the owner of the session is cached. */
 const before = [
   ['that has forwarded for it before', true],
   ['that has not', false],
@@ -61,7 +61,7 @@ async function forwardedBefore({ url }: { url: URL }, headers: object): Promise<
 }
 
 describe.each(before)('a request at a node %s', (_, isKnown) => {
-  /** The peer answers the first request if the session is to be known. */
+  /** The peer answers a first request if the owner must be cached. */
   const begun = async (
     answer: (forwarded: Forwarded) => void,
     options?: HttpOptions,
@@ -85,7 +85,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
   test('gets 503 if its owner refuses connections, and reports both nodes once', async () => {
     const { url, peer, headers, facts } = await begun(() => expect.unreachable());
     peer.refuse();
-    // The connection that was kept is heard of by then.
+    // The close of the idle connection is noticed by then.
     await setImmediate();
     const answers = [await post(url, ping(), headers), await post(url, ping(), headers)];
     for (const answer of answers) {
@@ -184,7 +184,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     const next = await fakePeer(shared, (forwarded) => answerJson(forwarded, '{"next":true}'));
     const { find } = shared.rules;
     let reads = isKnown ? 1 : 0;
-    // The directory is read first when the session is still there.
+    // The directory still has the session on the first read.
     shared.rules.find = function read(id) {
       if (reads++ === 1) void next.session(id);
       return find.call(this, id);
@@ -297,7 +297,7 @@ test('buffers little of a long response for a slow client', async () => {
   const slow = httpRequest(url, { method: 'POST', headers: { ...postHeaders, ...headers } });
   slow.end(JSON.stringify(ping()));
   const response = await new Promise<IncomingMessage>((resolve) => slow.once('response', resolve));
-  // Until nothing more moves.
+  // Until the buffers are full.
   let most = 0;
   for (let last = -1, still = 0; still < 200; still = fed === last ? still + 1 : 0) {
     last = fed;
@@ -374,7 +374,7 @@ describe('a request that claims to be forwarded', () => {
     ...{ sessionId: undefined, digest: '', remoteAddress: '192.0.2.7', host: 'far.example' },
     ...{ origin: undefined, principal: undefined, tokenValidMs: undefined },
   };
-  /** A session of a node, and what a peer could send to it. */
+  /** A session, and signed requests that a peer could send. */
   const opened = async () => {
     const shared = new MemoryNodes();
     let seen: readonly string[] = [];
@@ -396,7 +396,7 @@ describe('a request that claims to be forwarded', () => {
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'show' } };
     const body = JSON.stringify(call);
     const sessionId = headers['mcp-session-id'];
-    // The leases of nodes in memory last for 10 s.
+    // In-memory leases last 10 s.
     const timeMs = untilMs - 10_000;
     const valid = { ...head, to, timeMs, sessionId, digest: digestOf(body) };
     const send = (more: Partial<ForwardedHead>, keys = [stateKey], version = 1) => {

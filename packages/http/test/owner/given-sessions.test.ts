@@ -1,4 +1,4 @@
-/** What becomes of a session that one node has given to another when the store loses its data. */
+/** Handed-over sessions when the store loses its data. */
 import { expect, test } from 'vitest';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
 import { OwnedSession } from '../../src/owner/owned-session.ts';
@@ -17,13 +17,13 @@ const hooks = {
   onRenewed: () => {},
 };
 
-/** Two nodes, of which the first has given a session to the second. */
+/** Two nodes; the first has handed a session over to the second. */
 async function givenSession() {
   const clock = new TestClock();
   const shared = new MemoryNodes({ clock, leaseMs });
   const putting = gate();
   const removing = gate();
-  /** What the store does late: the first one's puts, the second one's removals. */
+  /** Delayed writes: puts of the first node, removals of the second. */
   const late = new Set<'put' | 'remove'>();
   const stores = shared.start();
   const { directory } = stores;
@@ -61,14 +61,14 @@ async function givenSession() {
     shared,
     giver,
     taker,
-    /** How often a copy has ended because another node has the session. */
+    /** Number of local copies ended because another node owns the session. */
     abandoned: () => ends,
-    /** The second node is no more. */
+    /** Kills the second node. */
     die: () => shared.kill(takers),
-    /** What the first knows of it. */
+    /** The record known to the first node. */
     before,
     putting,
-    /** Ends it, which the store does later, or not at all. */
+    /** Deletes the session; the store executes it late, or never. */
     removeLate: (session: OwnedSession, isDone: boolean) => {
       late.add('remove');
       if (!isDone) failing.add('remove');
@@ -86,7 +86,7 @@ async function givenSession() {
       late.add('put');
       shared.lose();
     },
-    /** Both look at the store. */
+    /** Both nodes renew their leases. */
     beat: async () => {
       clock.increment(leaseMs / 4);
       await flush();
@@ -96,7 +96,7 @@ async function givenSession() {
 
 test('restores a handed-over session that was not claimed yet', async () => {
   const { shared, taker, putting, claimed, lose, beat } = await givenSession();
-  // The store is seen, and has it.
+  // The store has the session.
   await beat();
   lose();
   putting.release();
@@ -115,7 +115,7 @@ test('keeps a session deleted that ended at its new owner, despite a late restor
   await putting.arrived();
   putting.release();
   await flush();
-  // Its record is there, and hidden: both nodes know that it was removed.
+  // The record exists but is hidden: both nodes know of the deletion.
   expect(shared.rules.data.records.has(id)).toBe(true);
   for (let beats = 0; beats < 6; beats++) {
     for (const node of [giver, taker]) {
@@ -137,7 +137,7 @@ test.each([
     await removing.arrived();
     lose();
     await beat();
-    // What was on its way is served after the other node has looked at the store.
+    // The delayed write runs after the other node's renewal.
     removing.release();
     if (isDone) await removed;
     else await expect(removed).rejects.toMatchObject({ fault: 'slow' });
@@ -246,7 +246,7 @@ test('restores sessions of an expired lease if the store loses them before a cla
   for (let beats = 0; beats < 5; beats++) await beat();
   expect(lapses).toBe(1);
   store = 'there';
-  // It is seen with all its data, and loses them after that.
+  // The store is read once before it loses its data.
   await node.ready();
   await beat();
   shared.lose();

@@ -17,7 +17,7 @@ import { at, startNodes } from './nodes.ts';
 
 const roots = { roots: [{ uri: 'file:///here' }] };
 
-/** Says which node serves it. */
+/** A tool that names the serving node. */
 const where = () => {
   const name = crypto.randomUUID();
   const tool = defineTool({ name: 'where', description: 'Says where', handler: () => name });
@@ -46,7 +46,7 @@ const logging = defineTool({
   },
 });
 
-/** A stream if its client is told what is logged. */
+/** Content type of a call that logs: a stream if logs are sent. */
 async function kindOf(session: RawSession): Promise<string | null> {
   const response = await session.call('log');
   await response.text();
@@ -110,7 +110,7 @@ describe('a session on several nodes', () => {
       const there = at(b!, here);
       if (method === 'ping') expect((await there.request(method)).status).toBe(200);
       else expect(await there.notify(method)).toBe(202);
-      // It stays there, wherever its requests come.
+      // The session stays there, wherever its requests arrive.
       const other = await begin(b!.url);
       const calls = [
         await here.call('where'),
@@ -140,15 +140,15 @@ describe('a session on several nodes', () => {
     const [running, cut] = [busy.call('hold'), doomed.call('hold')];
     await held.arrived(2);
     const closed = a!.close();
-    // The idle one has ended there, and the call of the busy one runs on.
+    // The idle session has ended there, and the busy one's call continues.
     const thereText = text(await jsonOf(await other.call('where')));
     expect(text(await jsonOf(await at(b!, idle).call('where')))).toBe(thereText);
     expect((await idle.request('ping')).status).toBe(503);
     const late = at(b!, busy).call('where');
     expect(await at(b!, busy).notify('notifications/roots/list_changed')).toBe(202);
-    // One that its client has ended goes to nobody, nor does a request that waited for it.
+    // A deleted session is not handed over, and a waiting request fails.
     const inVain = at(b!, doomed).call('where');
-    // What is told after it has come by the same way.
+    // A later message on the same path arrives after it.
     expect(await at(b!, doomed).notify('notifications/roots/list_changed')).toBe(202);
     expect((await at(b!, doomed).delete()).status).toBe(204);
     expect((await inVain).status).toBe(404);
@@ -265,7 +265,7 @@ describe('a session on several nodes', () => {
       method: 'notifications/cancelled',
       params: { requestId: 'c1' },
     };
-    // The other node knows the session once it has served something of it.
+    // The other node caches the session's owner after one request.
     const there = at(b!, here);
     await there.request('ping');
     expect((await there.post(cancelled)).status).toBe(202);
@@ -341,7 +341,7 @@ describe('a session on several nodes', () => {
       b.server.tools.add(defineTool({ name, description: 'New', handler: () => name }));
       expect((await stream.message()).data.method).toBe('notifications/tools/list_changed');
     }
-    // It has been told twice, and of nothing that it has said itself.
+    // Notified twice, and never of its own changes.
     await other.delete();
     await here.delete();
     expect(await stream.messages()).toEqual([]);
@@ -359,7 +359,7 @@ describe('a session on several nodes', () => {
     b!.server.resourceUpdated(uri);
     const updated = { method: 'notifications/resources/updated', params: { uri } };
     expect((await stream.message()).data).toMatchObject(updated);
-    // A node that comes later knows it, too.
+    // A node that joins later knows it, too.
     await at(c!, here).request('ping');
     c!.server.resourceUpdated(uri);
     expect((await stream.message()).data).toMatchObject(updated);
@@ -413,7 +413,7 @@ describe('a session on several nodes', () => {
     expect(await status('bob')).toBe(404);
     expect(text(await jsonOf(await at(b!, here).call('where')))).toBe(first);
     a!.kill();
-    // A connection that has just broken is not heard of at once.
+    // A broken connection is not noticed immediately.
     await expect.poll(() => status('bob')).toBe(404);
     expect(await status('ada')).toBe(200);
     expect(text(await jsonOf(await at(b!, here).call('where')))).not.toBe(first);
@@ -430,7 +430,7 @@ describe('a session on several nodes', () => {
     const statuses: number[] = [];
     for (const n of [1, 2, 3, 4, 5])
       statuses.push((await here.request('resources/subscribe', { uri: uriOf(n) })).status);
-    // Each is written down under its name, with its params.
+    // Facts are stored by slot with their params.
     expect(statuses).toEqual([200, 200, 503, 503, 503]);
     expect((await here.request('resources/unsubscribe', { uri: uriOf(1) })).status).toBe(200);
     expect((await here.request('resources/subscribe', { uri: uriOf(3) })).status).toBe(200);
@@ -475,7 +475,7 @@ describe('a stream on several nodes', () => {
     second.release();
     expect((await after.message()).data).toMatchObject({ id: 's1', result: {} });
     await expect(after.rest()).resolves.toEqual([]);
-    // It can be repeated from any of its events, at any node.
+    // The stream can be replayed from any event, at any node.
     const again = await here.get(next.id);
     expect((await again.rest()).at(-1)?.data).toMatchObject({ id: 's1' });
   });
@@ -583,7 +583,7 @@ describe('a stream on several nodes', () => {
     const told = await newer.message();
     expect(told.data).toMatchObject({ method: 'test/told' });
     await newer.leave();
-    // Who comes back for it gets what it has said since, and is told more on a stream of that node.
+    // A client that resumes gets the events since, and later ones on that node's stream.
     const resumed = await here.get(told.id);
     await there.call('tell');
     expect((await resumed.message()).data).toMatchObject({ method: 'test/told' });

@@ -1,4 +1,4 @@
-/** Several endpoints that share their sessions, in this process, and one client of them all. */
+/** Several in-process endpoints that share sessions. */
 import { createMcpServer } from '../../../../src/index.ts';
 import type { McpServer, ServerDefinition } from '../../../../src/index.ts';
 import type { HttpOptions, Stores } from '../../src/index.ts';
@@ -10,20 +10,20 @@ import { serveEndpoint } from '../serving.ts';
 export interface TestNode {
   readonly url: URL;
   readonly server: McpServer;
-  /** What all of them share. */
+  /** The shared stores of all nodes. */
   readonly shared: MemoryNodes;
-  /** What it has of that. */
+  /** This node's stores. */
   readonly stores: Stores;
-  /** It is dead for the others. */
+  /** Kills the node. */
   kill(): void;
-  /** Ends as a process does that is told to end. */
+  /** Closes the node gracefully. */
   close(): Promise<void>;
 }
 
-/** All nodes have it. */
+/** Key shared by all nodes. */
 export const stateKey = Buffer.alloc(32, 1).toString('base64');
 
-/** Starts nodes, each with a server of its own, until the test is over. */
+/** Starts nodes with a server each, until the test ends. */
 export async function startNodes(
   count: number,
   definition: () => Partial<ServerDefinition>,
@@ -50,7 +50,7 @@ export async function startNodes(
   return started;
 }
 
-/** The same session at another node. */
+/** The same session through another node. */
 export function at(node: TestNode, session: RawSession): RawSession {
   return new RawSession(node.url, session.headers);
 }

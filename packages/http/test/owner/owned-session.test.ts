@@ -1,4 +1,4 @@
-/** What is written down of a session, and what becomes of it if the store does not take that. */
+/** The stored form of a session, and failures to store it. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
 import type { StreamEvent, Stores, WriteResult } from '../../src/nodes/stores.ts';
@@ -12,7 +12,7 @@ const elsewhere = new StoreUnavailable('away', 'elsewhere', { retryAfterMs: 1000
 const said = (number: number): StreamEvent => ({ stream: '1', number, text: `said ${number}` });
 
 describe('OwnedSession', () => {
-  /** What the store was asked for, and who owns sessions. */
+  /** Recorded store commands, and the owner. */
   let asked: unknown[];
   let written: WriteResult | StoreUnavailable;
   let isOwner: boolean;
@@ -124,7 +124,7 @@ describe('OwnedSession', () => {
 
   test('counts bytes, and replaced facts only once', async () => {
     await begun();
-    // Three bytes each.
+    // `€` takes three bytes.
     const most = '€'.repeat(87_360);
     await session.saveChanges([{ slot: 'a', text: most }]);
     await session.saveChanges([{ slot: 'a', text: `x${most}` }]);

@@ -1,6 +1,6 @@
 /**
- * What the protocol of ownership promises, in every order of two nodes, one client and one fault. The
- * states are explored up to a bound, which is higher in the long run; `EXPLORE=all` leaves none out.
+ * Explores the ownership protocol in every order of two nodes, one client and one fault, up to a
+ * state limit, which is higher in long runs; `EXPLORE=all` removes it.
  */
 import { describe, expect, test } from 'vitest';
 import type { TestContext } from 'vitest';
@@ -11,7 +11,7 @@ import type { Beginning, Fault } from './ownership-model.ts';
 
 const isAll = process.env['EXPLORE'] === 'all';
 
-/** As many states as take a second; in the long run a few. The one without a bound has fewer. */
+/** State limits: about a second per fault, a few in long runs. */
 const mostOf: { readonly [F in Fault]?: number } = inLongRun(
   { stopped: 8000, killed: 8000, emptied: 700, older: 700, slow: 700 },
   { none: 700, stopped: 1500, killed: 1500, emptied: 700, older: 700, slow: 700 },
@@ -35,7 +35,7 @@ describe('ownership keeps acknowledged changes, answers everything and revives n
   });
 });
 
-/** For what is found after some ten thousand states. */
+/** For violations found only after tens of thousands of states. */
 const onlyInLongRun = (context: TestContext): void =>
   context.skip(inLongRun(false, true), 'explores ten thousand states: npm run lab -- long does');
 

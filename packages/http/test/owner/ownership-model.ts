@@ -1,7 +1,7 @@
 /**
- * Two nodes, one client and one fault, in every order: the node's own code (`Ownership`, with its
- * chart) over the directory's rules. Nothing happens by itself: a call of the store is served, its
- * answer is lost, time passes, or the client asks, when the explorer says so.
+ * Model of two nodes, one client and one fault in every order: the real `Ownership` over the
+ * directory's rules. The explorer decides each step: serve a store call, lose its reply, advance
+ * time, or send a request.
  */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { StoreUnavailable } from '../../src/nodes/stores.ts';
@@ -19,19 +19,19 @@ import type { DirectoryData } from '../../../nodes/test/memory-stores.ts';
 
 const tickMs = 1000;
 const leaseMs = 4 * tickMs;
-/** How long a call may take, ticks. */
+/** Timeout of a store call, ticks. */
 const timeoutTicks = 2;
 const id = 's1';
 
 const addressOf = (name: string) => ({ url: `http://${name}.example/mcp`, protocol: 1 });
 
-/** What may go wrong, once. */
+/** The single fault of a run. */
 export type Fault = 'none' | 'emptied' | 'older' | 'stopped' | 'killed' | 'slow';
 
-/** Where the session is when its client first asks: where it began, or on its way to the other node. */
+/** Where the session starts: at its first node, or in a handover. */
 export type Beginning = 'kept' | 'given';
 
-/** What the client asks for, one after the other. */
+/** Requests of the client, in order. */
 type Request =
   | { readonly kind: 'write'; readonly value: number }
   | { readonly kind: 'read' | 'delete' };
@@ -44,7 +44,7 @@ const script: readonly Request[] = [
   { kind: 'read' },
 ];
 
-/** A call that the store has not served. */
+/** A pending store call. */
 interface Call {
   readonly node: ModelNode;
   readonly name: string;
@@ -77,14 +77,14 @@ class ModelClock implements Clock {
     this.timers.delete(handle);
   }
 
-  /** Runs what is due. */
+  /** Runs due timers. */
   run(): void {
     const due = [...this.timers].filter(([, { atMs }]) => atMs <= this.#time());
     for (const [handle, { callback }] of due) if (this.timers.delete(handle)) callback();
   }
 }
 
-/** The event log of the one session. */
+/** Event log of the single session. */
 class ModelLog {
   entries: readonly StreamEvent[] = [];
   readonly #rules: DirectoryRules;
@@ -109,7 +109,7 @@ class ModelLog {
   }
 }
 
-/** A copy of it is older data. */
+/** Copied to model a rollback. */
 interface ModelData {
   readonly directory: DirectoryData;
   readonly entries: readonly StreamEvent[];
@@ -122,11 +122,11 @@ class ModelNode {
   readonly ownership: Ownership;
   copy: OwnedSession | undefined = undefined;
   loggedEvents: readonly StreamEvent[] = [];
-  /** Answers that have come while it was stopped. */
+  /** Replies received while stopped. */
   readonly late: (() => void)[] = [];
   isStopped = false;
   isDead = false;
-  /** What those get whom it has not answered. */
+  /** Resolves pending requests when the node dies. */
   readonly #death: Promise<string>;
   #die!: () => void;
 
@@ -143,14 +143,14 @@ class ModelNode {
       idleMs: 1e9,
       address: async () => addressOf(name),
       onJoined: () => {},
-      // Broadcasts are lost: what is promised does not depend on them.
+      // Broadcasts are dropped, because no guarantee depends on them.
       onRemoved: () => {},
       onStoreChanged: async () => {},
       onRenewed: () => {},
     });
   }
 
-  /** Serves a request as the endpoint does. */
+  /** Serves a request like the endpoint. */
   async serve(request: Request, isHanded = false): Promise<string> {
     const { ownership } = this;
     if (!this.copy?.isServedHere) {
@@ -248,7 +248,7 @@ class ModelNode {
   }
 }
 
-/** One run, as far as the explorer has taken it. */
+/** One run of the exploration. */
 class World {
   nowMs = 0;
   readonly rules: DirectoryRules;
@@ -272,7 +272,7 @@ class World {
     this.nodes = [new ModelNode('a', this), new ModelNode('b', this)];
   }
 
-  /** Both have joined, and the first has begun a session. */
+  /** Both nodes have joined, and the first has started a session. */
   static async begun(
     fault: Fault,
     beginning: Beginning,
@@ -312,7 +312,7 @@ class World {
       new StoreUnavailable(fault, fault, { retryAfterMs: 1 });
     const call: Call = {
       node,
-      // A way is gone once more in another run, where nodes have other names.
+      // Paths are replayed in other runs with other node names.
       name: name.replaceAll(/[0-9a-f]{20}/g, 'a node'),
       sinceTick: this.nowMs / tickMs,
       serve: () => {
@@ -326,11 +326,11 @@ class World {
       },
     };
     this.#calls.push(call);
-    // Leases are renewed in time, unless that is the fault, or a node is stopped.
+    // Leases are renewed in time, except as a fault or while a node is stopped.
     if (name.startsWith('lease') && this.#fault !== 'slow') call.serve();
   }
 
-  /** What may happen now, by names. */
+  /** Names of the possible next steps. */
   get choices(): readonly string[] {
     const choices = this.#calls.map((call) => `serve ${call.node.name} ${call.name}`);
     if (!this.#asking && this.#next < script.length) {
@@ -338,7 +338,7 @@ class World {
         if (!node.isStopped && !node.isDead) choices.push(`ask ${node.name}`);
       }
     }
-    // What a stopped node has sent may arrive as late as may be.
+    // Calls of a stopped node may arrive arbitrarily late.
     const isLate = this.#calls.some(
       ({ node, sinceTick }) => !node.isStopped && this.nowMs / tickMs - sinceTick >= timeoutTicks,
     );
@@ -377,11 +377,11 @@ class World {
     await settle();
   }
 
-  /** Everything that decides what may happen from here on. */
+  /** Canonical state, to detect repeated states. */
   get key(): string {
     const { data, store } = this.rules;
     const { nowMs } = this;
-    // Names of nodes are random, and times matter by how long they are ago.
+    // Normalizes random node names and absolute times.
     const text = JSON.stringify([
       [...data.leases].map(([name, { untilMs }]) => [name, untilMs - nowMs]),
       [...data.removed],
@@ -408,10 +408,10 @@ class World {
     });
   }
 
-  /** Serves everything, and lets time pass, until all is quiet: whatever was asked is answered. */
+  /** Serves all calls and advances time until everything is answered. */
   async drain(ticks = 0): Promise<void> {
     await settle();
-    // Once more each node looks whether the store has other data.
+    // Each node renews once more to detect data changes.
     const untilMs = this.nowMs + (ticks > 0 ? leaseMs : 0);
     for (
       let rest = ticks;
@@ -427,7 +427,7 @@ class World {
     if (ticks === 0) return;
     if (this.#asking) this.violations.push(`${this.#asking.kind} was never answered`);
     const owner = this.nodes.find(({ copy, isDead }) => copy?.isServedHere === true && !isDead);
-    // What the store has not done for a caller is made up for with the next change.
+    // A write that failed for its caller is repaired by the next change.
     if (!owner || this.#fault === 'slow') return;
     const is = shown(this.rules.data.records.get(id), this.log.entries);
     const ought = shown(owner.copy?.record, owner.loggedEvents);
@@ -453,7 +453,7 @@ class World {
     for (const { isStopped, isDead, clock } of this.nodes) if (!isStopped && !isDead) clock.run();
   }
 
-  /** Whoever waits for it finds the connection closed, or gives up. */
+  /** Callers of the node get a closed connection or time out. */
   #take(node: ModelNode, what: string): void {
     if (what === 'kill') node.kill();
     else node.isStopped = true;
@@ -513,20 +513,21 @@ function shown(record: SessionRecord | undefined, said: readonly StreamEvent[]):
   return JSON.stringify([owner, fence, revision, known, said]);
 }
 
-/** Promises that have settled call back. */
+/** Runs the callbacks of settled promises. */
 async function settle(): Promise<void> {
   for (let n = 0; n < 30; n++) await Promise.resolve();
 }
 
 export interface Explored {
   readonly states: number;
-  /** What was violated, with the way to it. */
+  /** Violations with their paths. */
   readonly violations: readonly { readonly what: string; readonly way: readonly string[] }[];
 }
 
 /**
- * Every order of everything; states that are reached in two ways are gone on with once.
- * @param breakIt makes the world another one, to see that this finds it
+ * Explores every order, continuing each state once.
+ *
+ * @param breakIt breaks the world on purpose, to verify that violations are found
  */
 export async function explore(
   fault: Fault,
@@ -544,7 +545,7 @@ export async function explore(
   ) {
     const world = await World.begun(fault, beginning, breakIt);
     for (const choice of way) await world.take(choice);
-    // Goes on with this run as far as it leads to states that are new, and comes back for the rest.
+    // Continues this run while it reaches new states, and returns for the rest.
     for (let at = way; ;) {
       const { key, choices } = world;
       if (seen.has(key)) break;

@@ -1,4 +1,4 @@
-/** What a node writes down of its sessions, when it waits for that, and what it does with a session of another one. */
+/** When a node stores its sessions and waits for it, and how it handles sessions of others. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +25,7 @@ const call = (name: string, id: string | number = 'c') => ({
   params: { name },
 });
 
-/** What the store does late, or not at all, of what one node asks of its directory. */
+/** Delayed or dropped directory calls of one node. */
 type Change = (directory: Directory) => Partial<Directory>;
 
 let clock: TestClock;
@@ -36,7 +36,7 @@ beforeEach(() => {
   shared = new MemoryNodes({ clock, leaseMs: 40_000 });
 });
 
-/** Lets time pass until something has come. */
+/** Advances time until a promise settles. */
 async function passing<T>(coming: Promise<T>): Promise<T> {
   for (let times = 0; times < 2000; times++) {
     if (await hasCome(coming)) return coming;
@@ -45,7 +45,7 @@ async function passing<T>(coming: Promise<T>): Promise<T> {
   throw new Error('It has not come in 100 s of the test’s clock');
 }
 
-/** Whether it has come by now. */
+/** True if the promise has settled. */
 async function hasCome(coming: Promise<unknown>): Promise<boolean> {
   let isOver = false;
   const over = () => void (isOver = true);
@@ -54,7 +54,7 @@ async function hasCome(coming: Promise<unknown>): Promise<boolean> {
   return isOver;
 }
 
-/** Serves at an address that other nodes reach, until the test is over. */
+/** Serves at an address reachable by other nodes, until the test ends. */
 async function serve(
   server: ServerFactory,
   options: HttpOptions & Pick<Required<HttpOptions>, 'stores'>,
@@ -81,7 +81,7 @@ async function serve(
   return { handler, send, kill };
 }
 
-/** One more node, and a client of it. */
+/** Starts another node with a client. */
 async function start(
   run: (context: HandlerContext) => string | Promise<string> = () => 'ran',
   options: HttpOptions = {},
@@ -105,7 +105,7 @@ async function start(
   });
   const listen = vi.spyOn(server, 'listen');
   const facts = reportLog();
-  // One that takes all states would watch each session.
+  // A report that receives every state would watch each session.
   const report = Object.assign((fact: Fact) => facts.report(fact), { threshold: 'info' } as const);
   const session = { report };
   const served = await serve(server, { clock, report, session, ...options, stores });
@@ -206,14 +206,14 @@ describe('the stored state of a session', () => {
     expect(await hasCome(answer)).toBe(false);
     writing.release(2);
     expect(await jsonOf(await answer)).toMatchObject({ result: {} });
-    // The next ones wait for nothing.
+    // Later requests wait for nothing.
     expect((await send('POST', ping(), session)).status).toBe(200);
     const third = await begin();
     const early = send('POST', call('run'), third);
     await writing.arrived(4);
     writing.release(1);
     await flush();
-    // The first is written down by now, and the second is not.
+    // The first item is stored, the second is not.
     returning.release();
     expect(await hasCome(early)).toBe(false);
     failing.add('item:one');
@@ -249,7 +249,7 @@ describe('the stored state of a session', () => {
     const use = () => send('POST', ping(), session);
     await pass(1);
     await use();
-    // A quarter of its idle time after it was written down.
+    // A quarter of the idle timeout after the last write.
     expect([await pass(18), await pass(1), await pass(21)]).toEqual([0, 1, 0]);
     await use();
     expect([await pass(1), await pass(1)]).toEqual([1, 0]);
@@ -374,7 +374,7 @@ describe('a session of another node', () => {
     await held.arrived();
     expect((await closing.send('POST', ping(), other)).status).toBe(200);
     const closed = closing.handler.close();
-    // Nor does that hand on what is new.
+    // A closing node does not forward new requests, either.
     expect((await closing.send('POST', ping(), other)).status).toBe(503);
     for (const session of [sessions[1], left]) {
       const late = await closing.send('DELETE', undefined, session);

@@ -1,4 +1,6 @@
-/** Calls of 2026-07-28 that wait for an answer and can go on in one process alone: any node takes the retry. */
+/**
+ * Suspended calls of 2026-07-28 that only one process can resume, while any node accepts the retry.
+ */
 import { describe, expect, test } from 'vitest';
 import { defineTool } from 'mcp-actors';
 import type { JsonObject, Tool } from 'mcp-actors';
@@ -9,12 +11,12 @@ import type { Answer, ModernRequestOptions } from '../modern/modern-client.ts';
 import { startNodes } from './nodes.ts';
 import type { TestNode } from './nodes.ts';
 
-/** Where the handlers have begun, in order. */
+/** Nodes and tools of started handlers, in order. */
 type Begun = (readonly [node: number, tool: string])[];
 
 const asking = { capabilities: { elicitation: { form: {} } } } satisfies ModernRequestOptions;
 
-/** Nodes whose tool asks twice. */
+/** Nodes whose tool requests input twice. */
 async function serve(
   resumption: Pick<Tool, 'replay' | 'singleUse'>,
   options: Pick<HttpOptions, 'authorization' | 'clock'> = {},
@@ -49,7 +51,7 @@ async function serve(
   return { nodes: nodes as [TestNode, TestNode, TestNode], begun };
 }
 
-/** What a client brings that was asked. */
+/** Parameters of a client's retry. */
 function answered({ result }: Answer, name: string): JsonObject {
   expect(result?.['resultType']).toBe('input_required');
   const { inputRequests, requestState } = result as {
@@ -63,11 +65,11 @@ function answered({ result }: Answer, name: string): JsonObject {
 const call = ({ url }: TestNode, as: ModernRequestOptions = {}) =>
   callTool(url, 'ask', {}, { ...asking, ...as });
 
-/** The retry, at this node. */
+/** Retries at this node. */
 const retry = ({ url }: TestNode, brought: JsonObject, as: ModernRequestOptions = {}) =>
   ask(url, 'tools/call', { name: 'ask', arguments: {}, ...brought }, { ...asking, ...as });
 
-/** The same, with the status of its answer. */
+/** Retries and returns the status, too. */
 const post = ({ url }: TestNode, brought: JsonObject) =>
   request(url, 'tools/call', { name: 'ask', arguments: {}, ...brought }, asking);
 
@@ -145,7 +147,7 @@ describe('a suspended call bound to its process', () => {
     expect((await early.json()) as object).toMatchObject({
       error: { message: expect.stringContaining('the node of the call may rejoin') },
     });
-    // Its next sign of life.
+    // Its next lease renewal.
     clock.increment(2500);
     await expect.poll(async () => (await post(b, brought)).status, { timeout: 60_000 }).toBe(200);
     expect(begun).toEqual([[0, 'ask']]);
