@@ -173,7 +173,7 @@ test('fails requests for roots at once at a JSON-only endpoint', async () => {
     roots: [],
     failure: { code: 'CAPABILITY_MISSING' },
   });
-  expect(report.problem).toContain('JSON');
+  expect(report.problem).toContain('jsonResponses');
 });
 
 type Fetch = typeof fetch;

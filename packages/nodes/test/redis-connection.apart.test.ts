@@ -177,7 +177,9 @@ describe('RedisConnection', () => {
       cause,
     });
     const full = errorOf(connection.command(['SET']), () => last().fail(new ErrorReply('OOM')));
-    expect(await full).toMatchObject({ message: expect.stringContaining('has no room') as string });
+    expect(await full).toMatchObject({
+      message: expect.stringContaining('is out of memory') as string,
+    });
     const waiting = connection.command(['A']);
     const busyNow = errorOf(connection.command(['B']), () => {});
     expect(await busyNow).toMatchObject({
@@ -187,16 +189,16 @@ describe('RedisConnection', () => {
     });
     const late = errorOf(waiting, () => void vi.advanceTimersByTime(1001));
     expect(await late).toMatchObject({
-      message: expect.stringContaining('a command may take 1000 ms') as string,
+      message: expect.stringContaining('did not answer within 1000 ms') as string,
     });
     const lost = errorOf(connection.command(['A']), () => last().fail(new Error('Socket closed')));
     expect(await lost).toMatchObject({
-      message: expect.stringContaining('no connection to Redis') as string,
+      message: expect.stringContaining('Not connected to Redis') as string,
       cause: { message: 'Socket closed' },
     });
     const closed = errorOf(connection.command(['A']), () => connection.close());
     expect(await closed).toMatchObject({
-      message: expect.stringContaining('has been closed') as string,
+      message: expect.stringContaining('is closed') as string,
     });
   });
 

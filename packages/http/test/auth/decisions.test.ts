@@ -111,7 +111,7 @@ describe('scopes', () => {
       status: 403,
       headers: {
         'www-authenticate': expect.stringMatching(
-          /^Bearer error="insufficient_scope", .*lacks write, admin", scope="mcp read write admin mail", resource_metadata="https/,
+          /^Bearer error="insufficient_scope", .*lacks the required scopes write, admin", scope="mcp read write admin mail", resource_metadata="https/,
         ),
       },
     });
@@ -400,7 +400,7 @@ describe('rejects invalid options by name', () => {
       { ...accepting(), resource, authorizationServers: ['http://evil.example'] },
       'authorizationServers must start with https://',
     ],
-    [{ ...accepting(), resource }, 'resource and authorizationServers go together'],
+    [{ ...accepting(), resource }, 'resource and authorizationServers must be set together'],
   ])('rejects the option %j', (options, message) => {
     expect(() => createAuthorizer(options as AuthorizationOptions)).toThrow(message);
   });

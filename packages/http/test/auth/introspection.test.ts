@@ -41,7 +41,7 @@ describe('introspection', () => {
   test.each<[string, Record<string, unknown>, string]>([
     ['for another server', { aud: 'https://other.example' }, 'for another server'],
     ['without an audience', { aud: undefined }, 'for another server'],
-    ['of another issuer', { iss: 'https://evil.example' }, 'of another issuer'],
+    ['of another issuer', { iss: 'https://evil.example' }, 'by another issuer'],
     ['that has expired', { exp: 1 }, 'has expired'],
     ['that is not valid yet', { nbf: 1e11 }, 'not valid yet'],
     ['that is not active', { active: false }, 'not active'],

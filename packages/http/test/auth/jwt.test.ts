@@ -87,7 +87,7 @@ describe('an invalid JWT', () => {
     ['that never expires', { exp: undefined }, 'The token has no expiry'],
     ['that has expired', { exp: inSeconds(-60) }, 'The token has expired'],
     ['that is not valid yet', { nbf: inSeconds(600) }, 'The token is not valid yet'],
-    ['without a subject', { sub: undefined }, 'The token names nobody'],
+    ['without a subject', { sub: undefined }, 'The token has no "sub"'],
   ])('is rejected: %s', async (_, claims, message) => {
     const { server, present } = await start();
     const given = await present(await server.issue({ aud: resource, ...claims }));
@@ -149,7 +149,7 @@ describe('an invalid JWT', () => {
       'a.b.c',
     ];
     const refusals = await Promise.all(tokens.map((token) => present(token)));
-    const [algorithm, wrong, none] = ['an algorithm', 'The signature of', 'no signed JWT'];
+    const [algorithm, wrong, none] = ['an algorithm', 'signature is invalid', 'not a signed JWT'];
     for (const [n, why] of [algorithm, wrong, algorithm, wrong, none, none].entries()) {
       expect(refusals[n]).toMatchObject({ status: 401, message: expect.stringContaining(why) });
     }
@@ -276,8 +276,8 @@ describe('the key set', () => {
 describe('a failing issuer', () => {
   test.each<[string, (response: ServerResponse) => void, string, fetchTimeoutMs?: number]>([
     ['answers with an error', (response) => void response.writeHead(500).end(), 'status is 500'],
-    ['hangs up', (response) => void response.destroy(), 'gave no answer to use'],
-    ['answers with no JSON', (response) => void response.end('<html>'), 'gave no answer to use'],
+    ['hangs up', (response) => void response.destroy(), 'No usable response'],
+    ['answers with no JSON', (response) => void response.end('<html>'), 'No usable response'],
     ['answers with no object', (response) => void response.end('[]'), 'no JSON object'],
     ['says too much', (response) => void response.end(`"${'x'.repeat(5000)}"`), 'longer than 4096'],
     [
@@ -285,7 +285,7 @@ describe('a failing issuer', () => {
       (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
       'status is 302',
     ],
-    ['does not answer', () => {}, 'gave no answer to use', 300],
+    ['does not answer', () => {}, 'No usable response', 300],
   ])(
     'causes a 503 with the reason only in the log if %s',
     async (_, answer, reason, fetchTimeoutMs) => {
@@ -345,7 +345,7 @@ describe('a failing issuer', () => {
   });
 
   test.each<[string, object, string]>([
-    ['are another issuer’s', { issuer: 'https://evil.example' }, 'not of this issuer'],
+    ['are another issuer’s', { issuer: 'https://evil.example' }, 'must be this issuer'],
     ['lead to http://', { jwks_uri: 'http://evil.example/jwks' }, 'must begin with https://'],
     ['lead nowhere', { jwks_uri: 7 }, 'must be an absolute URL, got 7'],
     ['have a list', { jwks_uri: ['https://a.example'] }, 'must be an absolute URL, got an array'],

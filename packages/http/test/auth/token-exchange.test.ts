@@ -377,7 +377,7 @@ describe('a failing token exchange', () => {
 });
 
 test.each<[object, string]>([
-  [{ clientId: '' }, 'tokenExchange.clientId must name this server'],
+  [{ clientId: '' }, 'tokenExchange.clientId must be this server'],
   [{ clientSecret: undefined }, 'tokenExchange must have either "clientSecret" or "privateKey"'],
   [{ endpoint: 'http://as.example.com/token' }, 'tokenExchange.endpoint must start with https://'],
 ])('rejects the option %j by name', (option, message) => {

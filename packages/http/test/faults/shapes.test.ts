@@ -144,7 +144,7 @@ test('rejects an HTTP/1.0 request without Host with a message [HTTP-01]', async 
   const shape = { line: 'POST /mcp HTTP/1.0', host: [] };
   const answers = await sendBytes(place.url, bytesOf(shape, place));
   expect([statusesOf(answers), notes]).toEqual([[403], []]);
-  expect(answers).toContain('The header Host is missing');
+  expect(answers).toContain('The Host header is missing');
 });
 
 const understood: readonly (readonly [what: string, shape: Shape, status: number])[] = [

@@ -76,10 +76,15 @@ const refusals: readonly (readonly [what: string, sent: Sent, status: number, na
     'a request without a session',
     { headers: { 'mcp-session-id': undefined } },
     400,
-    'Mcp-Session-Id is missing',
+    'Mcp-Session-Id header is missing',
   ],
-  ['an empty session id', { headers: { 'mcp-session-id': '' } }, 400, 'Mcp-Session-Id is missing'],
-  ['a session that never was', { headers: { 'mcp-session-id': 'nobody' } }, 404, '"nobody"'],
+  [
+    'an empty session id',
+    { headers: { 'mcp-session-id': '' } },
+    400,
+    'Mcp-Session-Id header is missing',
+  ],
+  ['an unknown session', { headers: { 'mcp-session-id': 'nobody' } }, 404, '"nobody"'],
   ['a session id with spaces', { headers: { 'mcp-session-id': 'a b' } }, 404, '"a b"'],
   ['a session id beyond ASCII', { headers: { 'mcp-session-id': 'caf\u00e9' } }, 404, 'no session'],
   [

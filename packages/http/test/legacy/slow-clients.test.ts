@@ -58,7 +58,7 @@ describe('a client that does not read its stream', () => {
       await (await other.call('push')).text();
       await stream.message();
     }
-    expect((await told('stream.cut')).message).toContain('65536 may wait');
+    expect((await told('stream.cut')).message).toContain('the limit of 65536');
     socket.resume();
     await once(socket, 'close');
     const again = await slow.get('1-0');
@@ -188,5 +188,5 @@ test('do not create streams at a JSON-only endpoint: GET is 405, requests to the
   const ping = { jsonrpc: '2.0', id: 'p1', method: 'ping' };
   expect((await session.post(ping, { accept: 'application/json' })).status).toBe(200);
   const answer = await jsonOf(await session.call('ask'));
-  expect(JSON.stringify(answer)).toContain('answers with JSON alone');
+  expect(JSON.stringify(answer)).toContain('configured with jsonResponses');
 });

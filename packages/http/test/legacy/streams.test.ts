@@ -102,7 +102,7 @@ describe('a call', () => {
     const third = await session.get('1.1-2');
     expect(third.response.status).toBe(405);
     await expect(jsonOf(third.response)).resolves.toMatchObject({
-      error: { message: expect.stringContaining('nothing more') as string },
+      error: { message: expect.stringContaining('cannot be resumed') as string },
     });
   });
 

@@ -208,7 +208,7 @@ describe.each(before)('a request at a node %s', (_, isKnown) => {
     });
     const answer = await post(url, ping('lost'), headers);
     expect(await answer.json()).toMatchObject({ id: 'lost', ...processEnded });
-    expect((await told('nodes.unreachable')).message).toContain('something else answers');
+    expect((await told('nodes.unreachable')).message).toContain('another program answers');
   });
 
   test('fails within 10 s if its owner becomes silent', async () => {

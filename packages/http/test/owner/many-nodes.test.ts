@@ -389,7 +389,7 @@ describe('a session on several nodes', () => {
           .map(({ message }) => message)
           .join(),
       )
-      .toContain('put 1 ');
+      .toContain('restored 1 ');
     await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
     a!.shared.lose(older);
     await expect.poll(() => restored().length).toBeGreaterThan(2);
