@@ -210,7 +210,7 @@ describe('the key set', () => {
     for (const kid of ['a', 'b', 'c']) {
       expect(await present(await server.issue({ aud: resource }, { kid }))).toMatchObject({
         status: 401,
-        message: expect.stringContaining('a key that its issuer does not have'),
+        message: expect.stringContaining('a key that its issuer does not publish'),
       });
     }
     expect(server.count('/jwks')).toBe(2);
@@ -275,42 +275,43 @@ describe('the key set', () => {
 
 describe('a failing issuer', () => {
   test.each<[string, (response: ServerResponse) => void, string, fetchTimeoutMs?: number]>([
-    ['answers with an error', (response) => void response.writeHead(500).end(), 'status is 500'],
+    ['answers with an error', (response) => void response.writeHead(500).end(), 'status 500'],
     ['hangs up', (response) => void response.destroy(), 'No usable response'],
-    ['answers with no JSON', (response) => void response.end('<html>'), 'No usable response'],
-    ['answers with no object', (response) => void response.end('[]'), 'no JSON object'],
-    ['says too much', (response) => void response.end(`"${'x'.repeat(5000)}"`), 'longer than 4096'],
+    ['answers with invalid JSON', (response) => void response.end('<html>'), 'No usable response'],
+    ['answers with an array', (response) => void response.end('[]'), 'must be a JSON object'],
+    [
+      'sends too much',
+      (response) => void response.end(`"${'x'.repeat(5000)}"`),
+      'longer than 4096',
+    ],
     [
       'redirects',
       (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
-      'status is 302',
+      'status 302',
     ],
     ['does not answer', () => {}, 'No usable response', 300],
-  ])(
-    'causes a 503 with the reason only in the log if %s',
-    async (_, answer, reason, fetchTimeoutMs) => {
-      const { server, present } = await start(() => ({
-        limits: { maxDocumentBytes: 4096, ...(fetchTimeoutMs ? { fetchTimeoutMs } : {}) },
-      }));
-      server.fault = (_request, response) => {
-        answer(response);
-        return true;
-      };
-      const token = await server.issue({ aud: resource });
-      const given = await present(token);
-      expect(given).toEqual({
-        ok: false,
-        status: 503,
-        headers: { 'retry-after': '30' },
-        message: 'Access tokens cannot be checked right now; try again later',
-        detail: expect.stringContaining(reason) as string,
-      });
-      expect(server.count('/elsewhere')).toBe(0);
-      expect(JSON.stringify(given)).not.toContain(token);
-      // `fetch` reports every failure with this message.
-      expect(JSON.stringify(given)).not.toContain('fetch failed');
-    },
-  );
+  ])('causes a 503 and logs the reason if it %s', async (_, answer, reason, fetchTimeoutMs) => {
+    const { server, present } = await start(() => ({
+      limits: { maxDocumentBytes: 4096, ...(fetchTimeoutMs ? { fetchTimeoutMs } : {}) },
+    }));
+    server.fault = (_request, response) => {
+      answer(response);
+      return true;
+    };
+    const token = await server.issue({ aud: resource });
+    const given = await present(token);
+    expect(given).toEqual({
+      ok: false,
+      status: 503,
+      headers: { 'retry-after': '30' },
+      message: 'Access tokens cannot be checked right now; try again later',
+      detail: expect.stringContaining(reason) as string,
+    });
+    expect(server.count('/elsewhere')).toBe(0);
+    expect(JSON.stringify(given)).not.toContain(token);
+    // `fetch` reports every failure with this message.
+    expect(JSON.stringify(given)).not.toContain('fetch failed');
+  });
 
   test('is asked again only after refetchPauseMs', async () => {
     const { server, time, present } = await start();
@@ -345,10 +346,14 @@ describe('a failing issuer', () => {
   });
 
   test.each<[string, object, string]>([
-    ['are another issuer’s', { issuer: 'https://evil.example' }, 'must be this issuer'],
-    ['lead to http://', { jwks_uri: 'http://evil.example/jwks' }, 'must begin with https://'],
-    ['lead nowhere', { jwks_uri: 7 }, 'must be an absolute URL, got 7'],
-    ['have a list', { jwks_uri: ['https://a.example'] }, 'must be an absolute URL, got an array'],
+    ['belongs to another issuer', { issuer: 'https://evil.example' }, 'must be this issuer'],
+    ['names an http:// URL', { jwks_uri: 'http://evil.example/jwks' }, 'must start with https://'],
+    ['names no URL', { jwks_uri: 7 }, 'must be an absolute URL, got 7'],
+    [
+      'contains a list',
+      { jwks_uri: ['https://a.example'] },
+      'must be an absolute URL, got an array',
+    ],
   ])('is rejected because its metadata %s', async (_, changed, reason) => {
     const { server, present } = await start();
     server.fault = (request, response) => {

@@ -407,8 +407,8 @@ test("leave the request ids in the stream's name unless they are too long", () =
   const place = { serial: 7, number: 3, isLast: false, requestIds: short };
   expect(readLastEventId(`${name}-3`)).toEqual({ ...place, stream: name, fence: 1 });
   expect(nameOfStream(1, 7, long)).toBe('7.');
-  expect(readLastEventId('7.-3')).toMatchObject({ answers: [] });
-  expect(readLastEventId('7-3')).toMatchObject({ answers: undefined });
+  expect(readLastEventId('7.-3')).toMatchObject({ requestIds: [] });
+  expect(readLastEventId('7-3')).toMatchObject({ requestIds: undefined });
   // Names by a later owner contain its fence.
   const claimed = nameOfStream(1_764_000_000_000, 7, short);
   expect(readLastEventId(`${claimed}-3`)).toMatchObject({ ...place, fence: 1_764_000_000_000 });

@@ -102,7 +102,7 @@ test('restores a handed-over session that was not claimed yet', async () => {
   putting.release();
   await beat();
   expect(shared.rules.data.records.get(id)?.facts).toEqual({ initialize: '{}' });
-  await expect(taker.locate(id, undefined)).rejects.toThrow('may be given them back');
+  await expect(taker.locate(id, undefined)).rejects.toThrow('other nodes may still restore it');
   for (let beats = 0; beats < 4; beats++) await beat();
   expect((await claimed()).record.facts).toEqual({ initialize: '{}' });
 });
