@@ -69,7 +69,7 @@ const media: Citation = [
 ];
 const searches: Citation = [
   'packages/workspace-server/src/project/workspace.ts',
-  'const searches = turns(4)',
+  'const searches = semaphore(4)',
 ];
 const searchTime: Citation = [
   'packages/workspace-server/src/search/search-limits.ts',
@@ -463,7 +463,7 @@ export const citations: {
       ['packages/workspace-server/src/globs/glob.ts', 'maxGlobCharacters = 1000'],
     ],
     '64 globs': [['packages/workspace-server/src/globs/glob.ts', 'maxGlobs = 64']],
-    '8,192 characters': [['packages/workspace-server/src/globs/glob.ts', 'maxWrittenOut = 8192']],
+    '8,192 characters': [['packages/workspace-server/src/globs/glob.ts', 'maxExpandedCharacters = 8192']],
     '8 MiB': [cursorPaths],
     '64 KiB': [
       ['packages/workspace-server/src/text/text-encoding.ts', 'sampleBytes = 64 * 1024'],
@@ -474,7 +474,7 @@ export const citations: {
     ],
     '20 files': [['packages/workspace-server/src/tools/read-file.ts', 'maxPaths = 20']],
     '64 MiB': [
-      ['packages/workspace-server/src/text/read-bounds.ts', 'countedBytes: 64 * 1024 ** 2'],
+      ['packages/workspace-server/src/text/read-bounds.ts', 'maxCountBytes: 64 * 1024 ** 2'],
     ],
     '3 MiB': [media],
     '1 MiB': [

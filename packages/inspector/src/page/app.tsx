@@ -238,7 +238,7 @@ function Headline({ session, elapsedMs }: ShownSessionView) {
     ? `The ${dump.side === 'host' ? 'connection' : 'session'} is closed: ${closed}.`
     : why.sentence;
   const since = why.ageMs === undefined ? '' : `for ${durationText(why.ageMs + elapsedMs)}`;
-  const { leftMs, ends = 'given up' } = why;
+  const { leftMs, ends = 'times out' } = why;
   const left = leftMs === undefined ? '' : `, ${ends} in ${durationText(leftMs - elapsedMs)}`;
   const state = isOver ? 'closed' : dump.state;
   return (

@@ -41,8 +41,8 @@ function FrameDetail({ view, event }: DetailProps<FrameEvent>) {
   return (
     <>
       <dl class="facts-list">
-        <Fact name="way">{`${direction === 'in' ? '→ from' : '← to'} the ${peerLine(session.dump)}`}</Fact>
-        <Fact name="what">{what}</Fact>
+        <Fact name="direction">{`${direction === 'in' ? '→ from' : '← to'} the ${peerLine(session.dump)}`}</Fact>
+        <Fact name="kind">{what}</Fact>
         {problem !== undefined && <Fact name="error">{problem}</Fact>}
         {id !== undefined && <Fact name="id">{JSON.stringify(id)}</Fact>}
         <Fact name="time">{timeOfDay(at)}</Fact>

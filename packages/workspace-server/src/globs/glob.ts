@@ -4,7 +4,7 @@
  * slash matches at any depth; a name without wildcards also matches everything below it.
  *
  * Matching costs at most the path's length times the length of the globs
- * (docs/decisions/26-bounded-matching.md).
+ * (docs/maintaining/decisions/26-bounded-matching.md).
  */
 import { quoted } from 'mcp-actors/internal';
 import { ToolError } from 'mcp-actors';
