@@ -463,7 +463,9 @@ export const citations: {
       ['packages/workspace-server/src/globs/glob.ts', 'maxGlobCharacters = 1000'],
     ],
     '64 globs': [['packages/workspace-server/src/globs/glob.ts', 'maxGlobs = 64']],
-    '8,192 characters': [['packages/workspace-server/src/globs/glob.ts', 'maxExpandedCharacters = 8192']],
+    '8,192 characters': [
+      ['packages/workspace-server/src/globs/glob.ts', 'maxExpandedCharacters = 8192'],
+    ],
     '8 MiB': [cursorPaths],
     '64 KiB': [
       ['packages/workspace-server/src/text/text-encoding.ts', 'sampleBytes = 64 * 1024'],
