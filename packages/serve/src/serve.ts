@@ -1,4 +1,5 @@
 /** A server of one's own as a process that a host starts. */
+import { refuseOldNode } from './node-version.ts';
 import { addCallerFrames } from '../../../src/actors/caller-frames.ts';
 import { relative } from 'node:path';
 import type { McpServer, ListenOptions } from '../../../src/server/create-server.ts';
@@ -107,6 +108,7 @@ export async function serve(
   server: ServerFactory,
   options: ServeOptions | ServeOverHttpOptions = {},
 ): Promise<void> {
+  refuseOldNode('mcp-actors');
   // The module is loaded for its server alone: what it does after the end would never come.
   if (isTaken(server)) return await new Promise(() => {});
   const isHttp = 'http' in options;
