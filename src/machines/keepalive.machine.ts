@@ -1,9 +1,9 @@
 /**
- * Whether the client is still there: it is pinged after a quiet while, and too many silences in a
- * row end the session.
+ * Keepalive of a session: pings an idle client, and ends the session after too many consecutive
+ * failures.
  *
- * Ordinary messages never come here. `probe` is provided: it knows when the client was last heard,
- * and asks only if that is too long ago. A session without keepalive does not have this machine.
+ * Ordinary messages bypass this machine. The provided `probe` knows when the client was last active
+ * and sends a ping only if that was too long ago. Sessions without keepalive do not start it.
  *
  * @see MCP 2025-11-25, basic/utilities/ping
  */
@@ -13,36 +13,36 @@ import type { Ref } from './port.ts';
 import type { CorrelationEvent, InputScope } from './peer-ports.ts';
 import type { ClientUnresponsive } from './session-ports.ts';
 
-/** Times and bounds of the keepalive. */
+/** Limits of the keepalive. */
 export interface KeepaliveLimits {
-  /** How long the client may be quiet before it is pinged, milliseconds; 0 = never. */
+  /** Idle time before the client is pinged, milliseconds; 0 disables the keepalive. */
   readonly keepaliveIntervalMs: number;
-  /** How long its answer may take, milliseconds. */
+  /** Timeout of a ping, milliseconds. */
   readonly keepaliveTimeoutMs: number;
-  /** How many silences in a row end the session. */
+  /** Consecutive failed pings that end the session. */
   readonly keepaliveFailures: number;
 }
 
 export interface ProbeInput extends KeepaliveLimits, InputScope {
-  /** The correlation actor of the session. */
+  /** Correlation actor of the session. */
   readonly correlation: Ref<CorrelationEvent>;
 }
 
 export interface KeepaliveInput extends ProbeInput {
-  /** Gets `client.unresponsive`. */
+  /** Receives `client.unresponsive`. */
   readonly session: Ref<ClientUnresponsive>;
 }
 
-/** The outcome of a probe. */
+/** Outcome of a probe. */
 export type ProbeOutcome =
-  /** How long ago it was heard, milliseconds: 0 if it has just answered. */
+  /** Time since the last activity of the client, milliseconds; 0 if it just answered a ping. */
   { readonly kind: 'heard'; readonly agoMs: number } | { readonly kind: 'silent' };
 
 export interface KeepaliveContext extends KeepaliveInput {
-  /** Silences since the client was last heard. */
+  /** Failed pings since the last activity of the client. */
   readonly failures: number;
-  /** How long to listen before the next probe, milliseconds. */
-  readonly listenMs: number;
+  /** Time until the next probe, milliseconds. */
+  readonly waitMs: number;
 }
 
 const unprovided: PromiseActorLogic<ProbeOutcome, ProbeInput> = fromPromise(() =>
@@ -63,23 +63,23 @@ export const keepaliveMachine = setup({
   },
   actors: { probe: unprovided },
   guards: {
-    isHeard: (_, { kind }: ProbeOutcome) => kind === 'heard',
-    isLastSilence: ({ context }) => context.failures + 1 >= context.keepaliveFailures,
+    isAlive: (_, { kind }: ProbeOutcome) => kind === 'heard',
+    isLastAllowedFailure: ({ context }) => context.failures + 1 >= context.keepaliveFailures,
   },
-  delays: { listenTimeout: ({ context }) => context.listenMs },
+  delays: { listenTimeout: ({ context }) => context.waitMs },
   actions: {
-    rememberHeard: assign(({ context }, outcome: ProbeOutcome) => ({
+    resetFailures: assign(({ context }, outcome: ProbeOutcome) => ({
       failures: 0,
-      listenMs: Math.max(
+      waitMs: Math.max(
         0,
         context.keepaliveIntervalMs - (outcome.kind === 'heard' ? outcome.agoMs : 0),
       ),
     })),
-    countSilence: assign(({ context }) => ({
+    countFailure: assign(({ context }) => ({
       failures: context.failures + 1,
-      listenMs: context.keepaliveIntervalMs,
+      waitMs: context.keepaliveIntervalMs,
     })),
-    tellSession: sendTo(
+    notifySession: sendTo(
       ({ context }) => context.session,
       ({ context }): ClientUnresponsive => ({
         type: 'client.unresponsive',
@@ -89,27 +89,27 @@ export const keepaliveMachine = setup({
   },
 }).createMachine({
   id: 'keepalive',
-  context: ({ input }) => ({ ...input, failures: 0, listenMs: input.keepaliveIntervalMs }),
+  context: ({ input }) => ({ ...input, failures: 0, waitMs: input.keepaliveIntervalMs }),
   initial: 'listening',
   states: {
     listening: { after: { listenTimeout: 'probing' } },
     probing: {
-      description: 'One look at the client: if it was quiet, one ping in flight.',
+      description: 'Checks the client, with a ping if it was idle.',
       invoke: {
         id: 'probe',
         src: 'probe',
         input: ({ context }) => context,
         onDone: [
           {
-            guard: { type: 'isHeard', params: outcomeOf },
+            guard: { type: 'isAlive', params: outcomeOf },
             target: 'listening',
-            actions: { type: 'rememberHeard', params: outcomeOf },
+            actions: { type: 'resetFailures', params: outcomeOf },
           },
-          { guard: 'isLastSilence', target: 'unresponsive', actions: 'countSilence' },
-          { target: 'listening', actions: 'countSilence' },
+          { guard: 'isLastAllowedFailure', target: 'unresponsive', actions: 'countFailure' },
+          { target: 'listening', actions: 'countFailure' },
         ],
       },
     },
-    unresponsive: { entry: 'tellSession' },
+    unresponsive: { entry: 'notifySession' },
   },
 });

@@ -1,34 +1,31 @@
 /**
- * XState's own names of events, which version 6 changes, and the names of states as they are shown
- * outside of a machine.
+ * Event names internal to XState, which version 6 changes, and display names of states.
  */
 import type { AnyMachineSnapshot, AnyStateNode, ErrorActorEvent, StateValue } from 'xstate';
 
-/** Any child actor that failed. */
+/** Event descriptor of any failed child actor. */
 export const anyActorFailed = 'xstate.error.actor.*';
 
-/** What a parent hears of a child that failed. */
+/** The event that a parent receives when a child fails. */
 export function actorFailed(actorId: string, error: unknown): ErrorActorEvent {
   return { type: `xstate.error.actor.${actorId}`, error, actorId };
 }
 
-/** The event with which XState starts an actor. */
+/** Initial event of an actor. */
 export const actorStarted = 'xstate.init';
 
-/** What an actor's logic receives last. */
+/** Final event of a stopped actor. */
 export const actorStopped = 'xstate.stop';
 
-/** The `meta` of a state. */
+/** `meta` of a state, for display. */
 export interface StateMeta {
-  /** The state only groups others, which are shown by their own names. */
-  readonly isNameless?: true;
-  /**
-   * This region, or the inside of this state, is not shown: other regions say where the machine is.
-   */
-  readonly isAside?: true;
+  /** True if the state only groups its child states and is omitted from state names. */
+  readonly isGroup?: true;
+  /** True if this region or these child states are omitted from state names. */
+  readonly isHiddenRegion?: true;
 }
 
-/** The name of the state that a machine is in, with its inner states: `draining.flushing`. */
+/** Current state of a machine including child states, such as `draining.flushing`. */
 export function stateName({
   machine,
   value,
@@ -36,7 +33,7 @@ export function stateName({
   return nameIn(machine.root as AnyStateNode, value as StateValue);
 }
 
-/** The same of a state whose machine is not at hand: every state in it is named. */
+/** Like {@link stateName}, without a machine: includes every child state. */
 export function stateValueName(value: StateValue): string {
   return nameIn(undefined, value);
 }
@@ -47,29 +44,29 @@ function nameIn(node: AnyStateNode | undefined, value: StateValue): string {
     .flatMap(([name, inner]) => {
       const child = node?.states[name];
       const meta = child?.meta as StateMeta | undefined;
-      if (meta?.isAside) return [];
+      if (meta?.isHiddenRegion) return [];
       const rest = inner === undefined ? '' : nameIn(child, inner);
-      if (meta?.isNameless) return [rest];
+      if (meta?.isGroup) return [rest];
       return [rest === '' ? name : `${name}.${rest}`];
     })
     .join(',');
 }
 
-/** What the states of a session mean outside of its machine: code asks for tags, not for state names. */
+/** Tags of session states. Code outside the machine checks tags instead of state names. */
 export const sessionTags = [
-  /** The client has not said who it is. */
+  /** The client has not sent `initialize`. */
   'awaitsInitialize',
-  /** The client has not said that it is ready: no requests may be sent to it. */
+  /** The client has not sent `notifications/initialized`, so the server may not send requests. */
   'awaitsInitialized',
   /** Both sides may send requests and notifications. */
   'operating',
-  /** Each request identifies its client, and nothing is sent outside of requests. */
+  /** Each request identifies its client, and nothing is sent outside requests. */
   'stateless',
-  /** The session is ending: calls may still finish. */
+  /** The session is draining: running calls may finish. */
   'settling',
-  /** The session is ending: the remaining calls were cancelled, and clean up. */
+  /** The session is draining: remaining calls were cancelled and clean up. */
   'aborting',
-  /** The session is ending: the rest of the output is written. */
+  /** The session is draining: the remaining output is flushed. */
   'flushing',
   'closed',
 ] as const;

@@ -1,63 +1,60 @@
 /**
- * The rule for keeping a list of the peer current: one query is in flight; a change during it makes
- * its answer stale, and the list is queried again; the last answer wins. Even if every answer is
- * overtaken, waiters get one: every `maxOvertaken`-th is published as not settled. After a failure
- * the list is queried again, with a growing delay.
+ * Rule for keeping a list of the peer current: at most one query is in flight. A change during a query
+ * makes its answer stale and causes one more query; the last answer wins. If changes never stop, every
+ * `maxOvertaken`-th stale answer is published as not settled, so that waiters do not starve. Failed
+ * queries are retried with backoff.
  *
- * The machines that follow it are {@link rootsMachine} and {@link catalogMachine}.
+ * Used by {@link rootsMachine} and {@link catalogMachine}.
  */
 import type { DoneActorEvent, ErrorActorEvent } from 'xstate';
 
-export interface AskingLimits {
-  /**
-   * Delay before asking again after a failure, milliseconds; doubled with each failure, up to ten
-   * times.
-   */
+export interface QueryLimits {
+  /** Delay before a retry after a failure, milliseconds; doubled with each failure, up to tenfold. */
   readonly retryMs: number;
-  /** How many overtaken answers are discarded before one is published as not settled. */
+  /** Stale answers discarded before one is published as not settled. */
   readonly maxOvertaken: number;
 }
 
-/** What the rule remembers, in the context of a machine that follows it. */
-export interface QueryState<TItems> extends AskingLimits {
+/** State of the rule in the context of a machine. */
+export interface QueryState<TItems> extends QueryLimits {
   /** Answers discarded since the last publication. */
   readonly overtaken: number;
-  /** The last discarded answer: newer than the published one, for use if no better one comes. */
+  /** Last discarded answer: newer than the published one, used if later queries fail. */
   readonly discarded: TItems | undefined;
   /** Failures since the last answer. */
   readonly failures: number;
 }
 
-/** Nothing has been asked yet. */
+/** State before the first query. */
 export const initialQuery = { overtaken: 0, discarded: undefined, failures: 0 } as const;
 
-/** True if an overtaken answer may be discarded in favour of the next one. */
+/** True if a stale answer may be discarded in favor of the next one. */
 export function mayDiscard({ overtaken, maxOvertaken }: QueryState<unknown>): boolean {
   return overtaken < maxOvertaken;
 }
 
-/** The context after an answer was discarded. */
+/** State after an answer was discarded. */
 export function afterDiscard<TItems>({ overtaken }: QueryState<TItems>, items: TItems | undefined) {
   return { overtaken: overtaken + 1, discarded: items };
 }
 
-/** The context after a publication. */
+/** State after a publication. */
 export function afterPublication({ failures }: QueryState<unknown>, end: 'failed' | 'answered') {
   return { ...initialQuery, failures: end === 'failed' ? failures + 1 : 0 };
 }
 
-/** How long to wait before asking again, milliseconds. */
+/** Delay before the next retry, milliseconds. */
 export function retryDelayOf({ retryMs, failures }: QueryState<unknown>): number {
   return retryMs * Math.min(2 ** (failures - 1), 10);
 }
 
-/** What is published, and whether it is the latest as far as the peer has said. */
+/** A published outcome; `settled` is false if the peer has announced a later change. */
 export interface QueryResult<TOutcome> {
   readonly outcome: TOutcome;
   readonly settled: boolean;
 }
 
-/** The `params` of a machine's actions, read from the outcome of its query. */
+/** Action `params` derived from the outcome of a query. */
 export function resultParams<TOutcome, TFailure>(failureOf: (error: unknown) => TFailure) {
   type Answer = { readonly event: DoneActorEvent<TOutcome> };
   type Failure = { readonly event: ErrorActorEvent };

@@ -1,7 +1,6 @@
 /**
- * The events between the actors of a server's session, or of a host's connection: everything from
- * its input to its output is one of them. The peer is the other end: the client of a server, or the
- * server of a host.
+ * Events between the actors of a session (server side) or connection (host side). The peer is the other
+ * end: the client of a session, the server of a connection.
  */
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RequestFailure, RuntimeError } from '../protocol/errors.ts';
@@ -19,91 +18,90 @@ import type {
 import type { PeerDescription } from '../protocol/initialize.ts';
 import type { Port, Recipient, Ref } from './port.ts';
 
-/** The peer's role, as messages name it. */
+/** Role of the peer, for messages. */
 export type PeerRole = 'client' | 'server';
 
-/**
- * Whether the peer reads what we write: `blocked` past the outbound queue's limit, `flowing` once
- * it is empty.
- */
+/** Backpressure: `blocked` when the outbound queue exceeds its limit, `flowing` when it is empty again. */
 export type OutputFlow = { readonly type: 'output.blocked' } | { readonly type: 'output.flowing' };
 
 /**
- * Whether the peer has a stream of its own: it can be sent messages that belong to none of its
- * requests. The stream counts as open until the transport says otherwise: one that begins without
- * it sends `ownStream.closed` when its writer starts.
+ * State of the standalone stream, which carries messages unrelated to the peer's requests (over HTTP,
+ * the GET stream). Initially open: a transport without it sends `standaloneStream.closed` when its
+ * writer starts.
  */
-type OwnStreamFact = { readonly type: 'ownStream.opened' } | { readonly type: 'ownStream.closed' };
+type StandaloneStreamFact =
+  | { readonly type: 'standaloneStream.opened' }
+  | { readonly type: 'standaloneStream.closed' };
 
-/** What the reader and the writer tell their owner, a session or a connection. */
+/** Events from the reader and the writer to their owner, a session or a connection. */
 export type TransportFact =
   | { readonly type: 'input.ended' }
-  | OwnStreamFact
+  | StandaloneStreamFact
   | OutputFlow
   | { readonly type: 'output.flushed' }
   | { readonly type: 'output.stalled' }
   | { readonly type: 'output.broken'; readonly error: unknown };
 
-/** What the reader takes. */
+/** Events of the reader. */
 export type ReaderEvent = OutputFlow;
 
-/** What the router takes. */
+/** Events of the router. */
 export type RouterEvent =
-  /** From the reader: everything in one chunk of input, in order. */
+  /** Frames of one input chunk, in order. */
   | {
       readonly type: 'frames.received';
       readonly frames: readonly InboundFrame[];
-      /** The index to begin at: everything before it is done. */
+      /** Index of the first unprocessed frame. Default: 0. */
       readonly from?: number;
     }
-  /** Who serves this peer is being found out: until the gate opens or closes, what it sends waits. */
+  /** The upstream of the peer is being opened: queue its messages until the gate opens or closes. */
   | { readonly type: 'gate.held' }
-  /** Requests of this peer are served from now on. */
+  /** Serve requests of this peer. */
   | { readonly type: 'gate.opened'; readonly peer: PeerDescription }
   /**
-   * The peer's era has no sessions. A client identifies itself in each request: any other request
-   * is refused. A server sends no requests.
+   * The peer speaks a revision without sessions. Requests of a client must carry its identity, others
+   * are rejected. A server sends no requests.
    */
   | { readonly type: 'envelopes.require' }
   /**
-   * The peer's new requests are refused. It is answered at once with `calls.drained` if nothing runs,
-   * with `calls.running` otherwise; then those in flight may end, and `calls.drained` comes later.
+   * Reject new requests. The router replies synchronously: `calls.drained` if no call is running, else
+   * `calls.running`, followed by `calls.drained` once the running calls have ended.
    */
   | { readonly type: 'gate.closed' }
-  /** What the router's owner answers to a lifecycle request. */
+  /** Response of the owner to a lifecycle request. */
   | {
       readonly type: 'lifecycle.answered';
       readonly response: OutboundResponse;
       readonly request: RelatedRequest;
     }
-  /** The peer is gone and cannot be answered: the request is cancelled. */
+  /** The peer disconnected and cannot be answered: cancel the request. */
   | { readonly type: 'request.gone'; readonly request: RelatedRequest; readonly reason: string }
-  /** End every call now. */
+  /** Cancel all calls. */
   | { readonly type: 'calls.abandon' }
   | OutputFlow;
 
 export interface FramesToSend {
   readonly type: 'frames.send';
-  /** They belong to the writer from then on: it drops each one after encoding it. */
+  /** Frames, owned by the writer from now on: it drops each one after encoding it. */
   readonly frames: OutboundFrame[];
   /**
-   * The peer's request that they answer or belong to. If each request has its own stream, they are
-   * sent there. For responses it is set only if their request has an origin.
+   * Request of the peer that the frames answer or belong to, which selects the stream if each request
+   * has its own. For responses, set only if the request has an origin.
    */
   readonly relatedTo?: AnsweredInput | undefined;
-  /** Gets the {@link DeliveryEvent}s of the frames; undefined if their sender needs none. */
+  /** Receives the {@link DeliveryEvent}s of the frames, if the sender needs them. */
   readonly reportTo?: Recipient<DeliveryEvent> | undefined;
   /**
-   * The sender's number for these frames. `frames.delivered` is reported only if it is set; the
-   * writers of servers need not report it.
+   * Sender's number of these frames. `frames.delivered` is reported only if it is set. Server-side
+   * writers need not report it.
    */
   readonly receipt?: number | undefined;
 }
 
-/** The fate of frames on their way to the peer. Answers to the peer are never reported. */
+/** Delivery result of frames. Responses are never reported. */
 export type DeliveryEvent = FrameRejected | FrameReturned | FramePaused | FramesDelivered;
 
-/** A request or notification was not sent: JSON cannot represent it, or the transport refused it. */
+/** A request or notification was not sent: it is not serializable, or the transport rejected it. */
 interface FrameRejected {
   readonly type: 'frame.rejected';
   readonly frame: OutboundFrame;
@@ -113,8 +111,8 @@ interface FrameRejected {
 }
 
 /**
- * The peer did not serve a valid request, and never will: it was not reached, or no longer knows the
- * session. The request may be sent once more; if it may not, the error says what happened.
+ * The peer has not processed the request and never will: it was unreachable, or has lost the session.
+ * The request can safely be sent again; otherwise it fails with this error.
  */
 interface FrameReturned {
   readonly type: 'frame.returned';
@@ -122,7 +120,7 @@ interface FrameReturned {
   readonly error: unknown;
 }
 
-/** The peer has closed the connection of a request and will answer it over a later one. Only over HTTP. */
+/** HTTP only: the peer closed the connection of a request and will answer over a later one. */
 interface FramePaused {
   readonly type: 'frame.paused';
   readonly frame: OutboundFrame;
@@ -134,100 +132,94 @@ interface FramesDelivered {
   readonly receipt: number;
 }
 
-/** What the writer takes. */
+/** Events of the writer. */
 export type WriterEvent =
   | FramesToSend
-  /** A request with an origin was cancelled: nothing more is sent for it, not even an answer. */
+  /** A request with an origin was cancelled: send nothing more for it, not even a response. */
   | { readonly type: 'request.dropped'; readonly request: AnsweredInput }
   /**
-   * Answer `output.flushed` once the operating system has everything. `after: 'stallTimeout'`: the
-   * stall time has passed since the last flush event; answer `output.stalled` if nothing was taken
-   * meanwhile.
+   * Reply `output.flushed` once the operating system has accepted all output. With
+   * `after: 'stallTimeout'`, reply `output.stalled` if nothing was accepted since the last flush event.
    */
   | { readonly type: 'output.flush'; readonly after?: 'stallTimeout' };
 
-/** What the correlation actor takes. */
+/** Events of the correlation actor. */
 export type CorrelationEvent =
-  /** All requests of one turn, in order. */
+  /** All requests of one event loop turn, in order. */
   | { readonly type: 'requests.send'; readonly requests: readonly PeerRequest[] }
-  /** Settles it with `CANCELLED` and tells the peer, if it was sent. */
+  /** Settle the request with `CANCELLED`, and notify the peer if it was sent. */
   | { readonly type: 'request.cancel'; readonly request: PeerRequest; readonly reason: unknown }
-  /** Consecutive answers. */
+  /** Consecutive responses. */
   | { readonly type: 'responses.received'; readonly responses: readonly InboundResponse[] }
   | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }
-  /** The peer cancelled an id that belongs to none of its own requests. */
+  /** The peer cancelled an id that is not one of its own requests. */
   | { readonly type: 'remote.cancelled'; readonly id: RequestId; readonly reason: unknown }
   | DeliveryEvent
   | ChannelGate;
 
 /**
- * When requests may be sent, and through which writer. A server's correlation begins with its
- * session's writer, and hears only that the gate opens and closes. A host's correlation begins
- * without a writer and hears of each channel: it outlives them all, so that no id is used twice.
+ * Controls when and through which writer requests are sent. A session's correlation starts with the
+ * writer and only receives gate events. A connection's correlation outlives its channels, so that ids
+ * stay unique, and receives the writer of each.
  */
 export type ChannelGate =
-  /** Requests of the handshake pass through this writer from now on. All others wait. */
+  /** Send handshake requests through this writer; queue all others. */
   | { readonly type: 'channel.opened'; readonly writer: Ref<WriterEvent> }
-  /** All requests may be sent through the channel's writer; waiting ones are sent now. */
+  /** Send all requests, including queued ones. */
   | { readonly type: 'gate.opened' }
-  /**
-   * The server is greeted anew over the same channel: new requests wait, sent ones stay pending.
-   */
+  /** The handshake is repeated over the same channel: queue new requests, keep sent ones pending. */
   | { readonly type: 'gate.held' }
   /**
-   * The channel is lost. Requests that were sent are settled with this error; waiting ones keep
-   * waiting, within their own time. Even after `gate.closed`, new requests wait from then on.
+   * The channel is lost. Fail sent requests with this error, keep queued ones until their timeouts, and
+   * queue new ones, even after `gate.closed`.
    */
   | ({ readonly type: 'channel.lost' } & Ending)
-  /** There will be no channel: all pending and all new requests fail with this error. */
+  /** No further channel: fail all pending and new requests with this error. */
   | ({ readonly type: 'gate.closed' } & Ending);
 
 interface Ending {
   readonly error: RequestFailure;
-  /**
-   * `told`: the peer gets a cancellation for each request that was sent, if it is still there. By
-   * default nothing is sent.
-   */
+  /** `told`: send the peer a cancellation for each sent request, if possible. Default: send nothing. */
   readonly peer?: 'told' | undefined;
 }
 
-/** A request to the peer. The asker makes it; the correlation actor gives it its id. */
+/** Request to the peer, created by the caller. The correlation actor assigns its id. */
 export interface PeerRequest {
   readonly method: string;
   /**
-   * When it is settled: at its answer (the default), or once the transport has taken it. The latter
-   * is a notification, settled with an empty result.
+   * Settles with the response (default), or once the transport has accepted it. The latter is a
+   * notification, settled with an empty result.
    */
   readonly awaits?: 'answer' | 'delivery' | undefined;
-  /** It is part of the handshake: it may be sent before the gate opens, and is never cancelled. */
+  /** True for handshake requests, which are sent before the gate opens and never cancelled. */
   readonly isHandshake?: boolean | undefined;
-  /** If it cannot be sent now, it waits (the default) or fails with `NOT_READY`. */
-  readonly whenAway?: 'wait' | 'refuse' | undefined;
+  /** Without a ready channel: wait (default) or fail with `NOT_READY`. */
+  readonly whenOffline?: 'wait' | 'refuse' | undefined;
   /**
-   * The asker may drop them once the request is sent. It gets them back if the request was not
-   * served.
+   * Params of the request. The caller may drop them after sending; they are restored if the request
+   * was not processed.
    */
   params?: JsonObject | undefined;
-  /** The peer's request on whose behalf it is sent. */
+  /** Request of the peer on whose behalf this one is sent. */
   readonly relatedTo?: RelatedRequest | undefined;
-  /** Further members for the `_meta` of its params and of its cancellation. */
+  /** Additional `_meta` members of the params and of the cancellation. */
   readonly meta?: JsonObject | undefined;
   /**
-   * It fails with `REQUEST_TIMEOUT` after this time without an answer, milliseconds; progress
-   * restarts the time.
+   * Time without a response or progress after which the request fails with `REQUEST_TIMEOUT`,
+   * milliseconds.
    */
   readonly timeoutMs: number;
-  /** The hard maximum, milliseconds, even if progress comes. */
+  /** Maximum total time regardless of progress, milliseconds. */
   readonly maxTotalMs: number;
-  /** No user code waits for the answer: it need not keep the process alive. */
+  /** True if no user code awaits the response, so it need not keep the process alive. */
   readonly inBackground?: boolean | undefined;
-  /** If given, progress is requested and passed to it. */
+  /** Requests progress and receives its reports. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
-  /** Called at each `frame.paused`. */
+  /** Called for each `frame.paused`. */
   readonly onPaused?: (() => void) | undefined;
-  /** Called exactly once. */
+  /** Called exactly once with the outcome. */
   settle(outcome: RequestOutcome): void;
-  /** Set by the correlation. Its time began at `sentAt`, the clock's milliseconds. */
+  /** State set by the correlation actor. `sentAt`: start of the timeout, clock ms. */
   ticket?:
     | {
         readonly id: OutboundRequestId;
@@ -241,47 +233,44 @@ export type RequestOutcome =
   | { readonly ok: true; readonly result: JsonObject }
   | { readonly ok: false; readonly error: RuntimeError };
 
-/**
- * Actor logic is made once for all sessions or connections; this carries what belongs to one of
- * them. Each actor passes it on unread.
- */
+/** Per-session or per-connection data for actor logic that is shared by all of them. */
 export interface InputScope {
-  /** Absent if the provided actors do not need one. */
+  /** Opaque scope that each actor passes on; absent if the provided actors need none. */
   readonly scope?: object | undefined;
 }
 
-/** The two actors that carry a transport's messages. The session or the connection starts them. */
+/** Actor logic of a transport, started by the session or connection. */
 export interface TransportActors {
   readonly reader: Port<ReaderEvent, ReaderInput>;
   readonly writer: Port<WriterEvent, WriterInput>;
 }
 
-/** What leads a shared machine's reader and writer to their transport. */
+/** Input that connects the reader and writer of a shared machine to their transport. */
 interface TransportInput extends InputScope {
-  /** The ends of a connection's channel. A session's are in its scope. */
+  /** Actors of a connection's channel. Those of a session are in its scope. */
   readonly ends?: TransportActors;
 }
 
-/** What a transport's writer begins with. */
+/** Input of a transport's writer. */
 export interface WriterInput extends TransportInput {
-  /** The session or connection: hears when the output is blocked, flows again, or has broken. */
+  /** Session or connection, notified of backpressure and output errors. */
   readonly owner: Recipient<TransportFact>;
 }
 
 export interface CorrelationInput extends InputScope {
-  /** The session's writer. A connection's correlation gets a writer with each channel. */
+  /** Writer of the session. A connection passes a writer with each channel. */
   readonly writer?: Ref<WriterEvent>;
 }
 
-/** What a transport's reader begins with. */
+/** Input of a transport's reader. */
 export interface ReaderInput extends TransportInput {
-  /** The session or connection: hears when the input has ended or broken. */
+  /** Session or connection, notified of the end of the input. */
   readonly owner: Recipient<TransportFact>;
-  /** Gets the frames, chunk by chunk. */
+  /** Receives the frames of each chunk. */
   readonly router: Recipient<RouterEvent>;
 }
 
-/** What every router tells its owner. Each side's router has further events. */
+/** Events from every router to its owner. Each side adds its own. */
 export type CallsFact = { readonly type: 'calls.drained' } | { readonly type: 'calls.running' };
 
 export interface RouterInput extends InputScope {

@@ -1,10 +1,10 @@
 /**
- * A port: the seam at which an actor is provided to a machine, and the smallest actor logic that
- * fits it.
+ * Ports: typed placeholders for the actors that are provided to a machine, and minimal actor logic for
+ * them.
  *
- * A plain actor keeps its state private and shows a `view` of it in its snapshot, for an inspector
- * or a test. It costs less per event than `fromCallback`, and a machine can be typed by the events
- * of a port without knowing which actor is provided.
+ * A plain actor keeps its state private and exposes a `view` in its snapshot, for inspectors and tests.
+ * It is cheaper per event than `fromCallback`. A machine depends only on the events of a port, not on
+ * the provided actor.
  */
 import { fromPromise } from 'xstate';
 import type {
@@ -17,29 +17,29 @@ import type {
 } from 'xstate';
 import { actorStopped } from './names.ts';
 
-/** A reference to an actor that takes these events. */
+/** Reference to an actor that accepts these events. */
 export type Ref<TEvent extends EventObject> = ActorRef<Snapshot<unknown>, TEvent>;
 
-/** Whatever takes these events, an actor or not. */
+/** Anything that accepts these events, actor or not. */
 export type Recipient<TEvent extends EventObject> = Pick<Ref<TEvent>, 'send'>;
 
-/** What a started actor does. */
+/** Behavior of a started plain actor. */
 export interface Behaviour<TEvent extends EventObject> {
-  /** Takes one event. If it throws, the actor ends and its parent gets the error. */
+  /** Handles one event. A thrown error fails the actor and is sent to its parent. */
   receive(event: TEvent): void;
-  /** Releases what the actor owns. */
+  /** Releases the resources of the actor. */
   stop?(): void;
-  /** Shown in the snapshot. It is live, not a copy: read it, but keep no reference to it. */
+  /** Live view for the snapshot. Do not keep references to it. */
   readonly view?: unknown;
 }
 
 export type PortSnapshot<TEvent extends EventObject, TInput> = Snapshot<undefined> & {
   readonly input: TInput;
-  /** Set once the actor is started. */
+  /** Undefined until the actor starts. */
   readonly behaviour: Behaviour<TEvent> | undefined;
 };
 
-/** Any logic that takes these events and this input. */
+/** Actor logic with these events and this input. */
 export type Port<TEvent extends EventObject, TInput> = ActorLogic<
   PortSnapshot<TEvent, TInput>,
   TEvent,
@@ -47,13 +47,13 @@ export type Port<TEvent extends EventObject, TInput> = ActorLogic<
   AnyActorRef['system']
 >;
 
-/** The view of a plain actor; undefined if another kind of actor is provided. */
+/** View of a plain actor; undefined for other actors. */
 export function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
   const { behaviour } = actor.getSnapshot() as { readonly behaviour?: Behaviour<never> };
   return behaviour?.view as T | undefined;
 }
 
-/** The part of a plain actor's logic that is the same for all of them. */
+/** Logic shared by all plain actors. */
 const plainLogic: Pick<
   Port<EventObject, unknown>,
   'getInitialSnapshot' | 'transition' | 'getPersistedSnapshot'
@@ -74,7 +74,7 @@ const plainLogic: Pick<
     try {
       behaviour?.receive(event);
     } catch (error) {
-      // XState does not stop an actor that fails, so it releases what it owns here.
+      // XState does not stop a failed actor, so its resources are released here.
       behaviour?.stop?.();
       throw error;
     }
@@ -85,8 +85,8 @@ const plainLogic: Pick<
 };
 
 /**
- * Actor logic from a function that starts a behaviour. The snapshot carries the behaviour from the
- * start on, and changes only when the actor stops.
+ * Creates actor logic from a function that starts a behavior. The snapshot contains the behavior and
+ * changes only when the actor stops.
  */
 export function plainActor<TEvent extends EventObject, TInput>(
   start: (scope: { readonly input: TInput; readonly self: Ref<TEvent> }) => Behaviour<TEvent>,
@@ -100,7 +100,7 @@ export function plainActor<TEvent extends EventObject, TInput>(
   };
 }
 
-/** A port of a shared machine: it runs the logic that each actor's input leads to. */
+/** Port of a shared machine that selects the logic by the input of each actor. */
 export function portByInput<TEvent extends EventObject, TInput>(
   logicOf: (input: TInput) => Port<TEvent, TInput>,
 ): Port<TEvent, TInput> {
@@ -115,14 +115,14 @@ export function portByInput<TEvent extends EventObject, TInput>(
   };
 }
 
-/** The placeholder at a port: it throws when it is started, unless an actor was provided. */
+/** Placeholder of a port that throws when it is started. */
 export function unprovided<TEvent extends EventObject, TInput>(name: string): Port<TEvent, TInput> {
   return plainActor<TEvent, TInput>(() => {
     throw new Error(`No "${name}" actor is provided: use machine.provide({ actors: { ${name} } })`);
   });
 }
 
-/** The same for an actor that gives one answer. */
+/** Placeholder of a promise actor. */
 export function unprovidedPromise(name: string): PromiseActorLogic<never, never> {
   return fromPromise(() => Promise.reject(new Error(`No "${name}" actor is provided`)));
 }

@@ -1,26 +1,25 @@
 /**
- * Charts without context and actions, for things that exist in thousands and need no actor.
- * Everything in the same state shares one snapshot, and a transition that was taken before is
- * looked up.
+ * State machines without context, actions or actors, for objects that exist in thousands. Objects in
+ * the same state share one snapshot, and transitions are cached.
  */
 import { initialTransition, transition } from 'xstate';
 import type { ActorLogic, AnyActorRef, AnyMachineSnapshot, EventObject } from 'xstate';
 
-/** How something moves through the states of a machine without being an actor. */
+/** Pure transition function of a machine. */
 export interface PureChart<TSnapshot, TEvent> {
-  /** The snapshot in which everything begins. */
-  readonly begun: TSnapshot;
-  /** The snapshot that an event leads to; the same one if the state does not take the event. */
+  /** Initial snapshot. */
+  readonly initial: TSnapshot;
+  /** Returns the next snapshot, or `from` if the state does not handle the event. */
   next(from: TSnapshot, event: TEvent): TSnapshot;
 }
 
-/** @param machine has no context: a transition depends only on the state and the event's type */
+/** @param machine must have no context: transitions may only depend on state and event type */
 export function pureChart<TSnapshot extends AnyMachineSnapshot, TEvent extends EventObject>(
   machine: ActorLogic<TSnapshot, TEvent, undefined, AnyActorRef['system']>,
 ): PureChart<TSnapshot, TEvent> {
-  /** Snapshots by their states. */
+  /** Shared snapshots by state value. */
   const reached = new Map<string, TSnapshot>();
-  /** What each type of event leads to. */
+  /** Cached transitions by snapshot and event type. */
   const taken = new Map<TSnapshot, Map<string, TSnapshot>>();
   const shared = (made: TSnapshot): TSnapshot => {
     const state = JSON.stringify(made.value);
@@ -29,7 +28,7 @@ export function pureChart<TSnapshot extends AnyMachineSnapshot, TEvent extends E
     return known;
   };
   return {
-    begun: shared(initialTransition(machine, undefined)[0]),
+    initial: shared(initialTransition(machine, undefined)[0]),
     next: (from, event) => {
       const known = taken.get(from)?.get(event.type);
       if (known) return known;

@@ -1,17 +1,16 @@
 /**
- * When the client is asked for its roots.
+ * Keeps the client's roots current.
  *
- * A client with a stream of its own is asked as soon as its roots are unknown. A client that only
- * sends requests and reads their answers has no such stream, as over HTTP without a GET: it is
- * asked on the stream of the call that needs the roots (`roots.wanted`), and the answer serves
- * every call.
+ * A client with a standalone stream is queried as soon as its roots are unknown. A client without one
+ * (HTTP without a GET stream) is queried on the stream of the first call that needs the roots
+ * (`roots.wanted`); the answer serves every call.
  *
- * `querying.stale` handles changes during a query: any number of them cost one more query, and the
- * last answer wins, because an overtaken answer is discarded. If answers are overtaken again and
- * again, every `maxOvertaken`-th is published as not settled, so that no waiter starves.
+ * `querying.stale` handles changes during a query: any number of changes causes one more query, the
+ * stale answer is discarded, and the last answer wins. If changes never stop, every `maxOvertaken`-th
+ * stale answer is published as not settled, so that waiters do not starve.
  *
- * The machine does not know how roots are asked for: `ask` is provided. Over a legacy session it
- * sends `roots/list`; another source of roots (a host, a multi round-trip result) is another `ask`.
+ * The provided `ask` actor performs the query. The default sends `roots/list`; other sources of roots
+ * (a host, a multi round-trip result) provide another `ask`.
  *
  * @see MCP 2025-11-25, client/roots
  */
@@ -27,16 +26,13 @@ import {
   initialQuery,
   retryDelayOf,
 } from './overtaken-answers.ts';
-import type { QueryState, AskingLimits, QueryResult } from './overtaken-answers.ts';
+import type { QueryState, QueryLimits, QueryResult } from './overtaken-answers.ts';
 import { rootsFailureOf } from '../protocol/roots.ts';
 import type { Root, RootsFailure, RootsReport } from '../protocol/roots.ts';
 import type { Ref } from './port.ts';
 import type { CorrelationEvent, InputScope } from './peer-ports.ts';
 
-/**
- * What `ask` resolves with. It rejects if the client did not answer with roots; the error's message
- * says why.
- */
+/** Result of `ask`. The actor rejects if the client did not answer with roots. */
 export type AskOutcome =
   | { readonly kind: 'answered'; readonly roots: readonly Root[] }
   | {
@@ -45,57 +41,55 @@ export type AskOutcome =
       readonly failure?: RootsFailure;
     };
 
-/** The input of the actor that asks the client for its roots. */
+/** Input of the `ask` actor. */
 export interface AskInput extends InputScope {
-  /** The correlation actor of the session. */
+  /** Correlation actor of the session. */
   readonly correlation: Ref<CorrelationEvent>;
-  /** How long the answer may take, milliseconds. */
+  /** Timeout of the query, milliseconds. */
   readonly timeoutMs: number;
-  /** The client's request that needs the roots; undefined if the session asks. */
+  /** Request that needs the roots; undefined if the session queries on its own. */
   readonly relatedTo?: RelatedRequest | undefined;
 }
 
-export interface RootsInput extends Omit<AskInput, 'relatedTo'>, AskingLimits {
-  /** Answers `roots.due` with `roots.ask` or `roots.defer`. */
+export interface RootsInput extends Omit<AskInput, 'relatedTo'>, QueryLimits {
+  /** Replies to `roots.due` with `roots.ask` or `roots.defer`. */
   readonly session: Ref<RootsFact>;
 }
 
-/** What the machine takes. */
+/** Events of the machine. */
 export type RootsEvent =
-  /** The client can be asked by itself: if its roots are due, it is asked now. */
+  /** The standalone stream is open: query now if necessary. */
   | { readonly type: 'roots.ask' }
-  /** The client can only be asked on the stream of a call. */
+  /** Query only on the stream of a call. */
   | { readonly type: 'roots.defer' }
-  /** The client says that its list has changed. */
+  /** The client announced a change of its list. */
   | { readonly type: 'roots.invalidate' }
-  /**
-   * A call waits for the roots: if the client is not being asked, it is asked on the call's stream.
-   */
+  /** A call waits for the roots: query on its stream unless a query is in flight. */
   | { readonly type: 'roots.wanted'; readonly relatedTo: RelatedRequest }
-  /** That call was cancelled: the question on its stream can no longer be answered. */
+  /** That call was cancelled, so a query on its stream cannot be answered. */
   | { readonly type: 'roots.abandoned'; readonly relatedTo: RelatedRequest };
 
-/** A report of the client's roots. */
+/** Published roots of the client. */
 export interface RootsUpdated {
   readonly type: 'roots.updated';
   readonly report: RootsReport;
 }
 
-/** What the machine tells the session. */
+/** Events from the machine to the session. */
 export type RootsFact =
   | RootsUpdated
-  /** The client is to be asked. */
+  /** A query is pending. */
   | { readonly type: 'roots.due' };
 
-/** What a state means outside the machine. */
+/** Tags of the states, for code outside the machine. */
 export const rootsTags = [
-  /** The client has been asked and has not answered. */
+  /** A query is pending or in flight. */
   'asking',
-  /** Its list has changed since: it will be asked again. */
+  /** The list changed during the query, so another one follows. */
   'overtaken',
-  /** The roots are up to date as far as the client has said. */
+  /** No announced change is missing from the published roots. */
   'settled',
-  /** The client has no stream of its own: the next call that needs its roots asks for them. */
+  /** The query waits for a call that needs the roots, because there is no standalone stream. */
   'deferred',
 ] as const;
 
@@ -111,9 +105,7 @@ const unprovided: PromiseActorLogic<AskOutcome, AskInput> = fromPromise(() =>
   ),
 );
 
-/**
- * The report for a client without the roots capability: it is never asked, and needs no machine.
- */
+/** Report for a client without the roots capability, which needs no machine. */
 export const undeclaredRoots: RootsReport = {
   status: 'undeclared',
   generation: 1,
@@ -121,7 +113,7 @@ export const undeclaredRoots: RootsReport = {
   roots: [],
 };
 
-/** What is published: an outcome, or the reason for a failure. */
+/** Published outcome or failure. */
 type Published =
   | AskOutcome
   | { readonly kind: 'failed'; readonly problem: string; readonly failure: RootsFailure };
@@ -206,18 +198,17 @@ export const rootsMachine = setup({
   states: {
     unasked: {
       description:
-        'Before the session is initialized: a change asks nothing, the first query covers it.',
+        'The session is not initialized yet. Changes are ignored, the first query covers them.',
       on: { 'roots.ask': 'querying', 'roots.defer': 'deferred' },
     },
     due: {
-      description: 'The client is to be asked. The session says whether it can be asked by itself.',
+      description: 'A query is pending. The session decides which stream to use.',
       tags: 'asking',
       entry: 'tellDue',
       on: { 'roots.ask': 'querying', 'roots.defer': 'deferred' },
     },
     deferred: {
-      description:
-        'The client has no stream of its own: it is asked with the next call that needs its roots.',
+      description: 'No standalone stream: the next call that needs the roots sends the query.',
       tags: 'deferred',
       on: {
         'roots.ask': 'querying',
@@ -279,24 +270,23 @@ export const rootsMachine = setup({
         fresh: { on: { 'roots.invalidate': 'stale' } },
         repeated: {
           description:
-            'The first answer could not be read. A second such answer counts as a failure.',
+            'The first answer was malformed. A second malformed answer counts as a failure.',
           on: { 'roots.invalidate': 'stale' },
         },
         stale: {
-          description:
-            'The list changed after the query went out: its answer is old. Ask once more.',
+          description: 'The list changed during the query: its answer is stale, query again.',
           tags: 'overtaken',
         },
       },
     },
     known: { tags: 'settled', on: { 'roots.invalidate': 'due' } },
     unsupported: {
-      description: 'The client answered -32601: it is not asked again.',
+      description: 'The client answered -32601 and is not queried again.',
       tags: 'settled',
     },
     retrying: {
       description:
-        'The query timed out or failed: ask when the list changes, when its own stream opens, or after a while.',
+        'The query failed: retry when the list changes, when the standalone stream opens, or after a delay.',
       tags: 'settled',
       on: {
         'roots.invalidate': 'due',

@@ -1,4 +1,4 @@
-/** The context of a session: its bounds, its actors, its client, and why it ends. */
+/** Input and context of the session machine. */
 import type { ActorRefFrom, PromiseActorLogic } from 'xstate';
 import type { WireError } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
@@ -16,49 +16,46 @@ import type {
 } from './peer-ports.ts';
 import type { CloseCause, InitializeReceived } from './session-ports.ts';
 
-/** Times and bounds of a session. The defaults are in `actors/limits.ts`. */
+/** Limits of a session. Defaults: `actors/limits.ts`. */
 export interface SessionLimits extends KeepaliveLimits {
-  /** How long handlers and the output may take to finish once the session ends, milliseconds. */
+  /** Time for handlers and output to finish when the session ends, milliseconds. */
   readonly drainTimeoutMs: number;
   /**
-   * At the end of a session: how long the client may read nothing of the remaining output,
-   * milliseconds; then the session ends without it.
+   * At the end of a session: time without any output being read after which the remaining output is
+   * discarded, milliseconds.
    */
   readonly stallTimeoutMs: number;
-  /** How long the client may take to answer `roots/list`, milliseconds. */
+  /** Timeout of `roots/list`, milliseconds. */
   readonly rootsTimeoutMs: number;
-  /** Delay before asking for roots again after a failure, milliseconds; grows with each failure. */
+  /** Delay before `roots/list` is retried after a failure, milliseconds; grows with each failure. */
   readonly rootsRetryMs: number;
-  /**
-   * How many overtaken answers to `roots/list` are discarded before one is published as not
-   * settled.
-   */
+  /** Stale answers to `roots/list` discarded before one is published as not settled. */
   readonly maxOvertakenRoots: number;
 }
 
-/** What a session machine begins with. */
+/** Input of the session machine. */
 export interface SessionInput extends InputScope {
-  /** What `initialize` is answered with. */
+  /** Server description in the `initialize` result. */
   readonly server: ServerDescription;
-  /** Its bounds and times. */
+  /** Limits of the session. */
   readonly limits: SessionLimits;
-  /** True if what the server has is found out only when its client is known, by `preparation`. */
-  readonly isPrepared?: boolean | undefined;
+  /** True if the server description depends on an upstream that is opened per client. */
+  readonly hasUpstream?: boolean | undefined;
 }
 
-/** What finds out what the server has for a client. */
-export interface PreparationInput extends InputScope {
+/** Input of the actor that opens the upstream. */
+export interface UpstreamInput extends InputScope {
   readonly received: InitializeReceived;
 }
 
-/** What came of it: what the server has, or why there is none. */
-export interface PreparationOutcome {
+/** Server description including the upstream, or the error of opening it. */
+export interface UpstreamOutcome {
   readonly server?: ServerDescription;
   readonly error?: WireError;
 }
 
-/** The logic of `preparation`. */
-export type Preparation = PromiseActorLogic<PreparationOutcome, PreparationInput>;
+/** Logic of the actor that opens the upstream. */
+export type UpstreamLogic = PromiseActorLogic<UpstreamOutcome, UpstreamInput>;
 
 export type RootsRef = ActorRefFrom<typeof rootsMachine>;
 
@@ -67,18 +64,15 @@ export interface SessionContext extends SessionInput {
   readonly correlation: Ref<CorrelationEvent>;
   readonly router: Ref<RouterEvent>;
   readonly reader: Ref<ReaderEvent>;
-  /**
-   * Set once a client that has declared roots can be asked for them: it has a stream of its own, or
-   * a call needs them.
-   */
+  /** Roots machine; undefined until the client can be queried or a call needs the roots. */
   readonly roots: RootsRef | undefined;
-  /** What the client said about itself in its `initialize`; set once. */
+  /** Client from `initialize`; set once. */
   readonly client: InitializedClient | undefined;
-  /** The `initialize` that waits until what the server has for the client is known. */
-  readonly greeting: InitializeReceived | undefined;
-  /** The last report of the roots machine. */
+  /** `initialize` request that waits for the upstream. */
+  readonly pendingInitialize: InitializeReceived | undefined;
+  /** Last report of the roots machine. */
   readonly report: RootsReport | undefined;
   readonly cause: CloseCause | undefined;
-  /** How long the drain may take, milliseconds. */
+  /** Drain time, milliseconds. */
   readonly drainTimeoutMs: number;
 }

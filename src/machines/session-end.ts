@@ -1,9 +1,9 @@
-/** Why a session ends, and how long it may take. */
+/** Close causes and drain times of a session. */
 import type { RequestFailure } from '../protocol/errors.ts';
 import type { SessionContext } from './session-context.ts';
 import type { CloseCause, SessionEvent } from './session-ports.ts';
 
-/** Reads from an event why the session ends. */
+/** Derives the close cause from an event. */
 export function causeOf(event: SessionEvent): CloseCause {
   switch (event.type) {
     case 'session.shutdown':
@@ -19,25 +19,23 @@ export function causeOf(event: SessionEvent): CloseCause {
   }
 }
 
-/** The cause, which is set in every ended session. */
+/** The close cause, which every ended session must have. */
 export function endOf(cause: CloseCause | undefined): CloseCause {
   return cause ?? { kind: 'failure', error: new Error('The session ended without a cause') };
 }
 
-/** The error of a request that was pending when the session ended. */
+/** Error of requests that were pending when the session ended. */
 export function endedBefore(cause: CloseCause | undefined): RequestFailure {
-  const message = `The session has ended (${cause?.kind}), the client's answer cannot come any more`;
+  const message = `The session ended (${cause?.kind}) before the client answered`;
   return { code: 'TRANSPORT_CLOSED', message, cause };
 }
 
-/** The drain time that an event asks for, milliseconds; Infinity if it asks for none. */
+/** Drain time requested by an event, milliseconds; Infinity if none. */
 export function drainTimeoutOf(event: SessionEvent): number {
   return event.type === 'session.shutdown' ? (event.drainTimeoutMs ?? Infinity) : Infinity;
 }
 
-/**
- * How long the output of an idle session may take before it is checked for a stall, milliseconds.
- */
-export function promptMs({ limits, drainTimeoutMs }: SessionContext): number {
+/** Time to flush an idle session before the output is checked for a stall, milliseconds. */
+export function idleFlushMs({ limits, drainTimeoutMs }: SessionContext): number {
   return Math.min(limits.stallTimeoutMs, drainTimeoutMs);
 }

@@ -1,4 +1,4 @@
-/** What a server's session takes and hears from its actors, and the causes of its end. */
+/** Events and close causes of a session. */
 import type { ErrorActorEvent } from 'xstate';
 import type { RelatedRequest } from '../protocol/frames.ts';
 import type {
@@ -16,52 +16,53 @@ import type {
   WriterEvent,
 } from './peer-ports.ts';
 
-/** What the keepalive machine tells the session. */
+/** Event of the keepalive machine. */
 export interface ClientUnresponsive {
   readonly type: 'client.unresponsive';
-  /** How many pings in a row had no answer. */
+  /** Consecutive unanswered pings. */
   readonly failures: number;
 }
 
-/** The client has sent `initialize`. */
+/** The client sent `initialize`. */
 export interface InitializeReceived {
   readonly type: 'initialize.received';
   readonly request: RelatedRequest;
-  /** Its params, already read. */
+  /** Parsed params. */
   readonly reading: InitializeReading;
 }
 
 /**
- * The client was answered before the session began, and perhaps has said since that it is ready. It
- * has no stream of its own yet.
+ * Handshake completed before the machine started: `initialize` was answered, and possibly
+ * `notifications/initialized` received. There is no standalone stream yet.
  */
-export interface ClientGreeted {
-  readonly type: 'client.greeted' | 'client.readied';
+export interface ClientHandshaken {
+  readonly type: 'client.initializeAnswered' | 'client.initialized';
   readonly client: InitializedClient;
 }
 
-/** A client that is known before its session has actors. */
+/** A client whose session has no actors yet. */
 export interface ActorlessClient {
   readonly client: InitializedClient;
-  /** Whether it has said that it is ready. */
-  readonly isReady: boolean;
-  /** Takes what the session sends while it has no actors. */
+  /** True after `notifications/initialized`. */
+  readonly isInitialized: boolean;
+  /** Writer of the session while it has no actors. */
   readonly writer: Behaviour<WriterEvent>;
   /**
-   * The session is served.
-   * @param router takes what its client says
-   * @param owner takes what its transport says
+   * Called when the session starts.
+   *
+   * @param router receives messages of the client
+   * @param owner receives events of the transport
    */
-  served(router: Recipient<RouterEvent>, owner: Recipient<TransportFact>): void;
-  /** What the server has for it was found out, and it is answered. */
-  greeted(): void;
+  onServed(router: Recipient<RouterEvent>, owner: Recipient<TransportFact>): void;
+  /** Called when `initialize` is answered after its upstream was opened. */
+  onInitializeAnswered(): void;
 }
 
-/** What the session hears from its actors. */
+/** Events from the actors of a session. */
 export type SessionFact =
   | InitializeReceived
-  | ClientGreeted
-  /** A request that identifies its client has come: the client is modern. */
+  | ClientHandshaken
+  /** A request with its client's identity arrived: the client speaks a revision without sessions. */
   | { readonly type: 'envelope.received' }
   | { readonly type: 'initialized.received' }
   | { readonly type: 'roots.changed' }
@@ -69,30 +70,30 @@ export type SessionFact =
   | ClientUnresponsive
   | TransportFact;
 
-/** Why a session ended. `failure` is a bug: an actor of the session failed. */
+/** Reason for the end of a session. `failure` is a bug: an actor of the session failed. */
 export type CloseCause =
   | { readonly kind: 'input-ended' }
   | { readonly kind: 'output-broken'; readonly error: unknown }
   | { readonly kind: 'shutdown'; readonly reason: string }
-  /** This many pings in a row had no answer, and nothing else was heard. */
+  /** `failures` consecutive pings were unanswered. */
   | { readonly kind: 'unresponsive'; readonly failures: number }
   | { readonly kind: 'failure'; readonly error: unknown };
 
-/** What a host sends to end a session. */
+/** Event with which a host ends a session. */
 export interface SessionShutdown {
   readonly type: 'session.shutdown';
-  /** For the log and for the output. */
+  /** Reason for logs and for `SessionOutput`. */
   readonly reason: string;
   /**
-   * A shorter drain time than the session's own, milliseconds. If the session is already draining,
-   * running calls are cancelled at once.
+   * Drain time, milliseconds, if shorter than the session's own. If the session is already draining,
+   * running calls are cancelled immediately.
    */
   readonly drainTimeoutMs?: number | undefined;
 }
 
 /**
- * The events that a session takes. A host may send {@link SessionShutdown}; the rest comes from the
- * session's own actors and calls, and from XState if one of them fails.
+ * Events of the session machine. Hosts send only {@link SessionShutdown}; all others come from the
+ * session's actors and calls, or from XState if an actor fails.
  */
 export type SessionEvent =
   | SessionShutdown
@@ -101,27 +102,27 @@ export type SessionEvent =
   | RootsFact
   | ErrorActorEvent;
 
-/** A call needs the client's roots, and there is no machine for them yet. */
+/** A call needs the client's roots before their machine exists. */
 export interface RootsNeeded {
   readonly type: 'roots.needed';
 }
 
-/** The input of a session's router. */
+/** Input of a session's router. */
 export interface SessionRouterInput extends RouterInput {
   readonly owner: Recipient<SessionFact>;
 }
 
-/** What a host hears. */
+/** Events that a session emits to its host. */
 export type SessionEmitted =
   | { readonly type: 'session.negotiated'; readonly client: PeerDescription }
   | { readonly type: 'session.initialized' }
   | RootsUpdated
-  /** A notification that means nothing in the present state. */
+  /** A notification that the current state does not handle. */
   | { readonly type: 'notification.ignored'; readonly notification: string }
   | { readonly type: 'session.closed'; readonly cause: CloseCause };
 
-/** What a session leaves behind. */
+/** Output of a session. */
 export interface SessionOutput {
-  /** Why it has ended. */
+  /** Reason for the end of the session. */
   readonly cause: CloseCause;
 }

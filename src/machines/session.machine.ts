@@ -1,8 +1,7 @@
 /**
- * The lifecycle of one session: which era it speaks, and what may happen when.
+ * Lifecycle of a session: protocol era, handshake, operation, drain.
  *
- * Ordinary messages never come here. The machine opens and closes the gates of its actors, which
- * carry the messages.
+ * Ordinary messages bypass this machine. It opens and closes the gates of the actors that carry them.
  *
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
@@ -18,7 +17,7 @@ import {
 import { keepaliveMachine } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsUpdated } from './roots.machine.ts';
-import type { Preparation, PreparationOutcome, SessionContext } from './session-context.ts';
+import type { UpstreamLogic, UpstreamOutcome, SessionContext } from './session-context.ts';
 import type { SessionInput } from './session-context.ts';
 import { unprovided, unprovidedPromise } from './port.ts';
 import {
@@ -37,7 +36,7 @@ import type {
   WriterInput,
 } from './peer-ports.ts';
 import type {
-  ClientGreeted,
+  ClientHandshaken,
   InitializeReceived,
   SessionEmitted,
   SessionEvent,
@@ -46,25 +45,24 @@ import type {
 } from './session-ports.ts';
 import type { SessionTag, StateMeta } from './names.ts';
 import { anyActorFailed } from './names.ts';
-import { causeOf, drainTimeoutOf, endOf, endedBefore, promptMs } from './session-end.ts';
+import { causeOf, drainTimeoutOf, endOf, endedBefore, idleFlushMs } from './session-end.ts';
 
 export type { SessionEmitted, SessionEvent, SessionOutput } from './session-ports.ts';
 
-/** The `initialize` that waits for an answer. */
-type Greeting = SessionContext['greeting'];
+/** The unanswered `initialize`. */
+type PendingInitialize = SessionContext['pendingInitialize'];
 
-/** The session ends before its client has a server. */
-const unprepared: PreparationOutcome = { error: shuttingDown };
+/** Outcome if the session ends before the upstream is open. */
+const noUpstream: UpstreamOutcome = { error: shuttingDown };
 
-/** What the router sends for an `initialize`. */
+/** Response to an `initialize`, for the router. */
 function answer({ request }: InitializeReceived, response: OutboundResponse): RouterEvent {
   return { type: 'lifecycle.answered', response, request };
 }
 
 /**
- * A session's actor logic, with typed `input`, `output` and emitted events.
- * `session/session-logic.ts` provides its actors; a host that provides others invokes or spawns it
- * in the same way.
+ * Machine of a session, with typed input, output and emitted events. `session/session-logic.ts`
+ * provides its actors; hosts can provide others.
  */
 export const sessionMachine = setup({
   types: {
@@ -83,74 +81,77 @@ export const sessionMachine = setup({
     writer: unprovided<WriterEvent, WriterInput>('writer'),
     roots: rootsMachine,
     keepalive: keepaliveMachine,
-    preparation: unprovidedPromise('preparation') as Preparation,
+    upstream: unprovidedPromise('upstream') as UpstreamLogic,
   },
   delays: {
     drainTimeout: ({ context }) => context.drainTimeoutMs,
-    /**
-     * The rest of the drain time lets cancelled handlers clean up and end their child processes.
-     */
+    /** The remaining eighth lets cancelled handlers clean up and end their child processes. */
     settleTimeout: ({ context }) => context.drainTimeoutMs * 0.875,
     stallTimeout: ({ context }) => context.limits.stallTimeoutMs,
-    promptTimeout: ({ context }) => promptMs(context),
+    idleFlushTimeout: ({ context }) => idleFlushMs(context),
   },
   guards: {
     isReadable: (_, { reading }: InitializeReceived) => reading.ok,
-    isPrepared: ({ context }) => context.isPrepared === true,
-    isToBePrepared: ({ context }, { reading }: InitializeReceived) =>
-      reading.ok && context.isPrepared === true,
-    isFound: (_, { server }: PreparationOutcome) => server !== undefined,
+    hasUpstream: ({ context }) => context.hasUpstream === true,
+    needsUpstream: ({ context }, { reading }: InitializeReceived) =>
+      reading.ok && context.hasUpstream === true,
+    isResolved: (_, { server }: UpstreamOutcome) => server !== undefined,
     isSooner: ({ context, event }) => drainTimeoutOf(event) < context.drainTimeoutMs,
-    isUnread: ({ context }) => context.cause?.kind === 'output-broken',
+    isOutputBroken: ({ context }) => context.cause?.kind === 'output-broken',
     isFailure: ({ context }) => context.cause?.kind === 'failure',
-    /** A host that gets its roots from elsewhere provides its own guard. */
+    /** Hosts with another source of roots provide their own guard. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
-    hasOwnStream: not(stateIn('#session.open.ownStream.none')),
+    hasStandaloneStream: not(stateIn('#session.open.standaloneStream.none')),
     isNegotiated: stateIn('#session.open.lifecycle.negotiated'),
     isOperating: or([
       stateIn('#session.open.lifecycle.initialized'),
       stateIn('#session.open.lifecycle.rootsKnown'),
     ]),
     wantsKeepalive: ({ context }) => context.limits.keepaliveIntervalMs > 0,
-    /**
-     * A client whose request was slow may send it again; any other second `initialize` is the
-     * client's fault.
-     */
-    isSame: ({ context }, { reading }: InitializeReceived) =>
+    /** True for a retransmission of a slow `initialize`; any other second one is a client error. */
+    isRetransmission: ({ context }, { reading }: InitializeReceived) =>
       reading.ok && reading.client.fingerprint === context.client?.fingerprint,
   },
   actions: {
-    /** The answer goes first: it is what the client waits for. */
-    negotiate: enqueueActions(({ context, enqueue }, event: Greeting | ClientGreeted) => {
-      if (!event) return;
-      const known = event.type === 'initialize.received' ? event.reading : event;
-      if (!('client' in known)) return;
-      const [{ client }, { router, server }] = [known, context];
-      enqueue.assign({ client, greeting: undefined });
-      if (event.type === 'initialize.received') {
-        const response = acceptedInitialize(event.request.id, client, server);
-        enqueue.sendTo(router, answer(event, response));
-      }
-      enqueue.sendTo(router, { type: 'gate.opened', peer: client });
-      enqueue.emit({ type: 'session.negotiated', client });
-    }),
-    meet: assign((_, greeting: InitializeReceived) =>
-      greeting.reading.ok ? { client: greeting.reading.client, greeting } : {},
+    /** Sends the response before it opens the gate. */
+    negotiate: enqueueActions(
+      ({ context, enqueue }, event: PendingInitialize | ClientHandshaken) => {
+        if (!event) return;
+        const known = event.type === 'initialize.received' ? event.reading : event;
+        if (!('client' in known)) return;
+        const [{ client }, { router, server }] = [known, context];
+        enqueue.assign({ client, pendingInitialize: undefined });
+        if (event.type === 'initialize.received') {
+          const response = acceptedInitialize(event.request.id, client, server);
+          enqueue.sendTo(router, answer(event, response));
+        }
+        enqueue.sendTo(router, { type: 'gate.opened', peer: client });
+        enqueue.emit({ type: 'session.negotiated', client });
+      },
     ),
-    /** What was sent before the end is served, and then the session ends. */
-    endInTurn: enqueueActions(({ context: { cause }, enqueue, self }) => {
+    rememberInitialize: assign((_, received: InitializeReceived) =>
+      received.reading.ok ? { client: received.reading.client, pendingInitialize: received } : {},
+    ),
+    /** Ends the session after the queued messages have been served. */
+    endAfterQueuedInput: enqueueActions(({ context: { cause }, enqueue, self }) => {
       if (!cause) return;
       enqueue.sendTo(self, { type: 'input.ended' });
     }),
-    learnServer: assign((_, { server }: PreparationOutcome) => (server ? { server } : {})),
-    /** The session is ending already, or ends for this. */
-    refuseUnprepared: enqueueActions(
-      ({ context, enqueue }, { error = internalError }: PreparationOutcome) => {
-        const { cause, router, greeting } = context;
-        if (!greeting) return;
-        enqueue.sendTo(router, answer(greeting, errorResponse(greeting.request.id, error)));
+    assignServer: assign((_, { server }: UpstreamOutcome) => (server ? { server } : {})),
+    /** Answers the pending `initialize` with an error, and ends the session unless it is ending. */
+    failInitialize: enqueueActions(
+      ({ context, enqueue }, { error = internalError }: UpstreamOutcome) => {
+        const { cause, router, pendingInitialize } = context;
+        if (!pendingInitialize) return;
+        enqueue.sendTo(
+          router,
+          answer(pendingInitialize, errorResponse(pendingInitialize.request.id, error)),
+        );
         const reason = error.message;
-        enqueue.assign({ greeting: undefined, cause: cause ?? { kind: 'shutdown', reason } });
+        enqueue.assign({
+          pendingInitialize: undefined,
+          cause: cause ?? { kind: 'shutdown', reason },
+        });
       },
     ),
     answerAgain: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
@@ -163,23 +164,23 @@ export const sessionMachine = setup({
       ({ context }, received: InitializeReceived) =>
         answer(received, refusedInitialize(received.request.id, received.reading, context)),
     ),
-    /** The client has chosen the other era. */
+    /** Rejects `initialize` from a client that has used the modern era. */
     refuseVersion: sendTo(
       ({ context }) => context.router,
       (_, received: InitializeReceived) =>
         answer(received, refusedVersion(received.request.id, received.reading)),
     ),
     requireEnvelopes: sendTo(({ context }) => context.router, { type: 'envelopes.require' }),
-    refuseQuestions: sendTo(({ context }) => context.correlation, {
+    closeRequests: sendTo(({ context }) => context.correlation, {
       type: 'gate.closed',
       error: serverRequestsUnsupported,
     }),
-    /** Before what other regions do upon the same event: they may have the client asked. */
+    /** Opens the outbound gate before other regions send requests on the same event. */
     operate: enqueueActions(({ context, enqueue }) => {
       enqueue.sendTo(context.correlation, { type: 'gate.opened' });
       enqueue.emit({ type: 'session.initialized' });
     }),
-    keepRoots: assign({
+    spawnRoots: assign({
       roots: ({ context: { scope, correlation, limits, roots }, self, spawn }) =>
         roots ??
         spawn('roots', {
@@ -202,15 +203,15 @@ export const sessionMachine = setup({
       enqueue.emit({ type: 'roots.updated', report });
     }),
     ignore: emit(({ event }) => ({ type: 'notification.ignored', notification: event.type })),
-    rememberEnd: assign(({ context, event }) => ({
+    recordEnd: assign(({ context, event }) => ({
       cause: context.cause ?? causeOf(event),
       drainTimeoutMs: Math.min(context.drainTimeoutMs, drainTimeoutOf(event)),
     })),
-    spendPromptTime: assign({
-      drainTimeoutMs: ({ context }) => context.drainTimeoutMs - promptMs(context),
+    deductFlushTime: assign({
+      drainTimeoutMs: ({ context }) => context.drainTimeoutMs - idleFlushMs(context),
     }),
-    // Not by a custom action: the router may pause an upstream, whose machine then moves.
-    tellFlow: enqueueActions(({ context, event, enqueue }) => {
+    // Enqueued, because the router may pause an upstream, which changes the state of another machine.
+    forwardFlow: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'output.blocked' && event.type !== 'output.flowing') return;
       enqueue.sendTo(context.router, event);
       enqueue.sendTo(context.reader, event);
@@ -230,7 +231,7 @@ export const sessionMachine = setup({
 }).createMachine({
   id: 'session',
   context: ({ input, self, spawn }) => {
-    const { scope, server, limits, isPrepared } = input;
+    const { scope, server, limits, hasUpstream } = input;
     const writer = spawn('writer', { id: 'writer', input: { scope, owner: self } });
     const correlation = spawn('correlation', { id: 'correlation', input: { scope, writer } });
     const router = spawn('router', {
@@ -242,14 +243,14 @@ export const sessionMachine = setup({
       scope,
       server,
       limits,
-      isPrepared,
+      hasUpstream,
       writer,
       correlation,
       router,
       reader,
       roots: undefined,
       client: undefined,
-      greeting: undefined,
+      pendingInitialize: undefined,
       report: undefined,
       cause: undefined,
       drainTimeoutMs: limits.drainTimeoutMs,
@@ -257,8 +258,8 @@ export const sessionMachine = setup({
   },
   initial: 'open',
   on: {
-    'output.blocked': { actions: 'tellFlow' },
-    'output.flowing': { actions: 'tellFlow' },
+    'output.blocked': { actions: 'forwardFlow' },
+    'output.flowing': { actions: 'forwardFlow' },
     'initialize.received': {
       actions: { type: 'refuseInitialize', params: ({ event }) => event },
     },
@@ -267,7 +268,7 @@ export const sessionMachine = setup({
   },
   states: {
     open: {
-      meta: { isNameless: true },
+      meta: { isGroup: true },
       type: 'parallel',
       on: {
         'input.ended': 'draining',
@@ -278,18 +279,18 @@ export const sessionMachine = setup({
       },
       states: {
         lifecycle: {
-          meta: { isNameless: true },
+          meta: { isGroup: true },
           initial: 'uninitialized',
           states: {
             uninitialized: {
-              description: 'What the client sends first settles the era of the session.',
+              description: 'The first message of the client determines the era of the session.',
               tags: 'awaitsInitialize',
               on: {
                 'initialize.received': [
                   {
-                    guard: { type: 'isToBePrepared', params: ({ event }) => event },
-                    target: 'preparing',
-                    actions: { type: 'meet', params: ({ event }) => event },
+                    guard: { type: 'needsUpstream', params: ({ event }) => event },
+                    target: 'resolvingUpstream',
+                    actions: { type: 'rememberInitialize', params: ({ event }) => event },
                   },
                   {
                     guard: { type: 'isReadable', params: ({ event }) => event },
@@ -298,66 +299,66 @@ export const sessionMachine = setup({
                   },
                 ],
                 'envelope.received': 'modern',
-                'client.greeted': {
+                'client.initializeAnswered': {
                   target: 'negotiated',
                   actions: { type: 'negotiate', params: ({ event }) => event },
                 },
-                'client.readied': {
+                'client.initialized': {
                   target: 'initialized',
                   actions: [{ type: 'negotiate', params: ({ event }) => event }, 'operate'],
                 },
               },
             },
-            preparing: {
-              description: 'What the server has for the client is found out; what it sends waits.',
+            resolvingUpstream: {
+              description: 'The upstream of the client is being opened; its messages are queued.',
               tags: 'awaitsInitialize',
               entry: sendTo(({ context }) => context.router, { type: 'gate.held' }),
               invoke: {
-                id: 'preparation',
-                src: 'preparation',
-                input: ({ context: { scope, greeting } }) => ({
+                id: 'upstream',
+                src: 'upstream',
+                input: ({ context: { scope, pendingInitialize } }) => ({
                   scope,
-                  received: greeting as never,
+                  received: pendingInitialize as never,
                 }),
                 onDone: [
                   {
-                    guard: { type: 'isFound', params: ({ event }) => event.output },
+                    guard: { type: 'isResolved', params: ({ event }) => event.output },
                     target: 'negotiated',
                     actions: [
-                      { type: 'learnServer', params: ({ event }) => event.output },
-                      { type: 'negotiate', params: ({ context }) => context.greeting },
-                      'endInTurn',
+                      { type: 'assignServer', params: ({ event }) => event.output },
+                      { type: 'negotiate', params: ({ context }) => context.pendingInitialize },
+                      'endAfterQueuedInput',
                     ],
                   },
                   {
                     target: '#session.draining',
-                    actions: { type: 'refuseUnprepared', params: ({ event }) => event.output },
+                    actions: { type: 'failInitialize', params: ({ event }) => event.output },
                   },
                 ],
               },
               on: {
                 'session.shutdown': {
                   target: '#session.draining',
-                  actions: ['rememberEnd', { type: 'refuseUnprepared', params: unprepared }],
+                  actions: ['recordEnd', { type: 'failInitialize', params: noUpstream }],
                 },
-                // What the client has said until then is served: the preparation has a time of its own.
-                'input.ended': { actions: 'rememberEnd' },
+                // Messages received until then are served. Opening the upstream has its own timeout.
+                'input.ended': { actions: 'recordEnd' },
               },
             },
             negotiated: {
               description:
-                'The reply is sent. The client may ask; we may not, until it says that it is ready.',
+                '`initialize` is answered. The client may send requests; the server must wait for `notifications/initialized`.',
               tags: 'awaitsInitialized',
               on: {
                 'initialized.received': { target: 'initialized', actions: 'operate' },
                 'initialize.received': {
-                  guard: { type: 'isSame', params: ({ event }) => event },
+                  guard: { type: 'isRetransmission', params: ({ event }) => event },
                   actions: { type: 'answerAgain', params: ({ event }) => event },
                 },
               },
             },
             initialized: {
-              description: 'In operation; the roots are not settled yet.',
+              description: 'In operation; the roots are not known yet.',
               tags: 'operating',
               always: {
                 guard: not('hasRoots'),
@@ -372,7 +373,7 @@ export const sessionMachine = setup({
               },
             },
             rootsKnown: {
-              description: 'In operation; what the client lists, or that it lists none, is known.',
+              description: 'In operation; the roots, or their absence, are known.',
               tags: 'operating',
               on: {
                 'roots.updated': {
@@ -382,9 +383,9 @@ export const sessionMachine = setup({
             },
             modern: {
               description:
-                'The revisions without a handshake: each request says who its client is. Nothing may be asked of it.',
+                'Revisions without a handshake: each request identifies its client, and the server sends no requests.',
               tags: 'stateless',
-              entry: ['requireEnvelopes', 'refuseQuestions'],
+              entry: ['requireEnvelopes', 'closeRequests'],
               on: {
                 'initialize.received': {
                   actions: { type: 'refuseVersion', params: ({ event }) => event },
@@ -393,17 +394,17 @@ export const sessionMachine = setup({
             },
           },
         },
-        ownStream: {
+        standaloneStream: {
           description:
-            'Whether the client can be told and asked what belongs to none of its requests.',
-          meta: { isAside: true },
+            'The standalone stream, for messages that are unrelated to a request of the client.',
+          meta: { isHiddenRegion: true },
           initial: 'open',
           states: {
             open: {
               on: {
-                'ownStream.closed': 'none',
-                'client.greeted': 'none',
-                'client.readied': 'none',
+                'standaloneStream.closed': 'none',
+                'client.initializeAnswered': 'none',
+                'client.initialized': 'none',
                 'initialized.received': {
                   guard: and(['wantsKeepalive', 'isNegotiated']),
                   target: 'watched',
@@ -411,8 +412,8 @@ export const sessionMachine = setup({
               },
             },
             watched: {
-              description: 'A client that is quiet for long is asked whether it is there.',
-              on: { 'ownStream.closed': 'none' },
+              description: 'Open, with keepalive pings.',
+              on: { 'standaloneStream.closed': 'none' },
               invoke: {
                 id: 'keepalive',
                 src: 'keepalive',
@@ -425,9 +426,10 @@ export const sessionMachine = setup({
               },
             },
             none: {
-              description: 'It only hears what goes on the stream of a request of its own.',
+              description:
+                'Closed: the client only receives messages on the streams of its requests.',
               on: {
-                'ownStream.opened': [
+                'standaloneStream.opened': [
                   { guard: and(['wantsKeepalive', 'isOperating']), target: 'watched' },
                   'open',
                 ],
@@ -436,42 +438,48 @@ export const sessionMachine = setup({
           },
         },
         roots: {
-          description: 'Who keeps the roots of a client that declares them.',
-          meta: { isAside: true },
-          initial: 'unneeded',
+          description: 'The roots machine of a client that declares roots.',
+          meta: { isHiddenRegion: true },
+          initial: 'inactive',
           states: {
-            unneeded: {
-              description: 'Nobody: the client cannot be asked by itself, and no call needs them.',
+            inactive: {
+              description:
+                'Not started: there is no standalone stream, and no call needs the roots.',
               on: {
                 'initialized.received': {
-                  guard: and([not('isPrepared'), 'isNegotiated', 'hasRoots', 'hasOwnStream']),
-                  target: 'kept.started',
-                  actions: ['keepRoots', 'askForRoots'],
+                  guard: and([
+                    not('hasUpstream'),
+                    'isNegotiated',
+                    'hasRoots',
+                    'hasStandaloneStream',
+                  ]),
+                  target: 'active.started',
+                  actions: ['spawnRoots', 'askForRoots'],
                 },
-                'ownStream.opened': {
-                  guard: and([not('isPrepared'), 'isOperating', 'hasRoots']),
-                  target: 'kept.started',
-                  actions: ['keepRoots', 'askForRoots'],
+                'standaloneStream.opened': {
+                  guard: and([not('hasUpstream'), 'isOperating', 'hasRoots']),
+                  target: 'active.started',
+                  actions: ['spawnRoots', 'askForRoots'],
                 },
                 'roots.needed': [
                   {
                     guard: and(['isOperating', 'hasRoots']),
-                    target: 'kept.started',
-                    actions: ['keepRoots', 'deferRoots'],
+                    target: 'active.started',
+                    actions: ['spawnRoots', 'deferRoots'],
                   },
-                  { guard: 'hasRoots', target: 'kept', actions: 'keepRoots' },
+                  { guard: 'hasRoots', target: 'active', actions: 'spawnRoots' },
                 ],
                 'roots.changed': { guard: and(['hasRoots', 'isOperating']) },
               },
             },
-            kept: {
-              description: 'A machine of their own. It is told when the client can be asked.',
+            active: {
+              description: 'Started. It is notified when a query can be sent.',
               initial: 'unstarted',
               states: {
                 unstarted: {
                   on: {
                     'initialized.received': [
-                      { guard: 'hasOwnStream', target: 'started', actions: 'askForRoots' },
+                      { guard: 'hasStandaloneStream', target: 'started', actions: 'askForRoots' },
                       { target: 'started', actions: 'deferRoots' },
                     ],
                   },
@@ -480,11 +488,17 @@ export const sessionMachine = setup({
                   on: {
                     'roots.changed': { actions: 'invalidateRoots' },
                     'roots.due': [
-                      { guard: 'hasOwnStream', actions: 'askForRoots' },
+                      { guard: 'hasStandaloneStream', actions: 'askForRoots' },
                       { actions: 'deferRoots' },
                     ],
-                    'ownStream.opened': { guard: not('hasOwnStream'), actions: 'askForRoots' },
-                    'ownStream.closed': { guard: 'hasOwnStream', actions: 'deferRoots' },
+                    'standaloneStream.opened': {
+                      guard: not('hasStandaloneStream'),
+                      actions: 'askForRoots',
+                    },
+                    'standaloneStream.closed': {
+                      guard: 'hasStandaloneStream',
+                      actions: 'deferRoots',
+                    },
                   },
                 },
               },
@@ -494,36 +508,36 @@ export const sessionMachine = setup({
       },
     },
     draining: {
-      description: 'No new request; what is in flight may end, within the drain time.',
-      entry: ['rememberEnd', 'closeOutboundGate', 'closeInboundGate'],
+      description: 'New requests are rejected; running calls may finish within the drain time.',
+      entry: ['recordEnd', 'closeOutboundGate', 'closeInboundGate'],
       on: {
         'session.shutdown': { guard: 'isSooner', target: 'draining', reenter: true },
         'roots.needed': {
           guard: 'hasRoots',
-          actions: ['keepRoots', 'deferRoots'],
+          actions: ['spawnRoots', 'deferRoots'],
         },
-        'roots.due': { guard: 'hasRoots', actions: ['keepRoots', 'deferRoots'] },
+        'roots.due': { guard: 'hasRoots', actions: ['spawnRoots', 'deferRoots'] },
         [anyActorFailed]: 'closed',
       },
-      initial: 'prompt',
+      initial: 'idle',
       states: {
-        prompt: {
-          description: 'Most sessions are idle when they end, and need no time.',
-          meta: { isNameless: true },
-          // The actor that failed may be the one that would have answered.
-          always: { guard: 'isFailure', target: 'lasting' },
+        idle: {
+          description: 'Fast path: most sessions are idle when they end.',
+          meta: { isGroup: true },
+          // The failed actor may be the one that would reply.
+          always: { guard: 'isFailure', target: 'busy' },
           initial: 'settling',
           states: {
             settling: {
-              description: 'The router says at once whether anything runs.',
+              description: 'The router replies synchronously whether calls are running.',
               tags: 'settling',
               on: {
                 'calls.drained': { target: 'flushing', actions: 'flushOutput' },
-                'calls.running': '#session.draining.lasting',
+                'calls.running': '#session.draining.busy',
               },
             },
             flushing: {
-              description: 'Nothing ran. The writer says when all is written.',
+              description: 'No call was running. The writer reports when all output is written.',
               tags: 'flushing',
               on: {
                 'output.broken': '#session.closed',
@@ -531,24 +545,24 @@ export const sessionMachine = setup({
                 'output.stalled': '#session.closed',
               },
               after: {
-                promptTimeout: {
-                  target: '#session.draining.lasting.flushing',
-                  actions: ['spendPromptTime', 'flushOverdueOutput'],
+                idleFlushTimeout: {
+                  target: '#session.draining.busy.flushing',
+                  actions: ['deductFlushTime', 'flushOverdueOutput'],
                 },
               },
             },
           },
         },
-        lasting: {
-          description: 'Time is needed, and it is bounded.',
-          meta: { isNameless: true },
+        busy: {
+          description: 'Calls are running or output is slow: wait, within the drain time.',
+          meta: { isGroup: true },
           after: { drainTimeout: '#session.closed' },
           initial: 'settling',
           states: {
             settling: {
               tags: 'settling',
               exit: 'abandonCalls',
-              always: { guard: 'isUnread', target: 'aborting' },
+              always: { guard: 'isOutputBroken', target: 'aborting' },
               on: {
                 'calls.drained': { target: 'flushing', actions: 'flushOutput' },
                 'output.broken': 'aborting',
@@ -556,13 +570,13 @@ export const sessionMachine = setup({
               after: { settleTimeout: 'aborting' },
             },
             aborting: {
-              description: 'What still runs is cancelled, and may clean up.',
+              description: 'The remaining calls were cancelled and clean up.',
               tags: 'aborting',
               on: { 'calls.drained': { target: 'flushing', actions: 'flushOutput' } },
             },
             flushing: {
               description:
-                'The writer is asked again and again; it says whether anything was taken since.',
+                'The writer is polled; it reports a stall if no output was read since the last poll.',
               tags: 'flushing',
               on: {
                 'output.broken': '#session.closed',

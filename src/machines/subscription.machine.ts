@@ -1,9 +1,9 @@
 /**
- * One client's subscription, since 2026-07-28: a request that lives until either side ends it, and
- * the notifications that its client gets meanwhile.
+ * Subscription of a client (since 2026-07-28): a long-lived request that sends notifications until
+ * either side ends it.
  *
- * While the client does not read, each distinct change is remembered once and sent when it reads
- * again: a subscription never holds more than its own filter.
+ * While the client does not read, each distinct change is queued once, so the queue never exceeds the
+ * subscription's filter.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -15,36 +15,36 @@ import { matchesFilter, filterParams } from '../protocol/subscriptions.ts';
 import type { SubscriptionFilter, ChangeNotification } from '../protocol/subscriptions.ts';
 import type { InputScope } from './peer-ports.ts';
 
-/** The connection of the request, as its subscription sees it. */
+/** Connection of the request. */
 export interface SubscriptionPort {
   notify(method: string, params: JsonObject): void;
-  /** Whether the client reads its stream. */
+  /** True if the client reads its stream. */
   readonly isWritable: boolean;
-  /** Calls back once it does. */
+  /** Calls back when the client reads again. */
   whenWritable(callback: () => void): void;
 }
 
 export interface SubscriptionInput extends InputScope {
-  /** The id of the request. */
+  /** Id of the request. */
   readonly id: InboundRequestId;
   /** The agreed filter. */
   readonly interests: SubscriptionFilter;
   readonly port: SubscriptionPort;
 }
 
-/** What the machine takes. */
+/** Events of the machine. */
 export type SubscriptionEvent =
-  /** Something has changed, whether the client subscribed to it or not. */
+  /** Any change, whether or not the client subscribed to it. */
   | { readonly type: 'change.noticed'; readonly notice: ChangeNotification }
   /** The client reads again. */
   | { readonly type: 'output.flowing' }
-  /** No new requests are served: the subscription ends with its result. */
+  /** The connection is closing: the subscription ends with a result. */
   | { readonly type: 'connection.closing' }
-  /** The client has cancelled the request, or its connection is gone. */
+  /** The client cancelled the request or disconnected. */
   | { readonly type: 'request.ended' };
 
 export interface SubscriptionContext extends SubscriptionInput {
-  /** The changes that the client has yet to be told, each once, in order. */
+  /** Unsent changes without duplicates, oldest first. */
   readonly held: readonly ChangeNotification[];
 }
 
@@ -53,7 +53,7 @@ type Noticed = Extract<SubscriptionEvent, { readonly type: 'change.noticed' }>;
 const same = (one: ChangeNotification, other: ChangeNotification) =>
   one.method === other.method && one.subject === other.subject;
 
-function tell({ id, port }: SubscriptionInput, { method, params }: ChangeNotification): void {
+function notify({ id, port }: SubscriptionInput, { method, params }: ChangeNotification): void {
   port.notify(method, withMeta(params?.() ?? {}, { [MetaKey.subscriptionId]: id }));
 }
 
@@ -64,7 +64,7 @@ export const subscriptionMachine = setup({
     events: {} as SubscriptionEvent,
   },
   guards: {
-    isOfNoInterest: ({ context }, { notice }: Noticed) => !matchesFilter(context.interests, notice),
+    isFilteredOut: ({ context }, { notice }: Noticed) => !matchesFilter(context.interests, notice),
     isCongested: ({ context }) => !context.port.isWritable,
     isHeld: ({ context }, { notice }: Noticed) => context.held.some((held) => same(held, notice)),
   },
@@ -75,7 +75,7 @@ export const subscriptionMachine = setup({
         notifications: filterParams(interests),
       });
     },
-    tell: ({ context }, { notice }: Noticed) => tell(context, notice),
+    notify: ({ context }, { notice }: Noticed) => notify(context, notice),
     hold: assign({
       held: ({ context }, { notice }: Noticed) => [...context.held, notice],
     }),
@@ -84,10 +84,10 @@ export const subscriptionMachine = setup({
         // The subscription may have ended meanwhile.
         if (self.getSnapshot().status === 'active') self.send({ type: 'output.flowing' });
       }),
-    tellHeld: ({ context }) => {
-      for (const notice of context.held) tell(context, notice);
+    notifyHeld: ({ context }) => {
+      for (const notice of context.held) notify(context, notice);
     },
-    letGo: assign({ held: [] }),
+    clearHeld: assign({ held: [] }),
   },
 }).createMachine({
   id: 'subscription',
@@ -100,37 +100,37 @@ export const subscriptionMachine = setup({
   },
   states: {
     listening: {
-      description: 'The client reads, and is told at once.',
+      description: 'The client reads; changes are sent immediately.',
       on: {
         'change.noticed': [
-          { guard: { type: 'isOfNoInterest', params: ({ event }) => event } },
+          { guard: { type: 'isFilteredOut', params: ({ event }) => event } },
           {
             guard: 'isCongested',
             target: 'congested',
             actions: { type: 'hold', params: ({ event }) => event },
           },
-          { actions: { type: 'tell', params: ({ event }) => event } },
+          { actions: { type: 'notify', params: ({ event }) => event } },
         ],
       },
     },
     congested: {
-      description: 'The client does not read: what happens is remembered, each thing once.',
+      description: 'The client does not read; each distinct change is queued once.',
       entry: 'awaitFlow',
       on: {
         'change.noticed': [
-          { guard: { type: 'isOfNoInterest', params: ({ event }) => event } },
+          { guard: { type: 'isFilteredOut', params: ({ event }) => event } },
           { guard: { type: 'isHeld', params: ({ event }) => event } },
           { actions: { type: 'hold', params: ({ event }) => event } },
         ],
-        'output.flowing': { target: 'listening', actions: ['tellHeld', 'letGo'] },
+        'output.flowing': { target: 'listening', actions: ['notifyHeld', 'clearHeld'] },
       },
     },
     closed: {
-      description: 'The request is answered: nothing more comes.',
+      description: 'The request was answered.',
       type: 'final',
     },
     ended: {
-      description: 'The client has ended it, and is told nothing more.',
+      description: 'The client ended the subscription.',
       type: 'final',
     },
   },

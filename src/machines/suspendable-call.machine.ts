@@ -1,9 +1,9 @@
 /**
- * A call that asks its client by ending: the state of its handler, and whether a request is open
- * that can be answered. When the handler asks, the open request is answered with the questions and
- * the call is suspended. The client's retry brings the answers and opens a request again.
+ * Suspendable call (multi round-trip requests): the state of its handler, and whether a request is open.
+ * Questions of the handler are sent in an `input_required` result, which suspends the call. The client
+ * retries with the answers, which opens a request again.
  *
- * It has no context and does nothing by itself, so a call needs no actor: see {@link pureChart}.
+ * The machine has no context and no actions, so calls need no actors: see {@link pureChart}.
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
@@ -13,41 +13,41 @@ import { pureChart } from './pure-chart.ts';
 import type { PureChart } from './pure-chart.ts';
 
 export type SuspendableCallEvent =
-  /** The handler asks while none of its questions are open. */
+  /** The handler asked its first open question. */
   | { readonly type: 'question.asked' }
-  /** All questions were answered from the request state: the handler goes on. */
+  /** All questions were answered from the request state, so the handler continues. */
   | { readonly type: 'questions.answered' }
-  /** The questions could not be sent: all have failed. */
+  /** The questions could not be sent and have failed. */
   | { readonly type: 'questions.failed' }
   /** The open request was answered with the questions. */
   | { readonly type: 'questions.sent' }
-  /** An answer in the request state is malformed: the client gets an error. */
+  /** An answer is malformed; the client receives an error. */
   | { readonly type: 'answer.refused' }
-  /** The client brings answers in a new request. */
+  /** The client retried with answers. */
   | { readonly type: 'retry.received' }
-  /** The handler has returned or thrown. */
+  /** The handler returned or threw. */
   | { readonly type: 'handler.settled' }
-  /** The handler has thrown the error that a person must open URLs first. */
+  /** The handler threw `UrlElicitationRequired`. */
   | { readonly type: 'urls.demanded' }
-  /** The open request was answered with the URLs, or with an error. */
+  /** The open request was answered with the URLs. */
   | { readonly type: 'urls.sent' }
   | { readonly type: 'urls.failed' }
-  /** The client has cancelled the open request, or the call is given up. */
+  /** The client cancelled the open request, or the call was abandoned. */
   | { readonly type: 'call.cancelled' };
 
-/** What a state means outside the machine. */
+/** Tags of the states, for code outside the machine. */
 export type SuspendableCallTag =
-  /** A request is open: it is answered when the call ends or asks. */
+  /** A request is open, and is answered when the call ends or asks. */
   | 'open'
-  /** The client has been asked, and its retry has not come. */
+  /** Waiting for the client's retry. */
   | 'suspended'
-  /** The handler may ask. */
+  /** The handler may ask questions. */
   | 'asking'
-  /** The handler's outcome no longer matters. */
+  /** The outcome of the handler no longer matters. */
   | 'over'
-  /** The call ended before its handler: the signal fires. */
+  /** The call ended before its handler, whose signal is aborted. */
   | 'aborted'
-  /** A retry runs the handler from its start. */
+  /** A retry restarts the handler. */
   | 'void';
 
 export const suspendableCallMachine = setup({
@@ -62,7 +62,7 @@ export const suspendableCallMachine = setup({
   initial: 'serving',
   states: {
     serving: {
-      description: 'A request is open, and the handler has no question.',
+      description: 'A request is open, and the handler has no open question.',
       tags: ['open', 'asking'],
       on: {
         'question.asked': 'gathering',
@@ -72,8 +72,7 @@ export const suspendableCallMachine = setup({
       },
     },
     gathering: {
-      description:
-        'The handler has asked. Questions that come until the request is answered go along.',
+      description: 'The handler has asked. Further questions join until the request is answered.',
       tags: ['open', 'asking'],
       on: {
         'questions.answered': 'serving',
@@ -86,7 +85,7 @@ export const suspendableCallMachine = setup({
       },
     },
     suspended: {
-      description: 'No request is open: the client was asked, and may come back.',
+      description: 'No request is open: the client was sent the questions and may retry.',
       tags: 'suspended',
       initial: 'waiting',
       states: {
@@ -99,12 +98,12 @@ export const suspendableCallMachine = setup({
           },
         },
         settled: {
-          description: 'The handler did not wait for its answers. The retry gets what came of it.',
+          description: 'The handler ended without its answers. The retry gets its outcome.',
           tags: 'asking',
           on: { 'retry.received': '#suspendable-call.ended' },
         },
         demanded: {
-          description: 'The handler did not wait for its answers. The retry is asked to open URLs.',
+          description: 'The handler ended without its answers. The retry gets the URLs to open.',
           tags: 'asking',
           on: { 'retry.received': '#suspendable-call.demanding' },
         },
@@ -112,7 +111,7 @@ export const suspendableCallMachine = setup({
       on: { 'call.cancelled': 'cancelled' },
     },
     demanding: {
-      description: 'The handler has ended. The open request is answered with the URLs to open.',
+      description: 'The handler has ended; the open request gets the URLs to open.',
       tags: 'open',
       on: {
         'urls.sent': 'void',
@@ -127,24 +126,24 @@ export const suspendableCallMachine = setup({
     },
     cancelled: {
       type: 'final',
-      description: 'Nobody waits for what the handler comes to.',
+      description: 'The outcome of the handler is discarded.',
       tags: ['over', 'aborted'],
     },
     refused: {
       type: 'final',
       description:
-        'The client hears what is wrong with an answer. Its next retry runs the handler anew.',
+        'The client gets an error about a malformed answer. Its next retry restarts the handler.',
       tags: ['over', 'aborted', 'void'],
     },
     void: {
       type: 'final',
-      description: 'The handler has done nothing yet. The retry runs it anew.',
+      description: 'The client got the URLs to open. The retry restarts the handler.',
       tags: ['over', 'void'],
     },
   },
 });
 
-/** The state of a call. Calls in the same state share one snapshot. */
+/** Snapshot of a call, shared by all calls in the same state. */
 export type SuspendableCallSnapshot = SnapshotFrom<typeof suspendableCallMachine>;
 
 export const suspendableCallChart: PureChart<SuspendableCallSnapshot, SuspendableCallEvent> =

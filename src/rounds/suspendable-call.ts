@@ -87,7 +87,7 @@ export class SuspendableCall implements RequestContext {
   readonly rootsAwaited = 0;
   readonly #owner: SuspendableCallOwner;
   readonly #earlier: RequestState | undefined;
-  #state = suspendableCallChart.begun;
+  #state = suspendableCallChart.initial;
   /** State common to all rounds; created for the first. */
   #begun: Pick<RequestState, 'begunAt' | 'request'> | undefined;
   #questions: InputRequests | undefined = undefined;

@@ -1,24 +1,24 @@
-/** What changes at a server for all of its clients, for a host that has more than one such server. */
+/** Change propagation between several instances of a server, such as the nodes of a cluster. */
 import type { ChangeNotice } from './session/session-environment.ts';
 
-/** The changes of one server. */
+/** Changes of one server instance. */
 export interface ServerChanges {
-  /** Hears of each change that was made here; undefined for nobody. */
+  /** Sets the listener of local changes; undefined removes it. */
   listen(listener: ChangeNotice | undefined): void;
-  /** Tells the clients here of a change that was made elsewhere. */
-  readonly tell: ChangeNotice;
-  /** Tells the clients here that everything may have changed elsewhere. */
-  missed(): void;
+  /** Notifies local clients of a change at another instance. */
+  readonly notify: ChangeNotice;
+  /** Notifies local clients that anything may have changed, after missed changes. */
+  resync(): void;
 }
 
 const known = new WeakMap<object, ServerChanges>();
 
-/** Makes the changes of a server known. */
-export function rememberChanges(server: object, changes: ServerChanges): void {
+/** Registers the changes of a server. */
+export function registerChanges(server: object, changes: ServerChanges): void {
   known.set(server, changes);
 }
 
-/** Undefined if the server was not made by `createMcpServer`. */
+/** Changes of a server; undefined unless it was created by `createMcpServer`. */
 export function changesOf(server: object): ServerChanges | undefined {
   return known.get(server);
 }

@@ -1,9 +1,8 @@
 /**
- * The closing of anything that takes a while to close: a session that calls its server's `onClose`,
- * an HTTP endpoint, a process that is told to end, a recording.
+ * Lifecycle of anything that closes asynchronously: a session that awaits `onClose`, an HTTP endpoint, a
+ * terminating process, a recording.
  *
- * It has no context and does nothing by itself, so nothing needs an actor for it: see {@link
- * pureChart}.
+ * The machine has no context and no actions, so it needs no actor: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -11,9 +10,9 @@ import { pureChart } from '../machines/pure-chart.ts';
 import type { PureChart } from '../machines/pure-chart.ts';
 
 export type ClosingEvent =
-  /** It accepts nothing new. */
+  /** Stop accepting work. */
   | { readonly type: 'close.begin' }
-  /** Nothing is left of it. */
+  /** All resources are released. */
   | { readonly type: 'close.done' };
 
 export const closingMachine = setup({
@@ -25,14 +24,14 @@ export const closingMachine = setup({
   states: {
     open: { on: { 'close.begin': 'closing', 'close.done': 'closed' } },
     closing: {
-      description: 'What it holds is ended. It takes nothing new.',
+      description: 'Resources are being released; new work is rejected.',
       on: { 'close.done': 'closed' },
     },
-    closed: { type: 'final', description: 'Nothing is left of it.' },
+    closed: { type: 'final', description: 'All resources are released.' },
   },
 });
 
-/** The state of the closing. Everything in the same state shares one snapshot. */
+/** Closing state, shared by everything in the same state. */
 export type ClosingSnapshot = SnapshotFrom<typeof closingMachine>;
 
 export const closingChart: PureChart<ClosingSnapshot, ClosingEvent> = pureChart(closingMachine);

@@ -1,7 +1,4 @@
-/**
- * The composition root: makes a server of a definition, and a session's actor system of a server
- * and a transport.
- */
+/** Composition root: creates servers from definitions, and session actor systems from transports. */
 import type { Report } from '../actors/facts.ts';
 import type { FactName } from './facts.ts';
 import { createActor } from 'xstate';
@@ -12,9 +9,9 @@ import type { Prompt } from './define/prompt.ts';
 import type { Tool } from './define/tool.ts';
 import type { Middleware } from './features/middleware.ts';
 import type { OfferedFeatures } from './features/registry.ts';
-import { rememberChanges } from './changes.ts';
+import { registerChanges } from './changes.ts';
 import { ServerCore } from './server-core.ts';
-import { connected, sessionLogic } from './session-actor.ts';
+import { connect, sessionLogic } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
 import { liveEnvironment } from './session/session-environment.ts';
 import type { SessionEnvironment } from './session/session-environment.ts';
@@ -22,60 +19,62 @@ import { ServedSession } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
 import type { Transport } from '../transports/transport.ts';
 
-/** How a session is served beside its transport: its bounds, its clock, and who watches. */
+/** Options of {@link McpServer.listen}: limits, clock, reports and observers of one session. */
 export interface ListenOptions extends SessionOptions {
-  /** The session's time. Tests give a clock that they drive. */
+  /** Clock of the session. Default: the system clock. Tests pass a controlled clock. */
   readonly clock?: Clock;
-  /** What the session gets from outside, such as a recorder's. It serves one session. */
+  /** Environment of this session, such as that of a recorder. Default: the live environment. */
   readonly environment?: SessionEnvironment;
 }
 
 /**
- * A server. What it offers may change while sessions are open: their clients are notified. Its type
- * knows the tools and prompts of its definition; `McpServer` alone stands for any server.
+ * MCP server. Its lists (`tools`, `resources`, …) can change while sessions are open, and clients are
+ * notified. The type parameters carry the tools and prompts of the definition; plain `McpServer` is any
+ * server.
  */
 export interface McpServer<
   TTools extends readonly Tool[] = readonly Tool[],
   TPrompts extends readonly Prompt[] = readonly Prompt[],
 > extends OfferedFeatures {
-  /** What the server was made of, or was replaced by. What it offers now is in `tools`, `prompts` and so on. */
+  /** Definition passed to `createMcpServer` or `replace`. Current items are in `tools`, `prompts` and so on. */
   readonly definition: ServerDefinition<TTools, TPrompts>;
-  /** Starts a session over a transport. Each call starts another session. */
+  /** Starts a session over a transport. Each call starts a new session. */
   listen(transport: Transport, options?: ListenOptions): McpSession;
-  /** Sessions as actor logic, for a host that invokes or spawns them in its own actor system. */
+  /** Sessions as actor logic, for hosts that invoke or spawn them in their own actor system. */
   readonly sessionLogic: SessionLogic;
   /**
-   * Replaces the definition of the server: tools, resources, prompts and all else that it says. New
-   * calls get it, in all sessions at once. Calls that run or are suspended go on with what
-   * they began with. Clients are told of each list that is not the same for them. What was added,
-   * removed or disabled since is forgotten; sessions, subscriptions and middleware stay.
+   * Replaces the definition for new calls in all sessions. Running and suspended calls keep the old
+   * one. Clients are notified of each list that changes for them. Items added, removed or disabled
+   * since are discarded; sessions, subscriptions and middleware remain.
    *
-   * @throws {TypeError} the definition is wrong, or differs in `name`, `stateKeys` or `upstream`, which
-   *   hold as long as the server; nothing has changed then
+   * @throws {TypeError} if the definition is invalid, or changes `name`, `stateKeys` or `upstream`. The
+   *   server is then unchanged
    */
   replace(definition: ServerDefinition): void;
-  /** Puts middleware around every handler, inside earlier middleware. Applies to new sessions. */
+  /** Wraps every handler with middleware, inside earlier middleware. Applies to new sessions. */
   use(middleware: Middleware): void;
-  /** Notifies the clients that have subscribed to a resource that it has changed. */
+  /** Notifies subscribed clients that a resource has changed. */
   resourceUpdated(uri: string): void;
   /**
-   * Tells the client that was asked to open a URL that the elicitation is completed.
-   * @returns false if no open session has such an elicitation
+   * Notifies the client of a URL elicitation that it is complete.
+   *
+   * @returns false if no session here has an open elicitation with this id
    */
   elicitationCompleted(elicitationId: string): boolean;
-  /**
-   * Says that what `visible` of an item answers may have changed. Each client whose list is another
-   * one by now is told so; the others hear nothing.
-   */
+  /** Reevaluates `visible` of all items, and notifies the clients whose lists have changed. */
   visibilityChanged(): void;
   /**
-   * Ends what outlives the sessions, such as processes that the clients of a bridge share. The
-   * sessions are to be closed before. `serve` needs no such call: all ends with the process.
+   * Releases what outlives sessions, such as processes shared by the clients of a bridge. Close the
+   * sessions first. Not needed with `serve`, which ends with the process.
    */
   close(): Promise<void>;
 }
 
-/** Makes a server. It does nothing until it has a session. */
+/**
+ * Creates a server. It is passive until `listen` or `serve` starts a session.
+ *
+ * @throws {TypeError} naming the invalid member of the definition
+ */
 export function createMcpServer<
   const TTools extends readonly Tool[] = readonly Tool[],
   const TPrompts extends readonly Prompt[] = readonly Prompt[],
@@ -98,15 +97,15 @@ export function createMcpServer<
       await core.definition.upstream?.close?.();
     },
   };
-  rememberChanges(server, {
+  registerChanges(server, {
     listen: (listener) => core.listen(listener),
-    tell: (method, uri) => core.changedElsewhere(method, uri),
-    missed: () => core.changesMissed(),
+    notify: (method, uri) => core.remoteChange(method, uri),
+    resync: () => core.resync(),
   });
   return server;
 }
 
-/** Whether anyone wants to see a session from its beginning on. */
+/** True if an observer needs the session's actors from the start. */
 export function isWatched(listening: ListenOptions): boolean {
   const { environment, inspect, onEmitted, onRootsUpdated, report, signal, watchers } = listening;
   return Boolean(
@@ -120,7 +119,7 @@ export function isWatched(listening: ListenOptions): boolean {
   );
 }
 
-/** Runs a session in an actor system of its own. */
+/** Runs a session in its own actor system. */
 function listen(
   core: ServerCore,
   logic: SessionLogic,
@@ -143,19 +142,19 @@ function listen(
     throwIfFailed(actor);
     return actor;
   });
-  connected(session, transport).open(isWatched(listening));
+  connect(session, transport).open(isWatched(listening));
   return session;
 }
 
 const silent = () => {};
 
-/** Reports what the machines log. */
+/** Converts XState log output to facts. */
 function loggerOf(report: Report<FactName>) {
   return (...words: unknown[]) =>
     report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') });
 }
 
-/** If a transport or a watcher throws, there is no session, and `listen` throws the error. */
+/** Rethrows the error of a transport or watcher, which prevents the session. */
 function throwIfFailed(actor: { getSnapshot(): { status: string; error: unknown } }): void {
   const { status, error } = actor.getSnapshot();
   if (status === 'error') throw error;

@@ -1,4 +1,4 @@
-/** What a session reports: its own facts, and those that its parts declare. */
+/** Facts reported by a session. */
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { LogFactName } from './context/session-log.ts';
 import type { TaskFactName } from './features/session-tasks.ts';
@@ -9,10 +9,7 @@ import { stateOf } from '../machines/session-state.ts';
 import type { TaskWorkerFactName } from '../../packages/tasks/src/stored-task.ts';
 import type { TransportFactName } from '../transports/transport.ts';
 
-/**
- * The names of the facts that a session reports to its host. A recorder, and anything else that
- * watches a session, adds names of its own.
- */
+/** Names of the facts that a session reports. Recorders and other observers add their own. */
 export type FactName =
   | ActorFactName
   | LogFactName
@@ -21,35 +18,35 @@ export type FactName =
   | TransportFactName
   | 'session.state'
   | 'session.closed'
-  /** The upstream of a client could not be made; the client is told. */
+  /** The upstream of a client could not be opened; `initialize` failed. */
   | 'upstream.failed'
-  /** The server's `onClose` threw: a bug in the server. */
+  /** The server's `onClose` threw, which is a bug in the server. */
   | 'close.failed'
-  /** The server's `onClose` has not ended within the drain time; the session ends without it. */
+  /** The server's `onClose` exceeded the drain time; the session ended without it. */
   | 'close.abandoned'
   | 'roots.updated'
-  /** One of the client's roots cannot be used. Told once, unless another reason comes up. */
+  /** A root of the client is unusable. Reported once per problem. */
   | 'root.unusable'
-  /** XState's own logger. */
+  /** Output of XState's logger. */
   | 'machine.log';
 
-/** How many unusable roots of one list are told one by one. */
+/** Maximum number of unusable roots reported individually per list. */
 const maxUnusable = 10;
 
-const noMessages: readonly string[] = [];
+const noProblems: readonly string[] = [];
 
-/** Reports what the session's machine does. */
+/** Reports state changes and emitted events of the session machine. */
 export class SessionFacts {
   readonly #report: Report<FactName>;
   #state = '';
-  /** What was wrong with the roots of the last list. */
-  #unusable = noMessages;
+  /** Problems of the previous list of roots. */
+  #unusable = noProblems;
 
   constructor(report: Report<FactName>) {
     this.#report = report;
   }
 
-  moved(snapshot: SessionSnapshot): void {
+  stateChanged(snapshot: SessionSnapshot): void {
     const name = stateOf(snapshot);
     if (name === this.#state) return;
     const details = { from: this.#state };
@@ -63,13 +60,13 @@ export class SessionFacts {
       case 'roots.updated': {
         const { status, roots, generation, settled, problem, failure } = event.report;
         const usable = roots.filter((root) => !root.problem).length;
-        const message = `Roots are ${status}: ${roots.length}, of which ${usable} can be used`;
+        const message = `Roots are ${status}: ${usable} of ${roots.length} are usable`;
         const details = { generation, settled, problem, failure };
         report({ level: 'info', name: 'roots.updated', message, details });
-        return this.#tellUnusable(roots);
+        return this.#reportUnusable(roots);
       }
       case 'notification.ignored': {
-        const message = `"${event.notification}" means nothing in this state`;
+        const message = `"${event.notification}" was ignored in the current state`;
         return report({ level: 'debug', name: 'notification.ignored', message });
       }
       case 'session.closed': {
@@ -82,19 +79,19 @@ export class SessionFacts {
     }
   }
 
-  #tellUnusable(roots: readonly Root[]): void {
+  #reportUnusable(roots: readonly Root[]): void {
     const problems = roots.flatMap(({ problem }) => (problem ? [problem] : []));
     const known = new Set(this.#unusable);
     const news = problems.filter(({ message }) => !known.has(message));
     this.#unusable = problems.map(({ message }) => message);
     for (const { code, message } of news.slice(0, maxUnusable)) {
-      // A directory that is in the list twice is used.
+      // A duplicate root is usable.
       const level = code === 'DUPLICATE' ? 'info' : 'warning';
       this.#report({ level, name: 'root.unusable', message, details: { code } });
     }
     const more = news.length - maxUnusable;
     if (more <= 0) return;
-    const message = `${more} more of the client's roots cannot be used`;
+    const message = `${more} more roots of the client are unusable`;
     this.#report({ level: 'warning', name: 'root.unusable', message });
   }
 }

@@ -1,25 +1,25 @@
 /**
- * What all sessions of a server share, made once: the features, the handlers with middleware around
- * them, the compiled schemas, the description for `initialize`. It knows the open sessions.
+ * Shared state of a server's sessions: features, handlers with middleware, compiled schemas, the server
+ * description, and the set of open sessions.
  */
 import type { RequestHandler } from '../actors/request-context.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import { stateSealer } from '../rounds/request-state.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
 import type { ServerDefinition } from './define/definition.ts';
-import { knownHints } from './define/caching.ts';
-import type { KnownHints } from './define/caching.ts';
-import { checkItem } from './define/item-faults.ts';
-import type { ItemRules } from './define/item-faults.ts';
+import { serverCacheHints } from './define/caching.ts';
+import type { ServerCacheHints } from './define/caching.ts';
+import { checkItem } from './define/item-rules.ts';
+import type { ItemRules } from './define/item-rules.ts';
 import { checkErrorExposure } from './define/tool.ts';
 import { completesSomething, completionFeature } from './features/completion.ts';
-import type { ChangingList, Feature, InForce } from './features/feature.ts';
+import type { ChangingList, Feature, CurrentSettings } from './features/feature.ts';
 import { subscriptionsOnDemand } from './features/subscriptions-on-demand.ts';
 import type { SubscriptionsFeature } from './features/subscriptions.ts';
 import { inspectValue } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
-import { tellChanges } from './features/list-changed.observable.ts';
+import { notifyChanges } from './features/list-changes.observable.ts';
 import { loggingFeature } from './features/logging.ts';
 import { promptsFeature } from './features/prompts.ts';
 import { resourcesFeature } from './features/resources.ts';
@@ -43,12 +43,10 @@ import type { SessionScope } from './session/session-scope.ts';
 
 type Handlers = ReadonlyMap<string, RequestHandler>;
 
-/**
- * What a session that begins now gets, and keeps. It is replaced when the server changes.
- */
+/** Immutable configuration of new sessions, rebuilt when the server changes. */
 interface Service {
   readonly server: ServerDescription;
-  /** The handlers that run the author's code. */
+  /** Handlers that run the author's code. */
   readonly authored: Handlers;
   /** All handlers. */
   readonly handlers: Handlers;
@@ -83,13 +81,13 @@ const rules: ItemRules = {
     visible: true,
   } satisfies Record<keyof ServerDefinition, true>,
   synonyms: {},
-  elsewhere: { limits: 'is an option of serve() and listen()' },
+  misplaced: { limits: 'is unknown: pass it to serve() or listen()' },
 };
 
-export class ServerCore implements InForce {
+export class ServerCore implements CurrentSettings {
   readonly catalog: ServerCatalog;
   readonly sealer: StateSealer;
-  /** The open sessions. */
+  /** Open sessions. */
   readonly sessions = new Set<SessionScope>();
   readonly #middleware: Middleware[] = [];
   readonly #toolsOffered: Feature;
@@ -98,15 +96,15 @@ export class ServerCore implements InForce {
   readonly #skillsOffered: Feature;
   readonly #completion: Feature;
   readonly #subscriptions: SubscriptionsFeature;
-  /** The upstreams of its clients, if it has any. */
+  /** Upstreams of the clients, if the definition has one. */
   readonly upstreams: UpstreamsFeature | undefined;
   readonly #tasks: TasksOnDemand;
-  /** What is called if another server of the same kind has changed a list, by the notification. */
-  readonly #listsElsewhere = new Map<string, ReadonlySet<() => void>>();
+  /** Listeners of list changes at other instances, by notification method. */
+  readonly #remoteListeners = new Map<string, ReadonlySet<() => void>>();
   #changeListener: ChangeNotice | undefined = undefined;
   #definition: ServerDefinition;
-  #caching: KnownHints;
-  /** Undefined after a change, until the next session begins. */
+  #caching: ServerCacheHints;
+  /** Undefined after a change, until the next use. */
   #service: Service | undefined;
 
   constructor(definition: ServerDefinition) {
@@ -116,7 +114,7 @@ export class ServerCore implements InForce {
     this.catalog = catalog;
     this.#subscriptions = subscriptionsOnDemand(
       (session, taskId, call) => this.#tasks.listenTo(session, taskId, call),
-      (call) => this.upstreams?.listening(call),
+      (call) => this.upstreams?.listenTarget(call),
       catalog,
     );
     catalog.tools.visibility.callerChanged = (session) => this.#recheck(session);
@@ -136,18 +134,18 @@ export class ServerCore implements InForce {
     this.#tasks = tasksOnDemand(catalog.tools, (session, notice) =>
       this.#subscriptions.notice(session, notice),
     );
-    for (const list of this.#lists) this.#tellChanges(list);
+    for (const list of this.#lists) this.#watchList(list);
     for (const changing of [catalog.tools, catalog.prompts, catalog.resourceTemplates]) {
-      changing.onChange(() => this.#change());
+      changing.onChange(() => this.#invalidate());
     }
   }
 
-  /** What the server is made of now. */
+  /** Current definition. */
   get definition(): ServerDefinition {
     return this.#definition;
   }
 
-  get caching(): KnownHints {
+  get caching(): ServerCacheHints {
     return this.#caching;
   }
 
@@ -156,39 +154,41 @@ export class ServerCore implements InForce {
   }
 
   /**
-   * Replaces the definition, for all that comes from now on. What runs or
-   * is suspended goes on with the one that it began with.
+   * Replaces the definition for new calls. Running and suspended calls keep the old one.
    *
-   * @throws {TypeError} the definition is wrong, or cannot take the place; nothing has changed
+   * @throws {TypeError} if the definition is invalid or changes a fixed member; the server is then unchanged
    */
   replace(next: ServerDefinition): void {
     const caching = checkedHints(next);
     const offered = catalogOf(next);
-    refuseOther(this.#definition, next);
-    const lists = this.#lists.map((list) => ({ list, before: JSON.stringify(list.shown()) }));
-    const wereForSome = new Set(this.#items.filter(({ isForSome }) => isForSome));
+    checkReplacement(this.#definition, next);
+    const lists = this.#lists.map((list) => ({
+      list,
+      before: JSON.stringify(list.describeItems()),
+    }));
+    const wereForSome = new Set(this.#items.filter(({ isRestricted: isForSome }) => isForSome));
     this.catalog.tools.visibility.byTag = next.visible ?? {};
-    this.catalog.tools.exchange(offered.tools);
-    this.catalog.resources.exchange(offered.resources);
-    this.catalog.resourceTemplates.exchange(offered.resourceTemplates);
-    this.catalog.prompts.exchange(offered.prompts);
-    this.catalog.skills.exchange(offered.skills);
+    this.catalog.tools.replaceWith(offered.tools);
+    this.catalog.resources.replaceWith(offered.resources);
+    this.catalog.resourceTemplates.replaceWith(offered.resourceTemplates);
+    this.catalog.prompts.replaceWith(offered.prompts);
+    this.catalog.skills.replaceWith(offered.skills);
     this.#definition = next;
     this.#caching = caching;
-    this.#change();
+    this.#invalidate();
     for (const session of this.sessions) {
       session.handlers = this.handlers(session);
-      // A recording has it in its header, and an upstream says it for each client.
+      // Recorded sessions keep the description in their header; upstreams describe each client's server.
       const isPlain = session.environment === liveEnvironment && !this.upstreams;
       if (isPlain) session.server = this.server;
     }
     for (const { list, before } of lists) {
-      if (before !== JSON.stringify(list.shown())) list.sources[0]?.announce();
+      if (before !== JSON.stringify(list.describeItems())) list.sources[0]?.announce();
     }
-    // What was for all may be for some now, or the other way round, and look the same.
+    // Items may have become restricted or unrestricted without any other difference.
     for (const items of this.#items) {
-      if (items.isForSome === wereForSome.has(items)) continue;
-      for (const session of this.sessions) items.changedFor(session);
+      if (items.isRestricted === wereForSome.has(items)) continue;
+      for (const session of this.sessions) items.sessionChanged(session);
     }
     this.#recheckAll();
   }
@@ -198,7 +198,7 @@ export class ServerCore implements InForce {
     return all.flatMap(({ list }) => list ?? []);
   }
 
-  /** The features that the definition names. */
+  /** Features declared by the definition. */
   get #features(): readonly Feature[] {
     const { logging, tools, resources, resourceTemplates, prompts, skills } = this.#definition;
     return [
@@ -210,57 +210,57 @@ export class ServerCore implements InForce {
     ];
   }
 
-  /** Clients of sessions are notified, and so are those that listen for it. */
-  #tellChanges({ sources: here, changed, capability }: ChangingList): void {
+  /** Notifies sessions and subscriptions of changes of a list. */
+  #watchList({ sources: here, notification: changed, capability }: ChangingList): void {
     const { sessions } = this;
     const { visibility } = this.catalog.tools;
     for (const source of here) source.onChange(() => this.#changeListener?.(changed));
     const elsewhere = new Set<() => void>();
-    this.#listsElsewhere.set(changed, elsewhere);
+    this.#remoteListeners.set(changed, elsewhere);
     const onChange = (listener: () => void) => {
       elsewhere.add(listener);
       return () => elsewhere.delete(listener);
     };
     const sources = [...here, { onChange }];
-    tellChanges(sources, {
+    notifyChanges(sources, {
       sessions,
       whenReady: (session, callback) => session.whenOperating(callback),
-      tell: (session) => {
-        // The definition may have got its first one since the client was greeted.
+      notify: (session) => {
+        // The capability may have been added after the client was initialized.
         const isDeclared = session.declared.capabilities[capability] !== undefined;
-        if (isDeclared && visibility.differ(session, here)) session.notify(changed);
+        if (isDeclared && visibility.haveChanged(session, here)) session.notify(changed);
       },
     });
-    tellChanges(sources, {
+    notifyChanges(sources, {
       sessions,
       whenReady: (_, callback) => {
         callback();
         return () => {};
       },
-      tell: (session) => this.#changed(session, changed),
+      notify: (session) => this.#changed(session, changed),
     });
   }
 
-  /** Hears of what changes here for all sessions. */
+  /** Sets the listener of local changes that affect all sessions. */
   listen(listener: ChangeNotice | undefined): void {
     this.#changeListener = listener;
   }
 
-  /** Tells all sessions of a change that was made at another server of the same kind. */
-  changedElsewhere(method: string, uri?: string): void {
+  /** Notifies all sessions of a change at another instance. */
+  remoteChange(method: string, uri?: string): void {
     if (method === visibilityChanged) this.#recheckAll();
     else if (uri === undefined) {
-      for (const tell of this.#listsElsewhere.get(method) ?? []) tell();
+      for (const tell of this.#remoteListeners.get(method) ?? []) tell();
     } else if (method === Method.elicitationComplete) this.#completed(uri);
     else for (const session of this.sessions) session.resourceUpdated(uri);
   }
 
-  /** Changes elsewhere were missed: lists and all that clients have subscribed to may be others now. */
-  changesMissed(): void {
+  /** Notifies clients of all lists and subscribed resources, after changes at other instances were missed. */
+  resync(): void {
     this.#recheckAll();
-    for (const method of this.#listsElsewhere.keys()) this.changedElsewhere(method);
+    for (const method of this.#remoteListeners.keys()) this.remoteChange(method);
     for (const session of this.sessions) {
-      const upstreams = this.upstreams?.in(session) ?? [];
+      const upstreams = this.upstreams?.openIn(session) ?? [];
       const uris = [session, ...upstreams].flatMap((each) => this.#subscriptions.urisOf(each));
       for (const uri of new Set([...this.#resources.subscribedBy(session), ...uris])) {
         session.resourceUpdated(uri);
@@ -268,7 +268,7 @@ export class ServerCore implements InForce {
     }
   }
 
-  /** What `visible` answers may have changed: those hear of it whose lists are others now. */
+  /** Reevaluates `visible`, and notifies the clients whose lists have changed. */
   visibilityChanged(): void {
     this.#recheckAll();
     this.#changeListener?.(visibilityChanged);
@@ -282,7 +282,7 @@ export class ServerCore implements InForce {
   }
 
   #recheck(session: SessionScope): void {
-    for (const items of this.#items) if (items.isForSome) items.changedFor(session);
+    for (const items of this.#items) if (items.isRestricted) items.sessionChanged(session);
   }
 
   get #items() {
@@ -291,9 +291,9 @@ export class ServerCore implements InForce {
   }
 
   /**
-   * Shows or hides the items of a name in one session.
+   * Shows or hides the items with this name in one session.
    *
-   * @throws {TypeError} nothing has this name
+   * @throws {TypeError} if no item has this name
    */
   switch(session: SessionScope, name: string, isEnabled: boolean): void {
     const named = this.#items.filter((items) => items.get(name) !== undefined);
@@ -304,13 +304,13 @@ export class ServerCore implements InForce {
     }
     if (!session.switch(name, isEnabled)) return;
     this.catalog.tools.visibility.isSwitched = true;
-    for (const items of named) items.changedFor(session);
+    for (const items of named) items.sessionChanged(session);
   }
 
-  /** Somebody has done what a client was asked to do at a URL. @returns false if no session here has asked */
+  /** Completes a URL elicitation. @returns false if no session here has it open */
   elicitationCompleted(elicitationId: string): boolean {
     if (this.#completed(elicitationId)) return true;
-    // Another server of the same kind may have asked.
+    // The elicitation may belong to another instance.
     this.#changeListener?.(Method.elicitationComplete, elicitationId);
     return false;
   }
@@ -319,21 +319,21 @@ export class ServerCore implements InForce {
     return [...this.sessions].some((session) => session.elicitationCompleted(elicitationId));
   }
 
-  /** A resource has changed here. */
+  /** Notifies all sessions and other instances of a changed resource. */
   resourceChanged(uri: string): void {
     for (const session of this.sessions) session.resourceUpdated(uri);
     this.#changeListener?.(Method.resourceUpdated, uri);
   }
 
-  /** Puts middleware around every handler of the sessions that begin from now on. */
+  /** Wraps the handlers of new sessions with middleware. */
   use(middleware: Middleware): void {
     this.#middleware.push(middleware);
-    this.#change();
+    this.#invalidate();
   }
 
-  /** The setup of a session that begins now. */
+  /** Setup of a new session. */
   setup({ limits, resumption }: SessionScope): SessionSetup {
-    const { server, authored } = this.#now();
+    const { server, authored } = this.#currentService();
     const taskTools = this.catalog.tools
       .list()
       .flatMap(({ item: { name, taskSupport } }) => (taskSupport ? [[name, taskSupport]] : []));
@@ -347,25 +347,25 @@ export class ServerCore implements InForce {
     };
   }
 
-  /** How the server describes itself to a client that connects now. */
+  /** Server description for a new client. */
   get server(): ServerDescription {
-    return this.#now().server;
+    return this.#currentService().server;
   }
 
-  /** The handlers of a session that begins now. Its environment may replace those of the author. */
+  /** Handlers of a new session. Its environment may replace those of the author. */
   handlers({
     durable,
     environment,
     isSupervised,
   }: Pick<SessionScope, 'durable' | 'environment' | 'isSupervised'>): Handlers {
     if (durable && offersDurableCalls(this.catalog.tools)) this.#tasks.begin();
-    const { authored, handlers, tasks } = this.#now();
+    const { authored, handlers, tasks } = this.#currentService();
     const provided = environment.handlers(authored);
     const isPlain = provided === authored && !isSupervised;
-    return isPlain ? handlers : this.#withOwn(provided, tasks, isSupervised);
+    return isPlain ? handlers : this.#withInternal(provided, tasks, isSupervised);
   }
 
-  /** The tasks of a session; undefined before the first. */
+  /** Tasks of a session; undefined before the first. */
   tasksOf(session: SessionScope): ReturnType<TasksFeature['sessionTasksOf']> {
     return this.#tasks.sessionTasksOf(session);
   }
@@ -375,27 +375,27 @@ export class ServerCore implements InForce {
     this.#changed(session, Method.resourceUpdated, uri);
   }
 
-  /** Tells the subscriptions of a session, without passing its environment. */
+  /** Notifies the subscriptions of a session, bypassing its environment. */
   notice(session: SessionScope, ...[method, uri, except]: Parameters<ChangeNotice>): void {
     const notice =
       uri === undefined ? { method } : { method, subject: uri, params: () => ({ uri }) };
-    for (const owner of [session, ...(this.upstreams?.in(session) ?? [])]) {
+    for (const owner of [session, ...(this.upstreams?.openIn(session) ?? [])]) {
       this.#subscriptions.notice(owner, notice, except);
     }
   }
 
   #changed(session: SessionScope, method: string, uri?: string): void {
-    const except = this.#subscriptions.blindTo(session, method, uri);
+    const except = this.#subscriptions.excludedFrom(session, method, uri);
     const noted = except.length > 0 ? except : undefined;
     const notice: ChangeNotice = (...again) => this.notice(session, ...again);
     session.environment.notice(notice, method, uri, noted);
   }
 
-  #change(): void {
+  #invalidate(): void {
     this.#service = undefined;
   }
 
-  #now(): Service {
+  #currentService(): Service {
     return (this.#service ??= this.#serve());
   }
 
@@ -414,13 +414,17 @@ export class ServerCore implements InForce {
     return {
       server: describeServer(definition, tasks ? [...features, tasks] : features),
       authored,
-      handlers: this.#withOwn(authored, tasks),
+      handlers: this.#withInternal(authored, tasks),
       tasks,
     };
   }
 
-  /** With the handlers that run none of the author's code: a replay runs them, too. */
-  #withOwn(authored: Handlers, tasks: TasksFeature | undefined, isSupervised = false): Handlers {
+  /** Adds the handlers that do not run the author's code and are also used by replays. */
+  #withInternal(
+    authored: Handlers,
+    tasks: TasksFeature | undefined,
+    isSupervised = false,
+  ): Handlers {
     const isAugmented = isSupervised || tasks || offersDurableCalls(this.catalog.tools);
     const callTool = isAugmented && authored.get('tools/call');
     return new Map([
@@ -441,34 +445,34 @@ export class ServerCore implements InForce {
   }
 }
 
-/** What a node tells others if `visible` may answer otherwise. */
+/** Change method that tells other instances to reevaluate `visible`. */
 const visibilityChanged = 'visibility';
 
 /**
- * The hints of a definition that is as it must be, as far as it is seen without its items.
+ * Validates a definition without its items, and resolves its cache hints.
  *
- * @throws {TypeError} naming what is wrong
+ * @throws {TypeError} naming the invalid member
  */
-function checkedHints(definition: ServerDefinition): KnownHints {
+function checkedHints(definition: ServerDefinition): ServerCacheHints {
   checkItem(definition, rules);
   checkErrorExposure(definition.errors, `the server "${definition.name}"`);
   checkVisibleByTag(definition.visible, `the server "${definition.name}"`);
-  return knownHints(definition.caching);
+  return serverCacheHints(definition.caching);
 }
 
-/** @throws {TypeError} the next definition differs in what holds as long as the server */
-function refuseOther(now: ServerDefinition, next: ServerDefinition): void {
+/** @throws {TypeError} if the next definition changes a fixed member */
+function checkReplacement(now: ServerDefinition, next: ServerDefinition): void {
   const refuse = (what: string) => {
     throw new TypeError(
-      `The definition of the server "${now.name}" cannot be replaced: ${what}. Make another server of it`,
+      `The definition of the server "${now.name}" cannot be replaced: ${what}. Create another server`,
     );
   };
   if (next.name !== now.name) {
-    refuse(`the next one is named "${next.name}", and what waits is sealed under the name`);
+    refuse(`"name" must not change, got "${next.name}"`);
   }
-  if (next.upstream !== now.upstream) refuse('the next one has another "upstream"');
+  if (next.upstream !== now.upstream) refuse('"upstream" must not change');
   if (JSON.stringify(next.stateKeys) !== JSON.stringify(now.stateKeys)) {
-    refuse('the next one has other "stateKeys"');
+    refuse('"stateKeys" must not change');
   }
 }
 
@@ -497,7 +501,7 @@ function describeServer(
   };
 }
 
-/** The keys in `MCP_STATE_KEYS`, if there is an environment. */
+/** Keys in the environment variable `MCP_STATE_KEYS`, if set. */
 export function environmentKeys(): readonly string[] | undefined {
   const { process } = globalThis as { readonly process?: { readonly env?: NodeJS.ProcessEnv } };
   return process?.env?.['MCP_STATE_KEYS']?.split(',').map((key) => key.trim());

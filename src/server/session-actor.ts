@@ -1,6 +1,4 @@
-/**
- * A session as actor logic: `listen` starts it, or a host invokes or spawns it in its own system.
- */
+/** Session as actor logic, started by `listen`, or invoked or spawned in a host's actor system. */
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
@@ -16,23 +14,23 @@ import type { SessionImplementations } from './session/session-logic.ts';
 import type { SessionHost } from './session/session-scope.ts';
 import type { Transport } from '../transports/transport.ts';
 
-/** The input of a session as actor logic. */
+/** Input of {@link SessionLogic}. */
 export interface SessionLogicInput extends SessionOptions {
-  /** Serves only this session. It makes its two actors as the session begins. */
+  /** Transport of this session only. Creates its two actors when the session starts. */
   readonly transport: Transport;
-  /** Given by `listen`, which has connected it. */
+  /** Set by `listen`, which has connected the session. */
   readonly session?: ServedSession;
 }
 
 /**
- * A server's sessions as XState actor logic. Each actor that a host invokes or spawns with it is a
- * session. The snapshot is the session machine's, the output says why the session has ended, and it
- * emits {@link SessionEmitted}. None of its actors has a `systemId`, so one system can hold any
- * number of sessions. A session's time is the system's clock, if that has `now()`.
+ * Actor logic of a server's sessions: each actor invoked or spawned with it is a session. Its snapshot
+ * is that of the session machine, its output contains the close cause, and it emits
+ * {@link SessionEmitted}. No actor has a `systemId`, so a system can hold any number of sessions. A
+ * session uses the system's clock if that has `now()`.
  *
- * `stop` releases everything at once: it aborts the client's calls and sends nothing more. To let a
- * session drain, send `session.shutdown`. A session cannot be restored from a persisted snapshot,
- * because its connection cannot: it fails when it is started.
+ * `stop` aborts all calls immediately and sends nothing more. To drain a session, send
+ * `session.shutdown`. Starting a session from a persisted snapshot fails, because its connection is
+ * gone.
  */
 export interface SessionLogic extends ActorLogic<
   SessionSnapshot,
@@ -41,40 +39,33 @@ export interface SessionLogic extends ActorLogic<
   AnyActorRef['system'],
   SessionEmitted
 > {
-  /**
-   * The same logic with other implementations in the session machine, such as your own source of
-   * roots.
-   */
+  /** Returns logic with other implementations in the session machine, such as another source of roots. */
   provide(implementations: SessionImplementations): SessionLogic;
 }
 
 /**
- * The session of an actor that a host has invoked or spawned, with `closed`, `dump()`, `ping()` and
- * its observables.
+ * Returns the session of an invoked or spawned actor, with `closed`, `dump()`, `ping()` and observables.
  *
- * @throws {TypeError} the actor is not a session
+ * @throws {TypeError} if the actor is not a session
  */
 export function sessionOf(actor: AnyActorRef): McpSession {
   const session = sessionOfActor(actor);
   if (session) return session;
   throw new TypeError(
-    `The actor "${actor.id}" is no session: give what was invoked or spawned with a server's sessionLogic`,
+    `The actor "${actor.id}" must be a session: pass an actor that was invoked or spawned with a server's sessionLogic`,
   );
 }
 
-/** What servers say of themselves, by the logic of their sessions. */
+/** Server descriptions by session logic. */
 const descriptions = new WeakMap<SessionLogic, Pick<ServerCore, 'server' | 'upstreams'>>();
 
-/**
- * What a server's sessions answer `initialize` with, if nothing else is in their environment.
- * `prepared`: it is found out for each client.
- */
-export function descriptionOf(logic: SessionLogic): ServerDescription | 'prepared' | undefined {
+/** Server description in `initialize` results of the live environment; `perClient` with an upstream. */
+export function descriptionOf(logic: SessionLogic): ServerDescription | 'perClient' | undefined {
   const core = descriptions.get(logic);
-  return core?.upstreams ? 'prepared' : core?.server;
+  return core?.upstreams ? 'perClient' : core?.server;
 }
 
-/** @param machine the session machine, made once for all sessions */
+/** @param machine session machine, shared by all sessions */
 export function sessionLogic(
   core: ServerCore,
   machine: typeof servedMachine = servedMachine,
@@ -85,18 +76,18 @@ export function sessionLogic(
       const actor = scope.self as SessionActorRef;
       const session =
         listened ??
-        connected(new ServedSession(core, options, hostOf(actor), () => actor), transport);
+        connect(new ServedSession(core, options, hostOf(actor), () => actor), transport);
       session.attach(actor);
       const { limits } = session;
       const { server } = session.actorless ?? session;
-      const { isPrepared } = session;
-      return machine.getInitialSnapshot(scope, { scope: session, server, limits, isPrepared });
+      const { hasUpstream } = session;
+      return machine.getInitialSnapshot(scope, { scope: session, server, limits, hasUpstream });
     },
     start: (snapshot, { self }) => {
       const session = sessionOfActor(self);
       if (!session) {
         throw new Error(
-          'A session cannot be restored from a snapshot: its connection is gone. Start a new one',
+          'A session cannot be restored from a snapshot, because its connection is gone: start a new session',
         );
       }
       session.begin();
@@ -111,20 +102,17 @@ export function sessionLogic(
   return logic;
 }
 
-/**
- * Gives a session its handlers and its transport. If that throws, the session fails when it is started, and is
- * a session until then.
- */
-export function connected(session: ServedSession, transport: Transport): ServedSession {
+/** Connects a session to its handlers and its transport. An error fails the session when it starts. */
+export function connect(session: ServedSession, transport: Transport): ServedSession {
   try {
-    join(session, transport);
+    attachTransport(session, transport);
   } catch (error) {
-    session.refuse(error);
+    session.failOnStart(error);
   }
   return session;
 }
 
-function join(session: ServedSession, transport: Transport): void {
+function attachTransport(session: ServedSession, transport: Transport): void {
   const { core, environment, limits, report } = session;
   session.server = environment.begin({
     get server() {
@@ -142,7 +130,7 @@ function join(session: ServedSession, transport: Transport): void {
     notice: (...change) => core.notice(session, ...change),
   });
   session.handlers = core.handlers(session);
-  // A transport's actors may be callback logic. Only the input of their snapshots is ever read.
+  // A transport's actors may be callback logic. Only the input of their snapshots is read.
   session.actors = environment.transport(transport)({
     limits,
     report,
@@ -152,8 +140,8 @@ function join(session: ServedSession, transport: Transport): void {
 }
 
 /**
- * A session in a host's system goes by the system's clock, if that tells the time. XState's default
- * clock has only timers, and they keep a process alive.
+ * Uses the clock of the host's system if it has `now()`. XState's default clock has only timers, which
+ * also keep the process alive.
  */
 function hostOf(actor: object): SessionHost {
   const { clock: given } = actor as { readonly clock?: Partial<Clock> };

@@ -1,6 +1,4 @@
-/**
- * A session around its actor, as a host sees it: whether started by `listen`, invoked or spawned.
- */
+/** Session API for hosts, whether the session was started by `listen`, invoked or spawned. */
 import type { AnyActorRef, AnyStateMachine } from 'xstate';
 import { pingPeer } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
@@ -13,7 +11,7 @@ import type { RootsReport } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
 import type { CloseCause, InitializeReceived, SessionShutdown } from '../machines/session-ports.ts';
-import type { PreparationOutcome } from '../machines/session-context.ts';
+import type { UpstreamOutcome } from '../machines/session-context.ts';
 import type { InboundNotification } from '../protocol/frames.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
@@ -32,80 +30,67 @@ import { emissions, sessionStreams } from './session/session-streams.observable.
 import type { Emissions, SessionStreams } from './session/session-streams.observable.ts';
 import type { Transitions } from '../actors/transitions.ts';
 
-/**
- * Options of a session, however it is started. What a listener throws is an uncaught exception; the
- * session continues.
- */
+/** Options of every session. An error thrown by a listener is an uncaught exception; the session continues. */
 export interface SessionOptions extends ScopeOptions {
-  /**
-   * Called with every event that the session emits. A listener added by `on` may miss the first
-   * ones.
-   */
+  /** Receives every emitted event, including early ones that a listener added with `on` could miss. */
   readonly onEmitted?: (event: SessionEmitted) => void;
-  /** Called on each roots update, with the report that handlers get from then on. */
+  /** Receives each roots update, before handlers see it. */
   readonly onRootsUpdated?: (report: RootsReport) => void;
-  /** Ends the session when it is aborted. */
+  /** Ends the session when aborted. */
   readonly signal?: AbortSignal;
-  /**
-   * Watch the whole session, as the inspector's page does. Each is called once, before the start.
-   */
+  /** Observers of the whole session, such as the inspector. Each is called once, before the start. */
   readonly watchers?: readonly Watcher[];
 }
 
-/**
- * Watches a session. If it throws, `listen` throws the error, or the invoked session fails with it.
- */
+/** Observer of a session. An error is thrown by `listen`, or fails an invoked session. */
 export type Watcher = (watched: WatchedSession) => void;
 
-/** A session as a {@link Watcher} gets it. */
+/** Argument of a {@link Watcher}. */
 export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'closed' | 'dump'> {
-  /** Tells it from a host's connection. */
+  /** Discriminator: `'server'` for a session, `'host'` for a connection. */
   readonly side: 'server';
-  /** The messages between the session and its client. */
+  /** Messages between the session and its client. */
   readonly traffic: Pick<Traffic, 'listen'>;
-  /** The transitions of the session's machines. */
+  /** Transitions of the session's machines. */
   readonly transitions: Pick<Transitions, 'listen'>;
-  /** The machine of the tool with this name, if it is one. */
+  /** Returns the machine of a tool; undefined for an ordinary tool. */
   readonly toolMachine: (name: string) => AnyStateMachine | undefined;
-  /** Its bounds. */
+  /** Limits of the session. */
   readonly limits: Limits;
-  /** Its time. */
+  /** Clock of the session. */
   readonly clock: Clock;
 }
 
-/** A session that is being served. */
+/** A running session. */
 export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposable {
   /**
-   * The session's actor: its snapshot, its emitted events, its children. A session over HTTP that
-   * only asks has no actors until this, `state`, `dump()` or an observable is read.
+   * Actor of the session: snapshot, emitted events, children. An HTTP session that only serves requests
+   * has no actors until this, `state`, `dump()` or an observable is read.
    */
   readonly actor: SessionActorRef;
   /**
-   * Resolves when the session has ended, with why. Never rejects.
+   * Resolves with the close cause when the session has ended. Never rejects.
    *
-   * Reading it keeps the process alive until then, so that a script may await it. To be told
-   * without that, listen to the actor's `session.closed` event.
+   * Reading it keeps the process alive, so that a script can await it. The actor's `session.closed`
+   * event does not.
    */
   readonly closed: Promise<CloseCause>;
   /**
-   * Ends the session. Calls in flight get the drain time to finish. Repeating it changes nothing,
-   * unless it gives a shorter time.
+   * Ends the session. Running calls may finish within the drain time. Repeated calls only shorten it.
    *
-   * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
-   * @throws {RangeError} `drainTimeoutMs` is negative or NaN; the session goes on
+   * @param drainTimeoutMs drain time, milliseconds. Default and maximum: the limit `drainTimeoutMs`
+   * @throws {RangeError} if `drainTimeoutMs` is negative or NaN; the session continues
    */
   shutdown(reason: string, drainTimeoutMs?: number): void;
-  /**
-   * Tells what is pending and since when, the states of the actors, and how full the queues are.
-   */
+  /** Returns a diagnostic snapshot: pending requests and their ages, actor states, queue sizes. */
   dump(): SessionDump;
   /**
-   * Asks the client whether it is there. Any answer counts, even an error.
+   * Pings the client. Any response counts, even an error.
    *
-   * @param options `timeoutMs`: by default `keepaliveTimeoutMs`
-   * @returns the time until the answer, milliseconds
+   * @param options `timeoutMs` (default: the limit `keepaliveTimeoutMs`) and `signal`
+   * @returns round-trip time, milliseconds
    * @throws {RuntimeError} REQUEST_TIMEOUT, TRANSPORT_CLOSED, CANCELLED
-   * @throws {RangeError} `timeoutMs` is not a positive number
+   * @throws {RangeError} if `timeoutMs` is not a positive number
    * @see MCP 2025-11-25, basic/utilities/ping
    */
   ping(options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<number>;
@@ -113,36 +98,36 @@ export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposab
 
 const sessions = new WeakMap<object, ServedSession>();
 
-/** The session of an actor; undefined if the actor is not a session. */
+/** Session of an actor; undefined for other actors. */
 export function sessionOfActor(actor: object): ServedSession | undefined {
   return sessions.get(actor);
 }
 
-/** A session and its actor. */
+/** Session of a server, with its lazily started actor. */
 export class ServedSession extends SessionScope implements McpSession {
   readonly core: ServerCore;
   #actor: SessionActorRef | undefined = undefined;
   actorless: ActorlessSession | undefined = undefined;
   readonly #start: (session: ServedSession) => SessionActorRef;
   readonly #options: SessionOptions;
-  /** Why it has ended, once it has. */
+  /** Close cause; undefined before the end. */
   #cause: CloseCause | undefined = undefined;
-  /** While it closes, the server ends what it has opened for the session. */
-  #closing: ClosingSnapshot = closingChart.begun;
-  /** When the drain began, by the host's clock. */
+  /** Closing state: `onClose` and the upstreams run while closing. */
+  #closing: ClosingSnapshot = closingChart.initial;
+  /** Start of the drain, host clock ms. */
   #drainingSince: number | undefined = undefined;
   #closed: Promise<CloseCause> | undefined = undefined;
-  /** Lets go of the process, if it is kept alive. */
+  /** Stops keeping the process alive; undefined if it is not. */
   #releaseProcess: (() => void) | undefined = undefined;
   #resolveClosed: ((cause: CloseCause) => void) | undefined = undefined;
   #streams: SessionStreams | undefined = undefined;
-  /** Feeds the subscribers of `events$`. */
+  /** Source of `events$`. */
   #emitted$: Emissions | undefined = undefined;
-  #preparing: Promise<PreparationOutcome> | undefined = undefined;
-  /** What kept it from being connected. */
-  #refusal: { readonly error: unknown } | undefined = undefined;
+  #upstreamOutcome: Promise<UpstreamOutcome> | undefined = undefined;
+  /** Error of the connection attempt, thrown at the start. */
+  #startError: { readonly error: unknown } | undefined = undefined;
 
-  /** @param start makes its actor and starts it */
+  /** @param start creates and starts the actor */
   constructor(
     core: ServerCore,
     options: SessionOptions,
@@ -161,7 +146,7 @@ export class ServedSession extends SessionScope implements McpSession {
     return this.#actor ?? this.#started();
   }
 
-  /** Makes the session one of the actor's, which may have no snapshot yet. */
+  /** Associates the session with its actor, which may have no snapshot yet. */
   attach(actor: SessionActorRef): void {
     this.#actor = actor;
     sessions.set(actor, this);
@@ -169,7 +154,7 @@ export class ServedSession extends SessionScope implements McpSession {
     if (this.observedTransitions) this.observeMachines(this.observedTransitions);
   }
 
-  /** Does nothing before {@link attach}. */
+  /** No-op before {@link attach}. */
   protected override observeMachines(transitions: Transitions): void {
     const actor = this.#actor;
     if (!actor) return;
@@ -182,7 +167,7 @@ export class ServedSession extends SessionScope implements McpSession {
     transitions.observe(actor, nameOf, (end) => this.atEnd(end));
   }
 
-  /** Begins the session: with its actors, if it cannot be served without them or anybody watches it. */
+  /** Starts the session, without actors if possible. */
   open(isWatched: boolean): void {
     const { client: known } = this.actors;
     if (known) this.actorless = new ActorlessSession(this, known);
@@ -190,15 +175,15 @@ export class ServedSession extends SessionScope implements McpSession {
     else this.core.sessions.add(this);
   }
 
-  /** Somebody needs its actors. */
+  /** Starts the actors of a session that runs without them. */
   #started(): SessionActorRef {
-    // Read now: as soon as its actors have started, its transport leaves the rest to them.
-    const begun = this.actorless?.begun;
+    // Read first, because the started actors take over from the transport.
+    const begun = this.actorless?.initialEvent;
     const actor = this.#start(this);
     this.actorless = undefined;
     if (begun) actor.send(begun);
     const cause = this.#cause;
-    // It is asked for after the end: it ends, too.
+    // The session has already ended, so the actor must end, too.
     if (cause?.kind === 'shutdown') {
       actor.send({ type: 'session.shutdown', reason: cause.reason, drainTimeoutMs: 0 });
     }
@@ -221,27 +206,27 @@ export class ServedSession extends SessionScope implements McpSession {
     return this.core.definition.resolveRoots;
   }
 
-  get isPrepared(): boolean {
+  get hasUpstream(): boolean {
     return this.core.upstreams !== undefined;
   }
 
-  /** Once for a session: actors that are made meanwhile get what was begun without them. */
-  prepare(received: InitializeReceived, signal?: AbortSignal): Promise<PreparationOutcome> {
+  /** Idempotent: actors that start meanwhile reuse the upstream. */
+  resolveUpstream(received: InitializeReceived, signal?: AbortSignal): Promise<UpstreamOutcome> {
     const { upstreams } = this.core;
-    if (!upstreams) throw new TypeError('The server has the same for all clients');
-    return (this.#preparing ??= upstreams.prepare(this, received, signal));
+    if (!upstreams) throw new TypeError('The server has no upstream');
+    return (this.#upstreamOutcome ??= upstreams.resolve(this, received, signal));
   }
 
   get describe() {
     return this.core.upstreams?.describe;
   }
 
-  forwards({ method, params }: InboundNotification): boolean {
-    return this.core.upstreams?.forwards(this, method, params) ?? false;
+  forward({ method, params }: InboundNotification): boolean {
+    return this.core.upstreams?.forward(this, method, params) ?? false;
   }
 
   onBackpressure(isBlocked: boolean): void {
-    for (const upstream of this.core.upstreams?.in(this) ?? []) upstream.pause(isBlocked);
+    for (const upstream of this.core.upstreams?.openIn(this) ?? []) upstream.pause(isBlocked);
   }
 
   get closed(): Promise<CloseCause> {
@@ -249,7 +234,7 @@ export class ServedSession extends SessionScope implements McpSession {
     return this.#ended;
   }
 
-  /** {@link closed}, without keeping the process alive. */
+  /** Like {@link closed}, without keeping the process alive. */
   get #ended(): Promise<CloseCause> {
     return (this.#closed ??= new Promise((resolve) => {
       if (this.#cause && this.#closing.value === 'closed') resolve(this.#cause);
@@ -279,7 +264,7 @@ export class ServedSession extends SessionScope implements McpSession {
     this.environment.shutdown(event, () => this.#shutdown(event));
   }
 
-  /** A session without actors has nothing to drain, if nothing is under way. */
+  /** An idle session without actors ends immediately, without a drain. */
   #shutdown(event: SessionShutdown): void {
     if (this.#cause) return;
     const { actorless } = this;
@@ -289,7 +274,7 @@ export class ServedSession extends SessionScope implements McpSession {
     new SessionFacts(this.report).emitted({ type: 'session.closed', cause });
     const { drainTimeoutMs: most } = this.limits;
     this.#close(cause, Math.min(event.drainTimeoutMs ?? most, most));
-    this.finish(cause);
+    this.onActorEnded(cause);
   }
 
   resourceUpdated(uri: string): void {
@@ -313,8 +298,8 @@ export class ServedSession extends SessionScope implements McpSession {
       tasks: this.core.tasksOf(this),
       lease: this.durable?.owner,
       timeOfDay: this.timeOfDay(),
-      servers: (this.core.upstreams?.in(this) ?? []).flatMap(
-        ({ upstream }) => upstream?.standings ?? [],
+      servers: (this.core.upstreams?.openIn(this) ?? []).flatMap(
+        ({ upstream }) => upstream?.serverStates ?? [],
       ),
       limits,
       now: hostClock.now(),
@@ -329,7 +314,10 @@ export class ServedSession extends SessionScope implements McpSession {
   }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}): Promise<number> {
     assertDuration('timeoutMs', timeoutMs);
     if (this.state === 'closed') {
-      throw new RuntimeError('TRANSPORT_CLOSED', 'The session has ended: nobody can be pinged');
+      throw new RuntimeError(
+        'TRANSPORT_CLOSED',
+        'The session has ended: the client cannot be pinged',
+      );
     }
     const askedAt = this.hostClock.now();
     const { correlation } = this.actor.getSnapshot().context;
@@ -344,25 +332,24 @@ export class ServedSession extends SessionScope implements McpSession {
     await this.closed;
   }
 
-  /** The actor has taken an event. */
-  moved({ output, context }: SessionSnapshot): void {
+  /** Called after each transition of the actor. */
+  onTransition({ output, context }: SessionSnapshot): void {
     if (output) this.#close(output.cause);
     else if (context.cause) this.#drainingSince ??= this.hostClock.now();
   }
 
-  /** Called instead of being connected: the session fails when it begins. */
-  refuse(error: unknown): void {
-    this.#refusal = { error };
+  /** Makes the session fail when it starts. */
+  failOnStart(error: unknown): void {
+    this.#startError = { error };
   }
 
   /**
-   * Called once, when the actor starts. From here on, the session holds what it releases at its
-   * end.
+   * Called once when the actor starts. Acquires the resources that are released at the end.
    *
-   * @throws what has kept it from being connected
+   * @throws the error passed to {@link failOnStart}
    */
   begin(): void {
-    if (this.#refusal) throw this.#refusal.error;
+    if (this.#startError) throw this.#startError.error;
     this.#watch();
     this.core.sessions.add(this);
     const { signal } = this.#options;
@@ -388,16 +375,16 @@ export class ServedSession extends SessionScope implements McpSession {
   #listen(actor: SessionActorRef): void {
     const facts = new SessionFacts(this.report);
     actor.subscribe(new SessionObserver(this, facts));
-    // Always, because the last emitted event is known only if someone listens.
+    // Always subscribed, to remember the last emitted event.
     actor.on('*', (event) => {
       this.lastEmitted = event;
       facts.emitted(event);
       this.#emitted$?.next(event);
-      this.environment.listener(event.type, () => this.#tell(event));
+      this.environment.listener(event.type, () => this.#notifyListeners(event));
     });
   }
 
-  #tell(event: SessionEmitted): void {
+  #notifyListeners(event: SessionEmitted): void {
     const { onEmitted, onRootsUpdated } = this.#options;
     if (onRootsUpdated && event.type === 'roots.updated') onRootsUpdated(event.report);
     onEmitted?.(event);
@@ -417,7 +404,7 @@ export class ServedSession extends SessionScope implements McpSession {
     }
   }
 
-  /** Only the first cause counts. */
+  /** Starts closing. Only the first cause counts. */
   #close(cause: CloseCause, drainTimeoutMs?: number): void {
     if (this.#closing.value !== 'open') return;
     this.#closing = closingChart.next(this.#closing, { type: 'close.begin' });
@@ -429,12 +416,12 @@ export class ServedSession extends SessionScope implements McpSession {
     const timeoutMs = drainTimeoutMs ?? this.#leftOfDrainMs();
     const closings = [
       onClose &&
-        closeBy(() => onClose({ id: this.id, cause }), 'onClose', {
+        closePart(() => onClose({ id: this.id, cause }), 'onClose', {
           ...{ timeoutMs, clock, report, session: this },
         }),
-      // What it ends has a time of its own: a process, after its grace.
+      // The upstream gets the full drain time: ending a process includes its grace period.
       upstreams &&
-        closeBy(() => upstreams.close(this), 'upstream', {
+        closePart(() => upstreams.close(this), 'upstream', {
           ...{ timeoutMs: this.limits.drainTimeoutMs, clock, report, session: this },
         }),
     ].filter((closing) => closing !== undefined);
@@ -442,7 +429,7 @@ export class ServedSession extends SessionScope implements McpSession {
     else this.#settle(cause);
   }
 
-  /** Nothing is left to be done: `closed` resolves. */
+  /** Resolves `closed`. */
   #settle(cause: CloseCause): void {
     this.#closing = closingChart.next(this.#closing, { type: 'close.done' });
     this.#resolveClosed?.(cause);
@@ -455,8 +442,8 @@ export class ServedSession extends SessionScope implements McpSession {
     return Math.max(0, drainTimeoutMs - (now - (this.#drainingSince ?? now)));
   }
 
-  /** The actor has ended. */
-  finish(cause: CloseCause): void {
+  /** Called when the actor has ended. */
+  onActorEnded(cause: CloseCause): void {
     this.#close(cause);
     this.core.sessions.delete(this);
     this.end();
@@ -464,7 +451,7 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 }
 
-/** Tells a session of its actor. Each session has one, and no functions of its own for it. */
+/** Observer of a session's actor. A class, to avoid closures per session. */
 class SessionObserver {
   readonly #session: ServedSession;
   readonly #facts: SessionFacts;
@@ -477,43 +464,43 @@ class SessionObserver {
   }
 
   next(snapshot: SessionSnapshot): void {
-    if (this.#isTraced) this.#facts.moved(snapshot);
-    this.#session.moved(snapshot);
+    if (this.#isTraced) this.#facts.stateChanged(snapshot);
+    this.#session.onTransition(snapshot);
   }
 
   error(error: unknown): void {
-    this.#session.finish({ kind: 'failure', error });
+    this.#session.onActorEnded({ kind: 'failure', error });
   }
 
   complete(): void {
-    this.#session.finish({ kind: 'shutdown', reason: 'The actor was stopped' });
+    this.#session.onActorEnded({ kind: 'shutdown', reason: 'The actor was stopped' });
   }
 }
 
 interface CloseOptions {
-  /** How long it may take, milliseconds. */
+  /** Maximum duration, milliseconds. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly report: Report<FactName>;
-  /** Its id is made when somebody asks for it. */
+  /** Session, whose id is created lazily. */
   readonly session: { readonly id: string };
 }
 
-/** Closes a part of a server. @returns what waits for the promise that it gives, if any; it never rejects */
-function closeBy(
+/** Closes a part of a session. @returns a promise that never rejects, if closing is asynchronous */
+function closePart(
   close: () => unknown,
   part: 'onClose' | 'upstream',
   options: CloseOptions,
 ): Promise<void> | undefined {
   try {
     const closing = close();
-    return isThenable(closing) ? untilClosed(closing, part, options) : undefined;
+    return isThenable(closing) ? awaitClose(closing, part, options) : undefined;
   } catch (error) {
     return reportFailure(error, part, options);
   }
 }
 
-async function untilClosed(
+async function awaitClose(
   closing: PromiseLike<unknown>,
   part: 'onClose' | 'upstream',
   options: CloseOptions,
@@ -527,7 +514,7 @@ async function untilClosed(
   try {
     const closed = Promise.resolve(closing).then(() => 'closed' as const);
     if ((await Promise.race([closed, tooLate])) === 'closed') return;
-    const message = `The server's ${part} has not ended within ${timeoutMs} ms; the session ends without it`;
+    const message = `The server's ${part} did not finish within ${timeoutMs} ms; the session ended without it`;
     report({ level: 'warning', name: 'close.abandoned', message, details: { id: session.id } });
   } catch (error) {
     reportFailure(error, part, options);

@@ -1,6 +1,6 @@
 /**
- * Goes on with tasks whose process or session has ended, in a session of its own that no client has: a request for
- * each begins the work again, and what is said to its client is looked at in the store.
+ * Resumes tasks whose process or session has ended, in a session without a client. Each task is restarted by an
+ * internal request; its client reads the results from the store.
  */
 import { plainActor } from '../machines/port.ts';
 import type { Behaviour, Port, Recipient } from '../machines/port.ts';
@@ -21,25 +21,25 @@ import type { ResumedTask, TaskResumer } from '../../packages/tasks/src/stored-t
 import type { ListenOptions, McpServer } from './create-server.ts';
 import type { McpSession } from './session.ts';
 
-/** Whom the reader tells before it has started. */
-const nobody = { send: (_event: RouterEvent): void => {} };
+/** Placeholder for the router before the session starts. */
+const noRouter = { send: (_event: RouterEvent): void => {} };
 
-/** Goes on with the tasks of one server. */
+/** Resumes the tasks of one server. */
 export class SessionlessTasks implements TaskResumer {
   readonly #server: McpServer;
   readonly #options: ListenOptions;
-  #router: Recipient<RouterEvent> = nobody;
-  /** Begun for the first task. */
+  #router: Recipient<RouterEvent> = noRouter;
+  /** Session of the resumed tasks, started for the first one. */
   #session: McpSession | undefined = undefined;
   #nextId = 1;
 
-  /** @param options those of the server's other sessions */
+  /** @param options options of the server's other sessions */
   constructor(server: McpServer, worker: TaskWorker, options: ListenOptions) {
     this.#server = server;
     this.#options = { ...options, durable: worker };
   }
 
-  /** The session, if any task has gone on. */
+  /** Session of the resumed tasks; undefined before the first. */
   get session(): McpSession | undefined {
     return this.#session;
   }
@@ -48,7 +48,7 @@ export class SessionlessTasks implements TaskResumer {
     const { params, size, party, principal } = task.call;
     const { name } = params;
     const tool = typeof name === 'string' ? this.#server.tools.get(name) : undefined;
-    if (!tool) return `this server has no tool ${JSON.stringify(name)}`;
+    if (!tool) return `the server has no tool ${JSON.stringify(name)}`;
     const fault = validateResumption(tool, task.steps.checkpoint?.value);
     if (fault !== undefined) return fault;
     const origin: RequestOrigin = {
@@ -78,14 +78,14 @@ export class SessionlessTasks implements TaskResumer {
       return { receive: () => {} };
     });
     const writer: Port<WriterEvent, WriterInput> = plainActor(
-      ({ input: { owner } }) => new UnreadWriter(owner),
+      ({ input: { owner } }) => new DiscardingWriter(owner),
     );
     return this.#server.listen(() => ({ reader, writer }), this.#options);
   }
 }
 
-/** The writer of a session without a client. */
-class UnreadWriter implements Behaviour<WriterEvent> {
+/** Writer of a session without a client. */
+class DiscardingWriter implements Behaviour<WriterEvent> {
   readonly #owner: Recipient<TransportFact>;
 
   constructor(owner: Recipient<TransportFact>) {

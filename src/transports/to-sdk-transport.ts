@@ -78,7 +78,7 @@ class ClientTransport implements SdkTransport {
   onclose?: SdkTransport['onclose'];
   onerror?: SdkTransport['onerror'];
   readonly #end: ClientEnd;
-  #state = sdkTransportChart.begun;
+  #state = sdkTransportChart.initial;
   #stopListening: (() => void) | undefined;
   readonly #turns = new SerialQueue((error) => this.onerror?.(error));
 

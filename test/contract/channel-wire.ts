@@ -60,7 +60,7 @@ export function withoutChannel(unaskable: readonly unknown[] = []): ChannelWire 
           writer.start?.(snapshot, scope);
           const { owner } = snapshot.input;
           tell = (fact) => owner.send(fact);
-          tell({ type: 'ownStream.closed' });
+          tell({ type: 'standaloneStream.closed' });
         },
         transition: (snapshot, event, scope) => {
           if (event.type === 'frames.send') {
@@ -75,8 +75,8 @@ export function withoutChannel(unaskable: readonly unknown[] = []): ChannelWire 
       return { reader: marking, writer: noting };
     },
     peer,
-    openChannel: () => tell({ type: 'ownStream.opened' }),
-    closeChannel: () => tell({ type: 'ownStream.closed' }),
+    openChannel: () => tell({ type: 'standaloneStream.opened' }),
+    closeChannel: () => tell({ type: 'standaloneStream.closed' }),
     flow: (is) => tell({ type: `output.${is}` }),
     relatedTo: (method) =>
       sent.filter((message) => message.method === method).map(({ relatedTo }) => relatedTo),

@@ -16,7 +16,7 @@ import type { StdioChannelEvent } from '../../packages/client/src/stdio/stdio-ch
 
 const http = (...types: HttpChannelEvent['type'][]): string =>
   stateName(
-    types.reduce((state, type) => httpChannelChart.next(state, { type }), httpChannelChart.begun),
+    types.reduce((state, type) => httpChannelChart.next(state, { type }), httpChannelChart.initial),
   );
 
 describe('the HTTP channel machine', () => {
@@ -51,7 +51,10 @@ describe('the HTTP channel machine', () => {
 
 const stdio = (...types: StdioChannelEvent['type'][]): string =>
   stateName(
-    types.reduce((state, type) => stdioChannelChart.next(state, { type }), stdioChannelChart.begun),
+    types.reduce(
+      (state, type) => stdioChannelChart.next(state, { type }),
+      stdioChannelChart.initial,
+    ),
   );
 
 describe('the process channel machine', () => {
@@ -76,7 +79,10 @@ describe('the process channel machine', () => {
 
 const transport = (...types: SdkTransportEvent['type'][]): string =>
   stateName(
-    types.reduce((state, type) => sdkTransportChart.next(state, { type }), sdkTransportChart.begun),
+    types.reduce(
+      (state, type) => sdkTransportChart.next(state, { type }),
+      sdkTransportChart.initial,
+    ),
   );
 
 describe('the SDK transport machine', () => {
@@ -98,7 +104,7 @@ describe('the SDK transport machine', () => {
 });
 
 const child = (...types: ChildChange['type'][]): string =>
-  stateName(types.reduce((state, type) => childChart.next(state, { type }), childChart.begun));
+  stateName(types.reduce((state, type) => childChart.next(state, { type }), childChart.initial));
 
 describe('the child process machine', () => {
   test.each<[string, ChildChange['type'][]]>([
@@ -115,7 +121,9 @@ describe('the child process machine', () => {
 });
 
 const closing = (...types: ClosingEvent['type'][]): string =>
-  stateName(types.reduce((state, type) => closingChart.next(state, { type }), closingChart.begun));
+  stateName(
+    types.reduce((state, type) => closingChart.next(state, { type }), closingChart.initial),
+  );
 
 describe('the closing machine', () => {
   test.each<[string, ClosingEvent['type'][]]>([
@@ -130,7 +138,7 @@ describe('the closing machine', () => {
 
 const upstream = (...types: UpstreamEvent['type'][]): string =>
   stateName(
-    types.reduce((state, type) => upstreamChart.next(state, { type }), upstreamChart.begun),
+    types.reduce((state, type) => upstreamChart.next(state, { type }), upstreamChart.initial),
   );
 
 describe('the upstream machine', () => {

@@ -82,12 +82,12 @@ type Table<TEvent extends { readonly type: string }> = {
 const session: Table<SessionEvent> = {
   'session.shutdown': true,
   'initialize.received': true,
-  'client.greeted': true,
-  'client.readied': true,
+  'client.initializeAnswered': true,
+  'client.initialized': true,
   'envelope.received': true,
   'initialized.received': true,
-  'ownStream.opened': true,
-  'ownStream.closed': true,
+  'standaloneStream.opened': true,
+  'standaloneStream.closed': true,
   'roots.changed': true,
   'roots.needed': true,
   'roots.due': true,
@@ -176,8 +176,8 @@ const listening: Table<ListeningEvent> = {
 type Unheard =
   | 'output.flushed'
   | 'output.stalled'
-  | 'ownStream.opened'
-  | 'ownStream.closed'
+  | 'standaloneStream.opened'
+  | 'standaloneStream.closed'
   | 'calls.drained'
   | 'calls.running';
 

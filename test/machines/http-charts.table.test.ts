@@ -205,7 +205,7 @@ function stated<TSnapshot extends AnyMachineSnapshot, TEvent extends EventObject
   rows: Rows,
 ) {
   const follow = (events: readonly string[]) =>
-    events.reduce((state, type) => chart.next(state, { type } as TEvent), chart.begun);
+    events.reduce((state, type) => chart.next(state, { type } as TEvent), chart.initial);
   const cells = Object.entries(rows).flatMap(([state, { by, to }]) =>
     machine.events.map((event) => ({ state, event, by, next: to?.[event] ?? state })),
   );

@@ -178,7 +178,7 @@ describe('the end of a session', () => {
     clock.increment(1750);
     if (state === 'flushing') send({ type: 'calls.drained' });
     clock.increment(249);
-    expect(actor.getSnapshot().value).toEqual({ draining: { lasting: state } });
+    expect(actor.getSnapshot().value).toEqual({ draining: { busy: state } });
     clock.increment(1);
     expect(actor.getSnapshot().status).toBe('done');
   });
@@ -205,7 +205,7 @@ describe('the end of a session', () => {
     clock.increment(1);
     expect(types(heard.router).at(-1)).toBe('calls.abandon');
     send({ type: 'calls.drained' });
-    expect(actor.getSnapshot().value).toEqual({ draining: { lasting: 'flushing' } });
+    expect(actor.getSnapshot().value).toEqual({ draining: { busy: 'flushing' } });
   });
 
   test('cancels running calls even without drain time', () => {
@@ -221,7 +221,7 @@ describe('the end of a session', () => {
     send(initialize(), { type: 'output.broken', error: new Error('EPIPE') });
     expect(types(heard.router).slice(-2)).toEqual(['gate.closed', 'calls.abandon']);
     send({ type: 'output.broken', error: new Error('EPIPE') });
-    expect(actor.getSnapshot().value).toEqual({ draining: { lasting: 'aborting' } });
+    expect(actor.getSnapshot().value).toEqual({ draining: { busy: 'aborting' } });
   });
 
   test('is not delayed by a repeated end', () => {

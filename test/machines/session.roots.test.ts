@@ -36,8 +36,8 @@ const events = {
   'roots changed': { type: 'roots.changed' },
   'roots needed': { type: 'roots.needed' },
   'roots due': { type: 'roots.due' },
-  'own stream opened': { type: 'ownStream.opened' },
-  'own stream closed': { type: 'ownStream.closed' },
+  'own stream opened': { type: 'standaloneStream.opened' },
+  'own stream closed': { type: 'standaloneStream.closed' },
   'input ended': { type: 'input.ended' },
 } satisfies Record<string, SessionEvent>;
 

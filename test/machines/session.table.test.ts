@@ -39,7 +39,7 @@ const initialize = (id: number, said: JsonObject) => {
   return { type: 'initialize.received', request, reading } as const;
 };
 
-const greeted = (type: 'client.greeted' | 'client.readied') => {
+const greeted = (type: 'client.initializeAnswered' | 'client.initialized') => {
   const reading = readInitialize(params);
   if (!reading.ok) throw new Error(reading.fault);
   return { type, client: reading.client } as const;
@@ -47,8 +47,8 @@ const greeted = (type: 'client.greeted' | 'client.readied') => {
 
 const events = {
   initialize: initialize(1, params),
-  'a client that was greeted': greeted('client.greeted'),
-  'a client that is ready': greeted('client.readied'),
+  'a client that was greeted': greeted('client.initializeAnswered'),
+  'a client that is ready': greeted('client.initialized'),
   'another initialize': initialize(2, { ...params, x: 1 }),
   'a malformed initialize': initialize(3, {}),
   'an envelope': { type: 'envelope.received' },
@@ -66,8 +66,8 @@ const events = {
   'output stalled': { type: 'output.stalled' },
   'output blocked': { type: 'output.blocked' },
   'output flowing': { type: 'output.flowing' },
-  'own stream opened': { type: 'ownStream.opened' },
-  'own stream closed': { type: 'ownStream.closed' },
+  'own stream opened': { type: 'standaloneStream.opened' },
+  'own stream closed': { type: 'standaloneStream.closed' },
   'input ended': { type: 'input.ended' },
   'client unresponsive': { type: 'client.unresponsive', failures: 3 },
   shutdown: { type: 'session.shutdown', reason: 'SIGTERM' },
@@ -77,27 +77,27 @@ const events = {
 
 /** Events sent by XState itself, which are not part of the machine's event union. */
 const failure = { type: 'xstate.error.actor.writer', error: 'bug', actorId: 'writer' };
-const drained = { type: 'xstate.after.drainTimeout.session.draining.lasting' };
+const drained = { type: 'xstate.after.drainTimeout.session.draining.busy' };
 
-const settled = { type: 'xstate.after.settleTimeout.session.draining.lasting.settling' };
+const settled = { type: 'xstate.after.settleTimeout.session.draining.busy.settling' };
 
-const overdue = { type: 'xstate.after.promptTimeout.session.draining.prompt.flushing' };
+const overdue = { type: 'xstate.after.idleFlushTimeout.session.draining.idle.flushing' };
 
-const stalled = { type: 'xstate.after.stallTimeout.session.draining.lasting.flushing' };
+const stalled = { type: 'xstate.after.stallTimeout.session.draining.busy.flushing' };
 
 type EventName =
   | keyof typeof events
   | 'an actor failed'
   | 'settle timeout'
   | 'drain timeout'
-  | 'prompt timeout'
+  | 'idle flush timeout'
   | 'stall timeout';
 
 const eventOf = (name: EventName): EventFromLogic<typeof sessionMachine> => {
   if (name === 'an actor failed') return failure as never;
   if (name === 'drain timeout') return drained as never;
   if (name === 'settle timeout') return settled as never;
-  if (name === 'prompt timeout') return overdue as never;
+  if (name === 'idle flush timeout') return overdue as never;
   if (name === 'stall timeout') return stalled as never;
   return events[name];
 };
@@ -112,8 +112,8 @@ const paths = {
   initialized: ['initialize', 'initialized'],
   rootsKnown: ['initialize', 'initialized', 'roots updated'],
   modern: ['an envelope'],
-  'draining.prompt.settling': ['initialize', 'input ended'],
-  'draining.prompt.flushing': ['initialize', 'input ended', 'calls drained'],
+  'draining.idle.settling': ['initialize', 'input ended'],
+  'draining.idle.flushing': ['initialize', 'input ended', 'calls drained'],
   'draining.settling': ['initialize', 'input ended', 'calls running'],
   'draining.aborting': ['initialize', 'input ended', 'calls running', 'settle timeout'],
   'draining.flushing': ['initialize', 'input ended', 'calls running', 'calls drained'],
@@ -121,7 +121,7 @@ const paths = {
 
 type StateName = keyof typeof paths;
 /** The name of a path's state: the two groups of draining have none. */
-const called = (state: StateName) => state.replace('prompt.', '');
+const called = (state: StateName) => state.replace('idle.', '');
 /** Next state and actions of every relevant event; all others have no effect. */
 type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
 
@@ -208,7 +208,7 @@ const table: { readonly [state in StateName]: Row } = {
     'own stream closed': ['modern'],
     ...refuses('modern'),
   },
-  'draining.prompt.settling': {
+  'draining.idle.settling': {
     ...refuses('draining.settling'),
     ...anywhere('draining.settling'),
     'roots needed': ['draining.settling', 'roots<roots.defer'],
@@ -218,14 +218,14 @@ const table: { readonly [state in StateName]: Row } = {
     'shutdown soon': ['draining.settling', ...close],
     'an actor failed': closed,
   },
-  'draining.prompt.flushing': {
+  'draining.idle.flushing': {
     ...refuses('draining.flushing'),
     ...anywhere('draining.flushing'),
     'roots needed': ['draining.flushing', 'roots<roots.defer'],
     'roots due': ['draining.flushing', 'roots<roots.defer'],
     'output flushed': closed,
     'output stalled': closed,
-    'prompt timeout': ['draining.flushing', 'writer<output.flush', 'after 1700', 'after 300'],
+    'idle flush timeout': ['draining.flushing', 'writer<output.flush', 'after 1700', 'after 300'],
     'shutdown soon': ['draining.settling', ...close],
     'output broken': closed,
     'an actor failed': closed,
@@ -277,7 +277,7 @@ const eventNames = [
   'an actor failed',
   'settle timeout',
   'drain timeout',
-  'prompt timeout',
+  'idle flush timeout',
   'stall timeout',
 ] as EventName[];
 const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
@@ -378,8 +378,8 @@ describe('initialize in the session machine', () => {
   );
 
   test.each([
-    'draining.prompt.settling',
-    'draining.prompt.flushing',
+    'draining.idle.settling',
+    'draining.idle.flushing',
     'draining.settling',
     'draining.aborting',
     'draining.flushing',
@@ -414,8 +414,8 @@ describe('states of the session machine for others', () => {
     initialized: ['initialized', 'operating'],
     rootsKnown: ['rootsKnown', 'operating'],
     modern: ['modern', 'stateless'],
-    'draining.prompt.settling': ['draining', 'settling'],
-    'draining.prompt.flushing': ['draining', 'flushing'],
+    'draining.idle.settling': ['draining', 'settling'],
+    'draining.idle.flushing': ['draining', 'flushing'],
     'draining.settling': ['draining', 'settling'],
     'draining.aborting': ['draining', 'aborting'],
     'draining.flushing': ['draining', 'flushing'],
@@ -435,8 +435,8 @@ describe('states of the session machine for others', () => {
     expect(after(...paths.rootsKnown).value).toEqual({
       open: {
         lifecycle: 'rootsKnown',
-        ownStream: 'open',
-        roots: { kept: 'started' },
+        standaloneStream: 'open',
+        roots: { active: 'started' },
       },
     });
   });

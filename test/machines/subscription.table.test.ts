@@ -46,7 +46,7 @@ describe('the subscription machine', () => {
   });
 
   test.each<[string, SubscriptionEvent[], boolean, ReturnType<typeof after>]>([
-    ['tells', [noticed(updated)], true, { state: 'listening', held: [], actions: ['tell'] }],
+    ['tells', [noticed(updated)], true, { state: 'listening', held: [], actions: ['notify'] }],
     ['tells not', [noticed(other)], true, { state: 'listening', held: [], actions: [] }],
     [
       'holds',
@@ -64,7 +64,7 @@ describe('the subscription machine', () => {
       'tells what it held',
       [noticed(updated), flowing],
       false,
-      { state: 'listening', held: [], actions: ['tellHeld'] },
+      { state: 'listening', held: [], actions: ['notifyHeld'] },
     ],
     ['closes', [closing], true, { state: 'closed', held: [], actions: [] }],
     [

@@ -24,7 +24,7 @@ const events = [
 const follow = (...names: readonly EventName[]) =>
   names.reduce(
     (state, type) => suspendableCallChart.next(state, { type }),
-    suspendableCallChart.begun,
+    suspendableCallChart.initial,
   );
 
 const asked = ['question.asked'] as const;

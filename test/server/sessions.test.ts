@@ -141,7 +141,7 @@ test('the session machine is public, and names the states of a session [LIFE-01]
   const lifecycle = open?.states['lifecycle']?.states ?? {};
   expect([lifecycle, ends].flatMap((states) => Object.keys(states))).toEqual([
     'uninitialized',
-    'preparing',
+    'resolvingUpstream',
     'negotiated',
     'initialized',
     'rootsKnown',

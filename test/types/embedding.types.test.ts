@@ -98,7 +98,7 @@ describe('the logic of a session is typed', () => {
     expectTypeOf<SessionState>().toEqualTypeOf<
       | 'uninitialized'
       | 'negotiated'
-      | 'preparing'
+      | 'resolvingUpstream'
       | 'initialized'
       | 'rootsKnown'
       | 'modern'

@@ -262,7 +262,7 @@ export class BridgedEntry {
       return release;
     }
     for (const client of this.#own) {
-      const ended = client.letGo();
+      const ended = client.release();
       if (!ended) continue;
       this.#own.delete(client);
       this.#processes++;

@@ -98,7 +98,7 @@ export function toolIn({ items }: ServerList, name: string): JsonObject | undefi
 
 /** A server that a client is connected to. */
 export interface OpenedServer extends Upstream {
-  asksInResults(method: string, params: JsonObject | undefined): boolean | Promise<boolean>;
+  mayRequireInput(method: string, params: JsonObject | undefined): boolean | Promise<boolean>;
   /** @param asks in the result by default */
   request(
     method: string,
@@ -198,14 +198,14 @@ export class BridgedServer {
     this.#declared = this.#capabilities;
     return {
       serverInfo: info,
-      others: this.#isSameEra ? others : undefined,
+      extraMembers: this.#isSameEra ? others : undefined,
       capabilities: this.#declared,
       instructions,
       idleMs,
       tool: async (name) => toolIn(await this.#list('tools'), name),
-      asksInResults: () => this.era === 'modern' && this.#server.era === 'modern',
+      mayRequireInput: () => this.era === 'modern' && this.#server.era === 'modern',
       request: (method, params, context, asks) => this.#request(method, params, context, asks),
-      notified: (method, params) => this.#tell(method, params),
+      onClientNotification: (method, params) => this.#tell(method, params),
       watch: (uris) => this.#watch(uris),
       list: (name) => this.#list(name),
       skills: () => this.#skills(),
@@ -295,7 +295,7 @@ export class BridgedServer {
     asks?: Asks,
   ): Promise<JsonObject> {
     this.#refuseMissing(method);
-    const size = this.#lease ? (CallContext.callOf(context)?.request.size ?? 0) : 0;
+    const size = this.#lease ? (CallContext.requestOf(context)?.request.size ?? 0) : 0;
     this.#refuseBeyondShare(size);
     const call: OpenCall = { method, params, context, asks, questions: undefined };
     this.#calls.add(call);
@@ -384,7 +384,7 @@ export class BridgedServer {
             if (this.#unreadBytes === undefined)
               context.notify(Method.progress, { progressToken: token, ...report });
           };
-    const within = CallContext.callOf(context);
+    const within = CallContext.requestOf(context);
     // A host with a stream of its own comes back, as the bridge does.
     const { http } = this.era === 'legacy' ? context : {};
     const onPaused = http && (() => http.closeConnection());

@@ -179,7 +179,7 @@ export class ManagedServer {
       peer: client.peer,
       principal: client.principal,
       signal: AbortSignal.any([client.signal, end.signal]),
-      letGo: () => client.letGo(() => this.#suspend()),
+      release: () => client.release(() => this.#suspend()),
       disconnect: (reason) => client.disconnect(reason),
       exchangeToken: (wanted) => client.exchangeToken(wanted),
       notify: (method, params) => this.#host.onNotification(this, method, params),

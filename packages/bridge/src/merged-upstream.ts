@@ -220,7 +220,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     return joinedInstructions(parts);
   }
 
-  get standings(): readonly ServerReport[] {
+  get serverStates(): readonly ServerReport[] {
     return this.#options.report(this);
   }
 
@@ -324,11 +324,11 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     return withMeta(others, { [MetaKey.clientCapabilities]: capabilities });
   }
 
-  async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
+  async mayRequireInput(method: string, params: JsonObject | undefined): Promise<boolean> {
     if (listOf[method] || params?.['uri'] === serversUri) return false;
     try {
       const { managed, params: own } = await this.#route(method, params ?? {});
-      return await (await managed.ready()).asksInResults(method, own);
+      return await (await managed.ready()).mayRequireInput(method, own);
     } catch {
       // The request itself says why it cannot be answered.
       return false;
@@ -383,7 +383,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
   }
 
   #status(): JsonObject {
-    const text = JSON.stringify({ servers: this.standings }, undefined, 2);
+    const text = JSON.stringify({ servers: this.serverStates }, undefined, 2);
     const contents = [{ uri: serversUri, mimeType: 'application/json', text }];
     return this.client.peer.dialect.cacheable({ contents }, uncached);
   }
@@ -621,8 +621,8 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
 
   // The rest.
 
-  notified(method: string, params: JsonObject | undefined): void {
-    for (const { usable } of this.#servers.values()) usable?.notified?.(method, params);
+  onClientNotification(method: string, params: JsonObject | undefined): void {
+    for (const { usable } of this.#servers.values()) usable?.onClientNotification?.(method, params);
   }
 
   async watch(uris: readonly string[]): Promise<UpstreamWatch> {

@@ -61,8 +61,8 @@ export class OneUpstream implements Upstream, ManagedServerOwner {
     return this.#told?.instructions;
   }
 
-  get others(): JsonObject | undefined {
-    return this.#told?.others;
+  get extraMembers(): JsonObject | undefined {
+    return this.#told?.extraMembers;
   }
 
   get idleMs(): number | undefined {
@@ -96,8 +96,8 @@ export class OneUpstream implements Upstream, ManagedServerOwner {
     if (managed === this.#managed) this.client.notify(method, params);
   }
 
-  async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
-    return (await this.#managed.ready()).asksInResults(method, params);
+  async mayRequireInput(method: string, params: JsonObject | undefined): Promise<boolean> {
+    return (await this.#managed.ready()).mayRequireInput(method, params);
   }
 
   async tool(name: string): Promise<JsonObject | undefined> {
@@ -115,8 +115,8 @@ export class OneUpstream implements Upstream, ManagedServerOwner {
     return result;
   }
 
-  notified(method: string, params: JsonObject | undefined): void {
-    this.#managed.usable?.notified?.(method, params);
+  onClientNotification(method: string, params: JsonObject | undefined): void {
+    this.#managed.usable?.onClientNotification?.(method, params);
   }
 
   async watch(uris: readonly string[]): Promise<UpstreamWatch> {

@@ -136,8 +136,8 @@ export class PolicyGuard {
     const { server, calledTool } = withOffered(opened, { among, byName: this.#byName });
     return {
       ...server,
-      asksInResults: async (method, params) => {
-        if (!(await opened.asksInResults(method, params))) return false;
+      mayRequireInput: async (method, params) => {
+        if (!(await opened.mayRequireInput(method, params))) return false;
         if (method !== 'tools/call') return true;
         try {
           const { asks, rates } = this.#verdict(await calledTool(params));

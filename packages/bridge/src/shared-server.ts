@@ -68,7 +68,7 @@ export class SharedServer {
   readonly #onRetired: () => void;
   /** With the URIs that each watches. */
   readonly #clients = new Map<SharingClient, Set<string>>();
-  #state = upstreamChart.begun;
+  #state = upstreamChart.initial;
   #timer: unknown;
 
   /** @param gone called once, when it takes no more clients */

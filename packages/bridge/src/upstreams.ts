@@ -10,10 +10,10 @@ import type {
   DefinedUpstream,
   Upstream,
   UpstreamClient,
-  UpstreamOf,
+  UpstreamFactory,
 } from '../../../src/server/define/upstream.ts';
-import { carried } from '../../../src/server/define/carried.ts';
-import type { PreparationOutcome } from '../../../src/machines/session-context.ts';
+import { featureKey } from '../../../src/server/define/feature-key.ts';
+import type { UpstreamOutcome } from '../../../src/machines/session-context.ts';
 import type { InitializeReceived } from '../../../src/machines/session-ports.ts';
 import { upstreamChart } from './upstream.machine.ts';
 import type { UpstreamEvent } from './upstream.machine.ts';
@@ -35,7 +35,7 @@ import { ListedParameters, parameterMismatch } from '../../schema/src/mirrored-p
 import { methodNotOffered } from '../../../src/protocol/methods.ts';
 import { printableName } from '../../../src/protocol/printable.ts';
 import type { RequestOrigin, TokenExchange } from '../../../src/protocol/request-origin.ts';
-import { exchangedFor } from '../../../src/server/context/token-exchange.ts';
+import { exchangeToken } from '../../../src/server/context/token-exchange.ts';
 import type { ChangeNotification } from '../../../src/protocol/subscriptions.ts';
 import { PerSession, contextOf, scopeOfCall } from '../../../src/server/session/session-scope.ts';
 import type { SessionScope } from '../../../src/server/session/session-scope.ts';
@@ -45,10 +45,10 @@ import type {
   UpstreamsFeature,
   UpstreamsMaker,
 } from '../../../src/server/upstreams-feature.ts';
-import type { ListenedUpstream } from '../../../src/server/features/subscriptions.ts';
+import type { UpstreamListenTarget } from '../../../src/server/features/subscriptions.ts';
 import type { ServerCatalog, OfferedItems } from '../../../src/server/features/registry.ts';
-import type { ItemAsker } from '../../../src/server/features/visibility.ts';
-import type { ForSome } from '../../../src/server/define/visible.ts';
+import type { ItemCaller } from '../../../src/server/features/visibility.ts';
+import type { VisibilityOptions } from '../../../src/server/define/visible.ts';
 
 /** What a server says of itself beside its upstream. */
 type OwnDescription = () => ServerDescription;
@@ -72,21 +72,21 @@ const maxReportedMethods = 20;
  *
  * @param open called once for each client
  */
-export function defineUpstream(open: UpstreamOf): DefinedUpstream {
+export function defineUpstream(open: UpstreamFactory): DefinedUpstream {
   const make: UpstreamsMaker = (own, tell) => new Upstreams(open, own, tell);
   const upstream = (client: UpstreamClient) => open(client);
-  return Object.assign(upstream, { close: () => open.close?.(), [carried]: make });
+  return Object.assign(upstream, { close: () => open.close?.(), [featureKey]: make });
 }
 
 class Upstreams implements UpstreamsFeature {
-  readonly #make: UpstreamOf;
+  readonly #make: UpstreamFactory;
   readonly #own: OwnDescription;
   readonly #tell: (upstream: ClientUpstream, notice: ChangeNotification) => void;
   readonly #of = new PerSession((session) => new SessionUpstreams(session));
 
   /** @param tell tells the subscriptions of an upstream's client */
   constructor(
-    make: UpstreamOf,
+    make: UpstreamFactory,
     own: OwnDescription,
     tell: (upstream: ClientUpstream, notice: ChangeNotification) => void,
   ) {
@@ -96,11 +96,11 @@ class Upstreams implements UpstreamsFeature {
   }
 
   /** Opens the upstream of a session's client. Never rejects. */
-  async prepare(
+  async resolve(
     session: SessionScope,
     { request, reading }: InitializeReceived,
     signal: AbortSignal | undefined,
-  ): Promise<PreparationOutcome> {
+  ): Promise<UpstreamOutcome> {
     if (!reading.ok) throw new TypeError(reading.fault);
     const held = this.#of.of(session);
     // Those that were opened to answer server/discover: the client has chosen the other era.
@@ -127,7 +127,7 @@ class Upstreams implements UpstreamsFeature {
     describe(await this.#at(call).ready(), this.#own());
 
   /** Whose subscription a call is, and what it may be for. */
-  async listening(call: RequestContext): Promise<ListenedUpstream> {
+  async listenTarget(call: RequestContext): Promise<UpstreamListenTarget> {
     const owner = this.#at(call);
     call.whenEnded(owner.hold());
     const upstream = await owner.ready();
@@ -138,21 +138,21 @@ class Upstreams implements UpstreamsFeature {
   }
 
   /** The upstreams that a session has open. */
-  in(session: SessionScope): readonly ClientUpstream[] {
-    return this.#of.known(session)?.all ?? [];
+  openIn(session: SessionScope): readonly ClientUpstream[] {
+    return this.#of.peek(session)?.all ?? [];
   }
 
   /** Forwards a notification of the client to its upstream. @returns false if nothing takes it */
-  forwards(session: SessionScope, method: string, params: JsonObject | undefined): boolean {
-    const own = this.#of.known(session)?.own;
-    if (!own?.upstream?.notified) return false;
-    if (own.mayForward(method, 'client')) own.upstream.notified(method, params);
+  forward(session: SessionScope, method: string, params: JsonObject | undefined): boolean {
+    const own = this.#of.peek(session)?.own;
+    if (!own?.upstream?.onClientNotification) return false;
+    if (own.mayForward(method, 'client')) own.upstream.onClientNotification(method, params);
     return true;
   }
 
   /** Ends all upstreams of a session that is over. */
   async close(session: SessionScope): Promise<void> {
-    await this.#of.known(session)?.closeAll();
+    await this.#of.peek(session)?.closeAll();
   }
 
   /** The server's features with its upstreams: what is the server's own is answered by it. */
@@ -174,9 +174,9 @@ class Upstreams implements UpstreamsFeature {
         const upstream = await at.ready();
         const { method, params } = call.request;
         await at.refuseMismatch(call);
-        return typeof upstream.asksInResults === 'function'
-          ? upstream.asksInResults(method, params)
-          : upstream.asksInResults === true;
+        return typeof upstream.mayRequireInput === 'function'
+          ? upstream.mayRequireInput(method, params)
+          : upstream.mayRequireInput === true;
       },
     });
     const owned = own.flatMap(({ handlers }) => Object.entries(handlers));
@@ -301,7 +301,7 @@ class ClientUpstream implements OpenUpstream {
   tokens: TokenExchange | undefined;
   readonly #session: SessionScope;
   readonly #end = new AbortController();
-  #state = upstreamChart.begun;
+  #state = upstreamChart.initial;
   /** How many hold it. */
   #holders = 0;
   #isPaused = false;
@@ -319,7 +319,7 @@ class ClientUpstream implements OpenUpstream {
   constructor(
     session: SessionScope,
     client: Client,
-    make: UpstreamOf,
+    make: UpstreamFactory,
     tell: (upstream: ClientUpstream, notice: ChangeNotification) => void,
   ) {
     this.client = client;
@@ -334,8 +334,8 @@ class ClientUpstream implements OpenUpstream {
       peer,
       principal,
       signal,
-      exchangeToken: (wanted) => exchangedFor({ principal, tokens: this.tokens }, wanted),
-      letGo: (part) => this.#letGo(part),
+      exchangeToken: (wanted) => exchangeToken({ principal, tokens: this.tokens }, wanted),
+      release: (part) => this.#letGo(part),
       disconnect: (reason) =>
         session.actor.send({ type: 'session.shutdown', reason, drainTimeoutMs: 0 }),
       notify: (method, params) => {
@@ -593,7 +593,7 @@ function beside(
 ): RequestHandler {
   const list = listMembers[method];
   if (list !== undefined) return joined(list, own, theirs);
-  const handlerFor = (params: JsonObject | undefined, asker?: ItemAsker) =>
+  const handlerFor = (params: JsonObject | undefined, asker?: ItemCaller) =>
     isOwn(method, params, catalog, asker) ? own : theirs;
   return Object.assign(
     ((params, call) => handlerFor(params, call.request)(params, call)) satisfies RequestHandler,
@@ -644,16 +644,16 @@ function isOwn(
   method: string,
   params: JsonObject | undefined,
   { tools, prompts, resources, resourceTemplates, skills }: ServerCatalog,
-  asker: ItemAsker | undefined,
+  asker: ItemCaller | undefined,
 ): boolean {
   const { name, uri } = params ?? {};
-  const has = <T extends ForSome>(items: OfferedItems<T>, key: unknown) =>
-    typeof key === 'string' && (asker ? items.seenBy(asker) : items).get(key) !== undefined;
+  const has = <T extends VisibilityOptions>(items: OfferedItems<T>, key: unknown) =>
+    typeof key === 'string' && (asker ? items.visibleTo(asker) : items).get(key) !== undefined;
   if (method === 'tools/call') return has(tools, name);
   if (method === 'prompts/get') return has(prompts, name);
   if (typeof uri !== 'string') return false;
-  const templates = asker ? resourceTemplates.seenBy(asker) : resourceTemplates;
-  const seen = (asker ? skills.seenBy(asker) : skills).list();
+  const templates = asker ? resourceTemplates.visibleTo(asker) : resourceTemplates;
+  const seen = (asker ? skills.visibleTo(asker) : skills).list();
   if (seen.some(({ item }) => `${uri}/`.startsWith(`${skillRoot(item.uri)}/`))) return true;
   return has(resources, uri) || templates.list().some(({ item }) => item.match(uri) !== undefined);
 }
@@ -679,7 +679,7 @@ function describe(upstream: Upstream, own: ServerDescription): ServerDescription
   return {
     serverInfo: upstream.serverInfo ?? own.serverInfo,
     capabilities: { ...upstream.capabilities, ...own.capabilities },
-    others: upstream.others,
+    others: upstream.extraMembers,
     ...(instructions.length > 0 ? { instructions: instructions.join('\n\n') } : {}),
     isVerbatim: true,
   };

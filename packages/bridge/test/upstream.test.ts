@@ -14,7 +14,7 @@ import {
   flush,
 } from 'mcp-actors/testing';
 import type { ConversationOptions } from 'mcp-actors/testing';
-import type { UpstreamOf } from '../../../src/server/define/upstream.ts';
+import type { UpstreamFactory } from '../../../src/server/define/upstream.ts';
 import { echo } from '../../../test/contract/serving.ts';
 
 /** An upstream that says which method it was asked, with which params. */
@@ -27,7 +27,7 @@ const upstream = (more: Partial<Upstream> = {}): Upstream => ({
 });
 
 function serve(
-  make: UpstreamOf,
+  make: UpstreamFactory,
   definition: Partial<ServerDefinition> = {},
   options: ConversationOptions = {},
 ) {
@@ -56,7 +56,7 @@ describe('the initialize of a session with an upstream', () => {
     const clientInfo = { name: 'host', version: '3' };
     peer.send(initialize(1, { capabilities: { sampling: {} }, clientInfo }));
     await arrived();
-    expect(session.state).toBe('preparing');
+    expect(session.state).toBe('resolvingUpstream');
     expect(clients[0]?.peer).toMatchObject({ info: clientInfo, capabilities: { sampling: {} } });
     expect(peer.received).toEqual([]);
     release();
@@ -82,7 +82,7 @@ describe('the initialize of a session with an upstream', () => {
           asked.push(method);
           return {};
         },
-        notified: (method) => notified.push(method),
+        onClientNotification: (method) => notified.push(method),
       });
     });
     peer.send(initialize(1), initialize(5), request(2, 'tools/list'), request(3, 'ping'));
@@ -144,7 +144,7 @@ describe('the initialize of a session with an upstream', () => {
     peer.send(initialize(1), notification('notifications/initialized'), request(2, 'tools/list'));
     peer.end();
     await arrived();
-    expect(session.state).toBe('preparing');
+    expect(session.state).toBe('resolvingUpstream');
     release();
     expect(await peer.response(1)).toMatchObject({ result: { instructions: 'Ask me' } });
     expect(await peer.response(2)).toMatchObject({ result: { method: 'tools/list' } });
@@ -175,7 +175,7 @@ describe('the initialize of a session with an upstream', () => {
       await flush();
       clock.increment(499);
       await flush();
-      expect(session.state).toBe('preparing');
+      expect(session.state).toBe('resolvingUpstream');
       clock.increment(1);
     }
     expect(await peer.error(1)).toMatchObject({ data: { reason } });

@@ -62,7 +62,7 @@ class SequencePlayer {
   readonly #wire: ServerWire;
   readonly #waiting = new Set<() => void>();
   #chunk = '';
-  #state = playChart.begun;
+  #state = playChart.initial;
 
   constructor(options: PlayOptions) {
     this.#options = options;

@@ -61,7 +61,7 @@ abstract class RequestAnswer implements RequestOrigin {
   readonly revision: string | undefined;
   /** Arrival time of the request, clock ms. */
   readonly receivedAt: number;
-  #state = postAnswerChart.begun;
+  #state = postAnswerChart.initial;
   /** The connection; undefined until the answer is a stream. */
   #sink: WatchedSink | undefined = undefined;
   readonly #exchange: HttpExchange;
@@ -89,7 +89,7 @@ abstract class RequestAnswer implements RequestOrigin {
 
   /** True while the client is waiting and no headers were sent. */
   get headersUnsent(): boolean {
-    return this.#state === postAnswerChart.begun;
+    return this.#state === postAnswerChart.initial;
   }
 
   /** True until the response was sent or abandoned. */

@@ -21,8 +21,8 @@ import type { ActorlessClient } from '../../../src/machines/session-ports.ts';
 import type { InitializedClient, PeerDescription } from '../../../src/protocol/initialize.ts';
 import type { AnsweredInput, OutboundMessage } from '../../../src/protocol/frames.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';
-import { itemsAtDoor } from '../../../src/server/features/registry.ts';
-import type { ItemsAtDoor } from '../../../src/server/features/registry.ts';
+import { itemsBeforeSession } from '../../../src/server/features/registry.ts';
+import type { ItemLookup } from '../../../src/server/features/registry.ts';
 import type { Tool } from '../../../src/server/define/tool.ts';
 import type { McpServer } from '../../../src/server/create-server.ts';
 import type { McpSession } from '../../../src/server/session.ts';
@@ -124,8 +124,8 @@ export function visibleTools(
     readonly client: PeerDescription | undefined;
   },
   { principal }: HttpExchange,
-): ItemsAtDoor<Tool> {
-  return itemsAtDoor(session.server.tools, () => {
+): ItemLookup<Tool> {
+  return itemsBeforeSession(session.server.tools, () => {
     // Lazy: reading `mcp` may start the session.
     const { mcp, client: peer } = session;
     return peer && { peer, origin: { idScope: 'session', principal }, session: mcp };
@@ -150,15 +150,15 @@ class EndpointClient implements ActorlessClient {
     this.#session = session;
   }
 
-  get isReady(): boolean {
+  get isInitialized(): boolean {
     return this.#session.isReady;
   }
 
-  served(router: Recipient<RouterEvent>, owner: Recipient<TransportFact>): void {
+  onServed(router: Recipient<RouterEvent>, owner: Recipient<TransportFact>): void {
     this.#session.served(router, owner);
   }
 
-  greeted(): void {
+  onInitializeAnswered(): void {
     this.#session.greeted();
   }
 }

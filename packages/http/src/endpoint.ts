@@ -92,7 +92,7 @@ export class Endpoint implements EndpointControl, EndpointContext {
   readonly #modern: ModernRequests;
   /** Serves revisions with a handshake when the endpoint is stateless; otherwise undefined. */
   readonly #sessionless: SessionlessRequests | undefined;
-  #closing = closingChart.begun;
+  #closing = closingChart.initial;
 
   constructor(server: ServerFactory, options: HttpOptions = {}) {
     this.#options = options;

@@ -49,6 +49,6 @@ export const postAnswerChart: PureChart<PostAnswerSnapshot, PostAnswerEvent> =
   pureChart(postAnswerMachine);
 
 /** The final state: `answer.ended` leads to it from every state. */
-export const endedPostAnswer: PostAnswerSnapshot = postAnswerChart.next(postAnswerChart.begun, {
+export const endedPostAnswer: PostAnswerSnapshot = postAnswerChart.next(postAnswerChart.initial, {
   type: 'answer.ended',
 });

@@ -42,7 +42,7 @@ export class RecheckedToken implements TokenValidity {
   readonly #request: AuthorizedRequest;
   readonly #rechecks: TokenRechecks;
   #until: number;
-  #state = tokenValidityChart.begun;
+  #state = tokenValidityChart.initial;
   /** Time of the last check, endpoint clock ms. */
   #checkedAtMs: number;
   /** Time it was last known to be valid, endpoint clock ms. */

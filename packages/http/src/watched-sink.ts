@@ -68,7 +68,7 @@ export class WatchedSink implements Maintained {
   readonly #endpoint: SinkContext;
   readonly #keepaliveBy: 'here' | 'elsewhere';
   #owner: SinkOwner | undefined = undefined;
-  #state = sinkChart.begun;
+  #state = sinkChart.initial;
   #held = '';
   #writtenBytes = 0;
   /** Bytes written at the last change, and its time. */
@@ -119,7 +119,7 @@ export class WatchedSink implements Maintained {
 
   /** Buffers the data without limit. Does nothing after the end. */
   write(data: string | Uint8Array): void {
-    if (this.#state === sinkChart.begun) this.#writeNow(data);
+    if (this.#state === sinkChart.initial) this.#writeNow(data);
     else if (typeof data === 'string' && this.#state.matches({ holding: 'writing' })) {
       this.#held += data;
     }
@@ -133,7 +133,7 @@ export class WatchedSink implements Maintained {
   /** Ends the response. Buffered bytes are still sent while the client keeps reading. */
   end(): void {
     this.#owner = undefined;
-    const isOpen = this.#state === sinkChart.begun;
+    const isOpen = this.#state === sinkChart.initial;
     this.#move({ type: 'output.finish' });
     if (isOpen) this.#endOutlet();
   }
@@ -165,7 +165,7 @@ export class WatchedSink implements Maintained {
       this.#lastWrite = { bytes: this.#writtenBytes, atMs: now };
     else if (keepaliveIntervalMs > 0 && now - this.#lastWrite.atMs >= keepaliveIntervalMs) {
       // Comments to a client that does not read would only pile up.
-      if (this.#state === sinkChart.begun && unread === 0 && this.#keepaliveBy === 'here')
+      if (this.#state === sinkChart.initial && unread === 0 && this.#keepaliveBy === 'here')
         this.#writtenBytes += this.#outlet.write(keepalive);
       this.#lastWrite = { bytes: this.#writtenBytes, atMs: now };
     }

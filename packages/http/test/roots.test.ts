@@ -139,7 +139,7 @@ describe('a client with a standalone stream', () => {
     await client.reply(await question(stream), list('a'));
     await until(({ context }) => context.report?.generation === 1);
     await stream.leave();
-    await until(({ value }) => JSON.stringify(value).includes('"ownStream":"none"'));
+    await until(({ value }) => JSON.stringify(value).includes('"standaloneStream":"none"'));
     await client.notify(changed);
     const answer = await wait(client, 1);
     await client.reply(await question(answer), list('b'));

@@ -131,7 +131,7 @@ export class RedisConnection {
   #client: RedisClientLike;
   /** True if `#client` is ours to close: always, except for a caller-owned client. */
   #ownsClient: boolean;
-  #state = redisLinkChart.begun;
+  #state = redisLinkChart.initial;
   /** Oldest first, because all commands have the same time limit. */
   readonly #pending = new Set<PendingCommand>();
   #pendingBytes = 0;

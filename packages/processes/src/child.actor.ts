@@ -73,7 +73,7 @@ const childActor = plainActor<ChildCommand, ChildInput>(({ input }) => new Child
 class Child implements Behaviour<ChildCommand> {
   readonly #process: ChildInput['process'];
   readonly #scope: ChildScope;
-  #state: ChildSnapshot = childChart.begun;
+  #state: ChildSnapshot = childChart.initial;
   /** The running child; undefined before launch and after this actor stops. */
   #run: ChildTree | undefined = undefined;
 

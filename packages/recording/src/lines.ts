@@ -49,9 +49,9 @@ export function recordedFrame(message: unknown): InboundFrame {
 /** What the writer tells the session; undefined if a replay need not be told. */
 export function writerLine(event: TransportFact): OutputLine | ChannelLine | undefined {
   switch (event.type) {
-    case 'ownStream.opened':
+    case 'standaloneStream.opened':
       return { channel: 'opened' };
-    case 'ownStream.closed':
+    case 'standaloneStream.closed':
       return { channel: 'closed' };
     case 'output.blocked':
       return { output: 'blocked' };

@@ -73,7 +73,7 @@ export class RecordingWriter {
   #report: Report<RecordingFactName> = () => {};
   #batch = '';
   #written = 0;
-  #closing = closingChart.begun;
+  #closing = closingChart.initial;
 
   constructor(
     sink: RecordingSink,

@@ -58,7 +58,7 @@ export function endWithProcess(
   host: Host = process,
 ): ProcessEnd {
   const failures: unknown[] = [];
-  let closing = closingChart.begun;
+  let closing = closingChart.initial;
 
   function end(reason: string): void {
     session.shutdown(reason, drainTimeoutMs);

@@ -91,7 +91,7 @@ export class TaskJournal implements StepJournal {
   readonly #earlier: StepHistory;
   readonly #questions: InputRequests;
   readonly #onceValues = new Map<string, Promise<unknown>>();
-  #state = taskWorkChart.begun;
+  #state = taskWorkChart.initial;
   #checkpoint: CheckpointStep | undefined;
   /** A checkpoint whose write has not begun. */
   #unwrittenCheckpoint: CheckpointStep | undefined = undefined;

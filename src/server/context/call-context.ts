@@ -1,5 +1,5 @@
 /**
- * The context of one call, over its exchange with the client. A handler pays only for what it uses.
+ * Handler context of one call. Members are created lazily, so that a handler pays only for what it uses.
  */
 import { maxDelayMs, assertDuration, assertWait } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
@@ -8,7 +8,7 @@ import type { RequestContext, OutboundRequest, TaskHandle } from '../../actors/r
 import type { RootsReport } from '../../protocol/roots.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
-import { exchangedFor } from './token-exchange.ts';
+import { exchangeToken } from './token-exchange.ts';
 import type { Principal, ServedHttpCall } from '../../protocol/request-origin.ts';
 import { declaresApps } from '../../protocol/apps.ts';
 import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
@@ -32,7 +32,7 @@ import { validateSample, readSample } from './sampling.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
 import { logOf } from './session-log.ts';
 import type { ClientLog, HandlerLog } from './session-log.ts';
-import { sendAuthored, sessionView } from './session-view.ts';
+import { sendCustomNotification, sessionView } from './session-view.ts';
 import type { SessionHandle, SessionView } from './session-view.ts';
 import { Form, defineForm } from '../../../packages/schema/src/forms/form.ts';
 import type { ContentOf, FormSource } from '../../../packages/schema/src/forms/form.ts';
@@ -41,7 +41,7 @@ import type { Limits } from '../../actors/limits.ts';
 import { checkOf } from '../../../packages/schema/src/schema.ts';
 import type { Schema } from '../../../packages/schema/src/schema.ts';
 
-/** What all contexts of a session share. */
+/** Shared by all call contexts of a session. */
 export interface ContextScope {
   readonly limits: Limits;
   readonly clock: Clock;
@@ -53,12 +53,12 @@ export interface ContextScope {
 export class CallContext implements HandlerContext {
   readonly #exchange: RequestContext;
   readonly #scope: ContextScope;
-  /** Made at the first report. */
+  /** Created at the first report. */
   #reporter: CallProgress | undefined;
   #log: HandlerLog | undefined;
-  /** How many URLs it has asked to be opened. */
+  /** Number of URL elicitations so far. */
   #urls = 0;
-  /** How many times it has slept. */
+  /** Number of sleeps so far. */
   #sleeps = 0;
 
   constructor(exchange: RequestContext, scope: ContextScope) {
@@ -66,8 +66,8 @@ export class CallContext implements HandlerContext {
     this.#scope = scope;
   }
 
-  /** The call that a context is of; undefined if the context was made elsewhere. */
-  static callOf(context: HandlerContext): RequestContext | undefined {
+  /** The call of a context; undefined for other implementations of the interface. */
+  static requestOf(context: HandlerContext): RequestContext | undefined {
     return #exchange in context ? context.#exchange : undefined;
   }
 
@@ -112,15 +112,15 @@ export class CallContext implements HandlerContext {
     return (this.#log ??= logOf(this.#exchange, this.#scope.log));
   }
 
-  // Handlers take their context apart: `({ text }, { progress, signal }) => …`. So a method is
-  // bound when it is read. Functions made with each context would cost every call.
+  // Handlers destructure their context: `({ text }, { progress, signal }) => …`. Getters bind each
+  // method on access; binding all of them in the constructor would slow down every call.
 
   get roots(): HandlerContext['roots'] {
     return (options) => this.#roots(options);
   }
 
   get exchangeToken(): HandlerContext['exchangeToken'] {
-    return (wanted) => withCallerStack(exchangedFor(this.#exchange.request.origin, wanted));
+    return (wanted) => withCallerStack(exchangeToken(this.#exchange.request.origin, wanted));
   }
 
   get once(): HandlerContext['once'] {
@@ -129,7 +129,7 @@ export class CallContext implements HandlerContext {
 
   get sleep(): HandlerContext['sleep'] {
     return (ms) => {
-      assertWait('The time to sleep', ms);
+      assertWait('ms', ms);
       return withCallerStack(this.#exchange.journal?.sleep(ms) ?? this.#sleep(ms));
     };
   }
@@ -141,7 +141,7 @@ export class CallContext implements HandlerContext {
   set checkpoint(value: unknown) {
     const unkept = value === undefined ? undefined : findNonSerializable(value, 'checkpoint');
     if (unkept) {
-      const message = `"${unkept.path}" is ${unkept.what}, which does not come back from JSON as it was`;
+      const message = `"${unkept.path}" is ${unkept.what}, which JSON cannot restore`;
       throw new TypeError(message);
     }
     this.#exchange.checkpoint = value;
@@ -178,7 +178,7 @@ export class CallContext implements HandlerContext {
       schemaOrOptions?: Schema | RequestOptions,
       options?: RequestOptions,
     ) => this.#request(method, params, schemaOrOptions, options);
-    // One function serves both overloads: its result depends on whether a schema is given.
+    // One function implements both overloads.
     return request as HandlerContext['request'];
   }
 
@@ -190,7 +190,7 @@ export class CallContext implements HandlerContext {
   async #sleep(ms: number): Promise<void> {
     const nth = ++this.#sleeps;
     let isNew = false;
-    // A handler that is run again for a retry wakes when it would have woken.
+    // A handler that runs again for a retry keeps its original deadline.
     const dueAt = await this.#exchange.once(`sleep ${nth}`, () => {
       isNew = true;
       return Date.now() + ms;
@@ -207,7 +207,7 @@ export class CallContext implements HandlerContext {
   }
 
   #notify(method: string, params: JsonObject = {}): boolean {
-    return sendAuthored(method, (reportTo) => {
+    return sendCustomNotification(method, (reportTo) => {
       if (this.#exchange.hasEnded) return false;
       this.#exchange.notify(method, params, reportTo);
       return true;
@@ -217,7 +217,7 @@ export class CallContext implements HandlerContext {
   #progress(progress: number, details?: ProgressDetails) {
     const token = progressTokenOf(this.#exchange.request.params);
     if (token === undefined) return;
-    // A call that goes on in rounds may have another token in each.
+    // Each retry of a call may have another token.
     if (this.#reporter?.token !== token) {
       this.#reporter = new CallProgress(this.#exchange, this.#scope.clock, token);
     }
@@ -227,7 +227,7 @@ export class CallContext implements HandlerContext {
   #sample(request: SamplingRequest, options: RequestOptions = {}): Promise<Sample> {
     const ask = async () => {
       const method = Method.createMessage;
-      // Before the request is read: the missing capability may be one that only a part of it needs.
+      // Checked before parsing, because only a part of the request may need the missing capability.
       this.#refuseMissing(method, { ...request });
       const params = this.client.dialect.sampling(readConversation(request));
       const accepts = async (answer: JsonObject) => validateSample(answer);
@@ -256,7 +256,7 @@ export class CallContext implements HandlerContext {
     const ask = async () => {
       this.#refuseMissing(Method.elicit, { mode: 'url' });
       const { elicitations } = this.#scope;
-      // The URL may hold the id: a handler that is run again has to ask for the same one.
+      // The URL may contain the id, so a handler that runs again must reuse it.
       const nth = ++this.#urls;
       const elicitationId = await this.#exchange.once(`url elicitation ${nth}`, () =>
         crypto.randomUUID(),
@@ -278,9 +278,12 @@ export class CallContext implements HandlerContext {
 
   #urlElicitationRequired(
     requests: readonly UrlRequest[],
-    message = 'A person must open a URL before this request can be served',
+    message = 'The user must open a URL before this request can be served',
   ): UrlElicitationRequired {
-    if (requests.length === 0) throw new TypeError('urlElicitationRequired needs one URL at least');
+    if (requests.length === 0)
+      throw new TypeError(
+        'requests of urlElicitationRequired must contain at least one URL, got none',
+      );
     this.#refuseMissing(Method.elicit, { mode: 'url' });
     const elicitations = requests.map((request) => urlElicitation(request, crypto.randomUUID()));
     for (const { elicitationId } of elicitations) this.#scope.elicitations.add(elicitationId);
@@ -295,15 +298,15 @@ export class CallContext implements HandlerContext {
   ): Promise<unknown> {
     if (!isSchema(schemaOrOptions)) return this.#send(method, params, schemaOrOptions);
     const ask = async () => {
-      // With a wrong schema nothing may be sent.
+      // Compiles first, so that nothing is sent if the schema is invalid.
       const check = checkOf(schemaOrOptions, 'output', 'The schema of a result');
       const accepts = async (answer: JsonObject) => {
         const accepted = await check(answer);
-        return accepted.ok ? undefined : `does not conform: ${accepted.fault}`;
+        return accepted.ok ? undefined : `does not conform to the schema: ${accepted.fault}`;
       };
       const checked = await check(await this.#send(method, params, options, accepts));
       if (checked.ok) return checked.value;
-      const message = `The client's result of ${method} does not conform: ${checked.fault}`;
+      const message = `The client's result of ${method} does not conform to the schema: ${checked.fault}`;
       throw new RuntimeError('INVALID_RESPONSE', message);
     };
     return withCallerStack(ask());
@@ -314,19 +317,19 @@ export class CallContext implements HandlerContext {
     if (missing) throw missing;
   }
 
-  /** Sends a request with any method, if the client may get it. */
+  /** Sends a request if the client has the capability for it. */
   #send(
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
     accepts?: OutboundRequest['accepts'],
   ): Promise<JsonObject> {
-    if (method === Method.rootsList && !options.probe) return rejected(rootsAreKnown());
+    if (method === Method.rootsList && !options.probe) return rejected(rootsRequestError());
     const missing = missingCapability(this.#exchange, method, params);
     return missing ? rejected(missing) : this.#ask(method, params, options, accepts);
   }
 
-  /** Sends a request, with the time limits that the method gets. */
+  /** Sends a request with the timeouts of its method. */
   #ask(
     method: string,
     params: JsonObject | undefined,
@@ -335,7 +338,7 @@ export class CallContext implements HandlerContext {
   ): Promise<JsonObject> {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
     const usualMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs;
-    // What a task asks that can go on after its process waits as long as the task.
+    // Questions of a resumable task wait as long as the task.
     const { journal, task } = this.#exchange;
     const isPatient =
       journal !== undefined && task !== undefined && options.timeoutMs === undefined;
@@ -346,7 +349,7 @@ export class CallContext implements HandlerContext {
       assertDuration('maxTotalMs', maxTotalMs);
     }
     const { onProgress, signal, key } = options;
-    // Not with a spread: each question would have a hidden class of its own (docs/performance.md).
+    // A spread would give each request its own hidden class (docs/performance.md).
     return this.#exchange.sendRequest({
       method,
       params,
@@ -360,14 +363,14 @@ export class CallContext implements HandlerContext {
   }
 }
 
-/** People take their time to answer an elicitation or to review a sampling. */
+/** True for methods that wait for a person: elicitation and sampling. */
 function isHumanPaced(method: string): boolean {
   return method === Method.elicit || method === Method.createMessage;
 }
 
 /**
- * CAPABILITY_MISSING if this request cannot be sent to the client: it must have declared the
- * capability, its revision must know the method, and its answer must be able to reach the call.
+ * Returns CAPABILITY_MISSING if the client did not declare the capability, its revision lacks the
+ * method, or its answer could not reach the call.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Capability Negotiation"
  */
@@ -385,22 +388,22 @@ function missingCapability(
   const lacking = client.dialect.missingCapability(method, params, client.capabilities);
   if (lacking === undefined) return undefined;
   const { why, required: requiredCapabilities } = lacking;
-  const message = `The client ${printableName(client.info.name)} ${why}, so it cannot be sent ${method}`;
+  const message = `${method} was not sent: the client ${printableName(client.info.name)} ${why}`;
   return new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
 }
 
-function rootsAreKnown(): TypeError {
+function rootsRequestError(): TypeError {
   return new TypeError(
-    '"roots/list" is asked by the session itself: context.roots() has the answer. To try out a client, pass the option "probe"',
+    '"roots/list" is sent by the session: use context.roots(), or pass the option "probe" to test a client',
   );
 }
 
-/** Options have neither of these members. */
+/** True for a schema: request options have neither of these members. */
 function isSchema(given: Schema | RequestOptions): given is Schema {
   return '~standard' in given || 'type' in given;
 }
 
-/** @see MCP 2025-11-25, basic/utilities/progress: progress needs the client's token */
+/** The client's progress token. @see MCP 2025-11-25, basic/utilities/progress */
 function progressTokenOf(params: JsonObject | undefined): RequestId | undefined {
   const meta = params?.['_meta'];
   const token = isJsonObject(meta) ? meta['progressToken'] : undefined;

@@ -1,13 +1,13 @@
 /**
- * The progress of one call: at most ten notifications a second. The last step of a burst is sent
- * late rather than dropped.
+ * Progress notifications of one call, at most ten per second. The last step of a burst is delayed, not
+ * dropped.
  */
 import type { RequestContext } from '../../actors/request-context.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { RequestId } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 
-/** The least time between two progress notifications of a call, milliseconds. */
+/** Minimum time between two progress notifications of a call, milliseconds. */
 const intervalMs = 100;
 
 export interface ProgressDetails {
@@ -24,10 +24,10 @@ export class CallProgress {
   readonly #call: RequestContext;
   readonly #clock: Clock;
   readonly token: RequestId;
-  /** The highest value so far, sent or held. */
+  /** Highest value so far, sent or delayed. */
   #reached = -Infinity;
   #sentAt = -Infinity;
-  /** The latest step that came too soon, and the timer that will send it. */
+  /** Delayed step and the timer that sends it. */
   #held: { step: ProgressStep; readonly timer: unknown } | undefined;
 
   constructor(call: RequestContext, clock: Clock, token: RequestId) {
@@ -37,7 +37,7 @@ export class CallProgress {
     call.whenEnded(() => this.#release());
   }
 
-  /** Sends it now, or at the end of the interval if the call still runs then. */
+  /** Sends the step now, or at the end of the interval if the call is still running. */
   report(step: ProgressStep): void {
     const { progress, total } = step;
     if (this.#call.hasEnded) return;

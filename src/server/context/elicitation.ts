@@ -1,5 +1,5 @@
 /**
- * Asks a person to fill in a form or to open a URL, and reads the answer.
+ * Elicitation: asks the user to fill in a form or to open a URL, and parses the answer.
  *
  * @see MCP 2025-11-25, client/elicitation, "Response Actions"
  */
@@ -11,8 +11,8 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { Form } from '../../../packages/schema/src/forms/form.ts';
 
 /**
- * The answer to a form. `decline` is a refusal. `cancel` means that nobody chose: the handler may
- * ask again later.
+ * Answer to a form. `decline`: the user refused. `cancel`: the user dismissed the form, so the handler
+ * may ask again later.
  */
 export type FormAnswer<TContent> =
   | { readonly action: 'accept'; readonly content: TContent }
@@ -20,38 +20,38 @@ export type FormAnswer<TContent> =
   | { readonly action: 'cancel' };
 
 /**
- * A URL for a person to open: for secrets, payments and authorization, which must not pass through
- * the client.
+ * URL for the user to open, for secrets, payments and authorization that must not pass through the
+ * client.
  */
 export interface UrlRequest {
-  /** Tells the person why. */
+  /** Explains to the user why to open the URL. */
   readonly message: string;
   /**
-   * The URL, or a function that makes it from the elicitation's id. It must contain no secrets of
-   * the user and must not grant access by itself: anyone who has it can open it.
+   * Absolute URL, or a function that creates it from the elicitation id. Anyone who has the URL can
+   * open it, so it must not contain secrets of the user or grant access.
    */
   readonly url: string | URL | ((elicitationId: string) => string | URL);
 }
 
 /**
- * The answer to a URL. `accept` is consent only; `session.elicitationCompleted` tells the client
- * that the person is done.
+ * Answer to a URL elicitation. `accept` is only consent. Call `session.elicitationCompleted` when the
+ * user has finished.
  */
 export interface UrlAnswer {
-  /** What the person chose; `cancel` if they chose nothing. */
+  /** The user's choice; `cancel` if the question was dismissed. */
   readonly action: 'accept' | 'decline' | 'cancel';
-  /** The id to tell the client with, once the person is done. */
+  /** Elicitation id for `session.elicitationCompleted`. */
   readonly elicitationId: string;
 }
 
 /**
- * The error `-32042`: the request can be served once a person has opened these URLs. Get one from
- * `context.urlElicitationRequired`, which checks that the client supports it, and throw it.
+ * Error `-32042`: the user must open some URLs before the request can be served. Create it with
+ * `context.urlElicitationRequired`, which checks the client's capability, and throw it.
  *
  * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
  */
 export class UrlElicitationRequired extends ProtocolError {
-  /** The URLs that a person has to open first. */
+  /** URLs that the user must open. */
   readonly elicitations: readonly UrlElicitation[];
 
   constructor(elicitations: readonly UrlElicitation[], message: string) {
@@ -61,10 +61,10 @@ export class UrlElicitationRequired extends ProtocolError {
 }
 
 /**
- * Makes an elicitation.
+ * Creates the params of a URL elicitation.
  *
- * @param elicitationId unguessable
- * @throws {TypeError} the URL is not absolute, or contains a user name or a password
+ * @param elicitationId unguessable id
+ * @throws {TypeError} if the URL is not absolute or contains credentials
  */
 export function urlElicitation(
   { message, url }: UrlRequest,
@@ -72,11 +72,13 @@ export function urlElicitation(
 ): UrlElicitation {
   const given = typeof url === 'function' ? url(elicitationId) : url;
   if (!URL.canParse(String(given))) {
-    throw new TypeError(`A URL elicitation needs an absolute URL, this is ${inspectValue(given)}`);
+    throw new TypeError(
+      `"url" of an elicitation must be an absolute URL, got ${inspectValue(given)}`,
+    );
   }
   const { href, username, password } = new URL(given);
   if (username !== '' || password !== '') {
-    throw new TypeError('The URL of an elicitation must not hold a user name or a password');
+    throw new TypeError('"url" of an elicitation must not contain a user name or a password');
   }
   return { mode: 'url', elicitationId, url: href, message };
 }
@@ -84,20 +86,20 @@ export function urlElicitation(
 const actions = ['accept', 'decline', 'cancel'] as const;
 
 /**
- * Reads what the person chose.
+ * Parses the user's choice.
  *
  * @throws {RuntimeError} INVALID_RESPONSE
  */
 export function readAction({ action }: JsonObject): UrlAnswer['action'] {
   const known = actions.find((each) => each === action);
   if (known !== undefined) return known;
-  throw invalid(`"action" must be one of ${actions.join(', ')}; this is ${inspectValue(action)}`);
+  throw invalid(`"action" must be one of ${actions.join(', ')}, got ${inspectValue(action)}`);
 }
 
 /**
- * Reads the answer to a form. The content is read only if the person accepted.
+ * Parses the answer to a form. The content is validated only for `accept`.
  *
- * @throws {RuntimeError} INVALID_RESPONSE saying what is wrong
+ * @throws {RuntimeError} INVALID_RESPONSE with the problem
  */
 export async function readFormAnswer<TContent>(
   result: JsonObject,
@@ -105,15 +107,15 @@ export async function readFormAnswer<TContent>(
 ): Promise<FormAnswer<TContent>> {
   const action = readAction(result);
   if (action !== 'accept') return { action };
-  // A form without fields may come back without content.
+  // Clients may omit the content of a form without fields.
   const { content = {} } = result;
   if (!isJsonObject(content)) {
-    throw invalid(`"content" must be an object, this is ${inspectValue(content)}`);
+    throw invalid(`"content" must be an object, got ${inspectValue(content)}`);
   }
   return { action, content: await form.read(content) };
 }
 
-/** What is wrong with an answer to a form; undefined if nothing is. */
+/** A problem with an answer to a form; undefined if valid. */
 export async function validateFormAnswer(
   answer: JsonObject,
   form: Form<unknown>,
@@ -122,7 +124,7 @@ export async function validateFormAnswer(
     await readFormAnswer(answer, form);
     return undefined;
   } catch (error) {
-    if (error instanceof RuntimeError) return `is refused: ${error.message}`;
+    if (error instanceof RuntimeError) return `is invalid: ${error.message}`;
     throw error;
   }
 }
@@ -132,12 +134,12 @@ function invalid(fault: string): RuntimeError {
   return new RuntimeError('INVALID_RESPONSE', message);
 }
 
-/** How many open elicitations are remembered: people forget most of what they are asked to open. */
+/** Maximum number of open elicitations per session; many are never completed. */
 const maxOpen = 1024;
 
 /**
- * The URL elicitations of one session that are not completed yet. Only the client that was asked is
- * told of a completion.
+ * Open URL elicitations of one session. Only the client that received an elicitation is notified of its
+ * completion.
  *
  * @see MCP 2025-11-25, client/elicitation, "Completion Notifications for URL Mode Elicitation"
  */
@@ -148,7 +150,7 @@ export class OpenElicitations {
     this.#ids.set(elicitationId, true);
   }
 
-  /** Closes one. Returns whether it was open. */
+  /** Closes an elicitation. @returns false if it was not open */
   close(elicitationId: string): boolean {
     return this.#ids.delete(elicitationId);
   }

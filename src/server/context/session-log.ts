@@ -1,6 +1,5 @@
 /**
- * The log messages that a session's handlers send to their client: only those at or above the level
- * that the client wants, and only so many a second.
+ * Log messages from handlers to their client, filtered by the client's level and rate-limited.
  *
  * @see MCP 2025-11-25, server/utilities/logging
  */
@@ -13,35 +12,33 @@ import { isAtLeast } from '../../protocol/log-levels.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import { Method } from '../../protocol/methods.ts';
 
-/** How a server logs to its clients; see `ServerDefinition.logging`. */
+/** Options of `ServerDefinition.logging`. */
 export interface LoggingOptions {
-  /** The level until the client sets one; by default `info`. */
+  /** Level until the client sets one. Default: `info`. */
   readonly level?: LogLevel;
 }
 
-/** The names of the facts that the log to the client reports. */
+/** Names of the facts reported by the client log. */
 export type LogFactName =
-  /**
-   * Log messages were not sent: too many, not representable in JSON, or `logging` is not declared.
-   */
+  /** Log messages were dropped: rate limit, not serializable, or `logging` is not declared. */
   'log.unsent';
 
-/** Logs to the client. Never throws. */
+/** Logs a message to the client. Never throws. */
 export type LogMethod = (data: unknown, logger?: string) => void;
 
 /**
- * A method for each level; if the level is a value, `log[level](data)`. `data` is anything that
- * JSON can represent; an `Error` is sent as its name and message. The client gets it unredacted: it
- * must not contain secrets, data that identifies a person, or anything that helps an attacker.
+ * One method per level; use `log[level](data)` for a dynamic level. `data` is any JSON value; an
+ * `Error` is sent as its name and message. Data is sent unredacted, so it must not contain secrets,
+ * personal data or internals that help an attacker.
  */
 export type HandlerLog = { readonly [level in LogLevel]: LogMethod };
 
-/** Takes the log messages of a session's handlers. */
+/** Sink of the log messages of a session's handlers. */
 export interface ClientLog {
   write(call: RequestContext, level: LogLevel, data: unknown, logger: string | undefined): void;
 }
 
-/** The log as one call's handler sees it. */
+/** Creates the log of one call. */
 export function logOf(call: RequestContext, log: ClientLog): HandlerLog {
   const at =
     (level: LogLevel): LogMethod =>
@@ -61,13 +58,13 @@ export function logOf(call: RequestContext, log: ClientLog): HandlerLog {
 
 const windowMs = 1000;
 
-/** The messages that were left out since the limit was reached. */
+/** Messages dropped since the rate limit was reached. */
 interface Omission {
-  /** The call that logged the first of them. */
+  /** Call of the first dropped message. */
   readonly call: RequestContext;
   readonly timer: unknown;
   count: number;
-  /** The level of the most severe one. */
+  /** Highest severity among the dropped messages. */
   level: LogLevel;
 }
 
@@ -80,7 +77,7 @@ export class SessionLog implements ClientLog {
   #sent = 0;
   #omitted: Omission | undefined;
 
-  /** @param options `level`: the level until the client sets one */
+  /** @param options `level`: initial level, until the client sets one */
   constructor(options: {
     readonly level: LogLevel;
     readonly maxLogsPerSecond: number;
@@ -93,19 +90,19 @@ export class SessionLog implements ClientLog {
     this.#report = options.report;
   }
 
-  /** From now on, messages below this level are not sent. */
+  /** Drops messages below this level from now on. */
   setLevel(level: LogLevel): void {
     this.#level = level;
   }
 
   write(call: RequestContext, level: LogLevel, data: unknown, logger: string | undefined): void {
     if (call.hasEnded || !this.#isWanted(call, level)) return;
-    if (!this.#hasRoom()) return this.#omit(call, level);
+    if (!this.#isBelowLimit()) return this.#omit(call, level);
     this.#sent++;
     const params = {
       level,
       ...(logger === undefined ? {} : { logger }),
-      // JSON leaves out a member that is undefined, and every message must have one.
+      // "data" is required, and JSON would omit an undefined value.
       data: data instanceof Error ? describeError(data) : (data ?? null),
     };
     call.notify(Method.logMessage, params, this.#delivery);
@@ -114,23 +111,23 @@ export class SessionLog implements ClientLog {
   readonly #delivery: DeliveryRecipient = {
     send: (event) => {
       if (event.type !== 'frame.rejected') return;
-      const message = `A log message cannot be written as JSON: ${textOfError(event.error)}`;
+      const message = `A log message to the client was dropped: it is not serializable as JSON: ${textOfError(event.error)}`;
       this.#report({ level: 'warning', name: 'log.unsent', message });
     },
   };
 
-  /** Call it at the end of the session. */
+  /** Stops the timer at the end of the session. */
   stop(): void {
     this.#clock.clearTimeout(this.#omitted?.timer);
     this.#omitted = undefined;
   }
 
-  /** A level that the request names takes precedence over the session's. */
+  /** The level of the request takes precedence over that of the session. */
   #isWanted({ request: { logLevel = this.#level } }: RequestContext, level: LogLevel): boolean {
     return logLevel !== 'none' && isAtLeast(level, logLevel);
   }
 
-  #hasRoom(): boolean {
+  #isBelowLimit(): boolean {
     const now = this.#clock.now();
     if (now - this.#windowStart >= windowMs) {
       this.#windowStart = now;
@@ -150,12 +147,12 @@ export class SessionLog implements ClientLog {
     if (isAtLeast(level, omitted.level)) omitted.level = level;
   }
 
-  /** Sends one message for all that were left out, at the level of the most severe one. */
+  /** Sends one summary of the dropped messages, at their highest severity. */
   #summarize(): void {
     if (!this.#omitted) return;
     const { call, count, level } = this.#omitted;
     this.#omitted = undefined;
-    const message = `${count} log messages were left out: ${this.#maxPerSecond} are sent within ${windowMs} ms`;
+    const message = `${count} log messages were dropped: the limit is ${this.#maxPerSecond} per second (maxLogsPerSecond)`;
     this.#report({ level: 'warning', name: 'log.unsent', message });
     if (!this.#isWanted(call, level)) return;
     const params = { level, logger: 'mcp-actors', data: { message, omitted: count } };
@@ -163,23 +160,20 @@ export class SessionLog implements ClientLog {
   }
 }
 
-/** Leaves out the stack, which shows the server's internals. */
+/** Omits the stack, which would expose internals. */
 function describeError({ name, message }: Error) {
   return { name, message };
 }
 
-/**
- * The log of a server that has not declared logging: it sends nothing, and reports the first
- * attempt.
- */
-export function undeclaredLog(report: Report<LogFactName>): ClientLog {
+/** The log of a server without `logging`: drops all messages and reports the first. */
+export function unavailableLog(report: Report<LogFactName>): ClientLog {
   let isReported = false;
   return {
     write: () => {
       if (isReported) return;
       isReported = true;
       const message =
-        'A handler has logged to the client, but the server is defined without "logging": nothing is sent';
+        'Log messages to the client are dropped: the server definition has no "logging". Add "logging: {}"';
       report({ level: 'warning', name: 'log.unsent', message });
     },
   };

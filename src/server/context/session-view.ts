@@ -1,4 +1,4 @@
-/** A session as its handlers and its host see it. */
+/** Interfaces of a session for handlers and hosts. */
 import { inspectValue } from '../../protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -6,55 +6,54 @@ import { Method } from '../../protocol/methods.ts';
 import type { SessionState } from '../../machines/session-state.ts';
 import type { DeliveryRecipient } from '../../actors/request-context.ts';
 
-/** What a session offers before and after it knows its client. */
+/** A session whose client may not be known yet. */
 export interface SessionHandle {
-  /**
-   * Unguessable, and known in this process only: the client never sees it. It is not a credential.
-   */
+  /** Unguessable id, unique to the process and never sent to the client. Not a credential. */
   readonly id: string;
-  /** Where the session stands in its lifecycle. */
+  /** Lifecycle state. */
   readonly state: SessionState;
   /**
-   * Sends the client a notification that belongs to no request.
+   * Sends a notification that is not related to a request.
    *
-   * @returns whether the output has taken it; nothing is sent before the session is in operation,
-   *   nor after its end
+   * @returns true if the notification was queued; false before the session is initialized and after
+   *   its end
    * @throws {RuntimeError} UNSERIALIZABLE
-   * @throws {TypeError} the method is not a valid name, or is `notifications/cancelled`
+   * @throws {TypeError} if the method is empty or `notifications/cancelled`
    */
   notify(method: string, params?: JsonObject): boolean;
-  /** Tells the client that a resource has changed, if it has subscribed to it. */
+  /** Sends `notifications/resources/updated` if the client subscribed to the resource. */
   resourceUpdated(uri: string): void;
   /**
-   * Tells the client that a URL elicitation is completed.
-   * @returns false if this session has no such elicitation open; nothing is sent then
+   * Notifies the client that a URL elicitation is complete.
+   *
+   * @returns false if the session has no open elicitation with this id
    * @see MCP 2025-11-25, client/elicitation, "Completion Notifications for URL Mode Elicitation"
    */
   elicitationCompleted(elicitationId: string): boolean;
   /**
-   * Shows an item in this session, whatever its `visible` says: the tool or prompt of this name, the
-   * resource of this URI, the template. The client is told that its list has changed; other sessions
-   * are not.
+   * Shows an item in this session, overriding its `visible`. The client is notified of the list
+   * change; other sessions are not affected.
    *
-   * @throws {TypeError} the server has nothing of this name
-   * @throws {RuntimeError} CAPABILITY_MISSING from a handler whose client has no session: what a
-   *   client of 2026-07-28 sees must not depend on what it has asked before
+   * @param name name of a tool or prompt, or URI of a resource, resource template or skill
+   * @throws {TypeError} if the server has no such item
+   * @throws {RuntimeError} CAPABILITY_MISSING if the client has no session: since 2026-07-28 lists must
+   *   not depend on earlier requests
    */
   enable(name: string): void;
-  /** Hides an item in this session as if it did not exist, until {@link enable}. Throws as that does. */
+  /** Hides an item in this session until {@link enable}. Throws the same errors. */
   disable(name: string): void;
 }
 
-/** A {@link SessionHandle} whose client is known. */
+/** A session whose client is known. */
 export interface SessionView extends SessionHandle {
-  /** The negotiated revision, such as `2025-11-25`. */
+  /** Negotiated protocol revision, such as `2025-11-25`. */
   readonly revision: string;
 }
 
 /**
- * Makes the view that a handler gets.
+ * Creates the session view of a handler.
  *
- * @param isShared whether it serves clients that have no session of their own
+ * @param isShared true if the session serves clients without their own session
  */
 export function sessionView(
   session: SessionHandle,
@@ -72,36 +71,40 @@ export function sessionView(
     notify: (method, params) => session.notify(method, params),
     resourceUpdated: (uri) => session.resourceUpdated(uri),
     elicitationCompleted: (elicitationId) => session.elicitationCompleted(elicitationId),
-    enable: (name) => switchable(session, revision, isShared).enable(name),
-    disable: (name) => switchable(session, revision, isShared).disable(name),
+    enable: (name) => requireOwnSession(session, revision, isShared).enable(name),
+    disable: (name) => requireOwnSession(session, revision, isShared).disable(name),
   };
 }
 
-/** @throws {RuntimeError} CAPABILITY_MISSING */
-function switchable(session: SessionHandle, revision: string, isShared: boolean): SessionHandle {
+/** @throws {RuntimeError} CAPABILITY_MISSING if the session is shared */
+function requireOwnSession(
+  session: SessionHandle,
+  revision: string,
+  isShared: boolean,
+): SessionHandle {
   if (!isShared) return session;
-  const message = `Nothing can be enabled or disabled for a client without a session (${revision}): say in "visible" of the item who sees it`;
+  const message = `Items cannot be enabled or disabled for a client without a session (${revision}): use "visible" of the item instead`;
   throw new RuntimeError('CAPABILITY_MISSING', message);
 }
 
 /**
- * Sends an author's notification.
+ * Sends a notification of the author's code.
  *
- * @param send returns whether it was sent, and reports synchronously if it was rejected
- * @returns whether the output has taken it
- * @throws what {@link SessionHandle.notify} throws
+ * @param send sends it, and reports a rejection synchronously; returns false if nothing was sent
+ * @returns true if the notification was queued
+ * @throws the errors of {@link SessionHandle.notify}
  */
-export function sendAuthored(
+export function sendCustomNotification(
   method: string,
   send: (reportTo: DeliveryRecipient) => boolean,
 ): boolean {
   if (typeof method !== 'string' || method === '') {
     throw new TypeError(
-      `The method of a notification must be a name, this is ${inspectValue(method)}`,
+      `The method of a notification must be a non-empty string, got ${inspectValue(method)}`,
     );
   }
   if (method === Method.cancelled) {
-    throw new TypeError(`${method} is sent when the signal of a request is aborted, not by hand`);
+    throw new TypeError(`${method} cannot be sent directly: abort the signal of the request`);
   }
   let fault: unknown;
   const isSent = send({
@@ -110,8 +113,8 @@ export function sendAuthored(
     },
   });
   if (fault === undefined) return isSent;
-  // The transport did not take it, which it has reported.
+  // The transport has reported the failure.
   if (fault instanceof RuntimeError) return false;
-  const message = `The params of ${method} cannot be written as JSON: ${textOfError(fault)}`;
+  const message = `The params of ${method} are not serializable as JSON: ${textOfError(fault)}`;
   throw new RuntimeError('UNSERIALIZABLE', message, { cause: fault });
 }

@@ -1,5 +1,5 @@
 /**
- * MCP Apps, as authors write them: the page that a host shows, and the tools that name it.
+ * Definition of MCP Apps: the HTML page that a host shows for a tool, and the tool's reference to it.
  *
  * @see MCP Apps 2026-01-26
  */
@@ -9,69 +9,70 @@ import type { ToolUi } from '../../protocol/apps.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Caching } from './caching.ts';
-import { checkItem } from './item-faults.ts';
-import type { ItemRules } from './item-faults.ts';
+import { checkItem } from './item-rules.ts';
+import type { ItemRules } from './item-rules.ts';
 import { defineResource } from './resource.ts';
 import type { Resource, ResourceDescription } from './resource.ts';
 
 /**
- * The origins that a page may reach, such as `https://api.example.com` or `https://*.example.com`.
- * What is left out reaches none.
+ * Origins that a page may reach, such as `https://api.example.com` or `https://*.example.com`.
+ * A directive that is absent allows none.
  *
  * @see MCP Apps 2026-01-26, "McpUiResourceCsp"
  */
 export interface AppCsp {
-  /** For requests and sockets: `connect-src`. */
+  /** `connect-src`: fetch, XHR and WebSocket. */
   readonly connectDomains?: readonly string[];
-  /** For scripts, styles, images, fonts and media. */
+  /** Origins of scripts, styles, images, fonts and media. */
   readonly resourceDomains?: readonly string[];
-  /** For frames inside the page: `frame-src`. */
+  /** `frame-src`: nested frames. */
   readonly frameDomains?: readonly string[];
-  /** For the page's base: `base-uri`. */
+  /** `base-uri`: the document base URL. */
   readonly baseUriDomains?: readonly string[];
 }
 
 /**
- * What a page asks its host for. A host may refuse it: the page has to look whether it is there.
+ * Browser permissions that a page requests from its host. A host may deny them, so the page must
+ * detect each feature before using it.
  *
  * @see MCP Apps 2026-01-26, "McpUiResourcePermissions"
  */
 export interface AppPermissions {
-  /** The page wants to use a camera. */
+  /** Camera access. */
   readonly camera?: Readonly<Record<string, never>>;
-  /** The page wants to use a microphone. */
+  /** Microphone access. */
   readonly microphone?: Readonly<Record<string, never>>;
-  /** The page wants to know where it is used. */
+  /** Access to the location of the device. */
   readonly geolocation?: Readonly<Record<string, never>>;
-  /** The page wants to write to the clipboard. */
+  /** Write access to the clipboard. */
   readonly clipboardWrite?: Readonly<Record<string, never>>;
 }
 
 /**
- * How a host shows a page.
+ * Presentation of a page in its host.
  *
  * @see MCP Apps 2026-01-26, "McpUiResourceMeta"
  */
 export interface AppOptions {
-  /** The origins that the page may reach. By default none but its own. */
+  /** Origins that the page may reach. Default: only its own. */
   readonly csp?: AppCsp;
-  /** What the page asks its host for. By default nothing. */
+  /** Requested permissions. Default: none. */
   readonly permissions?: AppPermissions;
-  /** An origin of the page's own. The host says which ones there can be. */
+  /** Dedicated origin for the page. The host documents the accepted values. */
   readonly domain?: string;
-  /** Whether the host draws a border and a background. Hosts differ if it is left out. */
+  /** True for a border and a background drawn by the host. The default depends on the host. */
   readonly prefersBorder?: boolean;
 }
 
-/** The page of an app; see {@link defineAppResource}. */
+/** Input of {@link defineAppResource}. */
 export interface AppResourceSpecification extends Omit<ResourceDescription, 'mimeType'> {
-  /** Begins with `ui://`. */
+  /** Unique URI that starts with `ui://`. */
   readonly uri: string;
-  /** A whole HTML document, or what makes one. The host runs it in a sandbox. */
+  /** Complete HTML document, or a function that returns one. Runs in the host's sandbox. */
   readonly html: string | ((context: HandlerContext) => string | Promise<string>);
-  /** How the host shows the page. */
+  /** Presentation, origins and permissions of the page. */
   readonly ui?: AppOptions;
-  /** How long clients may cache the page; what it leaves out, the server says. */
+  /** Cache hints for the page. Default: those of the server. */
   readonly caching?: Caching;
 }
 
@@ -96,7 +97,7 @@ const rules: ItemRules = {
   synonyms: { read: 'html', text: 'html', content: 'html' },
 };
 
-/** What the members of {@link AppOptions} must be. */
+/** Validators of the members of {@link AppOptions}. */
 const optionRules: { readonly [member: string]: (value: unknown) => string | undefined } = {
   csp: (csp) =>
     validateMembers(csp, {
@@ -121,11 +122,11 @@ const optionRules: { readonly [member: string]: (value: unknown) => string | und
 };
 
 /**
- * Defines the page that hosts show for a tool with `ui: { resourceUri }`. It is a resource: put it
- * among the server's `resources`.
+ * Defines the page that hosts show for a tool with `ui: { resourceUri }`. Add the returned resource
+ * to the server's `resources`.
  *
- * @throws {TypeError} a member is missing or unknown, the URI does not begin with `ui://`, or
- *   an option is not as the extension says
+ * @throws {TypeError} if a member is missing, unknown or invalid, or the URI does not start with
+ *   `ui://`
  * @see MCP Apps 2026-01-26
  */
 export function defineAppResource(app: AppResourceSpecification): Resource {
@@ -135,7 +136,7 @@ export function defineAppResource(app: AppResourceSpecification): Resource {
   const named = `the app resource ${inspectValue(uri)}`;
   if (!uri.startsWith('ui://')) {
     throw new TypeError(
-      `The URI of an app resource begins with ui:// ; this is ${inspectValue(uri)}`,
+      `"uri" of an app resource must start with ui:// , got ${inspectValue(uri)}`,
     );
   }
   if (typeof html !== 'string' && typeof html !== 'function') {
@@ -146,7 +147,7 @@ export function defineAppResource(app: AppResourceSpecification): Resource {
   const fault = ui === undefined ? undefined : validateMembers(ui, optionRules);
   if (fault !== undefined) {
     const [path = '', ...rest] = fault.split(' ');
-    throw new TypeError(`"ui${path}" ${rest.join(' ')}; it is of ${named}`);
+    throw new TypeError(`"ui${path}" of ${named} ${rest.join(' ')}`);
   }
   const _meta = ui && { ...described._meta, ui };
   return defineResource({
@@ -156,41 +157,42 @@ export function defineAppResource(app: AppResourceSpecification): Resource {
     read: async (context) => {
       const text: unknown = typeof html === 'string' ? html : await html(context);
       if (typeof text !== 'string') {
-        throw new TypeError(`"html" of ${named} must give a string, this is ${inspectValue(text)}`);
+        throw new TypeError(`"html" of ${named} must return a string, got ${inspectValue(text)}`);
       }
       return [{ uri, mimeType: appMimeType, text, ...(_meta ? { _meta } : {}) }];
     },
   });
 }
 
-/** @throws {TypeError} naming the member of the tool's `ui` that is wrong */
+/** @throws {TypeError} naming the invalid member of the tool's `ui` */
 export function checkToolUi(ui: unknown, tool: string, _meta: JsonObject | undefined): void {
   if (ui === undefined) return;
-  const refuse = (why: string): never => {
-    throw new TypeError(`${why}; it is of ${tool}`);
+  const refuse = (member: string, problem: string): never => {
+    throw new TypeError(`"${member}" of ${tool} ${problem}`);
   };
-  if (!isJsonObject(ui)) return refuse(`"ui" must be an object, this is ${inspectValue(ui)}`);
+  if (!isJsonObject(ui)) return refuse('ui', `must be an object, got ${inspectValue(ui)}`);
   const { resourceUri, visibility } = ui;
   if (resourceUri === undefined && visibility === undefined) {
-    refuse('"ui" must have "resourceUri" or "visibility"');
+    refuse('ui', 'must have "resourceUri" or "visibility", got neither');
   }
   if (
     resourceUri !== undefined &&
     !(typeof resourceUri === 'string' && resourceUri.startsWith('ui://'))
   ) {
     refuse(
-      `"ui.resourceUri" must be a URI that begins with ui:// , this is ${inspectValue(resourceUri)}`,
+      'ui.resourceUri',
+      `must be a URI that starts with ui:// , got ${inspectValue(resourceUri)}`,
     );
   }
   if (visibility !== undefined && !isVisibility(visibility)) {
     const known = uiVisibilities.map((name) => inspectValue(name)).join(' and ');
-    refuse(`"ui.visibility" must be a list of ${known}, this is ${inspectValue(visibility)}`);
+    refuse('ui.visibility', `must be a list of ${known}, got ${inspectValue(visibility)}`);
   }
   for (const member of Object.keys(ui)) {
     if (member === 'resourceUri' || member === 'visibility') continue;
-    refuse(`"ui.${member}" is unknown: how a page is shown belongs to its resource`);
+    refuse(`ui.${member}`, 'is unknown: set the presentation of a page in defineAppResource');
   }
-  if (_meta?.['ui'] !== undefined) refuse('"ui" and "_meta.ui" say the same: give one of them');
+  if (_meta?.['ui'] !== undefined) refuse('ui', 'duplicates "_meta.ui": remove one of them');
 }
 
 function isVisibility(value: unknown): value is NonNullable<ToolUi['visibility']> {
@@ -198,7 +200,7 @@ function isVisibility(value: unknown): value is NonNullable<ToolUi['visibility']
   return value.every((name) => uiVisibilities.some((known) => known === name));
 }
 
-/** The first member that is wrong: its path and what is wrong with it; undefined if none is. */
+/** Path and problem of the first invalid member; undefined if all are valid. */
 function validateMembers(
   value: unknown,
   known: { readonly [member: string]: (value: unknown) => string | undefined },
@@ -206,15 +208,15 @@ function validateMembers(
   if (!isJsonObject(value)) return ` must be an object, this is ${inspectValue(value)}`;
   for (const [member, given] of Object.entries(value)) {
     if (given === undefined) continue;
-    const faultOf = Object.hasOwn(known, member) ? known[member] : undefined;
-    if (!faultOf) return `.${member} is unknown, known are ${Object.keys(known).join(', ')}`;
-    const fault = faultOf(given);
+    const validate = Object.hasOwn(known, member) ? known[member] : undefined;
+    if (!validate) return `.${member} is unknown, must be one of ${Object.keys(known).join(', ')}`;
+    const fault = validate(given);
     if (fault !== undefined) return `.${member}${fault}`;
   }
   return undefined;
 }
 
-/** A host writes them into its policy: an origin with a space or a semicolon would change that. */
+/** Rejects origins with spaces or semicolons, because a host copies them into its CSP header. */
 function validateOrigins(origins: unknown): string | undefined {
   if (!Array.isArray(origins))
     return ` must be a list of origins, this is ${inspectValue(origins)}`;
@@ -222,7 +224,7 @@ function validateOrigins(origins: unknown): string | undefined {
     (origin) => typeof origin !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\/[^\s;,'"]+$/i.test(origin),
   );
   if (wrong === undefined) return undefined;
-  return ` must hold origins such as "https://api.example.com", this is ${inspectValue(wrong)}`;
+  return ` must contain origins such as "https://api.example.com", got ${inspectValue(wrong)}`;
 }
 
 function validatePermission(permission: unknown): string | undefined {

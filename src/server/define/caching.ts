@@ -1,20 +1,16 @@
 /**
- * How long, and by whom, the answers of a server may be cached. Clients of 2026-07-28 are told;
- * earlier revisions do not have it.
+ * Cache hints of a server's results. Sent to clients of 2026-07-28; earlier revisions have none.
  *
  * @see MCP 2026-07-28, server/utilities/caching
  */
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
 
-/** Hints for caches. What is left out is taken from the more general ones. */
+/** Cache hints of one kind of result. Absent members are inherited from the more general hints. */
 export interface Caching {
-  /** How long a client may take an answer for fresh, milliseconds; 0 = not at all. */
+  /** Time that a result stays fresh, milliseconds; 0 disables caching. */
   readonly ttlMs?: number;
-  /**
-   * `public` only for what is the same for all users: caches may share it. A cache keeps `private`
-   * answers to one user.
-   */
+  /** `public`: shared caches may serve the result to any user. `private`: only to the same user. */
   readonly scope?: 'public' | 'private';
 }
 
@@ -28,32 +24,32 @@ const kinds = [
   'skills',
 ] as const;
 
-/** What may be cached: what `server/discover` says, each list, the contents of resources, and skills. */
+/** Cacheable results: `server/discover`, each list, resource contents, and skills. */
 export type CachedKind = (typeof kinds)[number];
 
-/** Hints for everything, and for each kind of answer. */
+/** Default hints of a server, and overrides for each kind of result. */
 export type ServerCaching = Caching & { readonly [kind in CachedKind]?: Caching };
 
-/** The hints for each kind of answer, complete. */
-export type KnownHints = { readonly [kind in CachedKind]: CacheHints };
+/** Effective hints for each kind of result. */
+export type ServerCacheHints = { readonly [kind in CachedKind]: CacheHints };
 
-/** Without hints, nothing may be cached: only an author knows what stays true, and for whom. */
+/** Hints without configuration: only the author knows whether a result may be reused. */
 export const uncached: CacheHints = { ttlMs: 0, scope: 'private' };
 
 /**
- * The hints of a server.
+ * Resolves the hints of a server.
  *
- * @throws {TypeError} naming the member that is wrong
+ * @throws {TypeError} naming the invalid member
  */
-export function knownHints(caching: ServerCaching = {}): KnownHints {
+export function serverCacheHints(caching: ServerCaching = {}): ServerCacheHints {
   checkCaching(caching, 'the server');
   for (const kind of kinds) checkCaching(caching[kind], 'the server', `caching.${kind}`);
   const every = hintsOf(caching, uncached);
   const entries = kinds.map((kind) => [kind, hintsOf(caching[kind], every)] as const);
-  return Object.fromEntries(entries) as KnownHints;
+  return Object.fromEntries(entries) as ServerCacheHints;
 }
 
-/** The hints for one answer. */
+/** Merges the hints of one result with the more general ones. */
 export function hintsOf(caching: Caching | undefined, general: CacheHints): CacheHints {
   if (!caching) return general;
   const { ttlMs = general.ttlMs, scope = general.scope } = caching;
@@ -61,28 +57,28 @@ export function hintsOf(caching: Caching | undefined, general: CacheHints): Cach
 }
 
 /**
- * @param whose such as `the server`
- * @param member what the hints are called there
- * @throws {TypeError} naming what is wrong
+ * Validates cache hints.
+ *
+ * @param owner named in messages, such as `the server`
+ * @param member path of the hints in the owner
+ * @throws {TypeError} naming the invalid member
  */
-export function checkCaching(caching: unknown, whose: string, member = 'caching'): void {
+export function checkCaching(caching: unknown, owner: string, member = 'caching'): void {
   if (caching === undefined) return;
   if (!isJsonObject(caching)) {
-    throw new TypeError(
-      `"${member}" of ${whose} must be an object, this is ${inspectValue(caching)}`,
-    );
+    throw new TypeError(`"${member}" of ${owner} must be an object, got ${inspectValue(caching)}`);
   }
   const { ttlMs = 0, scope = 'private' } = caching;
   if (!Number.isSafeInteger(ttlMs) || Number(ttlMs) < 0) {
-    const wanted = 'a whole number of milliseconds from 0 on';
+    const wanted = 'a whole number of milliseconds, at least 0';
     throw new TypeError(
-      `"${member}.ttlMs" of ${whose} must be ${wanted}, this is ${inspectValue(ttlMs)}`,
+      `"${member}.ttlMs" of ${owner} must be ${wanted}, got ${inspectValue(ttlMs)}`,
     );
   }
   if (scope !== 'public' && scope !== 'private') {
     const wanted = '"public" or "private"';
     throw new TypeError(
-      `"${member}.scope" of ${whose} must be ${wanted}, this is ${inspectValue(scope)}`,
+      `"${member}.scope" of ${owner} must be ${wanted}, got ${inspectValue(scope)}`,
     );
   }
 }

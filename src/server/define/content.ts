@@ -1,28 +1,26 @@
-/** Content made from what a handler has. */
+/** Constructors of content blocks. */
 import { inspectValue } from '../../protocol/classify.ts';
 import { base64, textBlock } from '../../protocol/content.ts';
 import type { ContentBlock, ResourceContents } from '../../protocol/content.ts';
 
-/** A block of one type. */
+/** The block type with this discriminator. */
 type BlockOf<TType extends ContentBlock['type']> = Extract<ContentBlock, { type: TType }>;
 
 function media<TType extends 'image' | 'audio'>(type: TType, bytes: Uint8Array, mimeType: string) {
   if (!(bytes instanceof Uint8Array)) {
-    throw new TypeError(
-      `content.${type} takes bytes, a Uint8Array; this is ${inspectValue(bytes)}`,
-    );
+    throw new TypeError(`content.${type}: bytes must be a Uint8Array, got ${inspectValue(bytes)}`);
   }
   if (typeof mimeType !== 'string') {
     throw new TypeError(
-      `content.${type} takes the type after the bytes, such as "${type === 'image' ? 'image/png' : 'audio/wav'}"; this is ${inspectValue(mimeType)}`,
+      `content.${type}: mimeType must be a string such as "${type === 'image' ? 'image/png' : 'audio/wav'}", got ${inspectValue(mimeType)}`,
     );
   }
   return { type, data: base64(bytes), mimeType };
 }
 
 /**
- * Makes content blocks: a tool returns a list of them, a prompt's message has one. `content.error`
- * makes a whole result.
+ * Content block constructors. A tool returns a list of blocks; a prompt message has one.
+ * `content.error` returns a complete tool result.
  *
  * ```ts
  * handler: async () => [content.text('The plan:'), content.image(await draw(), 'image/png')]
@@ -31,29 +29,38 @@ function media<TType extends 'image' | 'audio'>(type: TType, bytes: Uint8Array, 
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */
 export const content = {
+  /** Creates a text block. */
   text: textBlock,
 
-  /** @throws {TypeError} `bytes` is not a Uint8Array, or there is no MIME type */
+  /**
+   * Creates an image block from raw bytes.
+   *
+   * @throws {TypeError} if `bytes` is not a Uint8Array or the MIME type is missing
+   */
   image(bytes: Uint8Array, mimeType: string): BlockOf<'image'> {
     return media('image', bytes, mimeType);
   },
 
-  /** @throws {TypeError} `bytes` is not a Uint8Array, or there is no MIME type */
+  /**
+   * Creates an audio block from raw bytes.
+   *
+   * @throws {TypeError} if `bytes` is not a Uint8Array or the MIME type is missing
+   */
   audio(bytes: Uint8Array, mimeType: string): BlockOf<'audio'> {
     return media('audio', bytes, mimeType);
   },
 
-  /** A link to a resource, which a client may read. */
+  /** Creates a link to a resource that the client can read. */
   link(resource: Omit<BlockOf<'resource_link'>, 'type'>): BlockOf<'resource_link'> {
     return { type: 'resource_link', ...resource };
   },
 
-  /** A resource with its contents. */
+  /** Embeds a resource with its contents. */
   resource(resource: ResourceContents): BlockOf<'resource'> {
     return { type: 'resource', resource };
   },
 
-  /** A tool's result that tells the model what went wrong. Throwing a `ToolError` does the same. */
+  /** Creates an error result that the model can read. Throwing a `ToolError` has the same effect. */
   error(text: string): { readonly content: readonly ContentBlock[]; readonly isError: true } {
     return { content: [textBlock(text)], isError: true };
   },

@@ -1,4 +1,4 @@
-/** A server's definition, as its author writes it. */
+/** Definition of a server: the input of `createMcpServer`. */
 import type { Icon } from '../../protocol/display-info.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
 import type { CloseCause } from '../../machines/session-ports.ts';
@@ -12,93 +12,89 @@ import type { ErrorExposure, Tool } from './tool.ts';
 import type { DefinedUpstream } from './upstream.ts';
 import type { VisibleByTag } from './visible.ts';
 
-/** A session that has ended. */
+/** Argument of `onClose`. */
 export interface ClosedSession {
-  /** As handlers have seen it: `context.session.id`. */
+  /** Session id, as in `context.session.id`. */
   readonly id: string;
-  /** Why it has ended. */
+  /** Reason for the end of the session. */
   readonly cause: CloseCause;
 }
 
-/** What an author says of a server; see {@link createMcpServer}. */
+/** Input of {@link createMcpServer}: name, version and everything that the server offers. */
 export interface ServerDefinition<
   TTools extends readonly Tool[] = readonly Tool[],
   TPrompts extends readonly Prompt[] = readonly Prompt[],
 > extends Implementation {
-  /** Tells a model how to use the server. */
+  /** Instructions for the model on how to use the server. */
   readonly instructions?: string;
-  /** Pictures of the server. Revisions before 2025-11-25 do not know them. */
+  /** Icons of the server. Not sent before revision 2025-11-25. */
   readonly icons?: readonly Icon[];
-  /** Where people read about the server. */
+  /** Home page of the server. */
   readonly websiteUrl?: string;
   /**
-   * Each kind of item that is given, even an empty list, is declared to clients. Its items may
-   * change while the server runs.
+   * Tools, in list order. A list that is present, even an empty one, declares the capability
+   * (likewise for resources, prompts and skills). Items can be added and removed while the server runs.
    */
   readonly tools?: TTools;
-  /** The resources with a fixed URI, in the order in which they are listed. */
+  /** Resources with a fixed URI, in list order. */
   readonly resources?: readonly Resource[];
-  /** The resources whose URIs have variables. */
+  /** Resources whose URIs contain variables. */
   readonly resourceTemplates?: readonly ResourceTemplate[];
-  /** The prompts, in the order in which they are listed. */
+  /** Prompts, in list order. */
   readonly prompts?: TPrompts;
   /**
-   * The skills, or what finds those that exist now: `skillsFrom` of a directory, for example. Their files are resources,
-   * of which each `SKILL.md` is listed.
+   * Skills, or a function that finds the current ones, such as `skillsFrom(directory)`. Their files are served as
+   * resources; resource lists contain only each `SKILL.md`.
    *
    * @see SEP-2640
    */
   readonly skills?: readonly Skill[] | SkillFinder;
   /**
-   * Declares completion even if nothing completes yet, for prompts and templates that are added
-   * while sessions are open. Without it, a session has completion only if something completes when
-   * it begins.
+   * Declares the completion capability even if no current prompt or template has completers, for those
+   * added later. By default a session declares it only if something can be completed when it starts.
    */
   readonly completions?: true;
   /**
-   * How long clients may cache lists, resources and what the server says of itself, and whether
-   * caches may share it: `{ ttlMs, scope }` for everything, and by kind. By default nothing may be
-   * cached. A resource may say otherwise.
+   * Cache hints `{ ttlMs, scope }` for all results, with overrides by kind. Default: no caching. A
+   * resource can override them.
    *
    * @see MCP 2026-07-28, server/utilities/caching
    */
   readonly caching?: ServerCaching;
-  /** If given, even empty, handlers can log to the client: `context.log`. */
+  /** Enables `context.log` for handlers. An empty object suffices. */
   readonly logging?: LoggingOptions;
   /**
-   * Resolves the client's roots each time the client is asked for them. Without it, they stay URIs.
+   * Resolves the client's roots to directories after each `roots/list`. By default roots stay URIs.
    */
   readonly resolveRoots?: RootsResolver;
   /**
-   * Keys that seal what travels through clients while a call waits for their answers, 32 bytes each
-   * in base64 or hex. The first one seals, any opens. Processes that share them go on with each
-   * other's calls if their servers have the same `name`: what one seals, no server of another name
-   * opens. By default those in the environment's `MCP_STATE_KEYS`, between commas; without
-   * any, a key that lives as long as the process.
+   * Keys that encrypt request states while a call waits for its client's answers: 32 bytes each,
+   * base64 or hex. The first key encrypts, any key decrypts. Processes with the same keys and the
+   * same server `name` can resume each other's calls. Default: the comma-separated keys in the
+   * environment variable `MCP_STATE_KEYS`, else a random key per process.
    *
    * @see MCP 2026-07-28, basic/patterns/mrtr
    */
   readonly stateKeys?: readonly string[];
   /**
-   * Called once for each session after it has ended, with why: closes what the session, or a server
-   * with one session, has opened. What it gives is awaited before `closed` resolves, and before
-   * `serve` ends the process, for what the drain has left of its time (`drainTimeoutMs`). If it
-   * throws, the log has it.
+   * Called once after each session ends, to release what the session opened. A returned promise is
+   * awaited before `closed` resolves and before `serve` exits, for the rest of `drainTimeoutMs`. An
+   * error is logged as `close.failed`.
    */
   readonly onClose?: (session: ClosedSession) => unknown;
   /**
-   * Makes what answers a client beside the definition, after the client has said who it is: another
-   * server, for example. Made by `defineUpstream` of `mcp-actors/bridge`.
+   * Serves each client from another source, such as another MCP server, in addition to this
+   * definition. Created by `defineUpstream` of `mcp-actors/bridge`.
    */
   readonly upstream?: DefinedUpstream;
   /**
-   * What a model sees of an error that a tool threw and did not mean for it; by default `show`, its
-   * message. A tool may say otherwise.
+   * Exposure of unexpected tool errors to the model: `show` (default) sends the message, `mask` an
+   * error id. A tool can override it.
    */
   readonly errors?: ErrorExposure;
   /**
-   * For whom items exist that have a tag: `{ admin: ({ principal }) => … }`. An item with several
-   * tags exists if all of them agree, and its own `visible`.
+   * Visibility rules by tag: `{ admin: ({ principal }) => … }`. An item is visible if the rules of all
+   * its tags and its own `visible` return true.
    */
   readonly visible?: VisibleByTag;
 }

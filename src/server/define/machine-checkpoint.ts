@@ -1,17 +1,15 @@
 /**
- * The checkpoint of a tool that is a machine: XState's persisted snapshot, and when its timers fire.
+ * Checkpoints of machine tools: XState's persisted snapshot plus the due times of its timers.
  *
- * `getPersistedSnapshot` and `createActor({ snapshot })` keep and restore the states, the context and
- * the children, which may have come from an earlier version of the machine. This file adds three
- * things that XState leaves out:
+ * `getPersistedSnapshot` and `createActor({ snapshot })` persist and restore the states, the context and
+ * the children, possibly those of an earlier version of the machine. This file adds what XState omits:
  *
  * - Timers. A persisted snapshot has none, and the `after` timers of a restored state never fire.
- *   XState lists scheduled events only in the snapshot of the system (`_scheduledEvents`), and their
- *   types (`xstate.after.*`) tell which state they belong to.
- * - Invoked actors that were running. A restored promise or callback does not run again: it starts
- *   anew, with its input computed from the restored context.
- * - Actors invoked without a name. XState restores actors by the names in `setup` alone, so each
- *   gets one.
+ *   XState lists scheduled events only in the snapshot of the system (`_scheduledEvents`); their
+ *   types (`xstate.after.*`) identify the state that they belong to.
+ * - Invoked actors that were running. XState does not rerun a restored promise or callback, so it is
+ *   restarted, with its input computed from the restored context.
+ * - Inline actors. XState restores actors only by their names in `setup`, so each gets a name.
  */
 import { createMachine } from 'xstate';
 import type {
@@ -28,17 +26,17 @@ import type { Clock } from '../../actors/clock.ts';
 import type { StepJournal } from '../../actors/request-context.ts';
 import { stateName } from '../../machines/names.ts';
 import { ToolError } from '../../protocol/errors.ts';
-import { durationOf, validateContext } from './machine-faults.ts';
+import { parseDuration, validateContext } from './machine-validation.ts';
 
-/** A timer of a machine. */
-interface KeptTimer {
+/** A pending timer of a machine. */
+interface SavedTimer {
   readonly id: string;
   readonly event: { readonly type: string };
-  /** Milliseconds since 1970. */
+  /** Due time, epoch ms. */
   readonly dueAt: number;
 }
 
-/** What XState keeps of an actor that a state invokes. */
+/** Persisted form of an invoked actor in XState. */
 interface PersistedChild {
   readonly src?: unknown;
   readonly systemId?: string | undefined;
@@ -46,21 +44,21 @@ interface PersistedChild {
   readonly snapshot?: unknown;
 }
 
-/** What is kept of a machine: XState's persisted snapshot, and its timers. */
+/** XState's persisted snapshot of a machine, and its timers. */
 export interface MachineCheckpoint {
   readonly value: StateValue;
   readonly context: unknown;
   readonly children?: { readonly [id: string]: PersistedChild };
-  readonly timers?: readonly KeptTimer[];
+  readonly timers?: readonly SavedTimer[];
 }
 
-/** Maps the state of an earlier version. */
+/** Maps a state of an earlier version of the machine. */
 type Mapping = (earlier: { readonly value: StateValue; readonly context: unknown }) => {
   readonly value: StateValue;
   readonly context: unknown;
 };
 
-/** @throws {TypeError} JSON would not give the machine's context back as it is */
+/** @throws {TypeError} if the machine's context does not survive JSON */
 export function checkpointOf(
   actor: AnyActorRef,
   snapshot: AnyMachineSnapshot,
@@ -72,41 +70,41 @@ export function checkpointOf(
   }
   const kept = timers.kept;
   const checkpoint = actor.getPersistedSnapshot() as unknown as object;
-  // What has no value is not there: its output, before it has one.
+  // Drops undefined members, such as the output of a running machine.
   return JSON.parse(JSON.stringify(kept.length > 0 ? { ...checkpoint, timers: kept } : checkpoint));
 }
 
 /**
- * The snapshot to go on from. Another version of the machine may have kept it. Nothing has been run yet, so the
- * call can still go on where the state is known.
- * @throws {ToolError} naming the state, if the machine has none of its name, and `migrate` maps it to none
+ * Converts a checkpoint, possibly of another version of the machine, to a snapshot of this version. Runs before the
+ * machine starts, so after an error another process that knows the state can still resume the call.
+ * @throws {ToolError} NOT_RESUMABLE, naming the state, if the machine lacks the state and `migrate` maps it to no existing one
  */
-export function fitting(
+export function snapshotToResume(
   machine: AnyStateMachine,
   checkpoint: MachineCheckpoint,
   migrate: Mapping | undefined,
 ): Snapshot<unknown> {
   const { value, context } = checkpoint;
-  if (hasState(machine.root, value)) return startedAnew(machine, checkpoint);
+  if (hasState(machine.root, value)) return restartChildren(machine, checkpoint);
   const mapped = migrate?.({ value, context });
   if (!mapped || !hasState(machine.root, mapped.value)) {
     const { id } = machine;
     const named = (other: StateValue) => `"${stateName({ machine, value: other })}"`;
-    const tried = mapped ? `, nor ${named(mapped.value)}, to which "migrate" maps it` : '';
+    const tried = mapped ? `, nor ${named(mapped.value)}, the result of "migrate"` : '';
     throw new ToolError(
-      `The call waits in the state ${named(value)}, which the machine "${id}" does not have any more${tried}. Call the tool anew, from the beginning`,
+      `The call cannot be resumed: the machine "${id}" no longer has its state ${named(value)}${tried}. Call the tool again`,
       { code: 'NOT_RESUMABLE' },
     );
   }
   const resolved = machine.getPersistedSnapshot(machine.resolveState(mapped as never));
-  // The states that it was mapped to have not invoked anything yet.
+  // The mapped states have not invoked their actors yet.
   const children = activeNodes(machine.root, mapped.value)
     .flatMap(({ invoke }) => invoke)
     .map(({ id, src, systemId, onSnapshot }) => {
       const child: PersistedChild = { src, systemId, syncSnapshot: onSnapshot !== undefined };
       return [id, child] as const;
     });
-  return startedAnew(machine, {
+  return restartChildren(machine, {
     ...(resolved as unknown as MachineCheckpoint),
     children: Object.fromEntries(children),
   });
@@ -120,14 +118,17 @@ function hasState({ states }: AnyStateNode, value: StateValue): boolean {
   });
 }
 
-/** What an actor begins from that starts anew. */
-interface Anew {
+/** Snapshot of an actor that is to be restarted. */
+interface Restart {
   readonly anew: true;
   readonly input: unknown;
 }
 
-/** The actors that it had invoked start anew, with the input that they would get now. */
-function startedAnew(machine: AnyStateMachine, checkpoint: MachineCheckpoint): Snapshot<unknown> {
+/** Marks the invoked actors for a restart, with inputs computed from the restored context. */
+function restartChildren(
+  machine: AnyStateMachine,
+  checkpoint: MachineCheckpoint,
+): Snapshot<unknown> {
   const { value, context, children = {} } = checkpoint;
   const event = { type: 'xstate.init' };
   const inputs = new Map(
@@ -142,7 +143,7 @@ function startedAnew(machine: AnyStateMachine, checkpoint: MachineCheckpoint): S
     const { src } = child;
     const isNamed = typeof src === 'string' && Object.hasOwn(machine.implementations.actors, src);
     if (!isNamed || !inputs.has(id)) return [id, child] as const;
-    const snapshot: Anew = { anew: true, input: inputs.get(id) };
+    const snapshot: Restart = { anew: true, input: inputs.get(id) };
     return [id, { ...child, snapshot }] as const;
   });
   const anew = { ...checkpoint, timers: undefined, children: Object.fromEntries(begun) };
@@ -161,15 +162,15 @@ function activeNodes(node: AnyStateNode, value: StateValue | undefined): readonl
   ];
 }
 
-/** The machine, with delays that say how long they are, and with actors that start anew if it is restored. */
+/** Adds delays such as `24h`, and makes invoked actors restart when the machine is restored. */
 export function resumableMachine(given: AnyStateMachine): AnyStateMachine {
   const machine = withNamedActors(given);
   const { actors, delays } = machine.implementations;
   const said = delayNames(machine.root)
     .filter((name) => !Object.hasOwn(delays, name))
-    .map((name) => [name, durationOf(name)] as const);
+    .map((name) => [name, parseDuration(name)] as const);
   const renewed = Object.entries(actors as { readonly [name: string]: AnyActorLogic }).map(
-    ([name, logic]) => [name, renewable(logic)] as const,
+    ([name, logic]) => [name, restartable(logic)] as const,
   );
   if (said.length === 0 && renewed.length === 0) return machine;
   return machine.provide({
@@ -178,22 +179,22 @@ export function resumableMachine(given: AnyStateMachine): AnyStateMachine {
   } as never);
 }
 
-/** The part of a state's configuration that is read here. */
+/** The members of a state's configuration used here. */
 interface StateConfig {
-  readonly invoke?: Invoked | readonly Invoked[];
+  readonly invoke?: InvokeConfig | readonly InvokeConfig[];
   readonly states?: { readonly [name: string]: StateConfig };
 }
 
-interface Invoked {
+interface InvokeConfig {
   readonly src: string | AnyActorLogic;
 }
 
-/** XState finds actors that a state invokes without a name in its configuration alone: here each gets a name. */
+/** Names inline actors, because XState restores actors only by name. */
 function withNamedActors(machine: AnyStateMachine): AnyStateMachine {
   const found: { [name: string]: AnyActorLogic } = {};
   const named = (state: StateConfig): StateConfig => {
     const { invoke = [], states = {} } = state;
-    const invoked = [invoke].flat().map((each: Invoked) => {
+    const invoked = [invoke].flat().map((each: InvokeConfig) => {
       if (typeof each.src === 'string') return each;
       const src = `unnamed ${Object.keys(found).length}`;
       found[src] = each.src;
@@ -220,46 +221,46 @@ function delayNames(node: AnyStateNode): readonly string[] {
   ];
 }
 
-function renewable(logic: AnyActorLogic): AnyActorLogic {
+function restartable(logic: AnyActorLogic): AnyActorLogic {
   const restore = (snapshot: unknown, scope: never): unknown => {
-    const { anew, input } = snapshot as Partial<Anew>;
+    const { anew, input } = snapshot as Partial<Restart>;
     if (anew) return logic.getInitialSnapshot(scope, input) as unknown;
     return (logic.restoreSnapshot?.(snapshot as never, scope) as unknown) ?? snapshot;
   };
   return Object.create(logic, { restoreSnapshot: { value: restore } }) as AnyActorLogic;
 }
 
-/** What XState says of a machine that runs. */
-interface Running {
+/** Snapshot of a machine, as far as timers need it. */
+interface RunningMachine {
   readonly machine: AnyStateMachine;
   readonly context: unknown;
   readonly value: StateValue;
   readonly status: string;
 }
 
-/** A transition after a time, as XState keeps it: the delay is a name, or milliseconds. */
-interface Delayed {
+/** XState's delayed transition. The delay is a name or a number of milliseconds. */
+interface DelayedTransition {
   readonly eventType: string;
   readonly delay: string | number;
 }
 
-/** How long a delay is. */
-type Duration = number | ((args: { readonly context: unknown }, params: undefined) => number);
+/** Implementation of a delay, milliseconds. */
+type Delay = number | ((args: { readonly context: unknown }, params: undefined) => number);
 
-/** What XState knows of a timer. */
-interface Scheduled {
+/** XState's scheduled event. */
+interface ScheduledEvent {
   readonly id: string;
   readonly event: { readonly type: string };
   readonly source: AnyActorRef;
   readonly target: AnyActorRef;
 }
 
-/** The timers of a machine: they are kept with it, and go on after the process. */
+/** Clock of a machine whose timers survive its process. */
 export class MachineTimers {
   readonly #clock: Clock;
   readonly #journal: StepJournal | undefined;
   #actor: AnyActorRef | undefined = undefined;
-  readonly #due = new WeakMap<Scheduled, number>();
+  readonly #due = new WeakMap<ScheduledEvent, number>();
 
   constructor({
     clock,
@@ -272,52 +273,52 @@ export class MachineTimers {
     this.#journal = journal;
   }
 
-  /** The time of day that they go by, milliseconds since 1970. */
+  /** Current time, epoch ms. */
   get #now(): number {
     return this.#journal?.now() ?? Date.now();
   }
 
-  /** Call it before the actor is started. */
-  follow(actor: AnyActorRef): void {
+  /** Must be called before the actor starts. */
+  attach(actor: AnyActorRef): void {
     this.#actor = actor;
   }
 
   /**
-   * Sets the timers that were kept of the actor; those of its states that were not kept begin now. Call it after the
-   * actor was started: its start would set them a second time.
+   * Reschedules the saved timers, and starts the timers of active states that have none saved. Must be called after
+   * the actor has started, because its start would schedule them again.
    */
-  goOn(actor: AnyActorRef, kept: readonly KeptTimer[]): void {
-    const { machine, context, value, status } = actor.getSnapshot() as Running;
+  restore(actor: AnyActorRef, saved: readonly SavedTimer[]): void {
+    const { machine, context, value, status } = actor.getSnapshot() as RunningMachine;
     if (status !== 'active') return;
-    const set = (id: string, event: KeptTimer['event'], delayMs: number) =>
+    const set = (id: string, event: SavedTimer['event'], delayMs: number) =>
       actor.system.scheduler.schedule(actor, actor, event, Math.max(0, delayMs), id);
     const nodes = activeNodes(machine.root, value);
-    const own = nodes.flatMap(({ after }) => after as readonly Delayed[]);
+    const own = nodes.flatMap(({ after }) => after as readonly DelayedTransition[]);
     const types = new Set(own.map(({ eventType }) => eventType));
-    for (const { id, event, dueAt } of kept) {
+    for (const { id, event, dueAt } of saved) {
       const isOfState = !event.type.startsWith('xstate.after.') || types.has(event.type);
       if (isOfState) set(id, event, dueAt - this.#now);
     }
     const known = new Set(this.#scheduled.map(({ event }) => event.type));
     for (const { eventType: type, delay } of own) {
       if (known.has(type)) continue;
-      // Of a state that has another name now.
-      const earlier = kept.find(
+      // The saved timer may belong to a state that has been renamed.
+      const earlier = saved.find(
         ({ event }) => event.type.startsWith(`xstate.after.${delay}.`) && !types.has(event.type),
       );
       if (earlier) {
         set(type, { type }, earlier.dueAt - this.#now);
         continue;
       }
-      const { delays } = machine.implementations as { delays: { [name: string]: Duration } };
+      const { delays } = machine.implementations as { delays: { [name: string]: Delay } };
       const given = typeof delay === 'string' ? delays[delay] : delay;
       const delayMs = typeof given === 'function' ? given({ context }, undefined) : given;
       if (typeof delayMs === 'number') set(type, { type }, delayMs);
     }
   }
 
-  /** Those that its machine has set for itself. */
-  get kept(): readonly KeptTimer[] {
+  /** Timers that the machine scheduled for itself. */
+  get kept(): readonly SavedTimer[] {
     return this.#scheduled.flatMap((scheduled) => {
       const dueAt = this.#due.get(scheduled);
       const { id, event, source, target } = scheduled;
@@ -326,12 +327,12 @@ export class MachineTimers {
     });
   }
 
-  get #scheduled(): readonly Scheduled[] {
+  get #scheduled(): readonly ScheduledEvent[] {
     const { _scheduledEvents: events } = this.#actor?.system.getSnapshot() ?? {};
-    return Object.values((events ?? {}) as { readonly [id: string]: Scheduled });
+    return Object.values((events ?? {}) as { readonly [id: string]: ScheduledEvent });
   }
 
-  /** As XState asks for it. */
+  /** Implements the clock of XState. */
   readonly setTimeout = (callback: () => void, delayMs: number): unknown => {
     const dueAt = this.#now + delayMs;
     for (const scheduled of this.#scheduled) {

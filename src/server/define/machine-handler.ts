@@ -1,23 +1,23 @@
-/** The handlers of tools that are machines. */
+/** Handlers of machine tools. */
 import type { AnyStateMachine } from 'xstate';
 import { systemClock } from '../../actors/clock.ts';
 import { LazyModule } from '../../actors/lazy-module.ts';
-import { setMachine } from './tool-machine.ts';
-import type { MachineHost, MachineRun, Migrate } from './tool-machine.ts';
+import { registerMachine } from './tool-machine.ts';
+import type { MachineHost, MachineHandler, Migrate } from './tool-machine.ts';
 
-/** Runs machines. Loaded when the first tool that is one is defined. */
+/** Machine runner, loaded with the first machine tool. */
 const code = new LazyModule(() => import('./machine-run.ts'));
 
-const plainHost: MachineHost = { clock: systemClock };
+const defaultHost: MachineHost = { clock: systemClock };
 
-/** The handler of a tool that is this machine: its input is the arguments, its output the result. */
-export function machineHandler(machine: AnyStateMachine, migrate?: Migrate): MachineRun {
+/** Creates a handler that runs the machine with the arguments as its input and returns its output. */
+export function machineHandler(machine: AnyStateMachine, migrate?: Migrate): MachineHandler {
   code.preload();
-  const run: MachineRun = async (input, context, host = plainHost) =>
+  const run: MachineHandler = async (input, context, host = defaultHost) =>
     await code.with(({ runMachine }) => {
       context.signal.throwIfAborted();
       return runMachine({ machine, migrate }, input, context, host);
     });
-  setMachine(run, machine, migrate);
+  registerMachine(run, machine, migrate);
   return run;
 }

@@ -1,7 +1,6 @@
 /**
- * Runs tools that are machines. The states of one that waits for its client say what they ask, and its
- * snapshot and its timers are all that has to be kept meanwhile: it goes on in the same state in any
- * process, and what it had invoked starts anew. Loaded when a tool that is a machine is defined.
+ * Runs machine tools. Waiting states declare their questions in `meta.ask`. The snapshot and the timers are the whole
+ * checkpoint, so any process can resume the machine in its state; invoked actors are restarted. Loaded on demand.
  */
 import { createActor, waitFor } from 'xstate';
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, InputFrom } from 'xstate';
@@ -9,17 +8,22 @@ import { stateName } from '../../machines/names.ts';
 import type { FormAnswer, UrlAnswer } from '../context/elicitation.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { RuntimeError, ToolError } from '../../protocol/errors.ts';
-import { MachineTimers, checkpointOf, fitting, resumableMachine } from './machine-checkpoint.ts';
+import {
+  MachineTimers,
+  checkpointOf,
+  snapshotToResume,
+  resumableMachine,
+} from './machine-checkpoint.ts';
 import type { MachineCheckpoint } from './machine-checkpoint.ts';
 import { machineOfTool, migrationOf } from './tool-machine.ts';
 import type { MachineHost, Migrate } from './tool-machine.ts';
-import { validateQuestion, waiting } from './tool-question.ts';
+import { validateQuestion, waitingTag } from './tool-question.ts';
 import type { ToolAnswer, ToolQuestion, WaitingMeta } from './tool-question.ts';
 
-/** Tells the machines of a process apart, for those who watch. */
-let begun = 0;
+/** Number of machines started by the process, for unique actor ids. */
+let machineCount = 0;
 
-/** By the machines of their authors. */
+/** Resumable variants by the original machine. */
 const resumable = new WeakMap<AnyStateMachine, AnyStateMachine>();
 
 function runnableOf(machine: AnyStateMachine): AnyStateMachine {
@@ -28,7 +32,7 @@ function runnableOf(machine: AnyStateMachine): AnyStateMachine {
   return runnable;
 }
 
-/** Runs a machine: its input is the arguments, its output the result. */
+/** Runs a machine with the arguments as its input and returns its output. */
 export async function runMachine(
   {
     machine,
@@ -42,15 +46,18 @@ export async function runMachine(
   const { journal } = host;
   const earlier = context.checkpoint as MachineCheckpoint | undefined;
   const timers = new MachineTimers(host);
-  const options = { id: `${machine.id}-${++begun}`, clock: timers };
+  const options = { id: `${machine.id}-${++machineCount}`, clock: timers };
   const actor =
     earlier === undefined
       ? createActor(runnable, { ...options, input: input as InputFrom<AnyStateMachine> })
-      : createActor(runnable, { ...options, snapshot: fitting(runnable, earlier, migrate) });
-  timers.follow(actor);
-  host.started?.(actor);
+      : createActor(runnable, {
+          ...options,
+          snapshot: snapshotToResume(runnable, earlier, migrate),
+        });
+  timers.attach(actor);
+  host.onStarted?.(actor);
   if (journal) {
-    const children = () => Object.values((actor.getSnapshot() as Invoking).children);
+    const children = () => Object.values((actor.getSnapshot() as MachineChildren).children);
     journal.probe = {
       isIdle: () => !children().some((child) => isActive(child)),
     };
@@ -75,16 +82,16 @@ export async function runMachine(
   const stop = () => actor.stop();
   signal.addEventListener('abort', stop);
   actor.start();
-  if (earlier) timers.goOn(actor, earlier.timers ?? []);
+  if (earlier) timers.restore(actor, earlier.timers ?? []);
   try {
-    let snapshot = await pauseOf(actor, signal);
+    let snapshot = await nextPause(actor, signal);
     // A new checkpoint would drop the answer that the client may have brought for this state.
     if (earlier !== undefined && snapshot.status === 'active') {
-      snapshot = await answered(actor, snapshot, context);
+      snapshot = await askClient(actor, snapshot, context);
     }
     while (snapshot.status === 'active') {
       if (!journal) context.checkpoint = checkpointOf(actor, snapshot, timers);
-      snapshot = await answered(actor, snapshot, context);
+      snapshot = await askClient(actor, snapshot, context);
     }
     if (faults.length > 0) throw faults[0];
     if (snapshot.status === 'error') throw snapshot.error;
@@ -95,7 +102,7 @@ export async function runMachine(
   }
 }
 
-/** Why a task of a tool cannot go on from this checkpoint; undefined if it can. */
+/** The reason why a tool cannot be resumed from this checkpoint; undefined if it can. */
 export function validateResumption(
   tool: { readonly handler: object },
   checkpoint: unknown,
@@ -103,15 +110,15 @@ export function validateResumption(
   const machine = machineOfTool(tool);
   if (!machine || checkpoint === undefined) return undefined;
   try {
-    fitting(machine, checkpoint as MachineCheckpoint, migrationOf(tool));
+    snapshotToResume(machine, checkpoint as MachineCheckpoint, migrationOf(tool));
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
 }
 
-/** The actors that a machine has invoked. */
-interface Invoking {
+/** Snapshot of a machine with its invoked actors. */
+interface MachineChildren {
   readonly children: { readonly [id: string]: AnyActorRef | undefined };
 }
 
@@ -119,20 +126,20 @@ function isActive(child: AnyActorRef | undefined): boolean {
   return (child?.getSnapshot() as { readonly status?: string } | undefined)?.status === 'active';
 }
 
-/** The snapshot in which the machine waits or has ended. */
-async function pauseOf(actor: AnyActorRef, signal: AbortSignal): Promise<AnyMachineSnapshot> {
+/** Resolves with the next snapshot in which the machine waits or has ended. */
+async function nextPause(actor: AnyActorRef, signal: AbortSignal): Promise<AnyMachineSnapshot> {
   const isPause = (snapshot: AnyMachineSnapshot) =>
-    snapshot.status !== 'active' || snapshot.hasTag(waiting);
+    snapshot.status !== 'active' || snapshot.hasTag(waitingTag);
   const now = actor.getSnapshot() as AnyMachineSnapshot;
   if (isPause(now)) return now;
   return (await waitFor(actor, isPause, { signal, timeout: Infinity })) as AnyMachineSnapshot;
 }
 
 /**
- * Asks what the state in which it waits asks, and gives the next snapshot of {@link pauseOf}. A timer, or an actor
- * that it has invoked, may lead it out of that state first.
+ * Asks the client the question of the waiting state, and resolves with the next pause. A timer or an invoked actor
+ * may leave the state first.
  */
-async function answered(
+async function askClient(
   actor: AnyActorRef,
   snapshot: AnyMachineSnapshot,
   context: HandlerContext,
@@ -148,25 +155,25 @@ async function answered(
     complete: () => leaving.abort(),
   });
   try {
-    const event = await outcomeOf(snapshot, context, leaving.signal);
-    if (leaving.signal.aborted || !event) return await pauseOf(actor, context.signal);
+    const event = await answerUnlessLeft(snapshot, context, leaving.signal);
+    if (leaving.signal.aborted || !event) return await nextPause(actor, context.signal);
     subscription.unsubscribe();
     const now = actor.getSnapshot() as AnyMachineSnapshot;
-    // To ask again and again a client that answers by itself would have no end.
+    // Asking again could loop forever if the client answers automatically.
     if (!now.can(event)) {
       if (event.type === 'answer.failed') throw event.error;
-      const message = `The call has ended: the state "${stateName(now)}" goes nowhere from "${event.type}"`;
+      const message = `The call has ended: the state "${stateName(now)}" does not handle "${event.type}"`;
       throw new ToolError(message, { code: 'UNANSWERED' });
     }
     actor.send(event);
-    return await pauseOf(actor, context.signal);
+    return await nextPause(actor, context.signal);
   } finally {
     subscription.unsubscribe();
   }
 }
 
-/** What comes of its question; undefined if it was left before. */
-async function outcomeOf(
+/** The answer event; undefined if the machine leaves the state first. */
+async function answerUnlessLeft(
   snapshot: AnyMachineSnapshot,
   context: HandlerContext,
   leaving: AbortSignal,
@@ -183,9 +190,9 @@ async function outcomeOf(
   return await Promise.race([answer, left]);
 }
 
-/** The state that asks, by its id; undefined if none does. */
+/** Id of the waiting state; undefined if the machine is not waiting. */
 function askingState(snapshot: AnyMachineSnapshot): string | undefined {
-  return snapshot.hasTag(waiting) ? innermostAsking(snapshot)?.[0] : undefined;
+  return snapshot.hasTag(waitingTag) ? innermostAsking(snapshot)?.[0] : undefined;
 }
 
 async function answerTo(
@@ -214,18 +221,18 @@ function eventOf(answer: FormAnswer<unknown> | UrlAnswer): ToolAnswer {
   }
 }
 
-/** Of the states that ask, the innermost. */
+/** The innermost active state with a question. */
 function innermostAsking(snapshot: AnyMachineSnapshot) {
   const metas = Object.entries(snapshot.getMeta() as { [id: string]: WaitingMeta | undefined });
   const asking = metas.filter(([, meta]) => meta?.ask !== undefined);
   return asking.toSorted(([a], [b]) => b.length - a.length)[0];
 }
 
-/** What the state that waits asks. */
+/** The question of the waiting state. */
 function questionOf(snapshot: AnyMachineSnapshot): ToolQuestion {
   const [, meta] = innermostAsking(snapshot) ?? [];
   const ask = meta?.ask;
-  if (!ask) throw new TypeError(`The state "${stateName(snapshot)}" waits, and asks nothing`);
+  if (!ask) throw new TypeError(`The state "${stateName(snapshot)}" is waiting without a meta.ask`);
   const question = typeof ask === 'function' ? ask({ context: snapshot.context as never }) : ask;
   const fault = validateQuestion(question);
   if (fault === undefined) return question;

@@ -1,5 +1,5 @@
 /**
- * Prompts, as authors write them.
+ * Definition of prompts.
  *
  * @see MCP 2025-11-25, server/prompts
  */
@@ -10,54 +10,54 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { isStandardSchema, looseJsonSchemaOf } from '../../../packages/schema/src/schema.ts';
 import type { AcceptedBy, ParsedBy, StandardSchema } from '../../../packages/schema/src/schema.ts';
-import { checkItem } from './item-faults.ts';
-import type { ItemRules } from './item-faults.ts';
+import { checkItem } from './item-rules.ts';
+import type { ItemRules } from './item-rules.ts';
 import type { Complete } from './resource.ts';
-import { checkForSome } from './visible.ts';
-import type { ForSome } from './visible.ts';
+import { checkVisibilityOptions } from './visible.ts';
+import type { VisibilityOptions } from './visible.ts';
 
-/** An argument of a prompt. On the wire, all arguments are strings. */
+/** Argument of a prompt. All arguments are strings on the wire. */
 export interface PromptArgument {
-  /** For people. */
+  /** Display name. */
   readonly title?: string;
-  /** What to fill in. */
+  /** Explains the argument to the user. */
   readonly description?: string;
-  /** Whether the prompt can do without it; by default it can. */
+  /** True if the argument must be given. Default: false. */
   readonly required?: boolean;
-  /** Suggests values while the user types. */
+  /** Completes the value while the user types. */
   readonly complete?: Complete;
 }
 
-/** A prompt's arguments by name, in the order in which a client should ask for them. */
+/** Arguments of a prompt by name, in the order shown to the user. */
 export type PromptArguments = {
-  /** What is known of one argument. */
+  /** Argument description. */
   readonly [name: string]: PromptArgument;
 };
 
 /** One message of a prompt. */
 export interface PromptMessage {
-  /** Who says it. */
+  /** Author of the message. */
   readonly role: 'user' | 'assistant';
-  /** What is said. */
+  /** One content block, see {@link content}. */
   readonly content: ContentBlock;
 }
 
-/** The result of a prompt. A string becomes one message of the user. */
+/** Result of a prompt. A string becomes one user message. */
 export type PromptOutput =
   | string
   | readonly PromptMessage[]
   | {
-      /** By default the prompt's own description. */
+      /** Default: the description of the prompt. */
       readonly description?: string;
       readonly messages: readonly PromptMessage[];
       readonly _meta?: JsonObject;
     };
 
-/** The names that an author's `arguments` declare. */
+/** Argument names declared by `arguments`. */
 export type PromptArgumentName<TArguments> = string &
   keyof (TArguments extends StandardSchema ? AcceptedBy<TArguments> : TArguments);
 
-/** What a client sends for an author's `arguments`: strings. */
+/** Wire form of the arguments: strings. */
 export type PromptStrings<TArguments> = TArguments extends StandardSchema
   ? { readonly [K in keyof AcceptedBy<TArguments>]: AcceptedBy<TArguments>[K] & string }
   : {
@@ -70,13 +70,13 @@ export type PromptStrings<TArguments> = TArguments extends StandardSchema
       ]?: string;
     };
 
-/** What `get` receives. */
+/** Parsed arguments, as passed to `get`. */
 type PromptValues<TArguments> = TArguments extends StandardSchema
   ? ParsedBy<TArguments>
   : PromptStrings<TArguments>;
 
-/** The arguments of a schema that take no string. */
-type StringlessName<TSchema extends StandardSchema> = {
+/** Names of arguments whose schema accepts no string. */
+type NonStringName<TSchema extends StandardSchema> = {
   readonly [K in keyof PromptStrings<TSchema>]-?: [NonNullable<PromptStrings<TSchema>[K]>] extends [
     never,
   ]
@@ -84,53 +84,53 @@ type StringlessName<TSchema extends StandardSchema> = {
     : never;
 }[keyof PromptStrings<TSchema>];
 
-/** What `arguments` must be, so that a compiler's error says it. */
-type TakingStrings<TArguments> = TArguments extends StandardSchema
-  ? [StringlessName<TArguments>] extends [never]
+/** Required type of `arguments`. The template literal is the compiler's error message. */
+type StringArguments<TArguments> = TArguments extends StandardSchema
+  ? [NonStringName<TArguments>] extends [never]
     ? StandardSchema
-    : `A client sends strings, and "${StringlessName<TArguments>}" takes none: coerce it, as z.coerce does`
+    : `"${NonStringName<TArguments>}" must accept a string: coerce it, for example with z.coerce`
   : PromptArguments;
 
-interface PromptDescription extends DisplayInfo, ForSome {
+interface PromptDescription extends DisplayInfo, VisibilityOptions {
   readonly name: string;
 }
 
-/** A prompt; see {@link definePrompt}. */
+/** A defined prompt; see {@link definePrompt}. */
 export interface Prompt extends PromptDescription {
-  /** What a client may fill in: by name, or as a Standard Schema of an object. */
+  /** Arguments by name, or a Standard Schema of an object. */
   readonly arguments?: PromptArguments | StandardSchema;
-  /** Completes arguments, by name. */
+  /** Completers by argument name. */
   readonly complete?: { readonly [name: string]: Complete | undefined };
-  /** Makes the messages. It gets values that have passed `arguments`. */
+  /** Returns the messages for validated arguments. */
   get(args: never, context: HandlerContext): PromptOutput | Promise<PromptOutput>;
 }
 
-/** A prompt with what is known of its name and its arguments. */
+/** A prompt typed with its literal name and its arguments. */
 export interface DefinedPrompt<
   TName extends string,
   TArguments extends PromptArguments | StandardSchema,
 > extends Prompt {
-  /** As in its specification, with its literal type. */
+  /** Literal name of the prompt. */
   readonly name: TName;
-  /** As in its specification. */
+  /** Arguments with their types. */
   readonly arguments?: TArguments;
 }
 
-/** What an author says of a prompt; see {@link definePrompt}. */
+/** Input of {@link definePrompt}. */
 export interface PromptSpecification<
   TArguments extends PromptArguments | StandardSchema,
   TName extends string = string,
 > extends PromptDescription {
-  /** What clients ask for it by, once in a server. */
+  /** Unique name within the server. */
   readonly name: TName;
   /**
-   * The arguments by name, or a Standard Schema of an object with them, in the order in which a
-   * client should ask for them. A client sends strings; a schema may turn them into anything.
+   * Arguments by name, or a Standard Schema of an object, in the order shown to the user. Clients
+   * send strings; a schema may transform them.
    */
-  readonly arguments?: TArguments & TakingStrings<TArguments>;
-  /** Completes arguments, by name; those without a schema may have their `complete` themselves. */
+  readonly arguments?: TArguments & StringArguments<TArguments>;
+  /** Completers by argument name. Arguments without a schema can have their own `complete` instead. */
   readonly complete?: { readonly [K in PromptArgumentName<NoInfer<TArguments>>]?: Complete };
-  /** Makes the messages from the arguments. What it throws is answered with an error. */
+  /** Returns the messages for the arguments. A thrown error becomes a JSON-RPC error. */
   get(
     args: NoInfer<PromptValues<TArguments>>,
     context: HandlerContext,
@@ -138,18 +138,19 @@ export interface PromptSpecification<
 }
 
 /**
- * Defines a prompt. `get` receives the values typed after `arguments`.
+ * Defines a prompt. The type of the values passed to `get` follows from `arguments`.
  *
- * @throws {TypeError} a member is missing or unknown; a schema has no members, or its
- *   library cannot describe them; or `complete` names an argument that the prompt does not have
+ * @throws {TypeError} if a member is missing, unknown or invalid, if the schema has no members or its
+ *   library cannot convert it to JSON Schema, or if `complete` names an unknown argument
+ * @see MCP 2025-11-25, server/prompts
  */
 export function definePrompt<
   const TArguments extends PromptArguments | StandardSchema = Record<never, never>,
   const TName extends string = string,
 >(prompt: PromptSpecification<TArguments, TName>): DefinedPrompt<TName, TArguments> {
   checkItem(prompt, promptRules);
-  checkForSome(prompt, `the prompt ${inspectValue(prompt.name)}`);
-  // Read now, not when a client lists the prompts: an author sees a mistake at the line that has it.
+  checkVisibilityOptions(prompt, `the prompt ${inspectValue(prompt.name)}`);
+  // Convert the schema now, so that errors point at the definition.
   const names = Object.keys(promptArguments(prompt));
   const stray = Object.keys(prompt.complete ?? {}).find((name) => !names.includes(name));
   if (stray !== undefined) {
@@ -160,13 +161,13 @@ export function definePrompt<
   return prompt;
 }
 
-/** Read once for each prompt: a schema is converted for it. */
+/** Cached arguments by prompt, because converting a schema is expensive. */
 const declared = new WeakMap<Prompt, PromptArguments>();
 
 /**
- * A prompt's arguments by name, in the order of its author.
+ * Arguments of a prompt by name, in definition order.
  *
- * @throws {TypeError} `arguments` is neither that nor a Standard Schema of an object
+ * @throws {TypeError} if `arguments` is neither an object of arguments nor a Standard Schema of an object
  */
 export function promptArguments(prompt: Prompt): PromptArguments {
   const known = declared.get(prompt);
@@ -184,42 +185,44 @@ export function promptArguments(prompt: Prompt): PromptArguments {
   return args;
 }
 
-/** An author may have written anything in JavaScript. An arktype schema is a function. */
+/** Unchecked in JavaScript. An arktype schema is a function. */
 function isSchema(written: unknown): written is StandardSchema {
   return (isJsonObject(written) || typeof written === 'function') && isStandardSchema(written);
 }
 
-/** @throws {TypeError} */
+/** @throws {TypeError} if any argument is not an object */
 function checkArguments(described: unknown, prompt: string, what: string): void {
   if (!isJsonObject(described)) {
     throw new TypeError(
-      `${what} must be an object of arguments by name, such as { city: { required: true } }, or a Standard Schema; this is ${inspectValue(described)}`,
+      `${what} must be an object of arguments by name, such as { city: { required: true } }, or a Standard Schema, got ${inspectValue(described)}`,
     );
   }
   for (const [name, argument] of Object.entries(described)) {
     if (isJsonObject(argument)) continue;
     const hint =
       name === 'type' && isJsonObject(described['properties'])
-        ? '. Is it a JSON Schema? Give its properties by name, or a Standard Schema'
+        ? '. For a JSON Schema, pass its properties by name, or use a Standard Schema'
         : '';
     throw new TypeError(
-      `The argument ${inspectValue(name)} of the prompt ${inspectValue(prompt)} must be an object, this is ${inspectValue(argument)}${hint}`,
+      `The argument ${inspectValue(name)} of the prompt ${inspectValue(prompt)} must be an object, got ${inspectValue(argument)}${hint}`,
     );
   }
 }
 
 /**
- * The members of what a schema accepts, as arguments.
+ * Converts the members of an object schema to arguments.
  *
- * @throws {TypeError} its library cannot describe them, or it describes anything but one object
+ * @throws {TypeError} if the schema cannot be converted or does not describe an object
  */
 function membersOf(schema: StandardSchema, what: string): PromptArguments {
   const { properties, required, $defs } = looseJsonSchemaOf(schema, what);
   if (!isJsonObject(properties)) {
-    throw new TypeError(`${what} must be a schema of one object with its members, not of a union`);
+    throw new TypeError(
+      `${what} must be a schema of an object with known members, got a schema without "properties", such as a union`,
+    );
   }
   const members = Object.entries(properties).map(([name, member]): [string, PromptArgument] => {
-    const { title, description } = resolved(member, $defs);
+    const { title, description } = resolveRef(member, $defs);
     return [
       name,
       {
@@ -232,8 +235,8 @@ function membersOf(schema: StandardSchema, what: string): PromptArguments {
   return Object.fromEntries(members);
 }
 
-/** A member, or what it refers to: zod defines a schema that has an id beside the object. */
-function resolved(member: unknown, definitions: unknown): JsonObject {
+/** Resolves a `$ref` into `$defs`, where zod puts schemas with an id. */
+function resolveRef(member: unknown, definitions: unknown): JsonObject {
   if (!isJsonObject(member)) return {};
   const { $ref } = member;
   const id = typeof $ref === 'string' ? $ref.replace('#/$defs/', '') : undefined;
@@ -241,7 +244,7 @@ function resolved(member: unknown, definitions: unknown): JsonObject {
   return isJsonObject(definition) ? { ...definition, ...member } : member;
 }
 
-/** What a prompt must have. */
+/** Validation rules of prompts. */
 export const promptRules: ItemRules = {
   kind: 'prompt',
   key: 'name',

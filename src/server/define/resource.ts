@@ -1,5 +1,5 @@
 /**
- * Resources and resource templates, as authors write them.
+ * Definition of resources and resource templates.
  *
  * @see MCP 2025-11-25, server/resources
  */
@@ -9,92 +9,90 @@ import type { Annotations, DisplayInfo } from '../../protocol/display-info.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { checkCaching } from './caching.ts';
 import type { Caching } from './caching.ts';
-import { checkItem } from './item-faults.ts';
-import { checkForSome } from './visible.ts';
-import type { ForSome } from './visible.ts';
-import type { ItemRules } from './item-faults.ts';
+import { checkItem } from './item-rules.ts';
+import { checkVisibilityOptions } from './visible.ts';
+import type { VisibilityOptions } from './visible.ts';
+import type { ItemRules } from './item-rules.ts';
 import { isUri } from './uri-template.ts';
 import { uriTemplate } from './uri-template.ts';
 import type { UriTemplate, Variables } from './uri-template.ts';
 
 /**
- * The contents of a resource. A string is sent as text, bytes are sent as base64; both get the
- * resource's own `mimeType`.
+ * Contents of a resource. A string is sent as text, bytes as a base64 blob, both with the `mimeType`
+ * of the resource.
  */
 export type ReadResult = string | Uint8Array | readonly ResourceContents[];
 
-/** A resource as a list describes it. */
+/** List entry of a resource. */
 export interface ResourceDescription extends DisplayInfo {
-  /** What clients read it by; an absolute URI, once in a server. */
+  /** Absolute URI, unique within the server. */
   readonly uri: string;
-  /** For programs; hosts show `title` if there is one. */
+  /** Programmatic name. Hosts display `title` if present. */
   readonly name: string;
-  /** The media type of the contents, if it is known. */
+  /** Media type of the contents, if known. */
   readonly mimeType?: string;
-  /** Bytes. */
+  /** Size of the contents, bytes. */
   readonly size?: number;
-  /** Hints for the host: for whom it is, and how important. */
+  /** Hints for the host: audience and priority. */
   readonly annotations?: Annotations;
 }
 
 /** A resource with a fixed URI. */
-export interface Resource extends ResourceDescription, ForSome {
-  /** How long clients may cache its contents; what it leaves out, the server says. */
+export interface Resource extends ResourceDescription, VisibilityOptions {
+  /** Cache hints for the contents. Default: those of the server. */
   readonly caching?: Caching;
-  /**
-   * Reads the contents. What it throws is answered with an error, and `ToolError` is as good as
-   * any.
-   */
+  /** Reads the contents. A thrown error becomes a JSON-RPC error. */
   read(context: HandlerContext): ReadResult | Promise<ReadResult>;
 }
 
-/** The values that the user has already filled in when another one is completed, by name. */
-export type Filled = {
-  /** The value of each argument, as the user has typed it. */
+/** Arguments that the user has already filled in, by name. */
+export type FilledArguments = {
+  /** Value as typed by the user. */
   readonly [name: string]: string;
 };
 
 /**
- * Gives values that complete what the user has typed, the best ones first. A client gets at most
- * 100 of them, and their number.
+ * Returns completions for the typed value, best first. The client gets the first 100 and the total.
+ *
+ * @see MCP 2025-11-25, server/utilities/completion
  */
 export type Complete = (
   value: string,
-  filled: Filled,
+  filled: FilledArguments,
   context: HandlerContext,
 ) => readonly string[] | Promise<readonly string[]>;
 
-interface TemplateDescription extends DisplayInfo, ForSome {
+interface TemplateDescription extends DisplayInfo, VisibilityOptions {
   readonly name: string;
   readonly mimeType?: string;
   readonly annotations?: Annotations;
-  /** How long clients may cache the contents of its resources; what it leaves out, the server says. */
+  /** Cache hints for the contents of the resources. Default: those of the server. */
   readonly caching?: Caching;
   /**
-   * Lists the resources that exist now. `resources/list` shows them after the fixed ones, ordered
-   * by URI, and calls this for each page. When they change, call `resourceTemplates.announce()` of
-   * the server.
+   * Returns the current resources of the template. `resources/list` appends them to the fixed ones,
+   * ordered by URI, and calls this for each page. When they change, call the server's
+   * `resourceTemplates.announce()`.
    */
   list?(
     context: HandlerContext,
   ): readonly ResourceDescription[] | Promise<readonly ResourceDescription[]>;
 }
 
-/** Resources whose URIs match a template; see {@link defineResourceTemplate}. */
+/** A defined resource template; see {@link defineResourceTemplate}. */
 export interface ResourceTemplate extends TemplateDescription, UriTemplate {
-  /** A URI with variables, as RFC 6570 has it. */
+  /** URI template (RFC 6570). */
   readonly uriTemplate: string;
-  /** Completes the variables, by name. */
+  /** Completers by variable name. */
   readonly complete?: { readonly [variable: string]: Complete | undefined };
-  /** Reads the resource with this URI, or gives `undefined` if it does not exist. */
+  /** Reads the resource with this URI; undefined if it does not exist. */
   read(uri: string, variables: never, context: HandlerContext): TemplateReadResult;
 }
 
 type TemplateReadResult = ReadResult | undefined | Promise<ReadResult | undefined>;
 
 /**
- * The values of a template's variables. A variable that a URI may lack is optional; one with `*` is
- * a list.
+ * Variable values of a template, typed from its text. Variables that a URI can omit are optional;
+ * variables with `*` are lists.
  */
 export type VariablesOf<TTemplate extends string> = string extends TTemplate
   ? Variables
@@ -120,21 +118,22 @@ type NamedVariable<TName extends string> = TName extends `${infer TList}*`
   ? { readonly [K in TList]: readonly string[] }
   : { readonly [K in TName]: string };
 
-/** What an author says of a resource template; see {@link defineResourceTemplate}. */
+/** Input of {@link defineResourceTemplate}. */
 export interface ResourceTemplateSpecification<
   TTemplate extends string,
 > extends TemplateDescription {
   /**
-   * A URI template (RFC 6570) such as `notes://{user}/{+path}`. A plain `{name}` does not match
-   * `/`, `?` or `#`; `{+name}` matches any character.
+   * URI template (RFC 6570), such as `notes://{user}/{+path}`. `{name}` does not match `/`, `?` or
+   * `#`; `{+name}` matches any character.
    */
   readonly uriTemplate: TTemplate;
-  /** Completes the template's variables, by name. */
+  /** Completers by variable name. */
   readonly complete?: { readonly [K in keyof VariablesOf<TTemplate>]?: Complete };
   /**
-   * Reads the resource with this URI, or gives `undefined` if it does not exist.
-   * @param variables the template's variables as the URI has them, percent-decoded. A client wrote
-   *   them: trust them as little as a tool's arguments
+   * Reads the resource with this URI; returns undefined if it does not exist.
+   *
+   * @param variables percent-decoded values from the URI. They are client input: validate them like
+   *   tool arguments
    */
   read(uri: string, variables: VariablesOf<TTemplate>, context: HandlerContext): TemplateReadResult;
 }
@@ -159,7 +158,7 @@ const readable = {
   synonyms: { load: 'read', handler: 'read', callback: 'read', readCallback: 'read' },
 };
 
-/** What a resource must have. */
+/** Validation rules of resources. */
 export const resourceRules: ItemRules = {
   kind: 'resource',
   key: 'uri',
@@ -167,7 +166,7 @@ export const resourceRules: ItemRules = {
   ...readable,
 };
 
-/** What a resource template must have. */
+/** Validation rules of resource templates. */
 export const templateRules: ItemRules = {
   kind: 'resource template',
   key: 'uriTemplate',
@@ -180,40 +179,41 @@ export const templateRules: ItemRules = {
     variables: true,
   } satisfies Record<keyof ResourceTemplate, true>,
   ...readable,
-  defined: { by: 'defineResourceTemplate', adds: 'match' },
+  definedBy: { by: 'defineResourceTemplate', adds: 'match' },
 };
 
 /**
  * Defines a resource with a fixed URI.
  *
- * @throws {TypeError} a member is missing or unknown, or `uri` is not a URI
+ * @throws {TypeError} if a member is missing, unknown or invalid, or `uri` is not an absolute URI
+ * @see MCP 2025-11-25, server/resources
  */
 export function defineResource(resource: Resource): Resource {
   checkItem(resource, resourceRules);
   checkCaching(resource.caching, `the resource ${inspectValue(resource.uri)}`);
-  checkForSome(resource, `the resource ${inspectValue(resource.uri)}`);
+  checkVisibilityOptions(resource, `the resource ${inspectValue(resource.uri)}`);
   if (!isUri(resource.uri)) {
     throw new TypeError(
-      `A resource's URI has a scheme and no spaces, as "notes://today" has; this is ${inspectValue(resource.uri)}`,
+      `"uri" of a resource must be an absolute URI such as "notes://today", got ${inspectValue(resource.uri)}`,
     );
   }
   return resource;
 }
 
 /**
- * Defines resources whose URIs match a template. `read` receives its variables, typed after the
- * template.
+ * Defines resources whose URIs match a template. The types of the variables passed to `read` follow
+ * from the template.
  *
- * @throws {TypeError} a member is missing or unknown; the template cannot be parsed or
- *   matched, or `complete` names a variable that
- *   it does not have
+ * @throws {TypeError} if a member is missing, unknown or invalid, if the template is malformed or cannot
+ *   be matched, or if `complete` names an unknown variable
+ * @see MCP 2025-11-25, server/resources, "Resource Templates"
  */
 export function defineResourceTemplate<const TTemplate extends string>(
   template: ResourceTemplateSpecification<TTemplate>,
 ): ResourceTemplate {
   checkItem(template, templateRules);
   checkCaching(template.caching, `the resource template ${inspectValue(template.uriTemplate)}`);
-  checkForSome(template, `the resource template ${inspectValue(template.uriTemplate)}`);
+  checkVisibilityOptions(template, `the resource template ${inspectValue(template.uriTemplate)}`);
   const { variables, match } = uriTemplate(template.uriTemplate);
   const stray = Object.keys(template.complete ?? {}).find((name) => !variables.includes(name));
   if (stray !== undefined) {

@@ -1,5 +1,5 @@
 /**
- * Skills, as authors write them: directories of instructions for a model.
+ * Definition of skills: directories of instructions for a model.
  *
  * @see SEP-2640; https://agentskills.io/specification
  */
@@ -16,61 +16,61 @@ import {
 } from '../../protocol/skills.ts';
 import type { ListedSkill, SkillFile, SkillFrontmatter } from '../../protocol/skills.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
-import { checkItem } from './item-faults.ts';
-import type { ItemRules } from './item-faults.ts';
+import { checkItem } from './item-rules.ts';
+import type { ItemRules } from './item-rules.ts';
 import type { ResourceDescription } from './resource.ts';
-import { checkForSome } from './visible.ts';
-import type { ForSome } from './visible.ts';
+import { checkVisibilityOptions } from './visible.ts';
+import type { VisibilityOptions } from './visible.ts';
 
-/** A file of a skill: its text, its bytes, or what makes them for each reader. */
+/** Contents of a skill file: text, bytes, or a function that returns them per request. */
 export type SkillFileSource =
   | string
   | Uint8Array
   | ((context: HandlerContext) => string | Uint8Array | Promise<string | Uint8Array>);
 
-/** What an author says of a skill; see {@link defineSkill}. */
-export interface SkillSpecification extends ForSome {
+/** Input of {@link defineSkill}. */
+export interface SkillSpecification extends VisibilityOptions {
   /** 1 to 64 lowercase letters, digits and single hyphens. */
   readonly name: string;
-  /** For the model: what the skill is good for, and when. At most 1,024 characters. */
+  /** Tells the model what the skill does and when to use it. At most 1,024 characters. */
   readonly description: string;
-  /** What else `SKILL.md` says of itself: `license`, `compatibility`, `metadata` and others. */
+  /** Additional frontmatter of `SKILL.md`: `license`, `compatibility`, `metadata` and others. */
   readonly frontmatter?: JsonObject;
-  /** The directory that the skill lies in, such as `acme/billing`; by default none. */
+  /** Parent directory of the skill, such as `acme/billing`. Default: the root. */
   readonly directory?: string;
-  /** What `SKILL.md` says to the model, in Markdown. */
+  /** Markdown body of `SKILL.md`. */
   readonly instructions: string;
   /**
-   * The other files, by their paths in the skill, such as `references/forms.md`. With a function among them the skill is
-   * `dynamic`: hosts cannot check what they read, and may refuse it.
+   * Additional files by relative path, such as `references/forms.md`. A function makes the skill `dynamic`: it has no
+   * digests, so hosts cannot verify it and may reject it.
    */
   readonly files?: { readonly [path: string]: SkillFileSource };
 }
 
-/** A file of a skill, as it is served. Without size and digest its content is made when it is read. */
+/** A served skill file. Size and digest are absent if the content is generated on each read. */
 export interface ServedSkillFile {
-  /** Bytes. */
+  /** Size, bytes. */
   readonly size?: number;
-  /** The digest of its bytes: `sha256:` and 64 digits of hex. */
+  /** SHA-256 digest of the bytes: `sha256:` and 64 hex digits. */
   readonly digest?: () => Promise<string>;
-  /** Reads the content. What is UTF-8 is sent as text. */
+  /** Reads the content. Valid UTF-8 is sent as text. */
   read(context: HandlerContext): string | Uint8Array | Promise<string | Uint8Array>;
 }
 
-/** A skill of a server; {@link defineSkill} makes one, and `skillsFrom` finds those of a directory. */
-export interface Skill extends ForSome {
-  /** The URI of its `SKILL.md`. */
+/** A defined skill, created by {@link defineSkill} or found by `skillsFrom`. */
+export interface Skill extends VisibilityOptions {
+  /** URI of `SKILL.md`. */
   readonly uri: string;
-  /** What its `SKILL.md` says of itself. */
+  /** Frontmatter of `SKILL.md`. */
   readonly frontmatter: SkillFrontmatter;
-  /** All files, `SKILL.md` among them, by their paths in the skill. */
+  /** All files including `SKILL.md`, by relative path. */
   readonly files: ReadonlyMap<string, ServedSkillFile>;
 }
 
-/** Finds the skills that exist now, for a caller. Of two with one URI the first counts. */
+/** Returns the current skills for a caller. The first of several skills with the same URI wins. */
 export type SkillFinder = (context: HandlerContext) => readonly Skill[] | Promise<readonly Skill[]>;
 
-const specified: ItemRules = {
+const specificationRules: ItemRules = {
   kind: 'skill',
   key: 'name',
   strings: ['description', 'instructions'],
@@ -86,15 +86,15 @@ const specified: ItemRules = {
     tags: true,
   } satisfies Record<keyof SkillSpecification, true>,
   synonyms: { body: 'instructions', content: 'instructions', resources: 'files' },
-  elsewhere: {
-    license: 'belongs into its "frontmatter"',
-    compatibility: 'belongs into its "frontmatter"',
-    metadata: 'belongs into its "frontmatter"',
-    'allowed-tools': 'belongs into its "frontmatter"',
+  misplaced: {
+    license: 'must be a member of its "frontmatter"',
+    compatibility: 'must be a member of its "frontmatter"',
+    metadata: 'must be a member of its "frontmatter"',
+    'allowed-tools': 'must be a member of its "frontmatter"',
   },
 };
 
-/** What a skill must have. */
+/** Validation rules of skills. */
 export const skillRules: ItemRules = {
   kind: 'skill',
   key: 'uri',
@@ -107,23 +107,23 @@ export const skillRules: ItemRules = {
     tags: true,
   } satisfies Record<keyof Skill, true>,
   synonyms: {},
-  elsewhere: { instructions: 'belongs into defineSkill, which makes a skill of it' },
-  defined: { by: 'defineSkill', adds: 'files' },
+  misplaced: { instructions: 'is unknown: pass it to defineSkill' },
+  definedBy: { by: 'defineSkill', adds: 'files' },
 };
 
 /**
- * Defines a skill whose files are given here. Its `SKILL.md` is written from what it says of itself and its
- * instructions.
+ * Defines a skill from inline files. `SKILL.md` is generated from the frontmatter and the instructions.
  *
- * @throws {TypeError} a member is missing or unknown, or breaks a rule of https://agentskills.io/specification; there
- *   are more files or bytes than every host takes
+ * @throws {TypeError} if a member is missing, unknown or violates https://agentskills.io/specification, or if the
+ *   skill exceeds the number of files or bytes that every host accepts
+ * @see SEP-2640
  */
 export function defineSkill(skill: SkillSpecification): Skill {
-  checkItem(skill, specified);
+  checkItem(skill, specificationRules);
   const { name, description, instructions, directory, files = {}, visible, tags } = skill;
-  checkForSome(skill, `the skill ${inspectValue(name)}`);
+  checkVisibilityOptions(skill, `the skill ${inspectValue(name)}`);
   const frontmatter = { name, description, ...skill.frontmatter };
-  // JSON is YAML, too. A plain name is easier to read.
+  // JSON is valid YAML. Plain keys are easier to read.
   const said = Object.entries(frontmatter).map(([key, value]) => {
     const isPlain = /^(?!(?:null|true|false)$)[a-z][a-z-]*$/.test(key);
     return `${isPlain ? key : JSON.stringify(key)}: ${JSON.stringify(value)}\n`;
@@ -155,10 +155,10 @@ function servedFile(source: SkillFileSource): ServedSkillFile {
 }
 
 /**
- * A skill of these files.
+ * Creates a skill from its files.
  *
- * @param path of its directory, below `skill://`
- * @throws {TypeError} naming the skill, and what is wrong with it
+ * @param path directory of the skill below `skill://`
+ * @throws {TypeError} naming the skill and the problem
  */
 export function skillAt(
   path: string,
@@ -174,13 +174,13 @@ export function skillAt(
   }));
   const fault =
     pathBelow('skill:/', uri) === undefined
-      ? `its directory must be a path of names, this is ${inspectValue(path)}`
+      ? `its directory must be a relative path of names, got ${inspectValue(path)}`
       : validateSkill({ uri, frontmatter, resources });
   if (fault !== undefined) throw new TypeError(`The skill ${inspectValue(path)}: ${fault}`);
   return { uri, frontmatter: frontmatter as SkillFrontmatter, files };
 }
 
-/** A skill as its clients are told of it. */
+/** Converts a skill to its wire form. */
 export async function listedSkill({ uri, frontmatter, files }: Skill): Promise<ListedSkill> {
   const root = skillRoot(uri);
   const resources: SkillFile[] = [];
@@ -191,15 +191,15 @@ export async function listedSkill({ uri, frontmatter, files }: Skill): Promise<L
   return { uri, frontmatter, resources };
 }
 
-/** A file, and the skill that it is of. */
-export interface FileOfSkill {
+/** A skill file with its skill. */
+export interface LocatedSkillFile {
   readonly skill: Skill;
-  /** In the skill. */
+  /** Path relative to the skill. */
   readonly path: string;
 }
 
-/** The file with this URI, in the first of the skills that has it. */
-export function fileIn(skills: readonly Skill[], uri: string): FileOfSkill | undefined {
+/** Finds the file with this URI. The first skill that has it wins. */
+export function findSkillFile(skills: readonly Skill[], uri: string): LocatedSkillFile | undefined {
   for (const skill of skills) {
     const path = pathBelow(skillRoot(skill.uri), uri);
     if (path !== undefined && skill.files.has(path)) return { skill, path };
@@ -207,7 +207,7 @@ export function fileIn(skills: readonly Skill[], uri: string): FileOfSkill | und
   return undefined;
 }
 
-/** A file of a skill as a resource. */
+/** Resource description of a skill file. */
 export function describeFile(
   { uri, frontmatter, files }: Skill,
   path: string,
@@ -225,7 +225,7 @@ export function describeFile(
   };
 }
 
-/** By the ending of a file's name. */
+/** Media types by file extension. */
 const mimeTypes: { readonly [ending: string]: string | undefined } = {
   css: 'text/css',
   csv: 'text/csv',

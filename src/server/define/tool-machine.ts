@@ -1,50 +1,50 @@
-/** Tools that are machines, and how they are told from others. */
+/** Registry of machine tools. */
 import type { AnyActorRef, AnyStateMachine, StateValue } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
 import type { StepJournal } from '../../actors/request-context.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 
-/** By the handlers that run them. */
+/** Machines by handler. */
 const machines = new WeakMap<object, AnyStateMachine>();
 
-/** The machine that a tool is, if it is one. */
+/** The machine of a tool; undefined for an ordinary tool. */
 export function machineOfTool({ handler }: { readonly handler: object }) {
   return machines.get(handler);
 }
 
-/** What a machine runs on. */
+/** Environment of a running machine. */
 export interface MachineHost {
   readonly clock: Clock;
-  /** Set if the work can go on in another process: then each state is written down. */
+  /** Step journal, set if each state is persisted so that another process can resume the machine. */
   readonly journal?: StepJournal | undefined;
-  /** Called with the actor as it starts. */
-  started?(actor: AnyActorRef): void;
+  /** Called with the actor before it starts. */
+  onStarted?(actor: AnyActorRef): void;
 }
 
-/** The handler of a machine. */
-export type MachineRun = (
+/** Handler of a machine tool. */
+export type MachineHandler = (
   input: unknown,
   context: HandlerContext,
   host?: MachineHost,
 ) => Promise<unknown>;
 
-/** Maps the state of an earlier version of a machine to one that this version has. */
+/** Maps a state of an earlier version of a machine to a state of this version. */
 export type Migrate = (earlier: { readonly value: StateValue; readonly context: unknown }) => {
   readonly value: StateValue;
   readonly context: unknown;
 };
 
-/** How the states of earlier versions are mapped, by the handlers. */
+/** Migrations by handler. */
 const migrations = new WeakMap<object, Migrate>();
 
-/** Maps states of earlier versions of a tool's machine to current ones. */
+/** The migration of a tool's machine, if it has one. */
 export function migrationOf({ handler }: { readonly handler: object }): Migrate | undefined {
   return migrations.get(handler);
 }
 
-/** Makes a handler that of a machine. */
-export function setMachine(
-  handler: MachineRun,
+/** Marks a handler as one of a machine. */
+export function registerMachine(
+  handler: MachineHandler,
   machine: AnyStateMachine,
   migrate: Migrate | undefined,
 ): void {
@@ -52,12 +52,12 @@ export function setMachine(
   if (migrate) migrations.set(handler, migrate);
 }
 
-/** Runs a tool that is a machine. */
+/** Runs a machine tool. */
 export function runMachine(
   { handler }: { readonly handler: object },
   input: unknown,
   context: HandlerContext,
   host: MachineHost,
 ): Promise<unknown> {
-  return (handler as MachineRun)(input, context, host);
+  return (handler as MachineHandler)(input, context, host);
 }

@@ -1,4 +1,4 @@
-/** What a tool that is a machine asks in its waiting states, and what it hears. */
+/** Questions of waiting states in machine tools, and the events of their answers. */
 import type { RootsReport } from '../../protocol/roots.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
@@ -6,7 +6,7 @@ import type { UrlRequest } from '../context/elicitation.ts';
 import type { Sample, SamplingRequest } from '../context/sampling.ts';
 import type { Form, FormSource } from '../../../packages/schema/src/forms/form.ts';
 
-/** What a waiting state asks: one of these. */
+/** Question of a waiting state: an object with exactly one member. */
 export type ToolQuestion =
   /** See {@link HandlerContext.elicit}. */
   | { readonly elicit: { readonly message: string; readonly schema: FormSource | Form<unknown> } }
@@ -17,26 +17,26 @@ export type ToolQuestion =
   /** See {@link HandlerContext.roots}. */
   | { readonly roots: true };
 
-/** The `meta` of a waiting state. The machine's other states may have any. */
+/** The `meta` of a waiting state. Other states may have any `meta`. */
 export interface WaitingMeta<TContext = never> {
   readonly ask?: ToolQuestion | ((state: { readonly context: TContext }) => ToolQuestion);
 }
 
-/** What a waiting state hears. If it has no transition for it the call fails. */
+/** Event with the answer to a question. The call fails if the state has no transition for it. */
 export type ToolAnswer<TContent = unknown> =
   | { readonly type: 'answer.accepted'; readonly content: TContent }
   | { readonly type: 'answer.declined' }
-  /** Nobody chose. */
+  /** The user dismissed the question. */
   | { readonly type: 'answer.cancelled' }
   | { readonly type: 'answer.sampled'; readonly sample: Sample }
   | { readonly type: 'answer.roots'; readonly report: RootsReport }
-  /** It could not be asked, or the answer was of no use. */
+  /** The question could not be sent, or the answer was invalid. */
   | { readonly type: 'answer.failed'; readonly error: RuntimeError };
 
-/** The tag of the states that wait for the client. */
-export const waiting = 'waiting';
+/** Tag of states that wait for the client. */
+export const waitingTag = 'waiting';
 
-/** What a question of each kind can bring. That it could not be asked ends the call by itself. */
+/** Possible answers by kind of question. `answer.failed` is optional: unhandled, it ends the call. */
 const answers = {
   elicit: ['answer.accepted', 'answer.declined', 'answer.cancelled'],
   elicitUrl: ['answer.accepted', 'answer.declined', 'answer.cancelled'],
@@ -44,31 +44,29 @@ const answers = {
   roots: ['answer.roots'],
 } as const satisfies { readonly [kind: string]: readonly ToolAnswer['type'][] };
 
-/** What is wrong with a question; undefined if nothing is. */
+/** A problem with a question; undefined if valid. */
 export function validateQuestion(question: unknown): string | undefined {
   const kinds = Object.keys(answers).join(', ');
   if (!isJsonObject(question)) {
-    return `must be an object with one of ${kinds}, this is ${inspectValue(question)}`;
+    return `must be an object with one of ${kinds}, got ${inspectValue(question)}`;
   }
   const given = Object.keys(question);
   const [kind = ''] = given;
   if (given.length !== 1 || !Object.hasOwn(answers, kind)) {
     const got = given.length === 0 ? 'nothing' : given.map((each) => inspectValue(each)).join(', ');
-    return `must have one of ${kinds}, this has ${got}`;
+    return `must have one of ${kinds}, got ${got}`;
   }
   const asked = question[kind];
   const isRight = kind === 'roots' ? asked === true : isJsonObject(asked);
   const wanted = kind === 'roots' ? 'true' : 'an object';
-  return isRight
-    ? undefined
-    : `has "${kind}", which must be ${wanted}, this is ${inspectValue(asked)}`;
+  return isRight ? undefined : `has "${kind}", which must be ${wanted}, got ${inspectValue(asked)}`;
 }
 
-/** The answers that a question can bring. */
-export function answersTo(question: ToolQuestion): readonly string[] {
+/** Possible answers to a question. */
+export function answersFor(question: ToolQuestion): readonly string[] {
   const [kind] = Object.keys(question) as [keyof typeof answers];
   return answers[kind];
 }
 
-/** The answers that any question can bring. */
-export const answersOf: readonly string[] = Object.values(answers).flat();
+/** Possible answers to any question. */
+export const allAnswers: readonly string[] = Object.values(answers).flat();

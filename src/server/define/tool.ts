@@ -1,5 +1,5 @@
 /**
- * Tools, as authors write them.
+ * Definition of tools.
  *
  * @see MCP 2025-11-25, server/tools
  */
@@ -18,127 +18,124 @@ import type { AcceptedBy, ParsedBy, Schema } from '../../../packages/schema/src/
 import type { ObjectSchema, SchemaSide } from '../../../packages/schema/src/json-schema.ts';
 import { mirroredParameters } from '../../../packages/schema/src/mirrored-parameters.ts';
 import { checkToolUi } from './app.ts';
-import { checkItem } from './item-faults.ts';
-import type { ItemRules } from './item-faults.ts';
-import { checkToolMachine } from './machine-faults.ts';
+import { checkItem } from './item-rules.ts';
+import type { ItemRules } from './item-rules.ts';
+import { checkToolMachine } from './machine-validation.ts';
 import { machineHandler } from './machine-handler.ts';
-import { checkForSome } from './visible.ts';
-import type { ForSome } from './visible.ts';
+import { checkVisibilityOptions } from './visible.ts';
+import type { VisibilityOptions } from './visible.ts';
 import type { Migrate } from './tool-machine.ts';
 
 /**
- * What a model sees of an error that a tool threw and did not mean for it, as anything but a
- * `ToolError` and a `RuntimeError`: `show`: its message, never its stack; `mask`: an id, under
- * which the log has the error.
+ * Exposure of unexpected tool errors (anything but `ToolError` and `RuntimeError`) to the model.
+ * `show`: the message, never the stack. `mask`: an id under which the error is logged.
  */
 export type ErrorExposure = (typeof errorExposures)[number];
 
 const errorExposures = ['show', 'mask'] as const;
 
-interface ToolDescription extends DisplayInfo, ForSome {
-  /** 1 to 128 characters of `A-Z a-z 0-9 _ - .` */
+interface ToolDescription extends DisplayInfo, VisibilityOptions {
+  /** 1 to 128 characters out of `A-Z a-z 0-9 _ - .` */
   readonly name: string;
-  /** For a model: what it does, when to use it. */
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string;
+  /** Hints for the host, such as `readOnlyHint`. */
   readonly annotations?: ToolAnnotations;
   /**
-   * Whether a client may call the tool as a task and fetch the result later: `optional`,
-   * `required`, or `forbidden`, the default. Clients of a revision without tasks see an ordinary
-   * tool.
+   * Whether clients may (`optional`) or must (`required`) call the tool as a task and fetch the result
+   * later. Default: `forbidden`. Clients of a revision without tasks see an ordinary tool.
    *
    * @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"
    */
   readonly taskSupport?: TaskSupport;
   /**
-   * The app that hosts show for the tool; its resource must be one of the server's, see
-   * {@link defineAppResource}. Other clients get the result: give it a text that says all.
+   * App that hosts show for the tool. Its resource must belong to the server, see
+   * {@link defineAppResource}. Other clients only see the result, so its text should be complete.
    *
    * @see MCP Apps 2026-01-26
    */
   readonly ui?: ToolUi;
   /**
-   * What a caller's access token must allow, all of it; served over HTTP with authorization, a call
-   * with less is refused before the handler runs, and the client is told which scopes to ask for.
-   * Without authorization they mean nothing.
+   * Required OAuth scopes. Over HTTP with authorization, a call whose token lacks one of them is
+   * rejected with a scope challenge before the handler runs. Ignored without authorization.
    *
    * @see MCP 2026-07-28, basic/authorization, "Scope Challenge Handling"
    */
   readonly scopes?: readonly string[];
-  /** What a model sees of an unexpected error; by default what the server's `errors` says. */
+  /** Exposure of unexpected errors. Default: `errors` of the server. */
   readonly errors?: ErrorExposure;
   /**
-   * Since 2026-07-28 a call that asks its client ends, and goes on when the client calls again with
-   * the answers. If that is too late, or in another process, the handler is run again, and is given
-   * the same answers. `false` refuses that: the model is told to call anew.
+   * Since 2026-07-28 a call that needs input ends with the questions, and resumes when the client
+   * retries with the answers. If the retry arrives late or at another process, the handler runs again
+   * and gets the same answers. `false` rejects such retries, and the model is told to call again.
+   * Default: true.
    */
   readonly replay?: boolean;
   /**
-   * Lets tasks and ordinary calls of the tool survive their process, if the server has a durable store: the next
-   * process runs the handler again, with the recorded answers, the values of `context.once`, and the checkpoint. So put
-   * everything that must not happen twice in `context.once`. A machine resumes in its state by default; `false` opts out.
+   * Lets tasks and calls of the tool survive their process, if the server has a durable store: the next process runs
+   * the handler again with the recorded answers, `context.once` values and checkpoint. Put everything that must not
+   * happen twice in `context.once`. Default: false for handlers; true for machines, which resume in their state.
    */
   readonly durable?: boolean;
-  /** Refuses answers that come a second time; by default the first outcome is given again. */
+  /** True to reject a repeated retry. By default it gets the result of the first one again. */
   readonly singleUse?: boolean;
 }
 
-/** A tool; see {@link defineTool}. */
+/** A defined tool; see {@link defineTool}. */
 export interface Tool extends ToolDescription {
-  /** What the arguments must conform to before `handler` sees them. */
+  /** Schema of the arguments, validated before `handler` runs. */
   readonly inputSchema: Schema;
-  /** What `structured` of each result must conform to. Without it, a tool gives content alone. */
+  /** Schema of `structured`. Tools without one return only content. */
   readonly outputSchema?: Schema;
-  /** Gets arguments that have passed `inputSchema`. */
+  /** Runs the tool with validated arguments. */
   handler(args: never, context: HandlerContext): unknown;
 }
 
-/** A tool with what is known of its name and its schemas: the test kit's client is typed after it. */
+/** A tool typed with its literal name and its schemas, for the typed test client. */
 export interface DefinedTool<
   TName extends string,
   TInput extends Schema,
   TOutput extends Schema | undefined,
 > extends Tool {
-  /** As in its specification, with its literal type. */
+  /** Literal name of the tool. */
   readonly name: TName;
-  /** As in its specification; of a tool without one, an object that takes nothing. */
+  /** Input schema. Default: an object without properties. */
   readonly inputSchema: TInput;
-  /** As in its specification. */
+  /** Output schema, if any. */
   readonly outputSchema?: NonNullable<TOutput>;
 }
 
 /**
- * A complete tool result. `structured` must conform to the tool's `outputSchema`. If `content` is
+ * Complete tool result. `structured` must conform to the tool's `outputSchema`. If `content` is
  * absent, the client gets `structured` as JSON text.
  *
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */
 export interface ToolResult {
-  /** For the model and for people. By default `structured` as JSON text. */
+  /** Content for the model and the user. Default: `structured` as JSON text. */
   readonly content?: readonly ContentBlock[];
-  /** For programs: a value that conforms to `outputSchema`. */
+  /** Machine-readable result that conforms to `outputSchema`. */
   readonly structured?: Structured;
-  /** The call failed, and the model should read why in `content`. By default it did not. */
+  /** True if the call failed and `content` explains the error to the model. Default: false. */
   readonly isError?: boolean;
-  /** Anything else, under prefixed keys, passed on as it is. */
+  /** Additional metadata under prefixed keys, passed through unchanged. */
   readonly _meta?: JsonObject;
 }
 
-/** An object that JSON writes as one: no Date, Map, Set or array. */
+/** A plain object: no Date, Map, Set or array. */
 type Structured = object & {
   readonly [Symbol.iterator]?: never;
   readonly getTime?: never;
 };
 
-/** The return value of a handler: a text, content blocks, or a complete result. */
+/** Return value of a handler: a text, content blocks, or a complete result. */
 export type ToolOutput = string | readonly ContentBlock[] | ToolResult;
 
-/**
- * The result of a tool with an `outputSchema`: a value that conforms, or an error for the model.
- */
+/** Result of a tool with an `outputSchema`: a conforming value, or an error for the model. */
 export type StructuredOutput<T> =
   | {
       readonly structured: T;
-      /** By default the value as JSON text. */
+      /** Default: the value as JSON text. */
       readonly content?: readonly ContentBlock[];
       readonly isError?: false;
       readonly _meta?: JsonObject;
@@ -151,82 +148,84 @@ export type StructuredOutput<T> =
 
 type Primitive = string | number | bigint | boolean | symbol | null | undefined;
 
-/**
- * A result is only read, so constant values will do, even if a library types its arrays as mutable.
- */
-type Frozen<T> = unknown extends T
+/** Deeply readonly `T`, so that handlers can return constants even if a library types arrays as mutable. */
+type DeepReadonly<T> = unknown extends T
   ? T
   : T extends Primitive | ((...args: never[]) => unknown)
     ? T
-    : { readonly [K in keyof T]: Frozen<T[K]> };
+    : { readonly [K in keyof T]: DeepReadonly<T[K]> };
 
-/** What an author says of a tool; see {@link defineTool}. */
+/** Input of {@link defineTool} for a tool with a handler. */
 export interface ToolSpecification<
   TInput extends Schema,
   TOutput extends Schema | undefined,
-  TReturned extends Returned<TOutput> = Returned<TOutput>,
+  TReturned extends HandlerReturn<TOutput> = HandlerReturn<TOutput>,
   TName extends string = string,
 > extends ToolDescription {
-  /** Letters, digits, `_`, `-` and `.`, at most 128 of them, once in a server. */
+  /** Unique name within the server: 1 to 128 letters, digits, `_`, `-` and `.`. */
   readonly name: TName;
   /**
-   * A Standard Schema that can be converted to JSON Schema, or a JSON Schema as a value. Without
-   * it, the tool takes no arguments.
+   * Schema of the arguments: a Standard Schema that can be converted to JSON Schema, or a plain JSON
+   * Schema. Default: no arguments.
    */
   readonly inputSchema?: TInput;
-  /** If given, every result has a `structured` value that conforms to it. */
+  /** Schema of `structured`, which every result must then contain. */
   readonly outputSchema?: TOutput;
   /**
-   * Gets arguments that have passed `inputSchema`. What it throws becomes a result with `isError`,
-   * but for a `ProtocolError`.
+   * Runs the tool with validated arguments. A thrown `ProtocolError` becomes a JSON-RPC error, any
+   * other error a result with `isError`.
    */
   readonly handler: (args: NoInfer<ParsedBy<TInput>>, context: HandlerContext) => TReturned;
-  /** A tool is a handler or a machine: see {@link MachineToolSpecification}. */
+  /** Only for machine tools, see {@link MachineToolSpecification}. */
   readonly machine?: never;
-  /** For tools that are machines. */
+  /** Only for machine tools. */
   readonly migrate?: never;
 }
 
-/** A tool that is a machine: {@link ToolSpecification} with `machine` in place of `handler`. */
+/** Input of {@link defineTool} for a tool with an XState machine instead of a handler. */
 export interface MachineToolSpecification<
   TInput extends Schema,
   TMachine extends AnyStateMachine,
   TName extends string = string,
 > extends ToolDescription {
+  /** Unique name within the server: 1 to 128 letters, digits, `_`, `-` and `.`. */
   readonly name: TName;
+  /** Schema of the arguments, which are the machine's input. Default: no arguments. */
   readonly inputSchema?: TInput;
+  /** Schema of `structured` in the machine's output. */
   readonly outputSchema?: Schema;
   /**
-   * Its input is the arguments, its output the result. States with the tag `waiting` ask the client
-   * what their `meta.ask` says, see {@link ToolQuestion}, and hear a {@link ToolAnswer}. While it
-   * waits, nothing but its snapshot is kept.
+   * The machine. Its input is the arguments, its output the result. States with the tag `waiting` ask
+   * the client the {@link ToolQuestion} in their `meta.ask` and receive a {@link ToolAnswer}. While it
+   * waits, only its snapshot is kept.
    */
   readonly machine: ParsedBy<TInput> extends InputFrom<TMachine> ? TMachine : never;
   /**
-   * Maps the state of an earlier version of the machine that this version does not have. Without it a task in such a
-   * state does not go on here, and is left to processes that have the state.
+   * Maps a state of an earlier version of the machine that this version lacks. Without it, a task in such a state is
+   * left to processes that have the state.
    */
   readonly migrate?: Migrate;
+  /** Only for tools without a machine. */
   readonly handler?: never;
 }
 
 /**
- * What a handler returns, at once or as a promise. A constant type parameter extends it, so that a
- * literal in a result keeps its literal type.
+ * Return type of a handler. A const type parameter extends it, so that literals in a result keep
+ * their literal types.
  */
-type Returned<TOutput> = TOutput extends Schema
+type HandlerReturn<TOutput> = TOutput extends Schema
   ?
-      | StructuredOutput<Frozen<AcceptedBy<TOutput>>>
-      | Promise<StructuredOutput<Frozen<AcceptedBy<TOutput>>>>
+      | StructuredOutput<DeepReadonly<AcceptedBy<TOutput>>>
+      | Promise<StructuredOutput<DeepReadonly<AcceptedBy<TOutput>>>>
   : ToolOutput | Promise<ToolOutput>;
 
 /**
- * `T`, which is not inferred from what a result is used for: a list of tools would make a tool that
- * names no schema one of any schema. `NoInfer` would stay in the type.
+ * `T` without inference from the contextual return type: otherwise a tool without a schema, written
+ * inside a list of tools, would get the type of any schema. `NoInfer` would remain in the result type.
  */
 type Uninferred<T> = [T] extends [infer U extends T] ? U : never;
 
-/** What a tool must have. */
+/** Validation rules of tools. */
 export const toolRules: ItemRules = {
   kind: 'tool',
   key: 'name',
@@ -262,24 +261,23 @@ export const toolRules: ItemRules = {
     paramsSchema: 'inputSchema',
     requiredScopes: 'scopes',
   },
-  defined: { by: 'defineTool', adds: 'inputSchema' },
+  definedBy: { by: 'defineTool', adds: 'inputSchema' },
 };
 
 /**
  * Defines a tool. The schemas type the handler's arguments and its structured output.
  *
- * @throws {TypeError} a member is missing or unknown; the specification does not allow the
- *   name or the `taskSupport`; or a schema
- *   does not describe objects, or its library cannot convert it to JSON Schema, or it declares an
- *   `x-mcp-header` where none may be, or has a fault, such as a `$ref` to nowhere: the message names
- *   its place. Or its machine could not be resumed in a state in which it waits: the message names
- *   the state
+ * @throws {TypeError} naming the problem and its place, if
+ *   - a member is missing, unknown or invalid;
+ *   - a schema is invalid, does not describe an object, cannot be converted to JSON Schema, or has an
+ *     `x-mcp-header` in a place where the specification forbids it;
+ *   - the machine could not be resumed from one of its waiting states.
  * @see MCP 2025-11-25, server/tools, "Tool Names"
  */
 export function defineTool<
   const TInput extends Schema = typeof noArguments,
   const TOutput extends Schema | undefined = undefined,
-  const TReturned extends Returned<TOutput> = Returned<TOutput>,
+  const TReturned extends HandlerReturn<TOutput> = HandlerReturn<TOutput>,
   const TName extends string = string,
   TMachine extends AnyStateMachine = AnyStateMachine,
 >(
@@ -287,69 +285,69 @@ export function defineTool<
     | ToolSpecification<TInput, TOutput, TReturned, TName>
     | MachineToolSpecification<TInput, TMachine, TName>,
 ): DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>> {
-  // Somebody without TypeScript may have given nothing at all.
+  // Undefined is possible in JavaScript.
   const given = tool as typeof tool | undefined;
   checkItem(given, given?.machine ? { ...toolRules, functions: [] } : toolRules);
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
     throw new TypeError(
-      `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,
+      `"name" of a tool must be 1 to 128 characters out of A-Z a-z 0-9 _ - . , got ${inspectValue(tool.name)}`,
     );
   }
   if (tool.taskSupport !== undefined && !taskSupports.includes(tool.taskSupport)) {
     throw new TypeError(
-      `taskSupport is one of ${taskSupports.join(', ')}; of the tool "${tool.name}" it is ${inspectValue(tool.taskSupport)}`,
+      `"taskSupport" of the tool "${tool.name}" must be one of ${taskSupports.join(', ')}, got ${inspectValue(tool.taskSupport)}`,
     );
   }
   checkDurable(tool);
   checkToolUi(tool.ui, `the tool "${tool.name}"`, tool._meta);
   checkScopes(tool.scopes, `the tool "${tool.name}"`);
   checkErrorExposure(tool.errors, `the tool "${tool.name}"`);
-  checkForSome(tool, `the tool "${tool.name}"`);
+  checkVisibilityOptions(tool, `the tool "${tool.name}"`);
   const { machine } = tool;
   if (machine) checkToolMachine(machine, `the tool "${tool.name}"`);
   const handler = machine ? machineHandler(machine, tool.migrate) : tool.handler;
   const defined = { inputSchema: noArguments, ...tool, handler } as Tool;
-  // Converted now, not when a client lists the tools: an author sees a mistake at the line that has
-  // it.
-  const input = jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
-  if (defined.outputSchema) jsonSchemaOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
-  checkOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
-  if (defined.outputSchema) checkOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
-  checkMirrored(input, schemaOf(tool, 'input'));
-  // If the author names no schema, TInput is the type of noArguments.
+  // Convert the schemas now, so that errors point at the definition.
+  const input = jsonSchemaOf(defined.inputSchema, 'input', schemaLabel(tool, 'input'));
+  if (defined.outputSchema)
+    jsonSchemaOf(defined.outputSchema, 'output', schemaLabel(tool, 'output'));
+  checkOf(defined.inputSchema, 'input', schemaLabel(tool, 'input'));
+  if (defined.outputSchema) checkOf(defined.outputSchema, 'output', schemaLabel(tool, 'output'));
+  checkHeaderParameters(input, schemaLabel(tool, 'input'));
+  // Without a schema, TInput is the type of noArguments.
   return defined as DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>>;
 }
 
-/** @throws {TypeError} clients over HTTP would leave the tool out */
-function checkMirrored(schema: ObjectSchema, what: string): void {
+/** @throws {TypeError} if HTTP clients would drop the tool because of an invalid `x-mcp-header` */
+function checkHeaderParameters(schema: ObjectSchema, what: string): void {
   const mirrored = mirroredParameters(schema);
   if (!mirrored.ok) throw new TypeError(`${what}: ${mirrored.fault}`);
 }
 
-/** @throws {TypeError} */
+/** @throws {TypeError} if `durable` is not a boolean */
 function checkDurable({ name, durable }: ToolDescription & { readonly name: string }) {
   if (durable === undefined || typeof durable === 'boolean') return;
   throw new TypeError(
-    `"durable" of the tool "${name}" must be a boolean, it is ${inspectValue(durable)}`,
+    `"durable" of the tool "${name}" must be a boolean, got ${inspectValue(durable)}`,
   );
 }
 
-/** @throws {TypeError} they are not such hints */
+/** @throws {TypeError} if the scopes are invalid */
 function checkScopes(scopes: unknown, of: string): void {
   const fault = scopes === undefined ? undefined : validateScopes(scopes);
   if (fault !== undefined) throw new TypeError(`"scopes" of ${of} ${fault}`);
 }
 
-/** @throws {TypeError} it is not one of these */
+/** @throws {TypeError} if `errors` is not a known exposure */
 export function checkErrorExposure(errors: unknown, of: string): void {
   if (errors === undefined || errorExposures.some((exposure) => exposure === errors)) return;
   throw new TypeError(
-    `errors is one of ${errorExposures.join(', ')}; of ${of} it is ${inspectValue(errors)}`,
+    `"errors" of ${of} must be one of ${errorExposures.join(', ')}, got ${inspectValue(errors)}`,
   );
 }
 
-/** Names a tool's schema in messages. */
-export function schemaOf({ name }: { readonly name: string }, side: SchemaSide): string {
+/** Name of a tool's schema in messages. */
+export function schemaLabel({ name }: { readonly name: string }, side: SchemaSide): string {
   return `The ${side}Schema of the tool "${name}"`;
 }
 

@@ -1,128 +1,126 @@
 /**
- * Lists, schemas and handlers that come from elsewhere while a server runs. They are found out for
- * each client, after it has said who it is.
+ * Upstreams: sources outside the definition that serve lists and requests of a client. One is opened
+ * per client, after `initialize` (or, since 2026-07-28, with the first request).
  */
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation, ServerState } from '../../protocol/implementation.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
 import type { ExchangedToken, Principal, WantedToken } from '../../protocol/request-origin.ts';
 import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
-import type { carried } from './carried.ts';
+import type { featureKey } from './feature-key.ts';
 
-/** The client that an upstream is for. */
+/** The client of an upstream, and what the upstream may do with it. */
 export interface UpstreamClient {
-  /** As it describes itself in `initialize`, or since 2026-07-28 in each request. */
+  /** Self-description from `initialize`, or since 2026-07-28 from the request. */
   readonly peer: PeerDescription;
-  /** Who it is, as its access token says; undefined without authentication. */
+  /** Principal of the access token; undefined without authentication. */
   readonly principal: Principal | undefined;
   /**
-   * Exchanges the client's access token for one of another server, as `exchangeToken` of the context
-   * does: the token of the request that came last.
+   * Exchanges the access token of the client's latest request for a token of another server.
    *
-   * @throws {RuntimeError} as there
+   * @throws {RuntimeError} like {@link HandlerContext.exchangeToken}
    */
   exchangeToken(wanted: WantedToken): Promise<ExchangedToken>;
-  /** Aborted when the client no longer needs the upstream, even if it is not ready yet. */
+  /** Aborted when the client no longer needs the upstream, even while it is being opened. */
   readonly signal: AbortSignal;
   /**
-   * Ends the upstream to make room for another, if its client has no session and asks nothing at the
-   * moment. Resolves once it has ended; undefined if it is in use.
+   * Closes an idle upstream of a client without a session, to make room for another. Resolves when it
+   * is closed; returns undefined if the upstream is in use.
    *
-   * @param part ends a part of it in its place: the rest is kept
+   * @param part closes only a part of the upstream instead
    */
-  letGo(part?: () => Promise<void>): Promise<void> | undefined;
+  release(part?: () => Promise<void>): Promise<void> | undefined;
   /** Ends the client's session at once, without waiting for its calls. */
   disconnect(reason: string): void;
   /**
-   * Sends a notification that belongs to no request. It waits until the client is ready. Since
-   * 2026-07-28 a client gets only what it listens for: changes of lists and of resources.
+   * Sends a notification outside of any request, once the client is initialized. Since 2026-07-28 a
+   * client only receives list and resource changes that it subscribed to.
    */
   notify(method: string, params?: JsonObject): void;
   /**
-   * Asks the client something on behalf of no request.
+   * Sends the client a request outside of any call.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING: the client has not declared it, or speaks 2026-07-28,
-   *   in which a server asks in its results only; as {@link HandlerContext.request}
+   * @throws {RuntimeError} CAPABILITY_MISSING if the client did not declare the capability, or speaks
+   *   2026-07-28, which only allows requests inside results; otherwise like {@link HandlerContext.request}
    */
   request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>;
 }
 
-/** The resources whose changes a client is told of, and what ends that. */
+/** A subscription of a client to resources of its upstream. */
 export interface UpstreamWatch {
-  /** Those of the wanted URIs that are watched. */
+  /** The subset of the requested URIs that the upstream watches. */
   readonly uris: readonly string[];
-  /** The client no longer listens. */
+  /** Ends the subscription. */
   end(): void;
 }
 
 /**
- * What a server has for one client, beside what its definition says. Nothing of it is checked or
- * changed on its way: params, results and capabilities are what the two ends make of them.
+ * Capabilities and handlers for one client, in addition to the definition. Params, results and
+ * capabilities are forwarded unchecked and unchanged.
  */
 export interface Upstream {
-  /** In place of the definition's own. */
+  /** Overrides `serverInfo` of the definition. */
   readonly serverInfo?: Implementation;
-  /** Declared to the client as they are. */
+  /** Capabilities declared to the client, unchanged. */
   readonly capabilities: JsonObject;
-  /** For a model; they follow those of the definition. */
+  /** Appended to the `instructions` of the definition. */
   readonly instructions?: string | undefined;
-  /** Further members of the `initialize` result, `_meta` among them. */
-  readonly others?: JsonObject | undefined;
+  /** Additional members of the `initialize` result, including `_meta`. */
+  readonly extraMembers?: JsonObject | undefined;
   /**
-   * True if its results may be `input_required`. The upstream then answers the retries too. A function
-   * decides for each request.
+   * True if results may be `input_required`; the upstream then also handles the retries. A function
+   * decides per request. Default: false.
    */
-  readonly asksInResults?:
+  readonly mayRequireInput?:
     | boolean
     | ((method: string, params: JsonObject | undefined) => boolean | Promise<boolean>);
   /**
-   * A tool as it is listed now, with the name that its client knows; undefined if none is. It is asked for if
-   * the headers of a call over HTTP do not fit what the lists have said that have passed (`x-mcp-header`), or
-   * if none has named the tool.
+   * Returns the current list entry of a tool, under its client-facing name; undefined if unknown. Called when the
+   * headers of an HTTP call contradict the `x-mcp-header` schemas of earlier lists, or no list contained the tool.
    *
    * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Validation"
    */
   tool?(name: string): Promise<JsonObject | undefined>;
-  /** How long it is kept without a request if its client has no session; by default `upstreamIdleMs`. */
+  /** Idle time before the upstream of a sessionless client is closed, milliseconds. Default: `upstreamIdleMs`. */
   readonly idleMs?: number | undefined;
   /**
-   * Answers a request of any method that the definition does not answer.
+   * Handles requests of methods that the definition does not handle.
    *
-   * @param params as the client sent them, `_meta` included
-   * @throws {ProtocolError} the error that the client gets
+   * @param params params of the client, including `_meta`
+   * @throws {ProtocolError} the error to send to the client
    */
   request(
     method: string,
     params: JsonObject | undefined,
     context: HandlerContext,
   ): JsonObject | Promise<JsonObject>;
-  /** Takes a notification from the client that belongs to no request, such as of its roots. */
-  notified?(method: string, params: JsonObject | undefined): void;
-  /** The client listens for the changes of these resources (2026-07-28). */
+  /** Receives client notifications outside of requests, such as `notifications/roots/list_changed`. */
+  onClientNotification?(method: string, params: JsonObject | undefined): void;
+  /** Subscribes the client to changes of these resources (2026-07-28). */
   watch?(uris: readonly string[]): Promise<UpstreamWatch>;
   /**
-   * The client has stopped reading, and `maxOutboundBytes` wait for it: nothing more should be sent to it until
+   * Called when the client stops reading and `maxOutboundBytes` are queued. Send nothing more until
    * {@link resume}.
    */
   pause?(): void;
-  /** The client has read everything that waited for it. */
+  /** Called when the client has read all queued output. */
   resume?(): void;
-  /** Where the servers that it is made of stand, for a dump of the session. */
-  readonly standings?: readonly ServerState[];
-  /** Called once, when the client no longer needs it. The end of the session waits for it. */
+  /** States of the servers behind the upstream, for session dumps. */
+  readonly serverStates?: readonly ServerState[];
+  /** Called once, when the client no longer needs the upstream. The session awaits the returned promise. */
   close?(): unknown;
 }
 
-/** Makes the upstream of one client. `initialize` waits for it, and fails with the error that it throws. */
-export interface UpstreamOf {
-  /** Called once for each client. */
+/** Opens the upstream of one client. `initialize` awaits it and fails with the error that it throws. */
+export interface UpstreamFactory {
+  /** Called once per client. */
   (client: UpstreamClient): Upstream | Promise<Upstream>;
-  /** Ends what outlives the clients. Called by the server's `close`. */
+  /** Releases what clients share. Called by the server's `close`. */
   close?(): unknown;
 }
 
-/** An upstream with the feature that serves it; `defineUpstream` makes one. */
-export interface DefinedUpstream extends UpstreamOf {
-  /** The feature: an `UpstreamsMaker` of `server/features`. */
-  readonly [carried]: object;
+/** An upstream together with its feature, as returned by `defineUpstream`. */
+export interface DefinedUpstream extends UpstreamFactory {
+  /** The feature: an `UpstreamsMaker`, see `server/upstreams-feature.ts`. */
+  readonly [featureKey]: object;
 }

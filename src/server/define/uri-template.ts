@@ -55,12 +55,12 @@ interface Variable {
   readonly isList: boolean;
 }
 
-/** How an operator writes its values. */
+/** Expansion style of an operator. */
 interface Style {
-  /** Comes before the first value. If it is not empty, all values may be absent. */
+  /** Prefix of the first value. If it is not empty, all values may be absent. */
   readonly first: string;
   readonly separator: string;
-  /** `name=` comes before each value. */
+  /** True if `name=` precedes each value. */
   readonly isNamed: boolean;
   /** The characters that end a value. */
   readonly ends: string;
@@ -78,7 +78,7 @@ const styles: { readonly [operator in Expression['operator']]: Style } = {
   '&': { first: '&', separator: '&', isNamed: true, ends: '#&' },
 };
 
-/** One step of the matching. Its number is unique in its template. */
+/** One step of the matching, with a number that is unique within the template. */
 type MatchStep = { readonly number: number } & (
   | { readonly kind: 'end' }
   | { readonly kind: 'text'; readonly text: string; readonly next: MatchStep }
@@ -91,7 +91,7 @@ type MatchStep = { readonly number: number } & (
     }
   /** The rest of a value, as short as possible. */
   | { readonly kind: 'rest'; readonly ends: string; readonly next: MatchStep }
-  /** The value is the empty text. */
+  /** An empty value. */
   | { readonly kind: 'empty'; readonly variable: Variable; readonly next: MatchStep }
   /** Alternatives, the best one first. */
   | { readonly kind: 'fork'; readonly choices: readonly MatchStep[] }
@@ -103,11 +103,11 @@ type Unnumbered = MatchStep extends infer TStep
     : never
   : never;
 
-/** A value that was found, and the values before it. */
+/** A matched value, linked to the values before it. */
 interface FoundValue {
   readonly variable: Variable;
   readonly from: number;
-  /** Undefined until the next step begins. */
+  /** End offset; undefined until the next step begins. */
   readonly to: number | undefined;
   readonly before: FoundValue | undefined;
 }
@@ -115,8 +115,8 @@ interface FoundValue {
 /**
  * Parses a template.
  *
- * @throws {TypeError} the template cannot be parsed, or it cannot be matched because it has a
- *   prefix (`{name:3}`) or the same variable twice
+ * @throws {TypeError} if the template is malformed, or contains a prefix modifier (`{name:3}`) or the
+ *   same variable twice, which cannot be matched
  */
 export function uriTemplate(template: string): UriTemplate {
   const { parts } = read(template);
@@ -124,7 +124,7 @@ export function uriTemplate(template: string): UriTemplate {
     part.type === 'literal' ? [] : part.variables.map(({ name }) => name),
   );
   const twice = variables.find((name, at) => variables.indexOf(name) !== at);
-  if (twice !== undefined) throw unmatchable(template, `it has the variable "${twice}" twice`);
+  if (twice !== undefined) throw unmatchable(template, `the variable "${twice}" occurs twice`);
 
   let count = 0;
   const step = (unnumbered: Unnumbered): MatchStep => ({ ...unnumbered, number: count++ });
@@ -139,7 +139,7 @@ export function uriTemplate(template: string): UriTemplate {
   };
 }
 
-/** An expansion encodes what a URI cannot have; a client may send the text as it stands. */
+/** Matches a literal in both forms: percent-encoded as in an expansion, and raw as some clients send it. */
 function literalOf(
   text: string,
   next: MatchStep,
@@ -160,24 +160,23 @@ function read(template: string): ReturnType<typeof parse>['ast'] {
   }
   for (const part of ast.parts) {
     if (part.type === 'literal') {
-      // The library's grammar allows these.
+      // The library's parser accepts these characters.
       const stray = /[{}\s"<>\\^`]/u.exec(part.value)?.[0];
-      if (stray !== undefined) throw unmatchable(template, `it has ${JSON.stringify(stray)}`);
+      if (stray !== undefined)
+        throw unmatchable(template, `the character ${JSON.stringify(stray)} is not allowed`);
       continue;
     }
     const cut = part.variables.find(({ modifier }) => modifier?.type === 'substr');
-    if (cut) throw unmatchable(template, `of "${cut.name}" it gives only the beginning`);
+    if (cut) throw unmatchable(template, `the prefix modifier of "${cut.name}" is not supported`);
   }
   return ast;
 }
 
 function unmatchable(template: string, why: string): TypeError {
-  return new TypeError(
-    `${JSON.stringify(template)} is no URI template that can be matched: ${why}`,
-  );
+  return new TypeError(`The URI template ${JSON.stringify(template)} cannot be matched: ${why}`);
 }
 
-/** The steps of one expression; `next` follows them. */
+/** The steps of one expression, followed by `next`. */
 function stepsOf(
   part: Expression,
   next: MatchStep,
@@ -204,7 +203,7 @@ function stepsOf(
   };
   const itemOf = style.isNamed ? namedOf : valueOf;
 
-  /** The value of a variable, or all values of a list. */
+  /** Steps for the value of a variable, or for all values of a list. */
   const occurrences = (variable: Variable, then: MatchStep): MatchStep => {
     if (!variable.isList) return itemOf(variable, then);
     const choices: MatchStep[] = [];
@@ -220,7 +219,7 @@ function stepsOf(
       next,
     );
   }
-  // Any of them may be absent. The first one that is present follows the operator's sign.
+  // Any variable may be absent. The first present one follows the operator's prefix.
   let afterNone = next;
   let afterSome = next;
   for (const variable of variables.toReversed()) {
@@ -232,8 +231,8 @@ function stepsOf(
 }
 
 /**
- * Searches depth first, the best choice first. No step is tried twice at the same place, so the
- * time is bounded.
+ * Searches depth first, best choice first. Each step is tried at most once per offset, which bounds
+ * the time.
  */
 function search(
   uri: string,

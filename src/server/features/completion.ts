@@ -1,5 +1,5 @@
 /**
- * completion/complete: completes the arguments of prompts and the variables of resource templates.
+ * `completion/complete`: completes arguments of prompts and variables of resource templates.
  *
  * @see MCP 2025-11-25, server/utilities/completion
  */
@@ -7,19 +7,19 @@ import { isThenable } from '../../actors/request-context.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { ServerCatalog, OfferedFeatures, SeenItems } from './registry.ts';
+import type { ServerCatalog, OfferedFeatures, VisibleItems } from './registry.ts';
 import { promptArguments } from '../define/prompt.ts';
-import type { Complete, Filled, Resource, ResourceTemplate } from '../define/resource.ts';
+import type { Complete, FilledArguments, Resource, ResourceTemplate } from '../define/resource.ts';
 import { contextOf } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
-import { someOf, stringParam, unknownName } from './feature.ts';
-import { findPrompt, unknownArgument } from './prompts.ts';
-import type { ItemAsker } from './visibility.ts';
+import { summarizeNames, stringParam, unknownNameError } from './feature.ts';
+import { findPrompt, unknownArgumentError } from './prompts.ts';
+import type { ItemCaller } from './visibility.ts';
 
 /** @see MCP 2025-11-25, schema, "CompleteResult" */
 const maxValues = 100;
 
-/** Whether any argument of a prompt or variable of a template can be completed. */
+/** True if any prompt argument or template variable has a completer. */
 export function completesSomething({ prompts, resourceTemplates }: OfferedFeatures): boolean {
   return (
     prompts
@@ -29,7 +29,7 @@ export function completesSomething({ prompts, resourceTemplates }: OfferedFeatur
   );
 }
 
-/** Completion. */
+/** Creates the completion feature. */
 export function completionFeature(catalog: ServerCatalog): Feature {
   return {
     capabilities: { completions: {} },
@@ -50,53 +50,53 @@ export function completionFeature(catalog: ServerCatalog): Feature {
 }
 
 /**
- * The author's completer of this argument, if there is one.
+ * Finds the completer of an argument; undefined if it has none.
  *
- * @throws {ProtocolError} -32602 the prompt, the template or the argument does not exist
+ * @throws {ProtocolError} -32602 if the prompt, template or argument does not exist
  */
 function completerOf(
   catalog: ServerCatalog,
   ref: JsonObject,
   name: string,
-  asker: ItemAsker,
+  caller: ItemCaller,
 ): Complete | undefined {
   const { type } = ref;
   switch (type) {
     case 'ref/prompt': {
       const prompt = findPrompt(
-        catalog.prompts.seenBy(asker),
+        catalog.prompts.visibleTo(caller),
         stringParam(ref, 'name', 'ref.name'),
       );
       const known = promptArguments(prompt);
-      if (!Object.hasOwn(known, name)) throw unknownArgument(prompt, name);
+      if (!Object.hasOwn(known, name)) throw unknownArgumentError(prompt, name);
       return known[name]?.complete;
     }
     case 'ref/resource': {
       const uri = stringParam(ref, 'uri', 'ref.uri');
-      const templates = catalog.resourceTemplates.seenBy(asker);
-      return variableCompleter(templates, catalog.resources.seenBy(asker), uri, name);
+      const templates = catalog.resourceTemplates.visibleTo(caller);
+      return variableCompleter(templates, catalog.resources.visibleTo(caller), uri, name);
     }
     default:
       throw invalidParams(
-        `"ref.type" must be "ref/prompt" or "ref/resource", this is ${inspectValue(type)}`,
+        `"ref.type" must be "ref/prompt" or "ref/resource", got ${inspectValue(type)}`,
       );
   }
 }
 
 function variableCompleter(
-  templates: SeenItems<ResourceTemplate>,
-  resources: SeenItems<Resource>,
+  templates: VisibleItems<ResourceTemplate>,
+  resources: VisibleItems<Resource>,
   uri: string,
   name: string,
 ): Complete | undefined {
   const template = templates.get(uri);
   const variables = template?.variables ?? [];
   if (!template && !resources.get(uri)) {
-    throw unknownName('resource template', uri, templates.keys());
+    throw unknownNameError('resource template', uri, templates.keys());
   }
   if (!variables.includes(name)) {
     throw invalidParams(
-      `${inspectValue(uri)} has no variable ${inspectValue(name)}; it has ${someOf(variables)}`,
+      `${inspectValue(uri)} has no variable ${inspectValue(name)}, its variables are ${summarizeNames(variables)}`,
     );
   }
   const completers = template?.complete ?? {};
@@ -106,11 +106,11 @@ function variableCompleter(
 function objectParam(params: JsonObject | undefined, name: string): JsonObject {
   const value = params?.[name];
   if (isJsonObject(value)) return value;
-  throw invalidParams(`"${name}" must be an object, this is ${inspectValue(value)}`);
+  throw invalidParams(`"${name}" must be an object, got ${inspectValue(value)}`);
 }
 
-/** The values that the user has already filled in. */
-function readFilled(context: unknown): Filled {
+/** Parses the arguments that the user has already filled in. */
+function readFilled(context: unknown): FilledArguments {
   if (context === undefined || context === null) return {};
   const given = isJsonObject(context) ? (context['arguments'] ?? {}) : undefined;
   if (!isJsonObject(given)) {
@@ -134,13 +134,14 @@ function resultOf(name: string, given: unknown): JsonObject {
   };
 }
 
-/** Checks what an author's completer gave. */
+/** Validates the return value of a completer. */
 function readValues(name: string, given: unknown): readonly string[] {
   const list: readonly unknown[] | undefined = Array.isArray(given) ? given : undefined;
   if (list?.every((value) => typeof value === 'string')) return list;
   const fault = list?.findIndex((value) => typeof value !== 'string');
-  const what = fault === undefined ? inspectValue(given) : `a list with something else at ${fault}`;
+  const what =
+    fault === undefined ? inspectValue(given) : `a list with a non-string at index ${fault}`;
   throw new TypeError(
-    `completing ${inspectValue(name)} must give a list of strings, this is ${what}`,
+    `the completer of ${inspectValue(name)} must return a list of strings, got ${what}`,
   );
 }

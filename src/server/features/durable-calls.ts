@@ -1,6 +1,7 @@
 /**
- * Ordinary calls of durable tools. The work is recorded and resumed as a task's is; the request of its host waits for
- * the result. If the host comes back after a crash, with the call's id, this session claims the work from its journal.
+ * Ordinary calls of durable tools. Their work is recorded and resumed like that of a task, while the host's request
+ * waits for the result. A host that retries after a crash sends the id of the call, and the session claims the work from
+ * its journal.
  */
 import { ignoreUnhandled } from '../../actors/request-context.ts';
 import type {
@@ -25,38 +26,38 @@ import { callIdOf, callRecordId, isCallRecord } from '../../../packages/tasks/sr
 import type { LoadedTask, ResumedTask } from '../../../packages/tasks/src/stored-task.ts';
 import type { LiveTask } from './live-task.ts';
 
-/** A durable tool, as its calls need it. */
+/** Durable tool of a call. */
 export interface DurableTool {
-  /** Runs it. */
+  /** Runs the tool. */
   readonly handler: RequestHandler;
-  /** Why this version cannot continue from a checkpoint; undefined if it can. */
+  /** Reason why this version cannot resume from a checkpoint; undefined if it can. */
   faultOf(checkpoint: unknown): string | undefined;
 }
 
-/** The session's tasks, as its calls need them. */
+/** Task operations that calls need. */
 export interface CallRegistry {
   find(taskId: string): LiveTask | undefined;
-  /** Records a call, then begins its work. @throws {ProtocolError} -32000, retryable */
+  /** Records a call, then starts its work. @throws {ProtocolError} -32000, retryable */
   begin(call: DurableCall, host: RequestContext, handler: RequestHandler): Promise<unknown>;
-  /** Continues the work of a claimed call. */
+  /** Resumes the work of a claimed call. */
   resume(
     call: DurableCall,
     host: RequestContext,
     handler: RequestHandler,
     resumed: ResumedTask,
   ): void;
-  /** Forgets a call that has ended. */
+  /** Removes an ended call. */
   release(task: LiveTask): void;
 }
 
-/** A call and the requests of its host that wait for it. */
+/** A call and the waiting requests of its host. */
 export class DurableCall {
   readonly taskId: string;
-  /** True if the host can send the call again to another process. */
+  /** True if the host can resend the call to another process. */
   readonly isResendable: boolean;
-  /** The oldest first. */
+  /** Waiting requests, oldest first. */
   readonly hosts: RequestContext[] = [];
-  /** Set while no host waits and the work runs. */
+  /** Abandonment timer, set while the work runs without a waiting host. */
   abandonment: unknown = undefined;
   #change: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 
@@ -65,12 +66,12 @@ export class DurableCall {
     this.isResendable = isResendable;
   }
 
-  /** The request that progress and questions go to. */
+  /** Newest waiting request, which receives progress and questions. */
   get host(): CalledRequest | undefined {
     return this.hosts.at(-1)?.request;
   }
 
-  /** Resolves at the next change: all that waits looks again. */
+  /** Resolves at the next change, after which waiters check the state again. */
   get change(): Promise<void> {
     if (this.#change) return this.#change.promise;
     let resolve = () => {};
@@ -88,7 +89,7 @@ export class DurableCall {
   }
 }
 
-/** The calls of one session. */
+/** Durable calls of one session. */
 export class DurableCalls {
   readonly #session: SessionScope;
   readonly #durable: DurableTasks<LiveTask>;
@@ -102,8 +103,9 @@ export class DurableCalls {
   }
 
   /**
-   * Serves a call. A call that an earlier process has recorded continues, or gives its recorded result.
-   * @param isInRounds whether the host polls for the result, and answers questions by calling again
+   * Serves a call. Resumes a call that an earlier process recorded, or returns its recorded result.
+   *
+   * @param isInRounds true if the host polls for the result and answers questions with retries
    */
   async serve(host: RequestContext, tool: DurableTool, isInRounds: boolean): Promise<JsonObject> {
     const { request } = host;
@@ -129,7 +131,7 @@ export class DurableCalls {
     }
   }
 
-  /** Whether there is such a call. Takes the answers that a poll brings. @throws {ProtocolError} -32602 */
+  /** Checks for a recorded call and delivers the answers of a poll. @throws {ProtocolError} -32602 */
   async #findRecorded(
     call: DurableCall,
     host: RequestContext,
@@ -150,7 +152,7 @@ export class DurableCalls {
     if (!written) return found.hasEnded;
     const begun = roundParams({ method: request.method, params: written.params });
     if ((await digestOf(begun)) !== (await digestOf(roundParams(request)))) {
-      throw invalidParams('the call was begun with another tool or other arguments');
+      throw invalidParams('a retry must have the same tool and arguments as the original call');
     }
     await this.#durable.answer(taskId, answers);
     return true;
@@ -209,17 +211,17 @@ export class DurableCalls {
     }
   }
 
-  /** The `_meta` that a question of a call carries on the wire; undefined if it needs none. */
+  /** Wire `_meta` of a question of a call; undefined if not needed. */
   questionMeta(taskId: string, key: string): JsonObject | undefined {
     return this.#session.isSupervised ? questionMeta(callIdOf(taskId), key) : undefined;
   }
 
-  /** Claims the work for this session, if no living process runs it. */
+  /** Claims the work for this session unless a live process runs it. */
   #claimFor(call: DurableCall, tool: DurableTool): Promise<LoadedTask | undefined> {
     const resume = (resumed: ResumedTask) => {
       const fault = tool.faultOf(resumed.steps.checkpoint?.value);
       const host = call.hosts.at(-1);
-      if (fault !== undefined || !host) return fault ?? 'its host has left';
+      if (fault !== undefined || !host) return fault ?? 'the host has disconnected';
       this.#registry.resume(call, host, tool.handler, resumed);
       call.changed();
       return undefined;
@@ -229,7 +231,7 @@ export class DurableCalls {
     return this.#durable.attachHost(call.taskId, { resume, isOwnerDead });
   }
 
-  /** The work runs in another process, or waits for its turn. */
+  /** Waits for a change of work that runs in another process or is queued. */
   async #nextChange(call: DurableCall, change: Promise<void>, pollMs: number): Promise<void> {
     const { clock } = this.#session;
     const timer = clock.setTimeout(() => call.changed(), pollMs);
@@ -244,14 +246,14 @@ export class DurableCalls {
     }
   }
 
-  /** The session ends, and the work was given up: the host asks another process for it. */
+  /** The session is ending and the work was released: the host retries at another process. */
   #redirectHost(call: DurableCall, wait: HostRequest): Promise<JsonObject> | JsonObject {
     if (wait.isPolled) return inputRequired({}, wait.nextState(call.taskId));
     wait.host.drop?.();
     return Promise.reject(wait.host.signal.reason as Error);
   }
 
-  /** The request has ended without an answer. A host that can come back may only have lost its connection. */
+  /** Handles a request that ended without a response. A host that can retry may only have lost its connection. */
   async #onHostGone(call: DurableCall, { host, canComeBack }: HostRequest): Promise<never> {
     const reason = host.signal.reason as Error;
     const isCancelled = reason instanceof RuntimeError && reason.code === 'CANCELLED';
@@ -284,19 +286,19 @@ export class DurableCalls {
     if (task) this.#registry.release(task);
   }
 
-  /** The work goes on for a while without a host. */
+  /** Cancels the work if no host returns within `abandonedMs`. */
   #startAbandonTimer(call: DurableCall): void {
     const { abandonedMs } = this.#durable;
     const abandon = () => {
-      const message = `The call ${call.taskId} was cancelled: its host stayed away for ${abandonedMs} ms`;
+      const message = `The call ${call.taskId} was cancelled: no host waited for it for ${abandonedMs} ms`;
       this.#session.report({ level: 'warning', name: 'call.abandoned', message });
-      // The store's failure is reported where it is asked.
+      // Store failures are reported by the store client.
       void ignoreUnhandled(this.#cancel(call));
     };
     call.abandonment = this.#session.clock.setTimeout(abandon, abandonedMs);
   }
 
-  /** The work of a call has ended or changed, or no longer runs here. */
+  /** Handles a change of the work: progress, end, or release to another process. */
   changed(taskId: string): void {
     const call = this.#calls.get(taskId);
     if (!call) return;
@@ -312,7 +314,7 @@ export class DurableCalls {
     return this.#calls.get(taskId);
   }
 
-  /** The session has ended. */
+  /** Stops the timers at the end of the session. */
   stop(): void {
     for (const { abandonment } of this.#calls.values()) {
       this.#session.clock.clearTimeout(abandonment);
@@ -321,15 +323,15 @@ export class DurableCalls {
   }
 }
 
-/** Poll of a host for its call. */
+/** A host's poll for its call. */
 interface Poll {
   readonly taskId: string;
-  /** Number of interim results sent to the host. */
+  /** Number of interim results sent so far. */
   readonly round: number;
   readonly answers: JsonObject;
 }
 
-/** Undefined for a request that begins a call. @throws {ProtocolError} -32602 for a state that no durable call has */
+/** Parses a poll; undefined for an initial request. @throws {ProtocolError} -32602 if the state is not that of a durable call */
 function pollIn(params: JsonObject | undefined): Poll | undefined {
   const retry = readRetry(params);
   if (!retry) return undefined;
@@ -338,34 +340,31 @@ function pollIn(params: JsonObject | undefined): Poll | undefined {
   return { taskId, round: Number(round), answers: retry.inputResponses };
 }
 
-/** A result that is not the last: questions, or none if the host is to ask again. */
+/** Interim result with questions, or without any if the host should poll again. */
 function inputRequired(inputRequests: JsonObject, requestState: string): JsonObject {
   const asks = Object.keys(inputRequests).length > 0;
   const _meta = { [resendableKey]: true };
   return { resultType: 'input_required', ...(asks ? { inputRequests } : {}), requestState, _meta };
 }
 
-/**
- * Rounds that a host may be asked to poll. The official client gives up after 10, so a later one is held until the
- * call has ended.
- */
+/** Maximum number of polls. The official client stops after 10 rounds, so later requests wait for the end of the call. */
 const maxPolls = 9;
 
-/** A request that waits for its call. */
+/** A request that waits for a call. */
 class HostRequest {
   readonly host: RequestContext;
-  /** True if the host gets questions in results, and answers by calling again. */
+  /** True if questions are sent in results and answered with retries. */
   readonly isInRounds: boolean;
-  /** True if the host also polls: its connection does not outlive a process. */
+  /** True if the host also polls, because its connection does not survive the process. */
   readonly isPolled: boolean;
   readonly #round: number;
-  /** True once the session begins to end. */
+  /** True when the session is closing. */
   isClosing = false;
-  /** True once the host has been held long enough, and is to poll. */
+  /** True when the hold time is over and the host must poll. */
   isHeld = false;
-  /** The questions of work in another process that this host was asked. */
+  /** Keys of questions from another process that were forwarded to this host. */
   readonly #asked = new Set<string>();
-  /** The progress that the host may have seen; undefined before the first look. */
+  /** Last progress sent to the host; undefined before the first check. */
   #seen: number | undefined = undefined;
 
   constructor(
@@ -378,7 +377,7 @@ class HostRequest {
     this.#round = of.round;
   }
 
-  /** True if the host knows the id of the call, so that a lost connection need not be its end. */
+  /** True if the host knows the id of the call and can return after a lost connection. */
   get canComeBack(): boolean {
     return this.isPolled && this.#round > 0;
   }
@@ -386,13 +385,13 @@ class HostRequest {
   /** Time to hold the host before it must poll, ms. */
   holdMs({ holdMs }: Pick<Limits, 'holdMs'>): number {
     if (!this.isPolled || this.#round >= maxPolls) return Infinity;
-    // Until the first result the host has no id to come back with. Progress may end with the first result: the
-    // official client hears none in later rounds.
+    // The host learns the id of the call with the first result, so send it early, unless the host wants progress: the
+    // official client receives none in later rounds.
     const isFirst = this.#round === 0 && this.#progressToken === undefined;
     return isFirst ? Math.min(holdMs, firstHoldMs) : holdMs;
   }
 
-  /** Whether the request is answered before the call has ended. */
+  /** True if the request must be answered with an interim result. */
   mustEnd(isAsking: boolean): boolean {
     return this.isInRounds && (isAsking || (this.isPolled && (this.isHeld || this.isClosing)));
   }
@@ -407,7 +406,7 @@ class HostRequest {
     return `${taskId}~${this.#round + 1}`;
   }
 
-  /** Passes on what work in another process has recorded. */
+  /** Forwards recorded progress and questions of work in another process. */
   follow({ steps }: LoadedTask, ask: (question: AskedStep) => Promise<void>): void {
     const { progress } = steps;
     const known = progress?.progress ?? -Infinity;

@@ -1,5 +1,5 @@
 /**
- * logging/setLevel.
+ * `logging/setLevel`.
  *
  * @see MCP 2025-11-25, server/utilities/logging, "Setting Log Level"
  */
@@ -9,7 +9,7 @@ import { logLevelOf, logLevels } from '../../protocol/log-levels.ts';
 import { scopeOfCall } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
 
-/** Lets a client set the level of the log messages that it gets. */
+/** Lets a client set its log level. */
 export const loggingFeature: Feature = {
   capabilities: { logging: {} },
   handlers: {
@@ -18,7 +18,7 @@ export const loggingFeature: Feature = {
       const level = logLevelOf(given);
       if (level === undefined) {
         throw invalidParams(
-          `"level" must be one of ${logLevels.join(', ')}; this is ${inspectValue(given)}`,
+          `"level" must be one of ${logLevels.join(', ')}, got ${inspectValue(given)}`,
         );
       }
       scopeOfCall(call).log.setLevel(level);

@@ -1,6 +1,6 @@
 /**
- * Code around handlers: authorization, tracing, rate limits. Without middleware, the router calls
- * the handlers themselves.
+ * Middleware around handlers, for authorization, tracing or rate limits. Without any, the router calls
+ * the handlers directly.
  */
 import { wrapHandler } from '../../actors/request-context.ts';
 import type { RequestHandler } from '../../actors/request-context.ts';
@@ -10,30 +10,29 @@ import type { FeatureHandler } from './feature.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { contextOf } from '../session/session-scope.ts';
 
-/** A client's request on its way to its handler. */
+/** Request passed to middleware. */
 export interface IncomingCall {
-  /** Such as `tools/call`. */
+  /** Method, such as `tools/call`. */
   readonly method: string;
-  /** As the client sent them, unchecked. */
+  /** Unvalidated params of the client. */
   readonly params: JsonObject | undefined;
-  /** What the handler will get. */
+  /** Handler context. */
   readonly context: HandlerContext;
 }
 
 /**
- * Sees each request that runs a handler, and its result as it goes to the client: a tool's failure
- * is a result with `isError`. An error that it throws is answered as if the handler had thrown it.
- * @param next runs the rest and gives its result. Call it once, or not at all to answer the request
- *   yourself
+ * Wraps each request to a handler and its wire result (a failed tool is a result with `isError`). A
+ * thrown error is handled like one of the handler.
+ *
+ * @param next runs the inner middleware and the handler. Call it at most once; without it, the returned
+ *   value is the result
  */
 export type Middleware = (
   call: IncomingCall,
   next: () => Promise<JsonObject>,
 ) => JsonObject | Promise<JsonObject>;
 
-/**
- * Puts middleware around a handler, the first one outermost. Without any, gives the handler itself.
- */
+/** Wraps a handler with middleware, the first one outermost. Returns the handler itself if there is none. */
 export function withMiddleware(
   handler: FeatureHandler,
   middleware: readonly Middleware[],
@@ -50,12 +49,12 @@ export function withMiddleware(
       if (!layer) return (await handler(params, call)) as JsonObject;
       const result: unknown = await layer(
         incoming,
-        once(() => step(at + 1), call.request.method),
+        callOnce(() => step(at + 1), call.request.method),
       );
       if (isJsonObject(result)) return result;
-      // Thrown here, because the router would blame the handler.
+      // Otherwise the router would attribute the error to the handler.
       throw new TypeError(
-        `A middleware must give a result, such as what next() gave; for ${call.request.method} it gave ${inspectValue(result)}`,
+        `A middleware must return a result object, such as that of next(), got ${inspectValue(result)} for ${call.request.method}`,
       );
     };
     const { recover } = handler;
@@ -65,10 +64,12 @@ export function withMiddleware(
   return wrapHandler(handler, run);
 }
 
-/** A handler may have side effects, so it never runs twice for one request. */
-function once(go: () => Promise<JsonObject>, method: string): () => Promise<JsonObject> {
+/** Rejects a second call, because handlers may have side effects. */
+function callOnce(go: () => Promise<JsonObject>, method: string): () => Promise<JsonObject> {
   const again = () =>
-    Promise.reject(new Error(`A middleware called next() twice for one request of ${method}`));
+    Promise.reject(
+      new Error(`A middleware must call next() at most once, it called it twice for ${method}`),
+    );
   let next = () => {
     next = again;
     return go();

@@ -1,7 +1,4 @@
-/**
- * What handlers give, checked and brought into one form. Handlers are user code: they may give
- * anything.
- */
+/** Validation and normalization of handler results, which are user code and may return anything. */
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { base64, textBlock } from '../../protocol/content.ts';
 import type { ContentBlock, ResourceContents } from '../../protocol/content.ts';
@@ -10,26 +7,26 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { PromptMessage } from '../define/prompt.ts';
 
 /**
- * Reads what a tool's handler gave.
+ * Parses the return value of a tool handler.
  *
- * @throws {TypeError} saying what it gave instead
+ * @throws {TypeError} naming the problem
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */
 export function readToolOutput(output: unknown, tool: string): ToolResultItem {
-  if (typeof output === 'string') return contentAlone([{ type: 'text', text: output }]);
-  if (Array.isArray(output)) return contentAlone(readBlocks(output));
+  if (typeof output === 'string') return contentOnly([{ type: 'text', text: output }]);
+  if (Array.isArray(output)) return contentOnly(readBlocks(output));
   if (!isJsonObject(output)) {
     throw new TypeError(
-      `a tool gives a string, content blocks, or an object with "content" or "structured"; this is ${inspectValue(output)}`,
+      `the result of a tool must be a string, content blocks, or an object with "content" or "structured", got ${inspectValue(output)}`,
     );
   }
   const { content, structured, isError, _meta } = output;
   if (output['structuredContent'] !== undefined && structured === undefined) {
-    throw new TypeError('"structuredContent" of a result is called "structured" here');
+    throw new TypeError('"structuredContent" of a tool result is unknown: use "structured"');
   }
   if (structured !== undefined) assertStructured(structured, tool);
   if (content === undefined && structured === undefined) {
-    throw new TypeError('a tool gives "content" or "structured"; this has neither');
+    throw new TypeError('the result of a tool must have "content" or "structured", got neither');
   }
   return {
     content: content === undefined ? undefined : readBlocks(content),
@@ -39,35 +36,35 @@ export function readToolOutput(output: unknown, tool: string): ToolResultItem {
   };
 }
 
-/** @throws {TypeError} JSON writes it as another value than an object, or loses its entries */
+/** @throws {TypeError} if JSON would not represent the value as an object with all its entries */
 function assertStructured(value: unknown, tool: string): asserts value is JsonObject {
   if (!isJsonObject(value)) {
     throw new TypeError(`${tool}: "structured" must be an object, got ${inspectValue(value)}`);
   }
-  const lost = value instanceof Date ? '' : lossyIn(value);
+  const lost = value instanceof Date ? '' : findLossy(value);
   if (lost === undefined) return;
   throw new TypeError(
     `${tool}: "structured${lost}" must be plain JSON, got a Date, Map or Set: convert it first`,
   );
 }
 
-/** The path of the first Map or Set, of which JSON keeps no entry. */
-function lossyIn(value: object, depth = 0): string | undefined {
+/** Path of the first Map or Set, whose entries JSON would lose. */
+function findLossy(value: object, depth = 0): string | undefined {
   if (value instanceof Map || value instanceof Set) return '';
   if (depth > maxDepth) return undefined;
   for (const key in value) {
     const member: unknown = (value as JsonObject)[key];
     if (typeof member !== 'object' || member === null) continue;
-    const lost = lossyIn(member, depth + 1);
+    const lost = findLossy(member, depth + 1);
     if (lost !== undefined) return Array.isArray(value) ? `[${key}]${lost}` : `.${key}${lost}`;
   }
   return undefined;
 }
 
-/** A deeper value is left to JSON, which names its cycle. */
+/** Deeper values are left to JSON.stringify, which reports cycles. */
 const maxDepth = 100;
 
-function contentAlone(content: readonly ContentBlock[]): ToolResultItem {
+function contentOnly(content: readonly ContentBlock[]): ToolResultItem {
   return { content, structured: undefined, isError: false, _meta: undefined };
 }
 
@@ -78,7 +75,7 @@ function readBlocks(content: unknown): readonly ContentBlock[] {
 
 function checkBlocks(content: unknown): asserts content is readonly ContentBlock[] {
   if (!Array.isArray(content)) {
-    throw new TypeError(`"content" must be a list of blocks, this is ${inspectValue(content)}`);
+    throw new TypeError(`"content" must be a list of blocks, got ${inspectValue(content)}`);
   }
   for (const [at, block] of content.entries()) {
     const fault = validateBlock(block);
@@ -93,23 +90,23 @@ export interface CheckedPrompt {
 }
 
 /**
- * Reads what a prompt gave.
+ * Parses the return value of a prompt.
  *
- * @throws {TypeError} saying what it gave instead
+ * @throws {TypeError} naming the problem
  * @see MCP 2025-11-25, server/prompts, "PromptMessage"
  */
 export function readPromptOutput(output: unknown): CheckedPrompt {
   if (typeof output === 'string')
-    return messagesAlone([{ role: 'user', content: textBlock(output) }]);
-  if (Array.isArray(output)) return messagesAlone(readMessages(output));
+    return messagesOnly([{ role: 'user', content: textBlock(output) }]);
+  if (Array.isArray(output)) return messagesOnly(readMessages(output));
   if (!isJsonObject(output)) {
     throw new TypeError(
-      `a prompt gives a string, messages, or an object with "messages"; this is ${inspectValue(output)}`,
+      `the result of a prompt must be a string, messages, or an object with "messages", got ${inspectValue(output)}`,
     );
   }
   const { description, messages, _meta } = output;
   if (description !== undefined && typeof description !== 'string') {
-    throw new TypeError(`"description" must be a string, this is ${inspectValue(description)}`);
+    throw new TypeError(`"description" must be a string, got ${inspectValue(description)}`);
   }
   return {
     description,
@@ -118,7 +115,7 @@ export function readPromptOutput(output: unknown): CheckedPrompt {
   };
 }
 
-function messagesAlone(messages: readonly PromptMessage[]): CheckedPrompt {
+function messagesOnly(messages: readonly PromptMessage[]): CheckedPrompt {
   return { description: undefined, messages, _meta: undefined };
 }
 
@@ -129,7 +126,7 @@ function readMessages(messages: unknown): readonly PromptMessage[] {
 
 function checkMessages(messages: unknown): asserts messages is readonly PromptMessage[] {
   if (!Array.isArray(messages)) {
-    throw new TypeError(`"messages" must be a list, this is ${inspectValue(messages)}`);
+    throw new TypeError(`"messages" must be a list, got ${inspectValue(messages)}`);
   }
   for (const [at, message] of messages.entries()) {
     const fault = validateMessage(message);
@@ -138,19 +135,19 @@ function checkMessages(messages: unknown): asserts messages is readonly PromptMe
 }
 
 function validateMessage(message: unknown): string | undefined {
-  if (!isJsonObject(message)) return `must be an object, this is ${inspectValue(message)}`;
+  if (!isJsonObject(message)) return `must be an object, got ${inspectValue(message)}`;
   const { role, content } = message;
   if (role !== 'user' && role !== 'assistant') {
-    return `must have the role "user" or "assistant", this is ${inspectValue(role)}`;
+    return `must have the role "user" or "assistant", got ${inspectValue(role)}`;
   }
   const fault = validateBlock(content);
   return fault === undefined ? undefined : `has a "content" that ${fault}`;
 }
 
 /**
- * Reads what a resource's `read` gave for a URI.
+ * Parses the return value of a resource's `read`.
  *
- * @throws {TypeError} saying what it gave instead
+ * @throws {TypeError} naming the problem
  * @see MCP 2025-11-25, server/resources, "Resource Contents"
  */
 export function readContents(
@@ -171,7 +168,7 @@ function checkContents(
 ): asserts output is readonly ResourceContents[] {
   if (!Array.isArray(output)) {
     throw new TypeError(
-      `reading ${inspectValue(uri)} must give a string, bytes or a list of contents; this is ${inspectValue(output)}`,
+      `"read" of ${inspectValue(uri)} must return a string, bytes or a list of contents, got ${inspectValue(output)}`,
     );
   }
   for (const [at, contents] of output.entries()) {
@@ -180,7 +177,7 @@ function checkContents(
   }
 }
 
-/** The string members that a block of each type must have. */
+/** Required string members of each block type. */
 const members: { readonly [type: string]: readonly string[] } = {
   text: ['text'],
   image: ['data', 'mimeType'],
@@ -189,13 +186,13 @@ const members: { readonly [type: string]: readonly string[] } = {
   resource: [],
 };
 
-/** What is wrong with a content block; undefined if nothing is. */
+/** A problem with a content block; undefined if valid. */
 function validateBlock(block: unknown): string | undefined {
-  if (!isJsonObject(block)) return `must be an object, this is ${inspectValue(block)}`;
+  if (!isJsonObject(block)) return `must be an object, got ${inspectValue(block)}`;
   const { type, resource, data } = block;
   const needed = typeof type === 'string' && Object.hasOwn(members, type) && members[type];
   if (!needed) {
-    return `must have a type of ${Object.keys(members).join(', ')}; this is ${inspectValue(type)}`;
+    return `must have a type of ${Object.keys(members).join(', ')}, got ${inspectValue(type)}`;
   }
   if (type === 'resource') {
     const fault = validateContents(resource);
@@ -203,29 +200,26 @@ function validateBlock(block: unknown): string | undefined {
   }
   const missing = needed.find((member) => typeof block[member] !== 'string');
   if (missing !== undefined) {
-    return `must have a string "${missing}", this is ${inspectValue(block[missing])}`;
+    return `must have a string "${missing}", got ${inspectValue(block[missing])}`;
   }
-  return needed.includes('data') && !isBase64(data) ? 'has "data" that is no base64' : undefined;
+  return needed.includes('data') && !isBase64(data) ? 'must have base64 in "data"' : undefined;
 }
 
-/** What is wrong with the contents of a resource; undefined if nothing is. */
+/** A problem with resource contents; undefined if valid. */
 function validateContents(contents: unknown): string | undefined {
-  if (!isJsonObject(contents)) return `must be an object, this is ${inspectValue(contents)}`;
+  if (!isJsonObject(contents)) return `must be an object, got ${inspectValue(contents)}`;
   const { uri, mimeType, text, blob } = contents;
-  if (typeof uri !== 'string') return `must have a string "uri", this is ${inspectValue(uri)}`;
+  if (typeof uri !== 'string') return `must have a string "uri", got ${inspectValue(uri)}`;
   if (mimeType !== undefined && typeof mimeType !== 'string') {
-    return `must have a string "mimeType" or none, this is ${inspectValue(mimeType)}`;
+    return `must have a string "mimeType" or none, got ${inspectValue(mimeType)}`;
   }
   if (typeof text === 'string') return undefined;
   if (blob === undefined)
-    return `must have a string "text" or "blob", "text" is ${inspectValue(text)}`;
-  return isBase64(blob) ? undefined : `must have base64 in "blob", this is ${inspectValue(blob)}`;
+    return `must have a string "text" or "blob", got "text" ${inspectValue(text)}`;
+  return isBase64(blob) ? undefined : `must have base64 in "blob", got ${inspectValue(blob)}`;
 }
 
-/**
- * @see MCP 2025-11-25, server/resources, "Security Considerations": binary data must be properly
- *   encoded
- */
+/** @see MCP 2025-11-25, server/resources, "Security Considerations": binary data must be properly encoded */
 function isBase64(value: unknown): boolean {
   return (
     typeof value === 'string' && value.length % 4 === 0 && !/[^A-Za-z0-9+/=]|=[^=]|===/.test(value)

@@ -1,6 +1,6 @@
 /**
- * Lists page by page. A cursor names the place of the last item on the page, so it stays valid if
- * items are added or removed meanwhile.
+ * Pagination. A cursor contains the position or the URI of the last item on the page, so it stays valid
+ * when items are added or removed.
  *
  * @see MCP 2025-11-25, server/utilities/pagination
  */
@@ -10,7 +10,7 @@ import type { ProtocolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { RegistryEntry } from './registry.ts';
 
-/** Our cursors are not longer, characters: a URI that long cannot be one. What is longer is not decoded. */
+/** Maximum length of a cursor, characters. Longer input is rejected without decoding. */
 const maxCursorLength = 256 * 1024;
 
 export interface Page<T> {
@@ -20,9 +20,10 @@ export interface Page<T> {
 }
 
 /**
- * Gives one page of a list.
- * @param kind the list's method: a cursor is valid for one list only
- * @throws {ProtocolError} -32602 the cursor is not one of this list
+ * Returns one page of a list.
+ *
+ * @param kind method of the list; a cursor is valid for one list only
+ * @throws {ProtocolError} -32602 if the cursor is not one of this list
  */
 export function pageOf<T>(
   kind: string,
@@ -31,19 +32,18 @@ export function pageOf<T>(
   pageSize: number,
 ): Page<T> {
   const after = readCursor(kind, params?.['cursor'] ?? undefined);
-  const rest = after === 0 ? list : list.filter(({ place }) => place > after);
+  const rest = after === 0 ? list : list.filter(({ position }) => position > after);
   const page = rest.slice(0, pageSize);
   const last = page.at(-1);
   const items = page.map(({ item }) => item);
   if (!last || rest.length <= pageSize) return { items };
-  return { items, nextCursor: btoa(`${kind}:${last.place}`) };
+  return { items, nextCursor: btoa(`${kind}:${last.position}`) };
 }
 
 /**
- * Gives one page of a list that is ordered by URI. A cursor names the last URI, so it stays valid whatever comes and
- * goes.
+ * Returns one page of a list ordered by URI.
  *
- * @throws {ProtocolError} -32602 the cursor is not one of this list
+ * @throws {ProtocolError} -32602 if the cursor is not one of this list
  */
 export function pageByUri<T extends { readonly uri: string }>(
   kind: string,
@@ -58,7 +58,7 @@ export function pageByUri<T extends { readonly uri: string }>(
   return firstPage(kind, rest, pageSize);
 }
 
-/** The first page of a list that is ordered by URI, with the cursor of the next one. */
+/** Returns the first page of a list ordered by URI, with the cursor of the next page. */
 export function firstPage<T extends { readonly uri: string }>(
   kind: string,
   list: readonly T[],
@@ -70,16 +70,16 @@ export function firstPage<T extends { readonly uri: string }>(
 }
 
 function unknownCursor(cursor: unknown): ProtocolError {
-  return invalidParams(`the cursor ${inspectValue(cursor)} is none that this list gave`);
+  return invalidParams(`"cursor" must be a cursor of this list, got ${inspectValue(cursor)}`);
 }
 
-/** The cursor of a list that is ordered by a text: it names the text of the last item. */
+/** Cursor with the URI of the last item. */
 function textCursor(kind: string, text: string): string {
-  // As JSON, because a lone surrogate cannot be encoded otherwise.
+  // JSON, because encodeURIComponent throws on lone surrogates.
   return btoa(`${kind}:${encodeURIComponent(JSON.stringify(text))}`);
 }
 
-/** The text in a cursor of {@link textCursor}; undefined for any other value. */
+/** Decodes a cursor of {@link textCursor}; undefined for any other value. */
 export function readTextCursor(kind: string, cursor: unknown): string | undefined {
   if (!isReadable(cursor)) return undefined;
   try {
@@ -99,16 +99,16 @@ function isReadable(cursor: unknown): cursor is string {
 
 function readCursor(kind: string, cursor: unknown): number {
   if (cursor === undefined) return 0;
-  const place = isReadable(cursor) ? placeIn(kind, cursor) : undefined;
-  if (place !== undefined) return place;
+  const position = isReadable(cursor) ? positionIn(kind, cursor) : undefined;
+  if (position !== undefined) return position;
   throw unknownCursor(cursor);
 }
 
-function placeIn(kind: string, cursor: string): number | undefined {
+function positionIn(kind: string, cursor: string): number | undefined {
   try {
-    const [named, place, ...more] = atob(cursor).split(':');
-    const isOurs = named === kind && more.length === 0 && /^[1-9]\d{0,14}$/.test(place ?? '');
-    return isOurs ? Number(place) : undefined;
+    const [named, position, ...more] = atob(cursor).split(':');
+    const isOurs = named === kind && more.length === 0 && /^[1-9]\d{0,14}$/.test(position ?? '');
+    return isOurs ? Number(position) : undefined;
   } catch {
     // Not base64.
     return undefined;

@@ -1,5 +1,5 @@
 /**
- * prompts/list and prompts/get.
+ * `prompts/list` and `prompts/get`.
  *
  * @see MCP 2025-11-25, server/prompts
  */
@@ -12,28 +12,28 @@ import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { latestHandshake } from '../../protocol/dialects/registry.ts';
 import { promptArguments } from '../define/prompt.ts';
 import type { Prompt } from '../define/prompt.ts';
-import type { OfferedItems, SeenItems } from './registry.ts';
+import type { OfferedItems, VisibleItems } from './registry.ts';
 import { isStandardSchema, libraryCheckOf } from '../../../packages/schema/src/schema.ts';
 import type { SchemaCheck } from '../../../packages/schema/src/schema.ts';
 import type { Checked } from '../../../packages/schema/src/schema-run.ts';
 import { contextOf, scopeOfCall } from '../session/session-scope.ts';
-import type { Feature, InForce } from './feature.ts';
-import { someOf, stringParam, unknownName } from './feature.ts';
+import type { Feature, CurrentSettings } from './feature.ts';
+import { summarizeNames, stringParam, unknownNameError } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { readPromptOutput } from './output.ts';
 
-/** The prompts of a server. */
-export function promptsFeature(prompts: OfferedItems<Prompt>, inForce: InForce): Feature {
+/** Creates the prompts feature. */
+export function promptsFeature(prompts: OfferedItems<Prompt>, settings: CurrentSettings): Feature {
   const shown = (item: Prompt, dialect: Dialect) =>
     dialect.prompt({ ...item, arguments: promptArguments(item) });
   const get = (prompt: Prompt, checked: Checked, call: RequestContext) => {
     if (!checked.ok) {
       throw invalidParams(
-        `the prompt ${inspectValue(prompt.name)} was called with invalid arguments: ${checked.fault}`,
+        `invalid arguments for the prompt ${inspectValue(prompt.name)}: ${checked.fault}`,
       );
     }
     const { dialect } = call.request.peer;
-    // The values have passed what the prompt declares.
+    // The values conform to the declared arguments.
     const output: unknown = prompt.get(checked.value as never, contextOf(call));
     if (!isThenable(output)) return resultOf(prompt, output, dialect);
     return Promise.resolve(output).then((late) => resultOf(prompt, late, dialect));
@@ -45,14 +45,14 @@ export function promptsFeature(prompts: OfferedItems<Prompt>, inForce: InForce):
       'prompts/list': (params, call) => {
         const { dialect } = call.request.peer;
         const { pageSize } = scopeOfCall(call).limits;
-        const list = prompts.listedTo(call.request);
+        const list = prompts.listFor(call.request);
         const { items, ...next } = pageOf('prompts/list', list, params, pageSize);
         const listed = items.map((item) => shown(item, dialect));
-        const caching = prompts.cachedAs(inForce.caching.prompts);
+        const caching = prompts.cacheHintsFor(settings.caching.prompts);
         return dialect.cacheable({ prompts: listed, ...next }, caching);
       },
       'prompts/get': (params, call) => {
-        const prompt = findPrompt(prompts.seenBy(call.request), stringParam(params, 'name'));
+        const prompt = findPrompt(prompts.visibleTo(call.request), stringParam(params, 'name'));
         const checked = checkArguments(prompt, params?.['arguments'] ?? {});
         if (!isThenable(checked)) return get(prompt, checked, call);
         return Promise.resolve(checked).then((late) => get(prompt, late, call));
@@ -61,38 +61,38 @@ export function promptsFeature(prompts: OfferedItems<Prompt>, inForce: InForce):
     list: {
       capability: 'prompts',
       sources: [prompts],
-      changed: 'notifications/prompts/list_changed',
-      shown: () => prompts.list().map(({ item }) => shown(item, latestHandshake)),
+      notification: 'notifications/prompts/list_changed',
+      describeItems: () => prompts.list().map(({ item }) => shown(item, latestHandshake)),
     },
   };
 }
 
-/** @throws {ProtocolError} -32602 no prompt has this name */
-export function findPrompt(prompts: SeenItems<Prompt>, name: string): Prompt {
+/** Finds a prompt. @throws {ProtocolError} -32602 if no prompt has this name */
+export function findPrompt(prompts: VisibleItems<Prompt>, name: string): Prompt {
   const prompt = prompts.get(name);
   if (prompt) return prompt;
-  throw unknownName('prompt', name, prompts.keys());
+  throw unknownNameError('prompt', name, prompts.keys());
 }
 
 /**
- * Checks what a client has sent: strings, and the prompt's own schema if it has one.
+ * Validates the arguments of a client: strings that conform to the prompt's schema, if any.
  *
  * @throws {ProtocolError} -32602 naming the argument
  * @see MCP 2025-11-25, server/prompts, "Error Handling"
  */
 function checkArguments(prompt: Prompt, values: unknown): ReturnType<SchemaCheck> {
   if (!isJsonObject(values)) {
-    throw invalidParams(`"arguments" must be an object, this is ${inspectValue(values)}`);
+    throw invalidParams(`"arguments" must be an object, got ${inspectValue(values)}`);
   }
   const declared = promptArguments(prompt);
   const given = Object.keys(values).map((name): [string, string] => {
-    if (!Object.hasOwn(declared, name)) throw unknownArgument(prompt, name);
+    if (!Object.hasOwn(declared, name)) throw unknownArgumentError(prompt, name);
     return [name, stringParam(values, name, `arguments.${name}`)];
   });
   for (const [name, { required }] of Object.entries(declared)) {
     if (!required || Object.hasOwn(values, name)) continue;
     throw invalidParams(
-      `the prompt ${inspectValue(prompt.name)} needs the argument ${inspectValue(name)}`,
+      `the prompt ${inspectValue(prompt.name)} requires the argument ${inspectValue(name)}`,
     );
   }
   const value = Object.fromEntries(given);
@@ -100,11 +100,11 @@ function checkArguments(prompt: Prompt, values: unknown): ReturnType<SchemaCheck
   return schema && isStandardSchema(schema) ? libraryCheckOf(schema)(value) : { ok: true, value };
 }
 
-/** The error for an argument that a prompt does not have. */
-export function unknownArgument(prompt: Prompt, name: string) {
-  const has = someOf(Object.keys(promptArguments(prompt)));
+/** Error for an unknown argument of a prompt. */
+export function unknownArgumentError(prompt: Prompt, name: string) {
+  const known = summarizeNames(Object.keys(promptArguments(prompt)));
   return invalidParams(
-    `the prompt ${inspectValue(prompt.name)} has no argument ${inspectValue(name)}; it has ${has}`,
+    `the prompt ${inspectValue(prompt.name)} has no argument ${inspectValue(name)}, its arguments are ${known}`,
   );
 }
 

@@ -1,38 +1,35 @@
 /**
- * What a server offers: tools, resources, resource templates and prompts. All sessions of a server
- * share them, and they may change while sessions are open.
+ * Registries of a server's tools, resources, resource templates, prompts and skills, shared by all
+ * sessions and mutable while sessions are open.
  */
 import type { RequestContext } from '../../actors/request-context.ts';
 import type { ServerDefinition } from '../define/definition.ts';
-import { checkDefined } from '../define/item-faults.ts';
-import type { ItemRules } from '../define/item-faults.ts';
+import { checkDefined } from '../define/item-rules.ts';
+import type { ItemRules } from '../define/item-rules.ts';
 import { promptRules } from '../define/prompt.ts';
 import type { Prompt } from '../define/prompt.ts';
 import { resourceRules, templateRules } from '../define/resource.ts';
 import type { Resource, ResourceTemplate } from '../define/resource.ts';
-import { fileIn, skillRules } from '../define/skill.ts';
-import type { FileOfSkill, Skill, SkillFinder } from '../define/skill.ts';
+import { findSkillFile, skillRules } from '../define/skill.ts';
+import type { LocatedSkillFile, Skill, SkillFinder } from '../define/skill.ts';
 import { toolRules } from '../define/tool.ts';
 import type { Tool } from '../define/tool.ts';
 import { appMimeType } from '../../protocol/apps.ts';
 import { inspectValue } from '../../protocol/classify.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { ForSome } from '../define/visible.ts';
+import type { VisibilityOptions } from '../define/visible.ts';
 import { skillScheme } from '../../protocol/skills.ts';
 import { contextOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { Visibility } from './visibility.ts';
-import type { ItemAsker, CallerView, VisibleList } from './visibility.ts';
+import type { ItemCaller, CallerView, VisibleList } from './visibility.ts';
 
-/**
- * An item of a list, with its place. Later items have higher places, and the place of a removed
- * item is never given again, so a cursor can name one.
- */
+/** A list item with its position. Positions increase and are never reused, so that cursors can refer to them. */
 export interface RegistryEntry<T> {
-  /** From 1, in the order in which items came. */
-  readonly place: number;
-  /** The item itself. */
+  /** Insertion order, starting at 1. */
+  readonly position: number;
+  /** The defined item. */
   readonly item: T;
 }
 
@@ -40,110 +37,104 @@ interface SwitchableEntry<T> extends RegistryEntry<T> {
   enabled: boolean;
 }
 
-/**
- * The items of one kind that a server offers. They may change while sessions are open, and
- * clients are told.
- */
+/** Items of one kind, such as `server.tools`. Clients are notified of changes. */
 export class Registry<T> {
   readonly #rules: ItemRules;
   readonly #check: ((item: T) => void) | undefined;
   readonly #entries = new Map<string, SwitchableEntry<T>>();
   readonly #listeners = new Set<() => void>();
-  #nextPlace = 1;
+  #nextPosition = 1;
 
   /**
-   * @param rules what an item must have, and which member is its unique key
-   * @param check throws a TypeError at an item that does not fit in with the server's others
-   * @throws {TypeError} an item is not defined as it must be, or two have the same key
+   * @param rules validation rules of the items and the name of their key
+   * @param check throws a TypeError if an item is inconsistent with other items of the server
+   * @throws {TypeError} if an item is invalid or two items have the same key
    */
   constructor(rules: ItemRules, items: readonly T[] = [], check?: (item: T) => void) {
     this.#rules = rules;
     this.#check = check;
     if (!Array.isArray(items)) {
       throw new TypeError(
-        `The ${rules.kind}s of a server are a list; this is ${inspectValue(items)}`,
+        `The ${rules.kind}s of a server must be a list, got ${inspectValue(items)}`,
       );
     }
     for (const item of items as readonly T[]) this.add(item);
   }
 
-  /** @throws {TypeError} it is not defined as it must be, or there is already an item with its key */
+  /** Adds an item. @throws {TypeError} if the item is invalid or its key already exists */
   add(item: T): void {
     checkDefined(item, this.#rules);
     const key = this.keyOf(item);
     if (this.#entries.has(key)) {
-      throw new TypeError(`There is a ${this.#rules.kind} "${key}" already`);
+      throw new TypeError(`The ${this.#rules.kind} "${key}" already exists: remove it first`);
     }
     this.#check?.(item);
-    this.#entries.set(key, { place: this.#nextPlace++, item, enabled: true });
+    this.#entries.set(key, { position: this.#nextPosition++, item, enabled: true });
     this.changed();
   }
 
   /**
-   * Takes the items of a list that was made alike in place of its own, and does not announce it. If
-   * they have the same keys in the same order, they keep their places.
+   * Replaces all items with those of another registry, without an announcement. Positions are kept if
+   * the keys and their order are the same.
    */
-  exchange(next: Registry<T>): void {
+  replaceWith(next: Registry<T>): void {
     const given = next.list();
     const keys = this.keys();
-    const isInPlace =
+    const isSameOrder =
       this.#entries.size === given.length &&
       given.every(({ item }, at) => this.keyOf(item) === keys[at]);
-    const places = [...this.#entries.values()].map(({ place }) => place);
+    const positions = [...this.#entries.values()].map(({ position }) => position);
     this.#entries.clear();
     for (const [at, { item }] of given.entries()) {
-      const place = (isInPlace ? places[at] : undefined) ?? this.#nextPlace++;
-      this.#entries.set(this.keyOf(item), { place, item, enabled: true });
+      const position = (isSameOrder ? positions[at] : undefined) ?? this.#nextPosition++;
+      this.#entries.set(this.keyOf(item), { position, item, enabled: true });
     }
   }
 
-  /** Returns false if there was no item with this key. */
+  /** Removes an item. @returns false if there was none with this key */
   remove(key: string): boolean {
     const removed = this.#entries.delete(key);
     if (removed) this.changed();
     return removed;
   }
 
-  /** Shows an item again. @throws {TypeError} there is no item with this key */
+  /** Shows a disabled item again. @throws {TypeError} if there is no item with this key */
   enable(key: string): void {
     this.#enable(key, true);
   }
 
   /**
-   * Hides an item from lists and from use until {@link enable}.
+   * Hides an item and rejects its use until {@link enable}.
    *
-   * @throws {TypeError} there is no item with this key
+   * @throws {TypeError} if there is no item with this key
    */
   disable(key: string): void {
     this.#enable(key, false);
   }
 
-  /** The item with this key, if it is enabled. */
+  /** Enabled item with this key, if any. */
   get(key: string): T | undefined {
     const entry = this.#entries.get(key);
     return entry?.enabled ? entry.item : undefined;
   }
 
-  /** The enabled items, the oldest first. */
+  /** Enabled items, oldest first. */
   list(): RegistryEntry<T>[] {
     return [...this.#entries.values()].filter(({ enabled }) => enabled);
   }
 
-  /** The keys of the enabled items, the oldest first. */
+  /** Keys of the enabled items, oldest first. */
   keys(): string[] {
     return this.list().map(({ item }) => this.keyOf(item));
   }
 
-  /** Calls back after each change. Returns what ends that. */
+  /** Subscribes to changes. @returns a function that unsubscribes */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Announces that the list has changed although its items have not: if a resource template lists
-   * other resources, for example.
-   */
+  /** Announces a change that did not affect the items, such as other resources listed by a template. */
   announce(): void {
     this.changed();
   }
@@ -152,31 +143,31 @@ export class Registry<T> {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Its name or its URI. */
+  /** Key of an item: its name or URI. */
   keyOf(item: T): string {
     return (item as { readonly [member: string]: unknown })[this.#rules.key] as string;
   }
 
   #enable(key: string, enabled: boolean): void {
     const entry = this.#entries.get(key);
-    if (!entry) throw new TypeError(`There is no ${this.#rules.kind} "${key}"`);
+    if (!entry) throw new TypeError(`There is no ${this.#rules.kind} "${key}": add it first`);
     if (entry.enabled === enabled) return;
     entry.enabled = enabled;
     this.changed();
   }
 }
 
-/** The items of one kind, as far as somebody sees them. */
-export type SeenItems<T> = Pick<Registry<T>, 'get' | 'list' | 'keys'>;
+/** Items of one kind that a caller can see. */
+export type VisibleItems<T> = Pick<Registry<T>, 'get' | 'list' | 'keys'>;
 
-/** The items of one kind as the features look at them: some may exist for some callers only. */
-export class OfferedItems<T extends ForSome> extends Registry<T> implements VisibleList {
+/** Registry with per-caller visibility. */
+export class OfferedItems<T extends VisibilityOptions> extends Registry<T> implements VisibleList {
   readonly visibility: Visibility;
-  readonly #forSession = new Set<(session: SessionScope) => void>();
-  /** Whether there are such items; undefined if that has to be looked at again. */
-  #isForSome: boolean | undefined = undefined;
-  /** Counts what was announced: it changes the list for everybody. */
-  #announced = 0;
+  readonly #sessionListeners = new Set<(session: SessionScope) => void>();
+  /** Cached {@link isRestricted}; undefined after a change. */
+  #isRestricted: boolean | undefined = undefined;
+  /** Number of announcements, which are part of the fingerprint. */
+  #announcements = 0;
 
   constructor(
     visibility: Visibility,
@@ -187,103 +178,106 @@ export class OfferedItems<T extends ForSome> extends Registry<T> implements Visi
     super(rules, items, check);
     this.visibility = visibility;
     this.onChange(() => {
-      this.#isForSome = undefined;
+      this.#isRestricted = undefined;
     });
   }
 
-  get isForSome(): boolean {
-    return (this.#isForSome ??= this.list().some(({ item }) => this.visibility.isForSome(item)));
+  /** True if some items are hidden from some callers. */
+  get isRestricted(): boolean {
+    return (this.#isRestricted ??= this.list().some(({ item }) =>
+      this.visibility.isRestricted(item),
+    ));
   }
 
-  /** Whether somebody may see less than another. */
-  get isPartial(): boolean {
-    return this.isForSome || this.visibility.isSwitched;
+  /** True if callers may see different items. */
+  get isFiltered(): boolean {
+    return this.isRestricted || this.visibility.isSwitched;
   }
 
-  override exchange(next: Registry<T>): void {
-    super.exchange(next);
-    this.#isForSome = undefined;
+  override replaceWith(next: Registry<T>): void {
+    super.replaceWith(next);
+    this.#isRestricted = undefined;
   }
 
-  /** What the sender of a request sees: all of it, if there is nothing that only some see. */
-  seenBy(asker: ItemAsker): SeenItems<T> {
-    if (!this.isPartial) return this;
-    return new ItemsInSight(this, this.visibility.eyesOf(asker));
+  /** Items visible to the sender of a request. */
+  visibleTo(caller: ItemCaller): VisibleItems<T> {
+    if (!this.isFiltered) return this;
+    return new FilteredItems(this, this.visibility.viewFor(caller));
   }
 
-  /** The list that the sender of a request gets now. */
-  listedTo(asker: ItemAsker): RegistryEntry<T>[] {
-    const seen = this.seenBy(asker);
-    if (seen !== this) this.visibility.shown(asker, this);
+  /** Lists the items for the sender of a request, and remembers the list for change notifications. */
+  listFor(caller: ItemCaller): RegistryEntry<T>[] {
+    const seen = this.visibleTo(caller);
+    if (seen !== this) this.visibility.recordShown(caller, this);
     return seen.list();
   }
 
-  /** What is not the same for all is kept by nobody for others. */
-  cachedAs(hints: CacheHints): CacheHints {
-    return this.isForSome ? { ...hints, scope: 'private' } : hints;
+  /** Cache hints, with the scope `private` if callers see different items. */
+  cacheHintsFor(hints: CacheHints): CacheHints {
+    return this.isRestricted ? { ...hints, scope: 'private' } : hints;
   }
 
-  answerTo(eyes: CallerView): string {
-    const places = new ItemsInSight(this, eyes).list().map(({ place }) => place);
-    return `${this.#announced}:${places.join()}`;
+  fingerprintFor(view: CallerView): string {
+    const positions = new FilteredItems(this, view).list().map(({ position }) => position);
+    return `${this.#announcements}:${positions.join()}`;
   }
 
   override announce(): void {
-    this.#announced++;
+    this.#announcements++;
     super.announce();
   }
 
-  /** The list may be another one for one session. */
-  changedFor(session: SessionScope): void {
-    for (const listener of this.#forSession) listener(session);
+  /** Announces a possible change for one session. */
+  sessionChanged(session: SessionScope): void {
+    for (const listener of this.#sessionListeners) listener(session);
   }
 
-  onChangeFor(listener: (session: SessionScope) => void): void {
-    this.#forSession.add(listener);
+  onSessionChange(listener: (session: SessionScope) => void): void {
+    this.#sessionListeners.add(listener);
   }
 }
 
-/** The items of a kind before a request has reached its session, such as where its token is checked. */
-export interface ItemsAtDoor<T> {
-  /** @param params of the request */
+/** Item lookup for a request that has not reached its session, such as during authorization. */
+export interface ItemLookup<T> {
+  /** Finds a visible item. @param params params of the request */
   get(key: string, params?: JsonObject): T | undefined;
 }
 
 /**
- * The items that the sender of a request sees, which no session has yet.
+ * Items visible to the sender of a request that has not reached its session.
  *
- * @param asker asked only if some items are not for all; undefined if it may ask for nothing yet
+ * @param asker returns the caller, called only if callers see different items; undefined if unknown
  */
-export function itemsAtDoor<T extends ForSome>(
+export function itemsBeforeSession<T extends VisibilityOptions>(
   items: Registry<T>,
-  asker: () => ItemAsker | undefined,
-): ItemsAtDoor<T> {
-  if (!(items instanceof OfferedItems) || !items.isPartial) return items;
+  caller: () => ItemCaller | undefined,
+): ItemLookup<T> {
+  if (!(items instanceof OfferedItems) || !items.isFiltered) return items;
   const offered = items as OfferedItems<T>;
   return {
     get: (key, params) => {
-      const who = asker();
-      return who && offered.seenBy({ ...who, params }).get(key);
+      const who = caller();
+      return who && offered.visibleTo({ ...who, params }).get(key);
     },
   };
 }
 
-class ItemsInSight<T extends ForSome> implements SeenItems<T> {
+class FilteredItems<T extends VisibilityOptions> implements VisibleItems<T> {
   readonly #items: OfferedItems<T>;
-  readonly #eyes: CallerView;
+  readonly #view: CallerView;
 
-  constructor(items: OfferedItems<T>, eyes: CallerView) {
+  constructor(items: OfferedItems<T>, view: CallerView) {
     this.#items = items;
-    this.#eyes = eyes;
+    this.#view = view;
   }
 
   get(key: string): T | undefined {
     const item = this.#items.get(key);
-    return item && this.#eyes.sees(item, key) ? item : undefined;
+    return item && this.#view.sees(item, key) ? item : undefined;
   }
 
   list(): RegistryEntry<T>[] {
-    return this.#items.list().filter(({ item }) => this.#eyes.sees(item, this.#items.keyOf(item)));
+    return this.#items.list().filter(({ item }) => this.#view.sees(item, this.#items.keyOf(item)));
   }
 
   keys(): string[] {
@@ -291,7 +285,7 @@ class ItemsInSight<T extends ForSome> implements SeenItems<T> {
   }
 }
 
-/** The skills of a server: those of its registry, or what its finder finds for a caller. */
+/** Skills of a server: from its registry, or from its finder for each caller. */
 export class OfferedSkills extends OfferedItems<Skill> {
   find: SkillFinder | undefined;
 
@@ -300,46 +294,46 @@ export class OfferedSkills extends OfferedItems<Skill> {
     this.find = typeof skills === 'function' ? skills : undefined;
   }
 
-  /** Whether there may be any. */
-  get has(): boolean {
+  /** True if the server may have skills. */
+  get hasAny(): boolean {
     return this.find !== undefined || this.list().length > 0;
   }
 
-  /** Whether a URI may be that of a skill's file. */
-  mayHave(uri: string): boolean {
-    return uri.startsWith(skillScheme) && this.has;
+  /** True if a URI may refer to a skill file. */
+  mayContain(uri: string): boolean {
+    return uri.startsWith(skillScheme) && this.hasAny;
   }
 
-  override exchange(next: OfferedSkills): void {
-    super.exchange(next);
+  override replaceWith(next: OfferedSkills): void {
+    super.replaceWith(next);
     this.find = next.find;
   }
 
-  /** What a caller sees, by URI. */
-  async seenIn(call: RequestContext): Promise<readonly Skill[]> {
+  /** Skills visible to a caller, ordered by URI. */
+  async visibleIn(call: RequestContext): Promise<readonly Skill[]> {
     const seen = new Map(
-      this.seenBy(call.request)
+      this.visibleTo(call.request)
         .list()
         .map(({ item }) => [item.uri, item]),
     );
     const found: unknown = (await this.find?.(contextOf(call))) ?? [];
     if (!Array.isArray(found)) {
-      throw new TypeError(`"skills" must give a list of skills, this is ${inspectValue(found)}`);
+      throw new TypeError(`"skills" must return a list of skills, got ${inspectValue(found)}`);
     }
-    const eyes = this.visibility.eyesOf(call.request);
+    const view = this.visibility.viewFor(call.request);
     for (const skill of found as readonly Skill[]) {
-      if (!seen.has(skill.uri) && eyes.sees(skill, skill.uri)) seen.set(skill.uri, skill);
+      if (!seen.has(skill.uri) && view.sees(skill, skill.uri)) seen.set(skill.uri, skill);
     }
     return [...seen.values()].sort((one, other) => (one.uri < other.uri ? -1 : 1));
   }
 
-  /** The file with this URI, if a caller sees it. */
-  async fileFor(uri: string, call: RequestContext): Promise<FileOfSkill | undefined> {
-    return fileIn(await this.seenIn(call), uri);
+  /** Skill file with this URI, if visible to the caller. */
+  async fileFor(uri: string, call: RequestContext): Promise<LocatedSkillFile | undefined> {
+    return findSkillFile(await this.visibleIn(call), uri);
   }
 }
 
-/** All that a server offers. A kind that the definition does not name is not offered. */
+/** Registries of a server. Kinds that the definition does not contain are not served. */
 export interface OfferedFeatures {
   readonly tools: Registry<Tool>;
   readonly resources: Registry<Resource>;
@@ -348,7 +342,7 @@ export interface OfferedFeatures {
   readonly skills: Registry<Skill>;
 }
 
-/** The same as its features look at it. */
+/** Registries with per-caller visibility. */
 export interface ServerCatalog extends OfferedFeatures {
   readonly tools: OfferedItems<Tool>;
   readonly resources: OfferedItems<Resource>;
@@ -358,8 +352,9 @@ export interface ServerCatalog extends OfferedFeatures {
 }
 
 /**
- * @throws {TypeError} an item is not defined as it must be, two have the same key, or a tool names
- *   an app that the server does not have
+ * Creates the registries of a definition.
+ *
+ * @throws {TypeError} if an item is invalid, two items have the same key, or a tool refers to an unknown app
  */
 export function catalogOf(definition: ServerDefinition): ServerCatalog {
   const { tools, prompts, skills } = definition;
@@ -372,15 +367,13 @@ export function catalogOf(definition: ServerDefinition): ServerCatalog {
     if (uri === undefined) return;
     const template = () => resourceTemplates.list().find(({ item }) => item.match(uri))?.item;
     const page = resources.get(uri) ?? template();
-    const named = `The tool "${name}" names the app resource ${inspectValue(uri)}`;
+    const named = `"ui.resourceUri" of the tool "${name}" must be the URI of an app resource, got ${inspectValue(uri)}`;
     if (!page) {
-      throw new TypeError(
-        `${named}, which the server does not have: define it with defineAppResource, and add it first`,
-      );
+      throw new TypeError(`${named}: define it with defineAppResource and add it before the tool`);
     }
     if (page.mimeType === appMimeType) return;
     throw new TypeError(
-      `${named}, whose mimeType must be "${appMimeType}", this is ${inspectValue(page.mimeType)}`,
+      `${named}, whose mimeType is ${inspectValue(page.mimeType)} instead of "${appMimeType}"`,
     );
   };
   return {

@@ -1,5 +1,5 @@
 /**
- * Resources and resource templates: listing, reading, subscribing.
+ * Resources and resource templates: list, read, subscribe.
  *
  * @see MCP 2025-11-25, server/resources
  */
@@ -14,32 +14,30 @@ import { Method } from '../../protocol/methods.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
 import { latestHandshake } from '../../protocol/dialects/registry.ts';
 import type { ServerCatalog } from './registry.ts';
-import type { ItemAsker, CallerView } from './visibility.ts';
+import type { ItemCaller, CallerView } from './visibility.ts';
 import { hintsOf, uncached } from '../define/caching.ts';
 import { isUri } from '../define/uri-template.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import type { Feature, InForce } from './feature.ts';
+import type { Feature, CurrentSettings } from './feature.ts';
 import { stringParam } from './feature.ts';
 import { firstPage, pageOf, readTextCursor } from './pagination.ts';
 import { readSkillFile } from './skills.ts';
 import { readContents } from './output.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import type { ResourceDescription, ResourceTemplate } from '../define/resource.ts';
-import { describeFile, fileIn } from '../define/skill.ts';
+import { describeFile, findSkillFile } from '../define/skill.ts';
 import { skillFileName } from '../../protocol/skills.ts';
 import type { Page } from './pagination.ts';
 
 export interface ResourcesFeature extends Feature {
-  /**
-   * Notifies a session's client that a resource has changed, if the client has subscribed to it.
-   */
+  /** Notifies the client of a session if it subscribed to the resource. */
   updated(session: SessionScope, uri: string): void;
-  /** The URIs that a session's client has subscribed to. */
+  /** URIs that the client of a session subscribed to. */
   subscribedBy(session: SessionScope): readonly string[];
 }
 
-/** A resource that a URI names: a fixed one, or one of a template. */
+/** Resource with a fixed URI or of a template. */
 interface ReadableResource {
   readonly uri: string;
   readonly mimeType: string | undefined;
@@ -47,56 +45,59 @@ interface ReadableResource {
   read(call: RequestContext): unknown;
 }
 
-/** The resources of a server. */
-export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): ResourcesFeature {
+/** Creates the resources feature. */
+export function resourcesFeature(
+  catalog: ServerCatalog,
+  settings: CurrentSettings,
+): ResourcesFeature {
   const { resources, resourceTemplates, skills } = catalog;
   const { visibility } = resources;
-  /** The URIs that each session's client has subscribed to. */
+  /** Subscribed URIs by session. */
   const subscriptions = new PerSession((session) => new SubscribedUris(session));
 
   const find = (
     uri: string,
     call: RequestContext,
   ): ReadableResource | Promise<ReadableResource> => {
-    const asker = call.request;
-    const resource = resources.seenBy(asker).get(uri);
+    const caller = call.request;
+    const resource = resources.visibleTo(caller).get(uri);
     if (resource) {
       const { mimeType } = resource;
-      const caching = resources.cachedAs(hintsOf(resource.caching, inForce.caching.contents));
+      const caching = resources.cacheHintsFor(hintsOf(resource.caching, settings.caching.contents));
       return { uri, mimeType, caching, read: (call) => resource.read(contextOf(call)) };
     }
-    if (!skills.mayHave(uri)) return findByTemplate(uri, asker);
+    if (!skills.mayContain(uri)) return findByTemplate(uri, caller);
     return skills.fileFor(uri, call).then((found) => {
-      if (!found) return findByTemplate(uri, asker);
+      if (!found) return findByTemplate(uri, caller);
       const { mimeType } = describeFile(found.skill, found.path);
-      const caching = skills.cachedAs(inForce.caching.contents);
+      const caching = skills.cacheHintsFor(settings.caching.contents);
       return { uri, mimeType, caching, read: (reader) => readSkillFile(found, contextOf(reader)) };
     });
   };
 
-  const findByTemplate = (uri: string, asker: ItemAsker): ReadableResource => {
-    if (!isUri(uri)) throw invalidParams(`"uri" must be a URI, this is ${inspectValue(uri)}`);
-    for (const { item } of resourceTemplates.seenBy(asker).list()) {
+  const findByTemplate = (uri: string, caller: ItemCaller): ReadableResource => {
+    if (!isUri(uri)) throw invalidParams(`"uri" must be an absolute URI, got ${inspectValue(uri)}`);
+    for (const { item } of resourceTemplates.visibleTo(caller).list()) {
       const variables = item.match(uri);
       if (!variables) continue;
       const { mimeType } = item;
       return {
         uri,
         mimeType,
-        caching: resourceTemplates.cachedAs(hintsOf(item.caching, inForce.caching.contents)),
-        // The URI has matched the template, so these are the variables of its type.
+        caching: resourceTemplates.cacheHintsFor(hintsOf(item.caching, settings.caching.contents)),
+        // The URI matched the template, so the variables have its type.
         read: (call) => item.read(uri, variables as never, contextOf(call)),
       };
     }
-    throw asker.peer.dialect.resourceNotFound(uri);
+    throw caller.peer.dialect.resourceNotFound(uri);
   };
 
   const subscribe =
     (call: RequestContext) =>
     ({ uri }: ReadableResource): JsonObject => {
       subscriptions.of(scopeOfCall(call)).add(uri);
-      const isForSome = [resources, resourceTemplates, skills].some((items) => items.isForSome);
-      if (isForSome) visibility.shown(call.request);
+      const isForSome = [resources, resourceTemplates, skills].some((items) => items.isRestricted);
+      if (isForSome) visibility.recordShown(call.request);
       return {};
     };
 
@@ -109,22 +110,22 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
         const page = await resourcePage(catalog, params, pageSize, call);
         const { items, ...next } = page;
         const described = items.map((item) => dialect.resource(item));
-        // What templates list is in it, too, and of each skill a file.
+        // The list includes resources of templates and the SKILL.md of each skill.
         const sources = [resources, resourceTemplates, skills];
         const caching = sources.reduce<CacheHints>(
-          (hints, items) => items.cachedAs(hints),
-          inForce.caching.resources,
+          (hints, items) => items.cacheHintsFor(hints),
+          settings.caching.resources,
         );
         return dialect.cacheable({ resources: described, ...next }, caching);
       },
       'resources/templates/list': (params, call) => {
         const { dialect } = call.request.peer;
         const { pageSize } = scopeOfCall(call).limits;
-        const list = resourceTemplates.listedTo(call.request);
+        const list = resourceTemplates.listFor(call.request);
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
         const described = items.map((item) => dialect.template(item));
         const result = { resourceTemplates: described, ...next };
-        const caching = resourceTemplates.cachedAs(inForce.caching.resourceTemplates);
+        const caching = resourceTemplates.cacheHintsFor(settings.caching.resourceTemplates);
         return dialect.cacheable(result, caching);
       },
       'resources/read': (params, call) => {
@@ -138,8 +139,8 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
       },
       'resources/unsubscribe': (params, call) => {
         const uri = stringParam(params, 'uri');
-        // The resource may have gone since the client subscribed to it.
-        const isSubscribed = subscriptions.known(scopeOfCall(call))?.delete(uri);
+        // The resource may have been removed since.
+        const isSubscribed = subscriptions.peek(scopeOfCall(call))?.delete(uri);
         const target = isSubscribed ? undefined : find(uri, call);
         return isThenable(target) ? target.then(() => ({})) : {};
       },
@@ -147,8 +148,8 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
     list: {
       capability: 'resources',
       sources: [resources, resourceTemplates, skills],
-      changed: 'notifications/resources/list_changed',
-      shown: () => [
+      notification: 'notifications/resources/list_changed',
+      describeItems: () => [
         ...resources.list().map(({ item }) => latestHandshake.resource(item)),
         ...resourceTemplates.list().map(({ item }) => latestHandshake.template(item)),
         ...skills
@@ -156,33 +157,33 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
           .map(({ item }) => latestHandshake.resource(describeFile(item, skillFileName))),
       ],
     },
-    subscribedBy: (session) => subscriptions.known(session)?.all ?? [],
+    subscribedBy: (session) => subscriptions.peek(session)?.all ?? [],
     updated: (session, uri) => {
-      const isAnnounced = subscriptions.known(session)?.has(uri);
-      const eyes = isAnnounced ? visibility.eyesIn(session) : undefined;
-      if (isAnnounced && (!eyes || isResourceSeen(uri, catalog, eyes))) {
+      const isAnnounced = subscriptions.peek(session)?.has(uri);
+      const view = isAnnounced ? visibility.viewIn(session) : undefined;
+      if (isAnnounced && (!view || isResourceVisible(uri, catalog, view))) {
         session.notify(Method.resourceUpdated, { uri });
       }
     },
   };
 }
 
-/** Whether somebody sees the resource with this URI. One that is no more is seen by all: its end is news. */
-export function isResourceSeen(
+/** True if a caller sees the resource. A removed resource counts as visible, so that subscribers learn of its end. */
+export function isResourceVisible(
   uri: string,
   { resources, resourceTemplates, skills }: ServerCatalog,
-  eyes: CallerView,
+  view: CallerView,
 ): boolean {
   const resource = resources.get(uri);
   const templates = resourceTemplates.list().filter(({ item }) => item.match(uri) !== undefined);
-  const having = skills.list().filter(({ item }) => fileIn([item], uri) !== undefined);
+  const having = skills.list().filter(({ item }) => findSkillFile([item], uri) !== undefined);
   if (!resource && templates.length === 0 && having.length === 0) return true;
-  if (resource && eyes.sees(resource, uri)) return true;
-  if (having.some(({ item }) => eyes.sees(item, item.uri))) return true;
-  return templates.some(({ item }) => eyes.sees(item, item.uriTemplate));
+  if (resource && view.sees(resource, uri)) return true;
+  if (having.some(({ item }) => view.sees(item, item.uri))) return true;
+  return templates.some(({ item }) => view.sees(item, item.uriTemplate));
 }
 
-/** What the client of a session has subscribed to, within its bounds. */
+/** Subscriptions of one session, within its limits. */
 class SubscribedUris {
   readonly #uris = new Set<string>();
   readonly #limits: SessionScope['limits'];
@@ -203,15 +204,15 @@ class SubscribedUris {
     return this.#uris.has(uri);
   }
 
-  /** @throws {ProtocolError} -32000: there are too many, or they are too long */
+  /** Adds a subscription. @throws {ProtocolError} -32000 if the count or memory limit is exceeded */
   add(uri: string): void {
     if (this.#uris.has(uri)) return;
     const { maxSubscriptions, maxRetainedBytes } = this.#limits;
     if (this.#uris.size >= maxSubscriptions) {
-      throw tooManySubscriptions(`has subscribed to ${maxSubscriptions} resources`);
+      throw tooManySubscriptions(`${maxSubscriptions} subscriptions`);
     }
     if (!this.#retained?.resize(this.#length + uri.length, maxRetainedBytes)) {
-      throw tooManySubscriptions(`has kept here what comes to ${maxRetainedBytes} bytes`);
+      throw tooManySubscriptions(`${maxRetainedBytes} bytes of retained data`);
     }
     this.#length += uri.length;
     this.#uris.add(uri);
@@ -241,21 +242,21 @@ function resultOf(target: ReadableResource, output: unknown, call: RequestContex
   return dialect.cacheable({ contents: readContents(output, target, dialect) }, caching);
 }
 
-function tooManySubscriptions(what: string): ProtocolError {
-  const message = `The client ${what}, and may subscribe to no more: unsubscribe from some first`;
+function tooManySubscriptions(limit: string): ProtocolError {
+  const message = `Too many subscriptions: the limit is ${limit}. Unsubscribe from some resources first`;
   const data = { reason: 'too-many-subscriptions', retryable: false };
   return new ProtocolError(ErrorCode.serverUnavailable, message, data);
 }
 
 const listKind = 'resources/list';
 
-/** Marks the cursors of the second part, which name a URI. */
-const listedKind = 'resources/list/listed';
+/** Kind of the cursors in the second part of the list, which contain a URI. */
+const templateListKind = 'resources/list/listed';
 
 /**
- * Gives one page of all resources: the fixed ones by their places, then those that templates list,
- * by URI. A template lists its resources anew for each page, so they have no lasting places. Ordered
- * by URI, a cursor that names the last one stays valid, whatever comes and goes.
+ * Returns one page of all resources: first the fixed ones by position, then those of skills and templates by
+ * URI. Templates list their resources again for each page, so those have no stable positions; a
+ * cursor with the last URI stays valid.
  *
  * @see MCP 2025-11-25, server/resources, "Listing Resources"
  */
@@ -266,32 +267,32 @@ async function resourcePage(
   call: RequestContext,
 ): Promise<Page<ResourceDescription>> {
   const context = contextOf(call);
-  const fixed = resources.listedTo(call.request);
-  const templates = resourceTemplates.listedTo(call.request).map(({ item }) => item);
+  const fixed = resources.listFor(call.request);
+  const templates = resourceTemplates.listFor(call.request).map(({ item }) => item);
   const listing = templates.filter(({ list }) => list !== undefined);
   const listedAfter = async (uri: string) => {
-    skills.listedTo(call.request);
-    const seen = await skills.seenIn(call);
+    skills.listFor(call.request);
+    const seen = await skills.visibleIn(call);
     const files = seen.map((skill) => describeFile(skill, skillFileName));
     const listed = await listedBy(files, listing, context);
     const known = new Set(fixed.map(({ item }) => item.uri));
     return listed.filter((resource) => resource.uri > uri && !known.has(resource.uri));
   };
 
-  const after = readTextCursor(listedKind, params?.['cursor'] ?? undefined);
-  if (after !== undefined) return firstPage(listedKind, await listedAfter(after), pageSize);
+  const after = readTextCursor(templateListKind, params?.['cursor'] ?? undefined);
+  if (after !== undefined) return firstPage(templateListKind, await listedAfter(after), pageSize);
 
   const page = pageOf(listKind, fixed, params, pageSize);
-  if (page.nextCursor !== undefined || (listing.length === 0 && !skills.has)) return page;
+  if (page.nextCursor !== undefined || (listing.length === 0 && !skills.hasAny)) return page;
   const room = pageSize - page.items.length;
-  const { items, nextCursor } = firstPage(listedKind, await listedAfter(''), room);
+  const { items, nextCursor } = firstPage(templateListKind, await listedAfter(''), room);
   return {
     items: [...page.items, ...items],
     ...(nextCursor === undefined ? {} : { nextCursor }),
   };
 }
 
-/** By URI, each once. If two templates list the same resource, the first one describes it. */
+/** Resources of skills and templates without duplicates, ordered by URI. The first description wins. */
 async function listedBy(
   files: readonly ResourceDescription[],
   templates: readonly ResourceTemplate[],
@@ -310,13 +311,13 @@ async function readList(
   context: HandlerContext,
 ): Promise<readonly ResourceDescription[]> {
   const listed: unknown = await template.list?.(context);
-  const what = `the list of the template ${inspectValue(template.uriTemplate)}`;
+  const what = `"list" of the resource template ${inspectValue(template.uriTemplate)}`;
   if (!Array.isArray(listed)) {
-    throw new TypeError(`${what} must be a list of resources, this is ${inspectValue(listed)}`);
+    throw new TypeError(`${what} must return a list of resources, got ${inspectValue(listed)}`);
   }
   const resources: readonly unknown[] = listed;
   return resources.map((resource, at) => {
-    checkListed(resource, `resource ${at} in ${what}`);
+    checkListed(resource, `resource ${at} of ${what}`);
     return resource;
   });
 }
@@ -325,6 +326,6 @@ function checkListed(resource: unknown, what: string): asserts resource is Resou
   for (const member of ['uri', 'name']) {
     const value = isJsonObject(resource) ? resource[member] : undefined;
     if (typeof value === 'string') continue;
-    throw new TypeError(`${what} must have a string "${member}", this is ${inspectValue(value)}`);
+    throw new TypeError(`${what} must have a string "${member}", got ${inspectValue(value)}`);
   }
 }

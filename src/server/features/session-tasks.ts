@@ -475,7 +475,7 @@ export class SessionTasks {
     const own = this.list()
       .filter((task) => task.isVisibleTo(call) && !task.isCall)
       .map((task) => ({
-        place: task.place,
+        position: task.place,
         get item(): Promise<Task | undefined> {
           if (!durable || task.hasEnded) return Promise.resolve(task.item);
           return durable.latest(task).then(({ item }) => item);
@@ -487,12 +487,12 @@ export class SessionTasks {
     const elsewhere = [...this.#parkedTasks.values()]
       .filter((task) => task.isListed && task.owner === owner)
       .map(({ place, taskId }) => ({
-        place,
+        position: place,
         get item() {
           return durable.read(taskId).then((found) => found?.task);
         },
       }));
-    return [...own, ...elsewhere].toSorted((a, b) => a.place - b.place);
+    return [...own, ...elsewhere].toSorted((a, b) => a.position - b.position);
   }
 
   #forgetExpiredParked(): void {

@@ -1,4 +1,4 @@
-/** subscriptions/listen, loaded with the first subscription. */
+/** `subscriptions/listen`, loaded with the first subscription. */
 import { LazyModule } from '../../actors/lazy-module.ts';
 import type { RequestHandler } from '../../actors/request-context.ts';
 import { ifOffered } from './feature.ts';
@@ -6,7 +6,7 @@ import type { subscriptionsFeature, SubscriptionsFeature } from './subscriptions
 
 const code = new LazyModule(() => import('./subscriptions.ts'));
 
-/** The subscriptions of a server's clients; see `subscriptionsFeature`. */
+/** Lazily loaded {@link subscriptionsFeature}. */
 export function subscriptionsOnDemand(
   ...parts: Parameters<typeof subscriptionsFeature>
 ): SubscriptionsFeature {
@@ -22,6 +22,6 @@ export function subscriptionsOnDemand(
     handlers: { [method]: ifOffered(listen) },
     notice: (...change) => made?.notice(...change),
     urisOf: (owner) => made?.urisOf(owner) ?? [],
-    blindTo: (...change) => made?.blindTo(...change) ?? [],
+    excludedFrom: (...change) => made?.excludedFrom(...change) ?? [],
   };
 }

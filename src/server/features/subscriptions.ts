@@ -1,6 +1,6 @@
 /**
- * subscriptions/listen: a request that stays open, and tells its client of the changes that it asked
- * for. Each is an actor.
+ * `subscriptions/listen`: a long-lived request that sends its client the requested change notifications.
+ * Each subscription is an actor.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -24,28 +24,28 @@ import { inspectOptions } from '../../actors/transitions.ts';
 import type { UpstreamWatch } from '../define/upstream.ts';
 import type { Feature } from './feature.ts';
 import type { ServerCatalog, OfferedItems } from './registry.ts';
-import { isResourceSeen } from './resources.ts';
+import { isResourceVisible } from './resources.ts';
 import { LastAnswers } from './visibility.ts';
-import type { ItemAsker } from './visibility.ts';
-import { refuseWithoutTasks } from './feature.ts';
+import type { ItemCaller } from './visibility.ts';
+import { requireTaskSupport } from './feature.ts';
 
 type Subscription = ActorRefFrom<typeof subscriptionMachine>;
 
-/** What a subscription listens for, and whose it is. */
-interface Open {
+/** An open subscription. */
+interface OpenSubscription {
   readonly interests: SubscriptionFilter;
   /** See `RequestOrigin.clientKey`. */
   readonly party: string | undefined;
-  /** Counts those of its owner, so that a recording can name it. */
+  /** Sequence number, by which recordings refer to the subscription. */
   readonly number: number;
-  /** Who listens, if what it sees depends on that; undefined if an upstream says what there is. */
-  readonly asker: ItemAsker | undefined;
-  /** What it was told of the lists that it listens for. Made once somebody sees less than others. */
-  told: LastAnswers | undefined;
+  /** Caller, for visibility checks; undefined for subscriptions to an upstream. */
+  readonly caller: ItemCaller | undefined;
+  /** Last sent state of the lists; undefined until callers see different items. */
+  lastAnswers: LastAnswers | undefined;
 }
 
-/** What a client listens to that has an upstream. */
-export interface ListenedUpstream {
+/** Subscription target of a client with an upstream. */
+export interface UpstreamListenTarget {
   readonly owner: object;
   readonly capabilities: JsonObject;
   readonly watch: (uris: readonly string[]) => Promise<UpstreamWatch>;
@@ -53,52 +53,53 @@ export interface ListenedUpstream {
 
 export interface SubscriptionsFeature extends Feature {
   /**
-   * Tells the subscriptions of a session, or of an upstream, that something has changed.
+   * Notifies the subscriptions of a session or upstream of a change.
    *
-   * @param except those that do not see it, by their numbers
+   * @param except numbers of subscriptions to skip
    */
   notice(owner: object, notice: ChangeNotification, except?: readonly number[]): void;
-  /** The resources that a session, or an upstream, listens for. */
+  /** Resources that a session or upstream is subscribed to. */
   urisOf(owner: object): readonly string[];
-  /** The subscriptions of a session that do not see a change, by their numbers. */
-  blindTo(session: SessionScope, method: string, uri: string | undefined): readonly number[];
+  /** Numbers of the session's subscriptions that must not see a change. */
+  excludedFrom(session: SessionScope, method: string, uri: string | undefined): readonly number[];
 }
 
 /**
- * The subscriptions of a server's clients.
+ * Creates the subscriptions feature.
  *
- * @param hasTask true for a task that is kept of a session, and the caller's own
- * @param behind what a call may listen to if its client has an upstream
- * @param catalog what the server has, of which each may see a part
+ * @param hasTask true if the session has the task and it belongs to the caller
+ * @param behind subscription target of a call whose client has an upstream
+ * @param catalog registries of the server
  */
 export function subscriptionsFeature(
   hasTask: (session: SessionScope, taskId: string, call: RequestContext) => Promise<boolean>,
-  behind: (call: RequestContext) => Promise<ListenedUpstream> | undefined,
+  behind: (call: RequestContext) => Promise<UpstreamListenTarget> | undefined,
   catalog: ServerCatalog,
 ): SubscriptionsFeature {
-  const subscriptions = new WeakMap<object, Map<Subscription, Open>>();
+  const subscriptions = new WeakMap<object, Map<Subscription, OpenSubscription>>();
   const { tools, prompts, resources, resourceTemplates } = catalog;
   const lists: { readonly [method: string]: readonly AnyItems[] } = {
     'notifications/tools/list_changed': [tools],
     'notifications/prompts/list_changed': [prompts],
     'notifications/resources/list_changed': [resources, resourceTemplates],
   };
-  /** Those of these lists in which some see less than others. */
-  const partial = (all: readonly AnyItems[]) => all.filter(({ isForSome }) => isForSome);
-  const toldTo = (asker: ItemAsker, methods: readonly string[]) => {
+  /** The lists that differ between callers. */
+  const partial = (all: readonly AnyItems[]) =>
+    all.filter(({ isRestricted: isForSome }) => isForSome);
+  const answersFor = (caller: ItemCaller, methods: readonly string[]) => {
     const all = methods.flatMap((method) => lists[method] ?? []);
     if (partial(all).length === 0) return undefined;
-    return new LastAnswers(asker, all, tools.visibility);
+    return new LastAnswers(caller, all, tools.visibility);
   };
-  const isBlind = (open: Open, method: string, uri: string | undefined) => {
-    const { asker, interests } = open;
-    if (!asker) return false;
+  const isBlind = (open: OpenSubscription, method: string, uri: string | undefined) => {
+    const { caller: caller, interests } = open;
+    if (!caller) return false;
     if (uri !== undefined) {
       if (partial([resources, resourceTemplates]).length === 0) return false;
-      return !isResourceSeen(uri, catalog, tools.visibility.newEyes(asker));
+      return !isResourceVisible(uri, catalog, tools.visibility.freshViewFor(caller));
     }
-    if (open.told) return !open.told.differ(lists[method] ?? []);
-    open.told = toldTo(asker, interests.lists);
+    if (open.lastAnswers) return !open.lastAnswers.haveChanged(lists[method] ?? []);
+    open.lastAnswers = answersFor(caller, interests.lists);
     return false;
   };
   let opened = 0;
@@ -110,7 +111,7 @@ export function subscriptionsFeature(
     const session = scopeOfCall(call);
     const { maxSubscriptions } = session.limits;
     const wanted = readSubscriptionFilter(params, maxSubscriptions);
-    if (wanted.taskIds.length > 0) refuseWithoutTasks(call);
+    if (wanted.taskIds.length > 0) requireTaskSupport(call);
     const upstream = await behind(call);
     const { owner, capabilities } = upstream ?? { owner: session, ...session.server };
     const { taskIds } = wanted;
@@ -120,7 +121,7 @@ export function subscriptionsFeature(
     const watch = served.uris.length > 0 ? await upstream?.watch(served.uris) : undefined;
     if (watch) call.whenEnded(() => watch.end());
     const interests = watch ? { ...served, uris: watch.uris } : served;
-    const open = subscriptions.get(owner) ?? new Map<Subscription, Open>();
+    const open = subscriptions.get(owner) ?? new Map<Subscription, OpenSubscription>();
     subscriptions.set(owner, open);
     const party = call.request.origin?.clientKey;
     const others = [...open.values()].filter((other) => other.party === party);
@@ -133,15 +134,15 @@ export function subscriptionsFeature(
       clock,
       ...inspectOptions('subscription', session, inspect),
     });
-    const asker = upstream ? undefined : call.request;
-    const told = asker && toldTo(asker, interests.lists);
-    open.set(actor, { interests, party, number: ++opened, asker, told });
-    // It only waits from now on, and takes no place of those that run.
+    const caller = upstream ? undefined : call.request;
+    const lastAnswers = caller && answersFor(caller, interests.lists);
+    open.set(actor, { interests, party, number: ++opened, caller: caller, lastAnswers });
+    // A waiting subscription does not count as a running call.
     call.park();
     const ended = new Promise<void>((resolve) => {
       actor.subscribe({
         complete: () => {
-          // At once: what happens from now on does not concern it.
+          // Synchronous, so that later changes are not sent to it.
           open.delete(actor);
           resolve();
         },
@@ -166,7 +167,7 @@ export function subscriptionsFeature(
     },
     urisOf: (owner) =>
       [...(subscriptions.get(owner)?.values() ?? [])].flatMap(({ interests }) => interests.uris),
-    blindTo: (session, method, uri) => {
+    excludedFrom: (session, method, uri) => {
       const notice = { method, ...(uri === undefined ? {} : { subject: uri }) };
       return [...(subscriptions.get(session)?.values() ?? [])]
         .filter((open) => matchesFilter(open.interests, notice) && isBlind(open, method, uri))
@@ -175,12 +176,16 @@ export function subscriptionsFeature(
   };
 }
 
-type AnyItems = Pick<OfferedItems<never>, 'isForSome' | 'answerTo'>;
+type AnyItems = Pick<OfferedItems<never>, 'isRestricted' | 'fingerprintFor'>;
 
-function refuseTooMany(wanted: SubscriptionFilter, open: readonly Open[], max: number): void {
+function refuseTooMany(
+  wanted: SubscriptionFilter,
+  open: readonly OpenSubscription[],
+  max: number,
+): void {
   const held = open.reduce((sum, { interests }) => sum + sizeOf(interests), 0);
   if (held + sizeOf(wanted) <= max) return;
-  const message = `The client listens for ${held} things, and may for ${max}; this would be ${sizeOf(wanted)} more: end a subscription first`;
+  const message = `Too many subscriptions: the client has ${held} of at most ${max} and requests ${sizeOf(wanted)} more. End a subscription first`;
   const data = { reason: 'too-many-subscriptions', retryable: false };
   throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
 }

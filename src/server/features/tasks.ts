@@ -18,7 +18,7 @@ import { readSupervisedCall } from '../../protocol/durable-calls.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { PerSession, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import { ifOffered, refuseWithoutTasks } from './feature.ts';
+import { ifOffered, requireTaskSupport } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { SessionTasks } from './session-tasks.ts';
 import { asCall, isResumable } from './task-tools.ts';
@@ -48,7 +48,7 @@ export function tasksFeature(
   });
   const tasksOf = (call: RequestContext) => sessionTasks.of(scopeOfCall(call));
   const tasksFor = (call: RequestContext) => {
-    refuseWithoutTasks(call);
+    requireTaskSupport(call);
     return tasksOf(call);
   };
 
@@ -57,7 +57,7 @@ export function tasksFeature(
 
   const toolOf = (params: JsonObject | undefined, call: RequestContext) => {
     const name = params?.['name'];
-    return typeof name === 'string' ? tools.seenBy(call.request).get(name) : undefined;
+    return typeof name === 'string' ? tools.visibleTo(call.request).get(name) : undefined;
   };
 
   const callTool = (handler: RequestHandler, isOffered: boolean): RequestHandler => {
@@ -131,7 +131,7 @@ export function tasksFeature(
       });
     },
     listenTo: (session, taskId, call) => sessionTasks.of(session).listenTo(taskId, call),
-    sessionTasksOf: (session) => sessionTasks.known(session),
+    sessionTasksOf: (session) => sessionTasks.peek(session),
   };
 }
 

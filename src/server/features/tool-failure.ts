@@ -1,5 +1,5 @@
 /**
- * What a tool's call gives if the tool fails.
+ * Results of failed tool calls.
  *
  * @see MCP 2025-11-25, schema, "CallToolResult"
  */
@@ -13,14 +13,14 @@ import { scopeOfCall } from '../session/session-scope.ts';
 
 const maxCharacters = 2000;
 
-/** By the result that the client gets. */
-const unmeant = new WeakMap<JsonObject, unknown>();
+/** Unexpected errors by the result sent to the client. */
+const unexpectedErrors = new WeakMap<JsonObject, unknown>();
 
 /**
- * What was thrown in a tool's call becomes the result of the call, so that the model can see it and
- * correct itself. If the author did not mean it for the model, it is reported too.
+ * Converts an error of a tool call to a result, so that the model can see and correct it. Unexpected
+ * errors are also reported.
  *
- * @throws a `ProtocolError` as it is, and anything from a call that has ended: nobody waits for it
+ * @throws the error itself if it is a `ProtocolError` or the call has ended
  */
 export function failedCall(
   error: unknown,
@@ -46,39 +46,36 @@ export function failedCall(
   const message =
     errorId === undefined
       ? messageOf(error)
-      : `The tool failed. The server's log has the error under ${errorId}.`;
+      : `The tool failed. See error ${errorId} in the server's log.`;
   const result = call.request.peer.dialect.toolFailure({ message });
-  unmeant.set(result, error);
+  unexpectedErrors.set(result, error);
   return result;
 }
 
-/** True for the errors that authors and this library throw for the model to read. */
+/** True for errors whose message is meant for the model. */
 export function isMeantForModel(error: unknown): error is ToolError | RuntimeError {
   return error instanceof ToolError || error instanceof RuntimeError;
 }
 
-/**
- * The error behind the result of a tool that failed in a way that its author did not mean, for those
- * who watch the server.
- */
+/** Unexpected error behind a result, for observers of the server. */
 export function causeOfFailure(result: JsonObject): { readonly error: unknown } | undefined {
-  return unmeant.has(result) ? { error: unmeant.get(result) } : undefined;
+  return unexpectedErrors.has(result) ? { error: unexpectedErrors.get(result) } : undefined;
 }
 
-/** Total: a thrown value may itself throw when it is looked at. */
+/** Never throws, although getters of a thrown value may. */
 function messageOf(error: unknown): string {
   try {
     const message = isJsonObject(error) ? error['message'] : error;
     if (typeof message === 'string' && message.trim() !== '') return bounded(message);
   } catch {
-    // Then it has no message.
+    // A throwing getter counts as no message.
   }
-  return "The tool failed without a message. The server's log may say more.";
+  return "The tool failed without an error message. See the server's log.";
 }
 
 function bounded(message: string): string {
   if (message.length <= maxCharacters) return message;
-  // Not every client can read half of a surrogate pair.
+  // Some clients reject lone surrogates.
   const kept = message.slice(0, maxCharacters).replace(/[\uD800-\uDBFF]$/, '');
   return `${kept}… (${message.length - kept.length} more characters)`;
 }

@@ -1,5 +1,5 @@
 /**
- * tools/list and tools/call.
+ * `tools/list` and `tools/call`.
  *
  * @see MCP 2025-11-25, server/tools
  */
@@ -15,19 +15,19 @@ import type { OfferedItems } from './registry.ts';
 import { checkOf, jsonSchemaOf } from '../../../packages/schema/src/schema.ts';
 import type { SchemaCheck } from '../../../packages/schema/src/schema.ts';
 import type { Checked } from '../../../packages/schema/src/schema-run.ts';
-import { schemaOf } from '../define/tool.ts';
+import { schemaLabel } from '../define/tool.ts';
 import type { Tool } from '../define/tool.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { machineOfTool, runMachine } from '../define/tool-machine.ts';
 import { contextOf, scopeOfCall } from '../session/session-scope.ts';
-import { stringParam, unknownName } from './feature.ts';
-import type { Feature, InForce } from './feature.ts';
+import { stringParam, unknownNameError } from './feature.ts';
+import type { Feature, CurrentSettings } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { asCall, isResumable } from './task-tools.ts';
 import { readToolOutput } from './output.ts';
 import { failedCall, isMeantForModel } from './tool-failure.ts';
 
-/** Declares the extension for apps. It answers no method. */
+/** Feature that declares the apps extension, without methods. */
 export const appsFeature: Feature = {
   capabilities: { extensions: { [uiExtension]: {} } },
   handlers: {},
@@ -37,23 +37,23 @@ export function offersApps(tools: OfferedItems<Tool>): boolean {
   return tools.list().some(({ item }) => item.ui !== undefined);
 }
 
-/** The tools of a server. */
-export function toolsFeature(tools: OfferedItems<Tool>, inForce: InForce): Feature {
-  /** By the tool itself, not its name: a tool that replaces it has another schema. */
+/** Creates the tools feature. */
+export function toolsFeature(tools: OfferedItems<Tool>, settings: CurrentSettings): Feature {
+  /** Compiled tools, keyed by object because a replacement may have the same name. */
   const callables = new WeakMap<Tool, CallableTool>();
 
   const callTool: RequestHandler = (params, call) => {
     const { name, arguments: given } = params ?? {};
     const args = given ?? {};
-    const seen = tools.seenBy(call.request);
+    const seen = tools.visibleTo(call.request);
     const tool = typeof name === 'string' ? seen.get(name) : undefined;
-    if (!tool) throw unknownName('tool', stringParam(params, 'name'), seen.keys());
+    if (!tool) throw unknownNameError('tool', stringParam(params, 'name'), seen.keys());
     if (!isJsonObject(args)) {
-      throw invalidParams(`"arguments" must be an object, this is ${inspectValue(args)}`);
+      throw invalidParams(`"arguments" must be an object, got ${inspectValue(args)}`);
     }
     let callable = callables.get(tool);
     if (!callable) {
-      callable = new CallableTool(tool, inForce);
+      callable = new CallableTool(tool, settings);
       callables.set(tool, callable);
     }
     return callable.call(args, call);
@@ -67,16 +67,16 @@ export function toolsFeature(tools: OfferedItems<Tool>, inForce: InForce): Featu
         const { dialect } = call.request.peer;
         const page = pageOf(
           'tools/list',
-          tools.listedTo(call.request),
+          tools.listFor(call.request),
           params,
           session.limits.pageSize,
         );
         const { items, ...next } = page;
         const canResume = session.durable?.canResume === true;
         const described = items.map((tool) =>
-          dialect.tool(listed(canResume && isResumable(tool) ? asCall(tool) : tool)),
+          dialect.tool(toolItem(canResume && isResumable(tool) ? asCall(tool) : tool)),
         );
-        const caching = tools.cachedAs(inForce.caching.tools);
+        const caching = tools.cacheHintsFor(settings.caching.tools);
         return dialect.cacheable({ tools: described, ...next }, caching);
       },
       'tools/call': Object.assign(callTool, {
@@ -85,7 +85,7 @@ export function toolsFeature(tools: OfferedItems<Tool>, inForce: InForce): Featu
           const { replay, singleUse } = (typeof name === 'string' && tools.get(name)) || {};
           return { replay, singleUse };
         },
-        // If a middleware has a bug, its message is not for the model.
+        // Unexpected errors of middleware are not shown to the model.
         recover: (error: unknown, { request: { peer } }: RequestContext) => {
           if (isMeantForModel(error)) return peer.dialect.toolFailure(error);
           throw error;
@@ -95,40 +95,41 @@ export function toolsFeature(tools: OfferedItems<Tool>, inForce: InForce): Featu
     list: {
       capability: 'tools',
       sources: [tools],
-      changed: 'notifications/tools/list_changed',
-      shown: () => tools.list().map(({ item }) => latestHandshake.tool(listed(item))),
+      notification: 'notifications/tools/list_changed',
+      describeItems: () => tools.list().map(({ item }) => latestHandshake.tool(toolItem(item))),
     },
   };
 }
 
-/** A tool as a list shows it, with its schemas as JSON Schema. */
-function listed(tool: Tool): ToolItem {
+/** List entry of a tool, with its schemas as JSON Schema. */
+function toolItem(tool: Tool): ToolItem {
   const { inputSchema, outputSchema, ui, _meta } = tool;
   return {
     ...tool,
     ...(ui ? { _meta: metaWithApp(_meta, ui) } : {}),
-    inputSchema: jsonSchemaOf(inputSchema, 'input', schemaOf(tool, 'input')),
-    outputSchema: outputSchema && jsonSchemaOf(outputSchema, 'output', schemaOf(tool, 'output')),
+    inputSchema: jsonSchemaOf(inputSchema, 'input', schemaLabel(tool, 'input')),
+    outputSchema: outputSchema && jsonSchemaOf(outputSchema, 'output', schemaLabel(tool, 'output')),
   };
 }
 
 type ToolCallResult = JsonObject | Promise<JsonObject>;
 
-/** A tool with everything that its calls need, made once. */
+/** A tool with its compiled schemas. */
 class CallableTool {
   readonly #tool: Tool;
   readonly #checkInput: SchemaCheck;
   readonly #checkOutput: SchemaCheck | undefined;
   readonly #isMachine: boolean;
-  readonly #inForce: InForce;
+  readonly #settings: CurrentSettings;
 
-  constructor(tool: Tool, inForce: InForce) {
+  constructor(tool: Tool, settings: CurrentSettings) {
     const { inputSchema, outputSchema } = tool;
     this.#tool = tool;
-    this.#checkInput = checkOf(inputSchema, 'input', schemaOf(tool, 'input'));
-    this.#checkOutput = outputSchema && checkOf(outputSchema, 'output', schemaOf(tool, 'output'));
+    this.#checkInput = checkOf(inputSchema, 'input', schemaLabel(tool, 'input'));
+    this.#checkOutput =
+      outputSchema && checkOf(outputSchema, 'output', schemaLabel(tool, 'output'));
     this.#isMachine = machineOfTool(tool) !== undefined;
-    this.#inForce = inForce;
+    this.#settings = settings;
   }
 
   call(args: JsonObject, call: RequestContext): ToolCallResult {
@@ -144,11 +145,11 @@ class CallableTool {
   #run(given: JsonObject, args: Checked, call: RequestContext): ToolCallResult {
     if (!args.ok) {
       return call.request.peer.dialect.invalidArguments(
-        `${this.#tool.name} was called with invalid arguments: ${args.fault}${namesHint(this.#tool, given)}`,
+        `Invalid arguments for ${this.#tool.name}: ${args.fault}${namesHint(this.#tool, given)}`,
       );
     }
     const context = contextOf(call);
-    // The tool's own input schema has accepted them.
+    // The arguments conform to the tool's input schema.
     const output = this.#isMachine
       ? this.#runMachine(args.value, context, call)
       : this.#tool.handler(args.value as never, context);
@@ -163,7 +164,7 @@ class CallableTool {
     return runMachine(this.#tool, input, context, {
       clock,
       journal: call.journal,
-      started: (actor) => {
+      onStarted: (actor) => {
         call.machine = actor;
       },
     });
@@ -183,13 +184,15 @@ class CallableTool {
       const structured = checked.value as JsonObject;
       return call.request.peer.dialect.toolResult({ ...output, structured });
     }
-    throw new TypeError(`${this.#tool.name} gave what its outputSchema refuses: ${checked.fault}`);
+    throw new TypeError(
+      `The result of ${this.#tool.name} must conform to its outputSchema: ${checked.fault}`,
+    );
   }
 
-  /** Goes on with what a promise gives. If it fails, the call fails. */
-  async #after<T>(late: PromiseLike<T>, goOn: (value: T) => ToolCallResult, call: RequestContext) {
+  /** Continues with the value of a promise. A rejection fails the call. */
+  async #after<T>(late: PromiseLike<T>, next: (value: T) => ToolCallResult, call: RequestContext) {
     try {
-      const result = goOn(await late);
+      const result = next(await late);
       return result instanceof Promise ? await result : result;
     } catch (error) {
       return this.#failed(error, call);
@@ -197,16 +200,18 @@ class CallableTool {
   }
 
   #failed(error: unknown, call: RequestContext): JsonObject {
-    const { name, errors = this.#inForce.errors ?? 'show' } = this.#tool;
+    const { name, errors = this.#settings.errors ?? 'show' } = this.#tool;
     return failedCall(error, call, { name, errors });
   }
 }
 
-/** The names of the tool's arguments, if the call gave one that it does not have. */
+/** Hint with the valid argument names if the call has an unknown one. */
 function namesHint(tool: Tool, given: JsonObject): string {
-  const { properties } = jsonSchemaOf(tool.inputSchema, 'input', schemaOf(tool, 'input'));
+  const { properties } = jsonSchemaOf(tool.inputSchema, 'input', schemaLabel(tool, 'input'));
   if (!isJsonObject(properties)) return '';
   const names = Object.keys(properties);
   if (Object.keys(given).every((name) => names.includes(name))) return '';
-  return names.length === 0 ? '; it takes none' : `; its arguments are ${names.join(', ')}`;
+  return names.length === 0
+    ? '; the tool takes no arguments'
+    : `; its arguments are ${names.join(', ')}`;
 }

@@ -1,33 +1,33 @@
 /**
- * Who sees which items of a server: what `visible` answers, and what a session has enabled or
- * disabled. A server without either never gets here.
+ * Per-caller visibility of items, from `visible` predicates and per-session overrides. Not used by servers
+ * without either.
  */
 import type { Report } from '../../actors/facts.ts';
 import type { CalledRequest } from '../../actors/request-context.ts';
 import { sessionView } from '../context/session-view.ts';
-import type { ForSome, ItemViewer, VisibleByTag } from '../define/visible.ts';
+import type { VisibilityOptions, ItemViewer, VisibleByTag } from '../define/visible.ts';
 import { inspectValue } from '../../protocol/classify.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 
-/** What has to be known of a request to say what its sender sees. */
-export type ItemAsker = Pick<CalledRequest, 'peer' | 'origin' | 'session'> & {
+/** Properties of a request that determine visibility. */
+export type ItemCaller = Pick<CalledRequest, 'peer' | 'origin' | 'session'> & {
   readonly params?: CalledRequest['params'];
 };
 
-/** The facts that the visibility of items reports. */
+/** Names of the facts reported by visibility checks. */
 export type VisibilityFactName =
-  /** A `visible` threw, or gave no boolean: the item is hidden. Told once until it answers again. */
+  /** `visible` threw or returned a non-boolean, so the item is hidden. Reported once until it succeeds again. */
   'visible.failed';
 
-/** A list of which each may see a part. */
+/** List with per-caller visibility. */
 export interface VisibleList {
-  /** What these eyes see of it, in a text: another text is another list. */
-  answerTo(eyes: CallerView): string;
+  /** Fingerprint of the visible items. Different lists have different fingerprints. */
+  fingerprintFor(view: CallerView): string;
 }
 
-/** What the client of a session was told last. */
+/** Last viewer of a session and the fingerprints of the lists sent to it. */
 interface LastSeen {
   viewer: ItemViewer;
   readonly answers: Map<VisibleList, string>;
@@ -36,42 +36,42 @@ interface LastSeen {
 export class Visibility {
   /** See `ServerDefinition.visible`. */
   byTag: VisibleByTag;
-  /** By the params of a request: each item is asked about once for it, however often it is looked up. */
-  readonly #eyes = new WeakMap<object, CallerView>();
-  readonly #sights = new WeakMap<SessionScope, LastSeen>();
-  /** Whether a session of the server has ever enabled or disabled something. */
+  /** Views by the params of the request, so that predicates run once per request. */
+  readonly #views = new WeakMap<object, CallerView>();
+  readonly #lastSeen = new WeakMap<SessionScope, LastSeen>();
+  /** True if any session has ever enabled or disabled an item. */
   isSwitched = false;
-  /** Called if the caller of a session is another one than before, or may do something else. */
+  /** Called when the principal of a session changes. */
   callerChanged: (session: SessionScope) => void = () => {};
-  readonly #failing = new WeakSet<ForSome>();
+  readonly #failing = new WeakSet<VisibilityOptions>();
 
   constructor(byTag: VisibleByTag = {}) {
     this.byTag = byTag;
   }
 
-  /** Whether an item may be hidden from somebody. */
-  isForSome(item: ForSome): boolean {
+  /** True if an item may be hidden from some callers. */
+  isRestricted(item: VisibilityOptions): boolean {
     return item.visible !== undefined || this.#predicatesOf(item).length > 0;
   }
 
-  /** The eyes of a request's sender. */
-  eyesOf(asker: ItemAsker): CallerView {
-    const key = asker.params ?? asker;
-    let eyes = this.#eyes.get(key);
-    if (eyes) return eyes;
-    eyes = this.newEyes(asker);
-    this.#eyes.set(key, eyes);
-    const session = sessionIn({ scope: asker.session });
-    const sight = this.#sights.get(session);
-    if (sight && sight.viewer.principal !== eyes.viewer.principal) {
-      sight.viewer = eyes.viewer;
+  /** View of a request's sender, cached per request. */
+  viewFor(caller: ItemCaller): CallerView {
+    const key = caller.params ?? caller;
+    let view = this.#views.get(key);
+    if (view) return view;
+    view = this.freshViewFor(caller);
+    this.#views.set(key, view);
+    const session = sessionIn({ scope: caller.session });
+    const seen = this.#lastSeen.get(session);
+    if (seen && seen.viewer.principal !== view.viewer.principal) {
+      seen.viewer = view.viewer;
       this.callerChanged(session);
     }
-    return eyes;
+    return view;
   }
 
-  /** Eyes that look anew. */
-  newEyes({ peer, origin, session: scope }: ItemAsker): CallerView {
+  /** Uncached view of a caller. */
+  freshViewFor({ peer, origin, session: scope }: ItemCaller): CallerView {
     const session = sessionIn({ scope });
     const viewer = {
       principal: origin?.principal,
@@ -81,52 +81,52 @@ export class Visibility {
     return new CallerView(viewer, session, this);
   }
 
-  /** A client gets a list, or subscribes. Without a session, it is told of changes by `subscriptions/listen` alone. */
-  shown(asker: ItemAsker, list?: VisibleList): void {
-    const session = sessionIn({ scope: asker.session });
-    if (!hasOwnSession(asker)) return;
-    const eyes = this.eyesOf(asker);
-    const sight = this.#sights.get(session) ?? { viewer: eyes.viewer, answers: new Map() };
-    this.#sights.set(session, sight);
-    if (list) sight.answers.set(list, list.answerTo(eyes));
+  /** Remembers a list sent to a client, for change notifications. No-op without a session: such clients use `subscriptions/listen`. */
+  recordShown(caller: ItemCaller, list?: VisibleList): void {
+    const session = sessionIn({ scope: caller.session });
+    if (!hasOwnSession(caller)) return;
+    const view = this.viewFor(caller);
+    const seen = this.#lastSeen.get(session) ?? { viewer: view.viewer, answers: new Map() };
+    this.#lastSeen.set(session, seen);
+    if (list) seen.answers.set(list, list.fingerprintFor(view));
   }
 
-  /** Whether a session's client was shown anything. */
+  /** True if the client of a session has received a restricted list. */
   hasShown(session: SessionScope): boolean {
-    return this.#sights.has(session);
+    return this.#lastSeen.has(session);
   }
 
-  /** The eyes of a session's client now; undefined if it was shown nothing. */
-  eyesIn(session: SessionScope): CallerView | undefined {
-    const sight = this.#sights.get(session);
-    return sight && new CallerView(sight.viewer, session, this);
+  /** Current view of a session's client; undefined if it has received no restricted list. */
+  viewIn(session: SessionScope): CallerView | undefined {
+    const seen = this.#lastSeen.get(session);
+    return seen && new CallerView(seen.viewer, session, this);
   }
 
-  /** Whether any of these lists is another one than a session's client has got. One that got none is told of all. */
-  differ(session: SessionScope, lists: readonly VisibleList[]): boolean {
-    const answers = this.#sights.get(session)?.answers;
-    const eyes = this.eyesIn(session);
+  /** True if any list differs from the one last sent to the session's client, or none was sent. */
+  haveChanged(session: SessionScope, lists: readonly VisibleList[]): boolean {
+    const answers = this.#lastSeen.get(session)?.answers;
+    const view = this.viewIn(session);
     const known = lists.filter((list) => answers?.has(list));
-    if (!answers || !eyes || known.length === 0) return true;
-    return renew(answers, known, eyes);
+    if (!answers || !view || known.length === 0) return true;
+    return refreshAnswers(answers, known, view);
   }
 
-  /** Whether an item is there for a viewer. Asks the author's code. */
-  answer(item: ForSome, { viewer, session }: CallerView): boolean {
+  /** Runs the visibility predicates of an item. */
+  isVisible(item: VisibilityOptions, { viewer, session }: CallerView): boolean {
     const predicates = [...(item.visible ? [item.visible] : []), ...this.#predicatesOf(item)];
     return predicates.every((visible) => this.#ask(visible, item, viewer, session.report));
   }
 
   #ask(
     visible: (viewer: ItemViewer) => unknown,
-    item: ForSome,
+    item: VisibilityOptions,
     viewer: ItemViewer,
     report: Report<VisibilityFactName>,
   ): boolean {
     try {
       const answer = visible(viewer);
       if (typeof answer !== 'boolean') {
-        throw new TypeError(`it must give true or false at once, this is ${inspectValue(answer)}`);
+        throw new TypeError(`it must return a boolean synchronously, got ${inspectValue(answer)}`);
       }
       this.#failing.delete(item);
       return answer;
@@ -137,7 +137,7 @@ export class Visibility {
         name,
         uriTemplate,
         uri = uriTemplate ?? name,
-      } = item as ForSome & {
+      } = item as VisibilityOptions & {
         readonly [member: string]: unknown;
       };
       const message = `"visible" of ${inspectValue(uri)} failed, so it is hidden: ${textOfError(error)}`;
@@ -146,17 +146,17 @@ export class Visibility {
     }
   }
 
-  #predicatesOf({ tags = [] }: ForSome) {
+  #predicatesOf({ tags = [] }: VisibilityOptions) {
     return tags.flatMap((tag) => (Object.hasOwn(this.byTag, tag) ? [this.byTag[tag]!] : []));
   }
 }
 
-/** What one viewer sees. Each item is asked about once. */
+/** View of one caller. Runs the predicates of each item once. */
 export class CallerView {
   readonly viewer: ItemViewer;
   readonly session: SessionScope;
   readonly #visibility: Visibility;
-  readonly #verdicts = new Map<ForSome, boolean>();
+  readonly #verdicts = new Map<VisibilityOptions, boolean>();
 
   constructor(viewer: ItemViewer, session: SessionScope, visibility: Visibility) {
     this.viewer = viewer;
@@ -164,52 +164,52 @@ export class CallerView {
     this.#visibility = visibility;
   }
 
-  sees(item: ForSome, key: string): boolean {
+  sees(item: VisibilityOptions, key: string): boolean {
     const switched = this.session.switches?.get(key);
     if (switched !== undefined) return switched;
     let verdict = this.#verdicts.get(item);
     if (verdict === undefined) {
-      verdict = this.#visibility.answer(item, this);
+      verdict = this.#visibility.isVisible(item, this);
       this.#verdicts.set(item, verdict);
     }
     return verdict;
   }
 }
 
-/** The answers that a subscription has told, or could have told, its client. */
+/** Fingerprints of the lists last announced to a subscription. */
 export class LastAnswers {
-  readonly #asker: ItemAsker;
+  readonly #caller: ItemCaller;
   readonly #visibility: Visibility;
   readonly #answers = new Map<VisibleList, string>();
 
-  constructor(asker: ItemAsker, lists: readonly VisibleList[], visibility: Visibility) {
-    this.#asker = asker;
+  constructor(caller: ItemCaller, lists: readonly VisibleList[], visibility: Visibility) {
+    this.#caller = caller;
     this.#visibility = visibility;
-    const eyes = visibility.newEyes(asker);
-    for (const list of lists) this.#answers.set(list, list.answerTo(eyes));
+    const view = visibility.freshViewFor(caller);
+    for (const list of lists) this.#answers.set(list, list.fingerprintFor(view));
   }
 
-  /** Whether any of them is another one by now. */
-  differ(lists: readonly VisibleList[]): boolean {
+  /** True if any list has changed since the last check. */
+  haveChanged(lists: readonly VisibleList[]): boolean {
     const known = lists.filter((list) => this.#answers.has(list));
-    return renew(this.#answers, known, this.#visibility.newEyes(this.#asker));
+    return refreshAnswers(this.#answers, known, this.#visibility.freshViewFor(this.#caller));
   }
 }
 
-/** Whether a client has a session to itself, in which it can be told something, and has something switched. */
-function hasOwnSession({ peer, origin, session }: ItemAsker): boolean {
+/** True if the client has its own session, which can be notified and have overrides. */
+function hasOwnSession({ peer, origin, session }: ItemCaller): boolean {
   return origin?.revision === undefined && peer.dialect.sessionOfRequest(session) !== undefined;
 }
 
-/** Looks anew. @returns whether any answer is another one */
-function renew(
+/** Updates the fingerprints. @returns true if any has changed */
+function refreshAnswers(
   answers: Map<VisibleList, string>,
   lists: readonly VisibleList[],
-  eyes: CallerView,
+  view: CallerView,
 ): boolean {
   const changed = lists.filter((list) => {
     const before = answers.get(list);
-    const now = list.answerTo(eyes);
+    const now = list.fingerprintFor(view);
     answers.set(list, now);
     return now !== before;
   });

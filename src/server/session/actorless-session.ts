@@ -1,9 +1,8 @@
 /**
- * What serves a session that has no actors yet: its client has said before the session began who it is,
- * and all that it does is ask. If what the server has for the client is to be found out, it is before
- * the client is answered. The router works without an actor around it, and
- * its output goes straight to the transport. Whatever needs another actor makes all of them, and the
- * router goes on as one of them, with the calls that are in flight.
+ * Session without actors, for HTTP clients that completed the handshake before the session started and
+ * only send requests. The router runs without an actor and writes directly to the transport. The
+ * upstream, if any, is opened before `initialize` is answered. Anything that needs another actor starts
+ * all of them; the router then continues as one of them, including its running calls.
  *
  * @see docs/maintaining/decisions/04-http-sessions-start-late.md
  */
@@ -19,34 +18,34 @@ import type {
   SessionFact,
   SessionRouterInput,
 } from '../../machines/session-ports.ts';
-import type { PreparationOutcome } from '../../machines/session-context.ts';
+import type { UpstreamOutcome } from '../../machines/session-context.ts';
 import { actorFailed } from '../../machines/names.ts';
 import type { SessionActorRef } from '../../machines/session-state.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { InitializedClient } from '../../protocol/initialize.ts';
 import { acceptedInitialize } from '../../protocol/initialize-answers.ts';
 
-/** The session that is served. */
+/** The session that uses this class. */
 export interface ActorlessScope extends ServerRouterOptions {
   readonly traffic: Pick<Traffic, 'received' | 'sent'>;
-  /** Its actors are made for those who read this. */
+  /** Reading it starts the actors. */
   readonly actor: SessionActorRef;
   readonly actorless: ActorlessSession | undefined;
-  /** Whether what the server has is found out for each client. */
-  readonly isPrepared: boolean;
-  prepare(received: InitializeReceived): Promise<PreparationOutcome>;
+  /** True if an upstream is opened for each client. */
+  readonly hasUpstream: boolean;
+  resolveUpstream(received: InitializeReceived): Promise<UpstreamOutcome>;
 }
 
 export class ActorlessSession implements SessionRouterInput, Recipient<SessionFact> {
   readonly scope: ActorlessScope;
   readonly client: InitializedClient;
-  /** How the server described itself as the session began. */
+  /** Server description sent in the `initialize` result. */
   server: ServerDescription;
   readonly router: Router<SessionRouterInput, ServerRouterOptions>;
   readonly writer: Recipient<WriterEvent>;
   readonly #known: ActorlessClient;
-  /** The `initialize` that waits until what the server has for the client is known. */
-  #greeting: InitializeReceived | undefined = undefined;
+  /** `initialize` request that waits for the upstream. */
+  #pendingInitialize: InitializeReceived | undefined = undefined;
 
   constructor(scope: ActorlessScope, known: ActorlessClient) {
     const { client, writer } = known;
@@ -57,62 +56,66 @@ export class ActorlessSession implements SessionRouterInput, Recipient<SessionFa
     this.writer = new ObservedOutput(scope, writer);
     const input = { send: (event: RouterEvent) => this.#receive(event) };
     this.router = new Router(serverSide, scope, this, input);
-    if (!scope.isPrepared) this.router.receive({ type: 'gate.opened', peer: client });
-    known.served(input, this);
+    if (!scope.hasUpstream) this.router.receive({ type: 'gate.opened', peer: client });
+    known.onServed(input, this);
   }
 
   get isOperating(): boolean {
-    return !this.#greeting && this.#known.isReady && !this.router.isClosing;
+    return !this.#pendingInitialize && this.#known.isInitialized && !this.router.isClosing;
   }
 
-  /** True if no call runs and no message waits to be sent. */
+  /** True if no call is running and no output is queued. */
   get isIdle(): boolean {
-    return !this.#greeting && this.router.isIdle;
+    return !this.#pendingInitialize && this.router.isIdle;
   }
 
-  /** What the session's machine begins with; undefined if its client has said nothing to the session yet. */
-  get begun(): SessionFact | undefined {
-    if (this.#greeting || this.router.gate.state === 'unopened') return this.#greeting;
-    return { type: this.#known.isReady ? 'client.readied' : 'client.greeted', client: this.client };
+  /** First event for the session machine; undefined if the client has sent nothing to the session yet. */
+  get initialEvent(): SessionFact | undefined {
+    if (this.#pendingInitialize || this.router.gate.state === 'unopened')
+      return this.#pendingInitialize;
+    return {
+      type: this.#known.isInitialized ? 'client.initialized' : 'client.initializeAnswered',
+      client: this.client,
+    };
   }
 
   get owner(): this {
     return this;
   }
 
-  /** Takes what the router and the transport tell the session. All but the greeting needs the actors. */
+  /** Handles events of the router and the transport. All but `initialize` need the actors. */
   send(fact: SessionFact): void {
     if (fact.type !== 'initialize.received' || this.router.gate.state !== 'unopened') {
       return this.scope.actor.send(fact);
     }
-    // As it was read before: its upstream is found by it.
-    const greeting = { ...fact, reading: { ok: true, client: this.client } } as const;
-    this.#greeting = greeting;
+    // The client as parsed before the session started: the upstream is keyed by this object.
+    const received = { ...fact, reading: { ok: true, client: this.client } } as const;
+    this.#pendingInitialize = received;
     this.router.receive({ type: 'gate.held' });
-    void this.#prepare(greeting);
+    void this.#answerInitialize(received);
   }
 
-  async #prepare(greeting: InitializeReceived): Promise<void> {
+  async #answerInitialize(received: InitializeReceived): Promise<void> {
     const { client, scope } = this;
-    const { server } = await scope.prepare(greeting);
-    // Its actors have the greeting, and the same outcome.
+    const { server } = await scope.resolveUpstream(received);
+    // The actors were started meanwhile and answer the request.
     if (scope.actorless !== this) return;
-    // The machine refuses the client, and ends the session.
+    // The machine rejects the client and ends the session.
     if (!server) return void scope.actor;
-    this.#greeting = undefined;
+    this.#pendingInitialize = undefined;
     this.server = server;
-    const { request } = greeting;
+    const { request } = received;
     const response = acceptedInitialize(request.id, client, server);
     this.#receive({ type: 'lifecycle.answered', response, request });
     this.#receive({ type: 'gate.opened', peer: client });
-    this.#known.greeted();
+    this.#known.onInitializeAnswered();
   }
 
   get correlation(): Ref<CorrelationEvent> {
     return this.scope.actor.getSnapshot().context.correlation;
   }
 
-  /** Takes an event for the router. An error is a bug, and fails the session as that of an actor would. */
+  /** Passes an event to the router. A thrown error is a bug and fails the session, like that of an actor. */
   #receive(event: RouterEvent): void {
     try {
       this.router.receive(event);
@@ -122,7 +125,7 @@ export class ActorlessSession implements SessionRouterInput, Recipient<SessionFa
   }
 }
 
-/** The output of a session without actors, seen by those who listen to its traffic. */
+/** Writer that also reports its frames as traffic. */
 class ObservedOutput implements Recipient<WriterEvent> {
   readonly #scope: ActorlessScope;
   readonly #writer: Behaviour<WriterEvent>;

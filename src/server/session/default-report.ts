@@ -1,4 +1,4 @@
-/** Where a session reports to if its host has not said. */
+/** Default `report` of a session. */
 import type { Fact, Report } from '../../actors/facts.ts';
 import { humanForm } from '../../../packages/diagnostics/src/log/log-line.ts';
 import { createLog } from '../../../packages/diagnostics/src/log/log.ts';
@@ -7,8 +7,8 @@ const level = 'warning';
 let report: Report | undefined;
 
 /**
- * Writes warnings and errors to the console's stderr, with the stack of what was thrown, at a
- * bounded rate. All sessions share it. stdout is never written to: it may carry the messages.
+ * Writes warnings and errors with stacks to stderr, rate-limited and shared by all sessions. Never
+ * writes to stdout, which may carry the protocol.
  */
 export const defaultReport: Report = Object.assign(
   (fact: Fact) => {
@@ -23,7 +23,7 @@ export const defaultReport: Report = Object.assign(
 );
 
 function writeToConsole(line: string): boolean {
-  // Found at each line, so that a host may put a console of its own in its place.
+  // Looked up for each line, because a host may replace the console.
   console.error(line.trimEnd());
   return true;
 }

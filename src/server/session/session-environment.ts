@@ -1,7 +1,6 @@
 /**
- * The environment of a session: its clock, random ids, handlers, transport and resolved roots, and
- * what its host does to it. The plain environment hands everything on. A recorder notes what
- * passes; a replay takes it from the recording.
+ * Environment of a session: clock, random ids, handlers, transport, roots and host actions. The live
+ * environment passes everything through, a recorder records it, and a replay substitutes the recording.
  */
 import type { RootsResolver } from '../../protocol/roots.ts';
 import type { RequestHandler } from '../../actors/request-context.ts';
@@ -17,99 +16,94 @@ import type { Limits } from '../../actors/limits.ts';
 import type { Transitions } from '../../actors/transitions.ts';
 import type { Transport } from '../../transports/transport.ts';
 
-/** What a session starts with. A recording's header holds it. */
+/** Configuration of a session, stored in the header of a recording. */
 export interface SessionSetup {
-  /** What `initialize` is answered with. */
+  /** Server description in the `initialize` result. */
   readonly server: ServerDescription;
   readonly limits: Limits;
-  /** The methods that run the author's code. */
+  /** Methods that run the author's code. */
   readonly methods: readonly string[];
-  /** The tools that may run as tasks. */
+  /** Tools that support tasks. */
   readonly taskTools: { readonly [name: string]: TaskSupport };
-  /** Whether the server resolves the client's roots to directories. */
+  /** True if the server resolves the client's roots to directories. */
   readonly resolvesRoots: boolean;
-  /** Set if calls that have asked their client are always run again. */
+  /** Set if retried calls always rerun their handler. */
   readonly resume?: 'replay';
 }
 
-/** Sends a notification that belongs to no call. */
+/** Sends a notification that is unrelated to a call. */
 export type Notify = (method: string, params?: JsonObject) => void;
 
 /**
- * Tells the client's subscriptions that something has changed.
+ * Notifies the client's subscriptions of a change.
  *
- * @param method of the notification
- * @param uri the resource that has changed; undefined for a list
- * @param except the numbers of the subscriptions that do not see it
+ * @param method method of the notification
+ * @param uri changed resource; undefined for a list
+ * @param except numbers of subscriptions that must not see the change
  */
 export type ChangeNotice = (method: string, uri?: string, except?: readonly number[]) => void;
 
-/** A session that is about to start, as its environment gets it. */
+/** A starting session, passed to its environment. */
 export interface BeginningSession {
   readonly server: ServerDescription;
   readonly setup: SessionSetup;
   readonly report: Report;
-  /** The transitions of its machines, from the first event on. */
+  /** Transitions of the session's machines, starting with the first event. */
   readonly transitions: Pick<Transitions, 'listen'>;
-  /** The time of day, ISO 8601. */
+  /** Current time, ISO 8601. */
   timeOfDay(): string;
-  /** Notifies the client without passing the environment. */
+  /** Notifies the client, bypassing the environment. */
   readonly notify: Notify;
-  /** Tells the client's subscriptions without passing the environment. */
+  /** Notifies the client's subscriptions, bypassing the environment. */
   readonly notice: ChangeNotice;
 }
 
-/**
- * What a random id is for: a request to the client, a task, an error that is masked, or a call that
- * goes on in rounds.
- */
+/** Purpose of a random id: a request to the client, a task, a masked error, or a suspendable call. */
 export type RandomIdUse = 'request' | 'task' | 'error' | 'call';
 
-/**
- * Stands between one session and everything outside of it. Each method hands on what it is given,
- * or puts something else in its place.
- */
+/** Boundary between a session and the outside. Each method passes its argument through or replaces it. */
 export interface SessionEnvironment {
-  /** The clock of the session's own actors: its machines, requests and tasks. Called first. */
+  /** Provides the clock of the session's machines, requests and tasks. Called first. */
   clock(hostClock: Clock): Clock;
-  /** Called once, before the session starts. Returns what `initialize` is answered with. */
+  /** Called once before the session starts. Returns the server description for `initialize`. */
   begin(session: BeginningSession): ServerDescription;
-  /** The handlers that run the author's code, by method. Called once, after `begin`. */
+  /** Provides the handlers that run the author's code, by method. Called once, after `begin`. */
   handlers(handlers: ReadonlyMap<string, RequestHandler>): ReadonlyMap<string, RequestHandler>;
-  /** Called once, after `begin`. */
+  /** Provides the transport. Called once, after `begin`. */
   transport(transport: Transport): Transport;
-  /** The time of day of a task, ISO 8601. Absent or undefined: the session's own. */
+  /** Provides the current time for tasks, ISO 8601. Default: the session's clock. */
   timeOfDay?(): string | undefined;
-  /** A random id that leaves the session, and what it is for. Absent: as it was made. */
+  /** Provides random ids that leave the session. Default: `make()`. */
   randomId?(of: RandomIdUse, make: () => string): string;
-  /** Called once, before the first call that may ask by ending. */
+  /** Provides the sealer of request states. Called once, before the first suspendable call. */
   sealer(sealer: StateSealer): StateSealer;
-  /** Called each time the client is asked for its roots. */
+  /** Provides the roots resolver. Called for each `roots/list`. */
   resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined;
   /**
-   * The session wants to know the client's roots.
-   * @param ask asks the client, and gives the result of its answer
+   * Queries the client's roots.
+   *
+   * @param ask sends `roots/list` and returns its result
    */
   listRoots(ask: () => Promise<JsonObject>): Promise<JsonObject>;
-  /** The author's code or the host sends a notification that belongs to no call. */
+  /** Sends a notification of the author's code or the host that is unrelated to a call. */
   notify(notify: Notify, method: string, params?: JsonObject): void;
-  /** Something has changed that the client's subscriptions may be for. */
+  /** Notifies the client's subscriptions of a change. */
   notice(notice: ChangeNotice, ...change: Parameters<ChangeNotice>): void;
-  /** The host ends the session. */
+  /** Called when the host ends the session. */
   shutdown(event: SessionShutdown, shutdown: () => void): void;
-  /** The host asks whether the client is there. */
+  /** Called when the host pings the client. */
   ping<T>(
     timeoutMs: number,
     signal: AbortSignal | undefined,
     send: (signal: AbortSignal | undefined) => Promise<T>,
   ): Promise<T>;
-  /** A listener of the host is called. */
+  /** Calls a listener of the host. */
   listener(name: string, call: () => void): void;
-  /** The session has ended. */
+  /** Called when the session has ended. */
   closed(cause: CloseCause): void;
 }
 
-/** The environment of sessions that are neither recorded nor replayed; they share it. */
+/** Shared environment of sessions that are neither recorded nor replayed. */
 export const liveEnvironment: SessionEnvironment = {
   clock: (hostClock) => hostClock,
   begin: ({ server }) => server,

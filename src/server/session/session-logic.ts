@@ -1,7 +1,4 @@
-/**
- * The session machine with its actors, provided once for all sessions. What belongs to one session
- * comes to them in their input.
- */
+/** Session machine with its actors, shared by all sessions. Per-session data is passed as input. */
 import { rootsQueryActor } from '../../actors/roots/roots-query.actor.ts';
 import { correlationActor } from '../../actors/correlation/correlation.actor.ts';
 import { probeActor } from '../../actors/probe.actor.ts';
@@ -11,10 +8,10 @@ import { serverSide } from '../../actors/router/server-side.ts';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
 import { rootsMachine } from '../../machines/roots.machine.ts';
 import { sessionMachine } from '../../machines/session.machine.ts';
-import { preparationActor } from './preparation.actor.ts';
+import { upstreamActor } from './upstream.actor.ts';
 import { sessionIn } from './session-scope.ts';
 
-/** Implementations of the session machine's actors, guards, actions and delays. */
+/** Overrides of the session machine's actors, guards, actions and delays. */
 export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0];
 
 const ask = rootsQueryActor((input) => {
@@ -28,14 +25,14 @@ const ask = rootsQueryActor((input) => {
   };
 });
 
-/** What every session runs, unless its host provides something else. */
+/** Machine of every session, unless its host overrides implementations. */
 export const servedMachine: typeof sessionMachine = sessionMachine.provide({
   actors: {
     reader: readerPort(sessionIn),
     writer: observedWriter(sessionIn),
     router: routerActor(serverSide, sessionIn, (input) => sessionIn(input).actorless?.router),
     correlation: correlationActor(sessionIn),
-    preparation: preparationActor,
+    upstream: upstreamActor,
     roots: rootsMachine.provide({ actors: { ask } }),
     keepalive: keepaliveMachine.provide({ actors: { probe: probeActor(sessionIn) } }),
   },

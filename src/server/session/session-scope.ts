@@ -1,7 +1,6 @@
 /**
- * What belongs to one session. Machines, actors and features are made once and serve every session;
- * the inputs of the machine and its ports carry the scope to each of them. What a session may never
- * need is created when it is needed.
+ * Per-session state. Machines, actors and features are shared by all sessions and receive the scope
+ * through their inputs. Rarely needed parts are created lazily.
  */
 import type { InspectionEvent, Observer } from 'xstate';
 import type { RootsResolver } from '../../protocol/roots.ts';
@@ -19,7 +18,7 @@ import type { DeliveryEvent, TransportActors } from '../../machines/peer-ports.t
 import type { SharedTransportActors } from '../../transports/transport.ts';
 import type { ActorlessSession } from './actorless-session.ts';
 import type { Report } from '../../actors/facts.ts';
-import type { PreparationOutcome, RootsRef } from '../../machines/session-context.ts';
+import type { UpstreamOutcome, RootsRef } from '../../machines/session-context.ts';
 import type { InitializeReceived } from '../../machines/session-ports.ts';
 import type { SessionEmitted } from '../../machines/session.machine.ts';
 import type { SessionActorRef, SessionState } from '../../machines/session-state.ts';
@@ -36,9 +35,9 @@ import { CallContext } from '../context/call-context.ts';
 import type { ContextScope } from '../context/call-context.ts';
 import { OpenElicitations } from '../context/elicitation.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
-import { SessionLog, undeclaredLog } from '../context/session-log.ts';
+import { SessionLog, unavailableLog } from '../context/session-log.ts';
 import type { LoggingOptions } from '../context/session-log.ts';
-import { sendAuthored } from '../context/session-view.ts';
+import { sendCustomNotification } from '../context/session-view.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { defaultReport } from './default-report.ts';
 import { safeReport } from '../../actors/facts.ts';
@@ -51,92 +50,95 @@ import type { TaskWorker } from '../../../packages/tasks/src/task-worker.ts';
 import { Transitions } from '../../actors/transitions.ts';
 import type { Recipient } from '../../machines/port.ts';
 
-/** The options that a session's scope reads. */
+/** Options of a session's scope. */
 export interface ScopeOptions {
   /** Overrides of {@link defaultLimits}. */
   readonly limits?: Partial<Limits>;
   /**
-   * How calls go on that have asked their client, since 2026-07-28. `keep`: a handler stays where it
-   * stands. `replay`: it is always run again, as it would be in another process; for tests.
+   * Resumption of calls that needed input (since 2026-07-28). `keep` (default): the suspended handler
+   * continues. `replay`: the handler always runs again, as in another process; for tests.
    */
   readonly resume?: 'keep' | 'replay';
-  /** Hears what happens. By default, warnings and errors go to stderr. */
+  /** Receives facts. By default warnings and errors are written to stderr. */
   readonly report?: Report;
-  /** The time of day, for the timestamps that clients get, such as a task's. */
+  /** Wall clock for timestamps sent to clients, such as a task's. */
   readonly wallClock?: () => Date;
   /**
-   * Makes unguessable ids for tasks and for requests to the client; by default the platform's
-   * random UUIDs. Tests may give predictable ones.
+   * Generates ids for tasks and for requests to the client. They must be unguessable, except in tests.
+   * Default: random UUIDs.
    */
   readonly randomId?: () => string;
   /**
-   * Called with XState's inspection events. Inspection makes every event cost more. In a host's own
-   * system it gets only the actors of tasks, which are systems of their own; the host sees the rest
-   * by inspecting its system.
+   * Receives XState inspection events, which makes every event more expensive. For sessions in a host's
+   * actor system it receives only task actors, which are separate systems; inspect the host's system
+   * for the rest.
    */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
-  /** Writes tasks down, so that they outlive the process. `serve` makes it of its option `durable`. */
+  /** Persists tasks across processes. `serve` creates it from its option `durable`. */
   readonly durable?: TaskWorker;
-  /** True if a supervisor holds the host's pipe and resends calls that the process leaves unanswered. */
+  /** True if a supervisor owns the host's pipe and resends unanswered calls to the next process. */
   readonly supervised?: boolean;
-  /** Keeps what handlers enable and disable, for a session that may go on elsewhere. */
-  readonly switches?: SwitchKeeper;
+  /** Persists `enable` and `disable` calls of a session that can move to another process. */
+  readonly switches?: SwitchStore;
 }
 
-/** What is enabled and disabled in a session, written down outside of it. */
-export interface SwitchKeeper {
-  /** The names, and whether they are enabled, as an earlier copy of the session has left them. */
-  readonly made: ReadonlyMap<string, boolean>;
-  /** Writes down a change. What the session answers from now on waits for it. */
-  note(name: string, isEnabled: boolean): void;
+/** Persistent `enable` and `disable` overrides of a session. */
+export interface SwitchStore {
+  /** Initial overrides: true if the item is enabled, false if disabled. */
+  readonly initial: ReadonlyMap<string, boolean>;
+  /** Saves an override. Later responses of the session wait for it. */
+  save(name: string, isEnabled: boolean): void;
 }
 
-/** The environment that a session's host gives it, and the two clocks that follow from it. */
+/** Environment of a session and its two clocks. */
 export interface SessionHost {
   readonly environment: SessionEnvironment;
-  /** The clock of the session's own actors, from its environment. */
+  /** Clock of the session's actors, from the environment. */
   readonly clock: Clock;
-  /** The clock of the author's code and of everything that watches the session. */
+  /** Clock of the author's code and of observers. */
   readonly hostClock: Clock;
 }
 
-/** The two actors of a session's transport, and what it knows of the session; see `SharedTransportActors`. */
-export type SessionEnds = TransportActors &
+/** Actors of a session's transport and optional extras; see `SharingActors`. */
+export type SessionTransport = TransportActors &
   Partial<Omit<SharedTransportActors, keyof TransportActors>>;
 
-const nobody: ServerDescription = { serverInfo: { name: '', version: '' }, capabilities: {} };
+const noServer: ServerDescription = { serverInfo: { name: '', version: '' }, capabilities: {} };
 const noHandlers: ReadonlyMap<string, RequestHandler> = new Map();
-const noActors: SessionEnds = { reader: unprovided('reader'), writer: unprovided('writer') };
+const noActors: SessionTransport = {
+  reader: unprovided('reader'),
+  writer: unprovided('writer'),
+};
 
 export abstract class SessionScope implements SessionHandle {
-  /** Started when it is needed, if the session begins without. */
+  /** Session actor. Reading it starts the actor if the session runs without one. */
   abstract readonly actor: SessionActorRef;
   readonly environment: SessionEnvironment;
   readonly clock: Clock;
   readonly hostClock: Clock;
   readonly limits: Limits;
-  /** Never throws. */
+  /** Reports a fact. Never throws. */
   readonly report: Report;
-  /** The ids of the session's requests to the client. */
+  /** Ids of requests to the client. */
   readonly requestIds = new RequestIds(() => this.randomId('request'));
   readonly traffic: Traffic;
-  /** By the host's clock. */
+  /** Start time, host clock ms. */
   readonly startedAt: number;
-  /** How the server describes itself to this session. Set before the session starts. */
-  server = nobody;
-  /** By method. Set before the session starts. */
+  /** Server description for this session. Set before the session starts. */
+  server = noServer;
+  /** Handlers by method. Set before the session starts. */
   handlers = noHandlers;
-  /** The transport's two actors. Set before the session starts. */
+  /** Actors of the transport. Set before the session starts. */
   actors = noActors;
-  /** The names that were enabled (true) or disabled in it; undefined if none ever was. */
+  /** Overrides by item name: true if enabled, false if disabled. Undefined before the first. */
   switches: Map<string, boolean> | undefined;
-  /** The event that the session emitted last. */
+  /** Last emitted event. */
   lastEmitted: SessionEmitted | undefined = undefined;
   /** See `ServerDefinition.caching`. */
   abstract readonly discovery: CacheHints;
-  /** How the server logs to its clients; undefined if it has not declared that it does. */
+  /** Logging options; undefined if the server does not declare logging. */
   abstract readonly logging: LoggingOptions | undefined;
-  /** Seals the states that travel through clients. */
+  /** Encrypts request states that travel through clients. */
   abstract readonly sealer: StateSealer;
   /** See `ServerDefinition.resolveRoots`. */
   abstract readonly resolveRoots: RootsResolver | undefined;
@@ -157,11 +159,11 @@ export abstract class SessionScope implements SessionHandle {
     this.report = safeReport(options.report ?? defaultReport);
     this.startedAt = hostClock.now();
     this.#options = options;
-    this.switches = options.switches?.made.size ? new Map(options.switches.made) : undefined;
+    this.switches = options.switches?.initial.size ? new Map(options.switches.initial) : undefined;
     this.traffic = new Traffic(this);
   }
 
-  /** What serves the session while it has no actors. */
+  /** Serves the session while it has no actors; undefined afterwards. */
   abstract readonly actorless: ActorlessSession | undefined;
 
   abstract resourceUpdated(uri: string): void;
@@ -170,29 +172,32 @@ export abstract class SessionScope implements SessionHandle {
 
   abstract disable(name: string): void;
 
-  /** Shows or hides what has this name here. @returns false if it is so already */
+  /** Shows or hides an item in this session. @returns false if nothing changes */
   switch(name: string, isEnabled: boolean): boolean {
     const { switches } = this.#options;
-    this.switches ??= new Map(switches?.made);
+    this.switches ??= new Map(switches?.initial);
     if (this.switches.get(name) === isEnabled) return false;
     this.switches.set(name, isEnabled);
-    switches?.note(name, isEnabled);
+    switches?.save(name, isEnabled);
     return true;
   }
 
-  /** See `ServerDefinition.upstream`: finds out what the server has for the client. */
-  abstract prepare(received: InitializeReceived, signal?: AbortSignal): Promise<PreparationOutcome>;
+  /** Opens the upstream of the client; see `ServerDefinition.upstream`. */
+  abstract resolveUpstream(
+    received: InitializeReceived,
+    signal?: AbortSignal,
+  ): Promise<UpstreamOutcome>;
 
-  /** Whether the server has an upstream. */
-  abstract readonly isPrepared: boolean;
+  /** True if the server has an upstream. */
+  abstract readonly hasUpstream: boolean;
 
-  /** The same for the client of a call; undefined if the server has the same for all. */
+  /** Describes the server to the client of a call; undefined without an upstream. */
   abstract readonly describe: ((call: RequestContext) => Promise<ServerDescription>) | undefined;
 
-  /** Hands a notification to the upstream. @returns false if there is none that takes it */
-  abstract forwards(notification: InboundNotification): boolean;
+  /** Forwards a notification to the upstream. @returns false if no upstream accepts it */
+  abstract forward(notification: InboundNotification): boolean;
 
-  /** Pauses the upstreams while the client does not read. */
+  /** Pauses or resumes the upstreams when the client stops or resumes reading. */
   abstract onBackpressure(isBlocked: boolean): void;
 
   elicitationCompleted(elicitationId: string): boolean {
@@ -201,7 +206,7 @@ export abstract class SessionScope implements SessionHandle {
     return true;
   }
 
-  // Made when first read: for it Node loads crypto, which would delay the first answer.
+  // Lazy, because loading crypto would delay the first response.
   get id(): string {
     return (this.#id ??= crypto.randomUUID());
   }
@@ -210,18 +215,18 @@ export abstract class SessionScope implements SessionHandle {
     return stateOf(this.actor.getSnapshot());
   }
 
-  /** Who is at the other end, as messages call it. */
+  /** Role of the peer, for messages. */
   get peer(): 'client' {
     return 'client';
   }
 
-  /** When the client was last heard, by the session's clock; -Infinity before that. */
+  /** Last activity of the client, session clock ms; -Infinity if none. */
   get lastHeardAt(): number {
     const { router } = this.actor.getSnapshot().context;
     return viewOf<RouterView>(router)?.lastHeardAt ?? -Infinity;
   }
 
-  /** How the server described itself to the client. */
+  /** Server description that was sent to the client. */
   get declared(): ServerDescription {
     return (this.actorless ?? this.actor.getSnapshot().context).server;
   }
@@ -232,12 +237,12 @@ export abstract class SessionScope implements SessionHandle {
     return this.actor.getSnapshot().hasTag('operating');
   }
 
-  /** Towards which what its clients hold in memory counts. */
+  /** Memory quotas of the clients. */
   get quotas(): Quotas {
     return (this.#quotas ??= this.actors.quotas ?? new Quotas());
   }
 
-  /** Counts the client's list of roots. @returns false if there is no room for so many bytes */
+  /** Reserves memory for the client's roots. @returns false if the quota is exceeded */
   retainRoots(bytes: number): boolean {
     const { maxRetainedBytes: max } = this.limits;
     if (this.#rootsRetained) return this.#rootsRetained.resize(bytes, max);
@@ -265,7 +270,7 @@ export abstract class SessionScope implements SessionHandle {
     return this.#options.inspect;
   }
 
-  /** The transitions of the session's machines. */
+  /** Transitions of the session's machines. */
   get transitions(): Transitions {
     if (!this.#transitions) {
       this.#transitions = new Transitions(this.report);
@@ -274,15 +279,15 @@ export abstract class SessionScope implements SessionHandle {
     return this.#transitions;
   }
 
-  /** Called once the session is observed. */
+  /** Called when the first observer is attached. */
   protected observeMachines(_: Transitions): void {}
 
-  /** {@link transitions}, if anything has ever asked for them. */
+  /** {@link transitions} if they have ever been read. */
   get observedTransitions(): Transitions | undefined {
     return this.#transitions;
   }
 
-  /** The machine of the client's roots, if it declares any: made now for a client that had not to be asked before. */
+  /** Roots machine of a client that declares roots; started on first use. */
   roots(): RootsRef | undefined {
     if (this.actorless && !declaresRoots(this.actorless.client.capabilities)) return undefined;
     const { status, context } = this.actor.getSnapshot();
@@ -292,14 +297,14 @@ export abstract class SessionScope implements SessionHandle {
     return this.actor.getSnapshot().context.roots;
   }
 
-  /** The context of a call's handler: one for each call, so that middleware and handler share its progress. */
+  /** Handler context of a call, shared by middleware and handler. */
   contextOf(call: RequestContext): HandlerContext {
     const known = call.context as HandlerContext | undefined;
     if (known) return known;
     this.#contexts ??= {
       limits: this.limits,
       clock: this.hostClock,
-      log: this.logging ? this.log : undeclaredLog(this.report),
+      log: this.logging ? this.log : unavailableLog(this.report),
       session: this,
       elicitations: new OpenElicitations(),
     };
@@ -308,7 +313,7 @@ export abstract class SessionScope implements SessionHandle {
     return made;
   }
 
-  /** The log of the session's handlers to their client. */
+  /** Log from handlers to the client. */
   get log(): SessionLog {
     if (this.#log) return this.#log;
     const { limits, hostClock: clock, report } = this;
@@ -319,7 +324,7 @@ export abstract class SessionScope implements SessionHandle {
     return log;
   }
 
-  /** What serves the session's calls that ask by ending. */
+  /** Creates the manager of the session's suspendable calls. */
   createSuspendableCalls(onSettled: () => void): LazySuspendableCalls {
     const { clock, environment, limits, report, quotas } = this;
     const sealer = environment.sealer(this.sealer);
@@ -333,10 +338,10 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   /**
-   * Sends a notification to the client. Does nothing unless the session is in operation.
+   * Sends a notification to the client if the session is in operation.
    *
-   * @param reportTo gets `frame.rejected` if it cannot be sent
-   * @returns whether the session is in operation
+   * @param reportTo receives `frame.rejected` if the notification cannot be sent
+   * @returns true if the session is in operation
    */
   send(method: string, params?: JsonObject, reportTo?: Recipient<DeliveryEvent>): boolean {
     if (!this.isOperating) return false;
@@ -348,9 +353,9 @@ export abstract class SessionScope implements SessionHandle {
     return true;
   }
 
-  /** Sends a notification of the author's code or of the host. */
+  /** Sends a notification of the author's code or the host. */
   notify(method: string, params?: JsonObject): boolean {
-    return sendAuthored(method, (reportTo) => {
+    return sendCustomNotification(method, (reportTo) => {
       let isSent = false;
       const send = (name: string, body?: JsonObject) => {
         isSent = this.send(name, body, reportTo);
@@ -361,7 +366,9 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   /**
-   * Calls back once the session is in operation; at once if it already is. Returns what ends that.
+   * Calls back when the session is in operation, synchronously if it already is.
+   *
+   * @returns a function that unsubscribes
    */
   whenOperating(listener: () => void): () => void {
     if (this.isOperating) {
@@ -372,63 +379,63 @@ export abstract class SessionScope implements SessionHandle {
     return () => subscription.unsubscribe();
   }
 
-  /** The time of day, ISO 8601. */
+  /** Current wall-clock time, ISO 8601. */
   wallTime(): string {
     const { wallClock } = this.#options;
     return (wallClock ? wallClock() : new Date()).toISOString();
   }
 
-  /** The time of day of tasks, ISO 8601. */
+  /** Current time for tasks, ISO 8601. */
   timeOfDay(): string {
     return this.environment.timeOfDay?.() ?? this.wallTime();
   }
 
-  /** Makes an unguessable id. */
+  /** Generates an unguessable id. */
   randomId(of: RandomIdUse): string {
     const { randomId = of === 'task' ? newTaskId : () => crypto.randomUUID() } = this.#options;
     const make = () => randomId();
     return this.environment.randomId?.(of, make) ?? make();
   }
 
-  /** Calls back at the end of the session. */
+  /** Registers a cleanup function for the end of the session. */
   atEnd(release: () => void): void {
-    // An array that grows takes room for sixteen more, and most sessions have one.
+    // Push on an empty array would allocate 17 slots, and most sessions have one function.
     if (this.#releases) this.#releases.push(release);
     else this.#releases = [release];
   }
 
-  /** Calls back everything that waits for the end. Repeating it changes nothing. */
+  /** Runs the cleanup functions. Idempotent. */
   end(): void {
     const releases = this.#releases;
     this.#releases = undefined;
     for (const release of releases ?? []) release();
   }
 
-  /** Keeps the scope out of a machine's context that an inspector serializes. */
+  /** Omits the scope when an inspector serializes a machine's context. */
   toJSON(): undefined {
     return undefined;
   }
 }
 
-/** The session in an actor's input. @throws {TypeError} there is none */
+/** Session in the input of an actor. @throws {TypeError} if there is none */
 export function sessionIn({ scope }: { readonly scope?: object | undefined }): SessionScope {
   if (scope instanceof SessionScope) return scope;
   throw new TypeError(
-    'The input of an actor of a session has no "scope": hand on what it was given',
+    '"scope" of an actor\'s input must be a session: pass on the input of the parent actor',
   );
 }
 
-/** The session that a call belongs to. */
+/** Session of a call. */
 export function scopeOfCall({ request: { session } }: RequestContext): SessionScope {
   return sessionIn({ scope: session });
 }
 
-/** See {@link SessionScope.contextOf}. */
+/** Handler context of a call; see {@link SessionScope.contextOf}. */
 export function contextOf(call: RequestContext): HandlerContext {
   return scopeOfCall(call).contextOf(call);
 }
 
-/** A value for each session, kept by code that serves all sessions. Created when first needed. */
+/** Lazily created value per session, for code that serves all sessions. */
 export class PerSession<T> {
   readonly #made = new WeakMap<SessionScope, T>();
   readonly #make: (session: SessionScope) => T;
@@ -446,8 +453,8 @@ export class PerSession<T> {
     return made;
   }
 
-  /** The session's value; undefined if it was never needed. */
-  known(session: SessionScope): T | undefined {
+  /** Value of a session; undefined if not created yet. */
+  peek(session: SessionScope): T | undefined {
     return this.#made.get(session);
   }
 }

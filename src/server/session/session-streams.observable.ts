@@ -1,6 +1,4 @@
-/**
- * A session as observables, for hosts without XState. A stream without subscribers costs nothing.
- */
+/** Observables of a session, for hosts without XState. Streams without subscribers cost nothing. */
 import { Observable, Subject } from 'rxjs';
 import type { TrafficFrame, Traffic } from '../../actors/traffic.ts';
 import type { Clock } from '../../actors/clock.ts';
@@ -17,25 +15,22 @@ import { itemsOfInbound, itemsOfOutbound } from './traffic-item.ts';
 import type { TrafficItem } from './traffic-item.ts';
 
 /**
- * All of them complete when the session ends, and never fail. A new subscriber gets the current
- * value first, if there is one, during the subscription itself: everything later is new. A
- * subscriber after the end gets the last value and the completion.
+ * Observables of a session. Each emits its current value, if any, synchronously on subscription,
+ * completes when the session ends, and never fails. A late subscriber gets the last value and the
+ * completion.
  */
 export interface SessionStreams {
-  /** The session's states, beginning with the current one. */
+  /** States of the session, starting with the current one. */
   readonly state$: Observable<SessionState>;
-  /** The client's roots, beginning with the latest report. */
+  /** Roots of the client, starting with the latest report. */
   readonly roots$: Observable<RootsReport>;
-  /** The events that the session emits, beginning with the last one, although that is past. */
+  /** Events emitted by the session, starting with the last one. */
   readonly events$: Observable<SessionEmitted>;
-  /**
-   * The messages that pass, beginning with the last one, with the time at which it passed. Of a
-   * batch, that is the last member.
-   */
+  /** Messages in both directions, starting with the last one (of a batch, its last member). */
   readonly traffic$: Observable<TrafficItem>;
 }
 
-/** The events that a session emits. */
+/** Subject of the events that a session emits. */
 export type Emissions = Subject<SessionEmitted>;
 
 export const emissions = (): Emissions => new Subject();
@@ -43,18 +38,18 @@ export const emissions = (): Emissions => new Subject();
 export interface SessionStreamSource {
   readonly actor: SessionActorRef;
   readonly traffic: Pick<Traffic, 'listen' | 'last'>;
-  /** The last emitted event. */
+  /** Last emitted event. */
   emitted(): SessionEmitted | undefined;
-  /** The emitted events, each after {@link emitted} returns it. */
+  /** Emitted events, each after {@link emitted} returns it. */
   readonly emitted$: Observable<SessionEmitted>;
   readonly clock: Clock;
 }
 
-/** Feeds one subscriber of a stream. */
+/** Source of one subscriber. */
 interface StreamFeed {
-  /** Gives the current value, if there is one. */
+  /** Emits the current value, if any. */
   present(now: SessionSnapshot): void;
-  /** Takes each later snapshot. */
+  /** Handles each later snapshot. */
   readonly snapshot?: (now: SessionSnapshot) => void;
   end?(): void;
 }
@@ -66,7 +61,7 @@ export function sessionStreams({
   emitted$,
   clock,
 }: SessionStreamSource): SessionStreams {
-  /** @param begin called before the current value is given, so that nothing in between is missed */
+  /** @param begin called before the current value is emitted, so that no change is missed */
   const untilTheEnd = <T>(begin: (next: (value: T) => void) => StreamFeed): Observable<T> =>
     new Observable<T>((subscriber) => {
       const { present, snapshot, end } = begin((value) => subscriber.next(value));
@@ -124,7 +119,7 @@ function itemsOf(passed: TrafficFrame): readonly TrafficItem[] {
   return direction === 'in' ? itemsOfInbound(frame, at) : itemsOfOutbound(frame, at);
 }
 
-/** Gives what `select` reads from each snapshot, if it has changed. */
+/** Emits the selected value whenever it changes. */
 function changesOf<T extends string | object>(
   select: (snapshot: SessionSnapshot) => T | undefined,
   next: (value: T) => void,

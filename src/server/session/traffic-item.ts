@@ -1,4 +1,4 @@
-/** The messages that pass between a session and its client, one by one. */
+/** Messages between a session and its client, as items. */
 import { classifyMessage, messageOf } from '../../protocol/classify.ts';
 import type {
   InboundFrame,
@@ -13,27 +13,27 @@ import type {
 export interface TrafficItem {
   /** `in`: from the client. */
   readonly direction: 'in' | 'out';
-  /** The time at which it passed, milliseconds of the session's clock. */
+  /** Time of the message, session clock ms. */
   readonly at: number;
-  /** `invalid`: the client sent something else than a message. */
+  /** Kind of message; `invalid` for input that is not a message. */
   readonly kind: 'request' | 'notification' | 'response' | 'invalid';
-  /** Of a request or a notification. */
+  /** Method of a request or notification. */
   readonly method?: string;
-  /** Of a request or a response; of invalid input if it could be read. */
+  /** Id of a request or response, or of invalid input if readable. */
   readonly id?: RequestId;
-  /** The JSON-RPC message, not copied: change nothing in it. Absent if the input is invalid. */
+  /** JSON-RPC message, not a copy: do not modify it. Absent for invalid input. */
   readonly message?: JsonObject;
-  /** Why it is invalid. */
+  /** Problem of invalid input. */
   readonly problem?: string;
 }
 
-/** Gives each member of a batch. */
+/** Items of an inbound frame; one per member of a batch. */
 export function itemsOfInbound(frame: InboundFrame, at: number): readonly TrafficItem[] {
   if (frame.kind !== 'batch') return [itemOfInbound(frame, at)];
   return frame.messages.map((member) => itemOfInbound(classifyMessage(member), at));
 }
 
-/** Gives each answer to a batch. */
+/** Items of an outbound frame; one per response of a batch. */
 export function itemsOfOutbound(frame: OutboundFrame, at: number): readonly TrafficItem[] {
   const messages: readonly OutboundMessage[] = 'jsonrpc' in frame ? [frame] : frame;
   return messages.map((message) => itemOfOutbound(message, at));

@@ -72,7 +72,7 @@ class HttpWire implements ServerWire {
   #session: Session = { state: 'none' };
   /** The latest initialize request. */
   #greeting: HttpCall | undefined;
-  #closing = closingChart.begun;
+  #closing = closingChart.initial;
   #resumptions = 0;
   readonly #leaving: Promise<void>[];
 

@@ -81,7 +81,7 @@ export class DevelopedUpstream implements Upstream {
   readonly serverInfo;
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
-  readonly asksInResults: boolean;
+  readonly mayRequireInput: boolean;
   readonly #client: UpstreamClient;
   readonly #development: Development;
   readonly #observer: CallObserver;
@@ -113,7 +113,7 @@ export class DevelopedUpstream implements Upstream {
     this.serverInfo = offer?.info ?? { name: file, version: '0.0.0' };
     this.capabilities = { ...offer?.capabilities, ...everything };
     this.instructions = offer?.instructions;
-    this.asksInResults = client.peer.dialect.sessionOfRequest(this) === undefined;
+    this.mayRequireInput = client.peer.dialect.sessionOfRequest(this) === undefined;
     this.#unlisten = development.listen({
       exchanged: (code) => this.#exchange(code),
       changed: (methods) => methods.forEach((method) => client.notify(method)),
@@ -167,10 +167,10 @@ export class DevelopedUpstream implements Upstream {
     return code && (await this.#at(code)).tool?.(name);
   }
 
-  notified(method: string, params: JsonObject | undefined): void {
+  onClientNotification(method: string, params: JsonObject | undefined): void {
     for (const over of this.#over.values()) {
       over.then(
-        (upstream) => upstream.notified?.(method, params),
+        (upstream) => upstream.onClientNotification?.(method, params),
         // Whoever has opened it gets the error.
         () => {},
       );
@@ -219,7 +219,7 @@ export class DevelopedUpstream implements Upstream {
     );
     const upstream = await entry.open({
       ...{ peer, principal, signal },
-      letGo: () => this.#client.letGo(),
+      release: () => this.#client.release(),
       disconnect: (reason) => this.#client.disconnect(reason),
       exchangeToken: (wanted) => this.#client.exchangeToken(wanted),
       request: (...request) => this.#client.request(...request),

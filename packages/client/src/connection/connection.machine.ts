@@ -415,8 +415,8 @@ export const connectionMachine = connectionSetup.createMachine({
     'calls.running': {},
     'output.flushed': {},
     'output.stalled': {},
-    'ownStream.opened': {},
-    'ownStream.closed': {},
+    'standaloneStream.opened': {},
+    'standaloneStream.closed': {},
     'login.changed': { actions: ['forgetDiscovery', 'tellLoginChanged'] },
     [anyActorFailed]: {
       target: '.lost.cleared',
@@ -457,7 +457,7 @@ export const connectionMachine = connectionSetup.createMachine({
       states: {
         timed: {
           description: 'The server must become ready before the timeout.',
-          meta: { isNameless: true },
+          meta: { isGroup: true },
           initial: { target: 'opening', actions: 'openChannel' },
           after: {
             connectTimeout: {
@@ -578,7 +578,7 @@ export const connectionMachine = connectionSetup.createMachine({
               states: {
                 unprobed: {
                   description: 'The era was known or assumed.',
-                  meta: { isNameless: true },
+                  meta: { isGroup: true },
                   on: {
                     'greeting.accepted': {
                       target: '#connection.connecting.timed.greeted',
@@ -593,7 +593,7 @@ export const connectionMachine = connectionSetup.createMachine({
                 },
                 unanswered: {
                   description: 'The probe may still be answered.',
-                  meta: { isNameless: true },
+                  meta: { isGroup: true },
                   on: {
                     'era.found': [
                       {
@@ -613,7 +613,7 @@ export const connectionMachine = connectionSetup.createMachine({
                 probed: {
                   description:
                     'The probe is answered; it may be the reason for rejecting `initialize`.',
-                  meta: { isNameless: true },
+                  meta: { isGroup: true },
                   on: {
                     'greeting.refused': {
                       guard: { type: 'mayLaunchUnprobed', params: lossBy.refusal },
@@ -735,7 +735,7 @@ export const connectionMachine = connectionSetup.createMachine({
       ],
       states: {
         clearing: {
-          meta: { isNameless: true },
+          meta: { isGroup: true },
           on: {
             'channel.stopped': { target: 'cleared', actions: 'dropChannel' },
             'connection.reopen': {
@@ -745,7 +745,7 @@ export const connectionMachine = connectionSetup.createMachine({
             'connection.close': '#connection.stopping',
           },
         },
-        cleared: { type: 'final', meta: { isNameless: true } },
+        cleared: { type: 'final', meta: { isGroup: true } },
       },
     },
     backoff: {

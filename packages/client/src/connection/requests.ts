@@ -405,7 +405,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
     return this.manner.onPaused;
   }
 
-  get whenAway(): PeerRequest['whenAway'] {
+  get whenOffline(): PeerRequest['whenOffline'] {
     return this.manner.whenAway;
   }
 

@@ -73,7 +73,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   readonly #connection: Recipient<ChannelReport>;
   readonly #posts: Posts;
   readonly #gate = new ReadGate();
-  #state: HttpChannelSnapshot = httpChannelChart.begun;
+  #state: HttpChannelSnapshot = httpChannelChart.initial;
   readonly #shown = chartActor('http-channel', () => this.#state);
   /** Negotiated revision, sent once the chart reports the handshake as done. */
   #revision = '';

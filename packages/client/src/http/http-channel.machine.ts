@@ -44,7 +44,7 @@ export const httpChannelMachine = setup({
   states: {
     open: {
       type: 'parallel',
-      meta: { isNameless: true } satisfies StateMeta,
+      meta: { isGroup: true } satisfies StateMeta,
       on: { 'channel.close': 'closing', 'channel.ended': 'over', 'session.expired': 'open' },
       states: {
         handshake: {

@@ -47,7 +47,7 @@ export abstract class TransportStream implements StreamOwner {
   readonly #request: StreamRequest;
   readonly #controller = new AbortController();
   readonly #stream: ServerStream;
-  #state = serverPushChart.begun;
+  #state = serverPushChart.initial;
   readonly #shown = chartActor('server-push', () => this.#state);
 
   constructor(

@@ -110,7 +110,7 @@ export class Post implements StreamOwner {
   readonly #controller = new AbortController();
   #session: PostSession = { id: undefined };
   #stream: ServerStream | undefined = undefined;
-  #state = postChart.begun;
+  #state = postChart.initial;
   /** Resolves once the response headers have arrived, or cannot arrive. */
   readonly headed: Promise<void>;
   #head!: () => void;

@@ -24,7 +24,7 @@ import {
 } from '../../../../src/machines/overtaken-answers.ts';
 import type {
   QueryState,
-  AskingLimits,
+  QueryLimits,
   QueryResult,
 } from '../../../../src/machines/overtaken-answers.ts';
 import type { InputScope } from '../../../../src/machines/peer-ports.ts';
@@ -56,7 +56,7 @@ export interface QuerySpacing {
   readonly maxSpacingMs: number;
 }
 
-export interface CatalogInput extends InputScope, AskingLimits, QuerySpacing {
+export interface CatalogInput extends InputScope, QueryLimits, QuerySpacing {
   readonly name: CatalogName;
   /** `reachable` if the server can be queried at the start. */
   readonly begins?: 'reachable' | 'away';

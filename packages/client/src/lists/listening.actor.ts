@@ -129,7 +129,7 @@ export class Subscription {
 /** Change notifications of one connection: the chart and its subscriptions. */
 export class Updates {
   readonly #of: 'lists' | 'resources';
-  #state = updatesChart.begun;
+  #state = updatesChart.initial;
   /** At most two: the open one, and the next, which replaces it. */
   #subscriptions: readonly Subscription[] = [];
 

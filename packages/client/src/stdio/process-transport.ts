@@ -91,7 +91,7 @@ class ChannelTransport implements ProcessTransport {
   #receipts = 0;
   readonly #closed: Promise<void>;
   #tellClosed: () => void = () => {};
-  #state = sdkTransportChart.begun;
+  #state = sdkTransportChart.initial;
   /** The channel, from start to cleanup. */
   #channel: Actor<Port<ChannelEvent, ChannelInput>> | undefined;
   /** Reader and writer, from opening to cleanup. */

@@ -148,7 +148,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   readonly #tools: ChannelTools;
   readonly #connection: ChannelInput['connection'];
   readonly #process: ProcessActor;
-  #state: StdioChannelSnapshot = stdioChannelChart.begun;
+  #state: StdioChannelSnapshot = stdioChannelChart.initial;
   /** Fires if the process does not soon report why its pipe failed. */
   #lossTimer: unknown;
   #ends: TransportActors | undefined;

@@ -185,7 +185,7 @@ describe('a login', () => {
       }
       return greetedIn('s-1', asked);
     });
-    const machine = chartActor('authorization', () => httpChannelChart.begun);
+    const machine = chartActor('authorization', () => httpChannelChart.initial);
     const made = () => Object.assign(authorization, { machine });
     const host = new HttpHost(anywhere, { fetch, authorization: made });
     await host.greet();

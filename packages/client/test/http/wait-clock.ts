@@ -8,8 +8,8 @@ export class WaitClock extends SimulatedClock {
   readonly #waits = new Arrivals<number>();
 
   override setTimeout(callback: () => void, delayMs: number): number {
-    const isAside = delayMs === streamResumption.stableMs || delayMs === sleepCheckMs;
-    if (!isAside) this.#waits.add(delayMs);
+    const isHiddenRegion = delayMs === streamResumption.stableMs || delayMs === sleepCheckMs;
+    if (!isHiddenRegion) this.#waits.add(delayMs);
     return super.setTimeout(callback, delayMs);
   }
 

@@ -43,7 +43,7 @@ export function answerInitialize(
   const reading = readInitialize(frame.params);
   const description = descriptionOf(server.sessionLogic);
   if (!reading.ok || !description) return undefined;
-  if (description === 'prepared') return { client: reading.client };
+  if (description === 'perClient') return { client: reading.client };
   const response = acceptedInitialize(frame.id, reading.client, description);
   const unwritable: unknown[] = [];
   const body = encodeFrame(response, (_, error) => unwritable.push(error));

@@ -66,7 +66,7 @@ export const httpSessionMachine = setup({
   initial: 'open',
   states: {
     open: {
-      meta: { isNameless: true },
+      meta: { isGroup: true },
       tags: 'open',
       type: 'parallel',
       on: {
@@ -77,7 +77,7 @@ export const httpSessionMachine = setup({
       states: {
         client: {
           description: 'Progress of the handshake.',
-          meta: { isAside: true },
+          meta: { isHiddenRegion: true },
           initial: 'uninitialized',
           on: { 'session.actorsStarted': '.running' },
           states: {
@@ -113,7 +113,7 @@ export const httpSessionMachine = setup({
         },
         use: {
           description: 'Decides how long the session is kept.',
-          meta: { isNameless: true },
+          meta: { isGroup: true },
           initial: 'initializing',
           states: {
             initializing: {
@@ -151,7 +151,7 @@ export type HttpSessionSnapshot = SnapshotFrom<typeof httpSessionMachine>;
 
 const chart = pureChart(httpSessionMachine);
 
-export const begunHttpSession: HttpSessionSnapshot = chart.begun;
+export const begunHttpSession: HttpSessionSnapshot = chart.initial;
 
 /** Computes the next state. */
 export const nextHttpSession: (

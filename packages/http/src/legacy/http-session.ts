@@ -27,7 +27,7 @@ import type { InitializedClient } from '../../../../src/protocol/initialize.ts';
 import type { Principal } from '../../../../src/protocol/request-origin.ts';
 import { isWatched } from '../../../../src/server/create-server.ts';
 import type { ListenOptions, McpServer } from '../../../../src/server/create-server.ts';
-import type { SwitchKeeper } from '../../../../src/server/session/session-scope.ts';
+import type { SwitchStore } from '../../../../src/server/session/session-scope.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
 import { answerFailure, httpError, malformedResponse } from '../checks.ts';
 import { EndpointSession, visibleTools } from '../endpoint-session.actor.ts';
@@ -461,7 +461,7 @@ export class HttpSession
 
   onStandaloneStream(is: 'opened' | 'closed'): void {
     this.#markUsed();
-    this.notify({ type: `ownStream.${is}` });
+    this.notify({ type: `standaloneStream.${is}` });
   }
 
   // Lifecycle.
@@ -471,7 +471,7 @@ export class HttpSession
     const { randomId = () => crypto.randomUUID() } = this.listening;
     // Request ids of a restored session name the owner that sent them.
     const own = fence === firstFence ? {} : { randomId: () => `${fence}.${randomId()}` };
-    const kept = this.owned ? { switches: this.#switchKeeper(this.owned) } : {};
+    const kept = this.owned ? { switches: this.#switchStore(this.owned) } : {};
     const more = { clock: this.clock, ...own, ...kept };
     const options = Object.assign({}, this.listening, more);
     const mcp = this.server.listen(
@@ -484,10 +484,10 @@ export class HttpSession
   }
 
   /** Stores enabled/disabled changes; later responses wait until they are stored. */
-  #switchKeeper(owned: OwnedSession): SwitchKeeper {
+  #switchStore(owned: OwnedSession): SwitchStore {
     return {
-      made: switchesOf(owned.record),
-      note: (name, isEnabled) => {
+      initial: switchesOf(owned.record),
+      save: (name, isEnabled) => {
         const noting = owned.saveChanges([switchChange(name, isEnabled)]);
         const switching = Promise.all([this.#switching, noting]);
         this.#switching = switching;
@@ -577,7 +577,7 @@ export class HttpSession
     super.onWritable(owner);
     this.#move({ type: 'session.actorsStarted' });
     // The client opens a standalone stream later, if ever.
-    this.notify({ type: 'ownStream.closed' });
+    this.notify({ type: 'standaloneStream.closed' });
   }
 
   override drop(request: AnsweredInput): void {

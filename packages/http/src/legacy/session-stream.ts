@@ -57,7 +57,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
   /** Ids of the requests it answers; undefined for a standalone stream. */
   readonly requestIds: readonly InboundRequestId[] | undefined;
   readonly #streams: StreamContext;
-  #state = sessionStreamChart.begun;
+  #state = sessionStreamChart.initial;
   #connection: StreamConnection | undefined = undefined;
   /** Number of the last event. */
   #lastEvent = 0;

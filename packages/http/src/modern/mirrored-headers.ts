@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Validation"
  */
 import type { Tool } from '../../../../src/server/define/tool.ts';
-import type { ItemsAtDoor } from '../../../../src/server/features/registry.ts';
+import type { ItemLookup } from '../../../../src/server/features/registry.ts';
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { InboundRequest } from '../../../../src/protocol/frames.ts';
 import {
@@ -42,7 +42,7 @@ export function versionMismatch(headers: Headers, { params }: Request): string |
 export function headerMismatch(
   headers: Headers,
   request: Request,
-  tools: ItemsAtDoor<Tool>,
+  tools: ItemLookup<Tool>,
 ): string | undefined {
   const { method, params } = request;
   const fault = validatePlainHeader('Mcp-Method', headers.header('mcp-method'), {

@@ -16,7 +16,7 @@ import type { RequestAuthorization } from '../request-authorization.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { headerMismatch, versionMismatch } from './mirrored-headers.ts';
 import { errorAnswer } from '../checks.ts';
-import { itemsAtDoor } from '../../../../src/server/features/registry.ts';
+import { itemsBeforeSession } from '../../../../src/server/features/registry.ts';
 import type { RequestServices } from './request-services.ts';
 import { StatelessAnswer } from '../answers.ts';
 
@@ -57,7 +57,7 @@ export class ModernRequests {
     if (!service) return;
     const { server, session } = service;
     const { peer } = envelope;
-    const tools = itemsAtDoor(server.tools, () => {
+    const tools = itemsBeforeSession(server.tools, () => {
       const origin = { idScope: 'request', principal: exchange.principal } as const;
       return { peer, origin, session };
     });

@@ -21,7 +21,7 @@ import type { RequestAuthorization } from '../request-authorization.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { errorAnswer, httpError } from '../checks.ts';
 import { unknownClient } from '../../../../src/actors/router/server-side.ts';
-import { itemsAtDoor } from '../../../../src/server/features/registry.ts';
+import { itemsBeforeSession } from '../../../../src/server/features/registry.ts';
 import type { RequestServices } from './request-services.ts';
 import { StatelessAnswer } from '../answers.ts';
 
@@ -76,7 +76,7 @@ export class SessionlessRequests {
     const service = this.#services.for(exchange);
     if (!service) return;
     const { server, session } = service;
-    const tools = itemsAtDoor(server.tools, () => {
+    const tools = itemsBeforeSession(server.tools, () => {
       const origin = { idScope: 'request', principal: exchange.principal, revision } as const;
       return { peer: unknownClient(revision), origin, session };
     });

@@ -96,7 +96,7 @@ export class ChangeBroadcast implements BroadcastListener {
   }
 
   missed(): void {
-    for (const server of this.#options.servers()) changesOf(server)?.missed();
+    for (const server of this.#options.servers()) changesOf(server)?.resync();
   }
 
   readonly #flush = (): void => {
@@ -130,7 +130,7 @@ export class ChangeBroadcast implements BroadcastListener {
 
   #apply({ server: name, method, uri }: Change, at?: McpServer): void {
     for (const server of this.#options.servers(name)) {
-      if (server !== at) changesOf(server)?.tell(method, uri);
+      if (server !== at) changesOf(server)?.notify(method, uri);
     }
   }
 }

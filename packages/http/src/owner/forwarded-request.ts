@@ -87,7 +87,7 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
   readonly #peer: PeerNode;
   readonly #nodes: ForwardContext;
   readonly #request: PeerRequest;
-  #state = forwardChart.begun;
+  #state = forwardChart.initial;
   #head: Pick<HttpAnswer, 'status' | 'headers'> = { status: 500 };
   /** Buffered body of a short response. */
   #chunks: Uint8Array[] = [];

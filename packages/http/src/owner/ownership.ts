@@ -65,7 +65,7 @@ const leaseSafetyFactor = 0.95;
 export class Ownership implements SessionOwner {
   readonly stores: Stores;
   readonly #options: OwnershipOptions;
-  #state = ownershipChart.begun;
+  #state = ownershipChart.initial;
   #node = newNodeName();
   /** Name of the last granted lease. */
   #leased: string | undefined = undefined;

@@ -226,17 +226,17 @@ test('fails the session if its output throws', async () => {
   });
   if (!reading.ok) throw new Error(reading.fault);
   const broken = new Error('no way out');
-  let router: Parameters<ActorlessClient['served']>[0] | undefined;
+  let router: Parameters<ActorlessClient['onServed']>[0] | undefined;
   const known: ActorlessClient = {
     client: reading.client,
-    isReady: true,
-    greeted: () => {},
+    isInitialized: true,
+    onInitializeAnswered: () => {},
     writer: {
       receive: () => {
         throw broken;
       },
     },
-    served: (to) => {
+    onServed: (to) => {
       router = to;
     },
   };

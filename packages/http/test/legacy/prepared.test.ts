@@ -139,7 +139,7 @@ test('continues with actors started while the upstream is opening', async () => 
   });
   const greeting = greet();
   await arrived();
-  expect(session().state).toBe('preparing');
+  expect(session().state).toBe('resolvingUpstream');
   release();
   expect(await greeting).toMatchObject({ result: { serverInfo: { name: 'behind' } } });
   expect(session().state).toBe('negotiated');

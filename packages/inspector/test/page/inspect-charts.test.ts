@@ -20,12 +20,12 @@ const names = Object.keys(charts) as (keyof typeof charts)[];
 /** Names of the states a machine may be in. */
 const statesOf = (machine: AnyStateMachine) => {
   const nodes = nodesOf(machine.root);
-  const isNameless = (path: readonly string[]) =>
+  const isGroup = (path: readonly string[]) =>
     (nodes.find((node) => node.path.join() === path.join())?.meta as StateMeta | undefined)
-      ?.isNameless === true;
+      ?.isGroup === true;
   return nodes
     .filter(({ type }) => type === 'atomic' || type === 'final')
-    .map(({ path }) => path.filter((_, at) => !isNameless(path.slice(0, at + 1))).join('.'));
+    .map(({ path }) => path.filter((_, at) => !isGroup(path.slice(0, at + 1))).join('.'));
 };
 
 /** Actor id that represents a machine in one of its states. */
@@ -112,17 +112,17 @@ describe('charts on the page', () => {
     await tab('uninitialized').click();
     const draining = page.locator('.drawing [data-state=draining]');
     expect(await draining.getAttribute('aria-expanded')).toBe('false');
-    expect(await page.locator('.drawing .s-draining_prompt').count()).toBe(0);
+    expect(await page.locator('.drawing .s-draining_idle').count()).toBe(0);
     await draining.click();
-    await page.locator('.drawing .s-draining_prompt').waitFor();
+    await page.locator('.drawing .s-draining_idle').waitFor();
     await draining.focus();
     await page.keyboard.press('Enter');
-    await page.locator('.drawing .s-draining_prompt').waitFor({ state: 'detached' });
+    await page.locator('.drawing .s-draining_idle').waitFor({ state: 'detached' });
     // An active state can be folded as well; its parent is highlighted instead.
     await page.locator('.drawing [data-state=open]').click();
     await page.locator('.drawing .node.s-open.active').waitFor();
     await page.keyboard.press('w');
-    await page.locator('.drawing .s-draining_prompt_settling').waitFor();
+    await page.locator('.drawing .s-draining_idle_settling').waitFor();
   });
 
   test('docs show readable charts', async (context) => {

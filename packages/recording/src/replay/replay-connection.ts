@@ -48,7 +48,7 @@ class ConnectionPlayer extends Player {
   /** The channel's connection, once a channel was opened. */
   #link: Recipient<ChannelReport> | undefined = undefined;
   /** What comes after the end is not recorded. */
-  #closing = closingChart.begun;
+  #closing = closingChart.initial;
 
   constructor(recording: Recording, header: ConnectionHeader, playback: Playback) {
     super(recording, playback, {

@@ -132,7 +132,7 @@ export function replayEnds(options: {
 
 /** What the writer told the session by such a line. */
 export function writerFact(line: OutputLine | ChannelLine): TransportFact {
-  if ('channel' in line) return { type: `ownStream.${line.channel}` };
+  if ('channel' in line) return { type: `standaloneStream.${line.channel}` };
   const { output, error } = line;
   return output === 'broken'
     ? { type: 'output.broken', error: new Error(error) }

@@ -88,7 +88,7 @@ async function spawnChild(binary: string, args: readonly string[], cwd: string):
 }
 
 function superviseChild(child: Child, listeners: MessageListeners): RipgrepProcess {
-  let closing = closingChart.begun;
+  let closing = closingChart.initial;
   const expiry = new AbortController();
   const kill = (): void => {
     if (closing.value !== 'open') return;

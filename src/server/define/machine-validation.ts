@@ -1,25 +1,22 @@
 /**
- * What stands in the way of a tool that is a machine, seen when it is defined: that it could not go
- * on from its snapshot, would not know what to ask, or would have nothing to do with an answer.
+ * Definition-time validation of machine tools: the machine must be resumable from its snapshot, know
+ * its questions, and handle their answers.
  */
 import type { AnyStateMachine } from 'xstate';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import { findNonSerializable } from '../../protocol/non-serializable.ts';
-import { answersOf, answersTo, validateQuestion, waiting } from './tool-question.ts';
+import { allAnswers, answersFor, validateQuestion, waitingTag } from './tool-question.ts';
 import type { WaitingMeta } from './tool-question.ts';
 
 type Node = AnyStateMachine['root'];
 
-/**
- * What is wrong with the context of a machine that is to be resumed; undefined if nothing is. JSON
- * must give it back as it was.
- */
+/** A problem with the context of a resumable machine, which must survive JSON; undefined if valid. */
 export function validateContext(context: unknown): string | undefined {
   const unkept = findNonSerializable(context);
   if (!unkept) return undefined;
   const { path, what } = unkept;
   const where = path === '' ? 'its context' : `"${path}" in its context`;
-  return `${where} is ${what}, which does not come back from JSON as it was`;
+  return `${where} is ${what}, which JSON cannot restore`;
 }
 
 const unitsMs: { readonly [unit: string]: number } = {
@@ -30,16 +27,16 @@ const unitsMs: { readonly [unit: string]: number } = {
   d: 86_400_000,
 };
 
-/** The milliseconds of a time such as `500ms`, `30s`, `10m`, `24h` or `7d`; undefined for any other text. */
-export function durationOf(text: string): number | undefined {
+/** Milliseconds of a duration such as `500ms`, `30s`, `10m`, `24h` or `7d`; undefined for any other text. */
+export function parseDuration(text: string): number | undefined {
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
   const unitMs = unitsMs[unit];
   return unitMs === undefined ? undefined : Number(count) * unitMs;
 }
 
 /**
- * Refuses a machine that could not go on from its snapshot, would not know what to ask, or goes
- * nowhere from an answer.
+ * Rejects a machine that cannot be resumed, has a waiting state without a valid question, or does not
+ * handle an answer.
  *
  * @throws {TypeError} naming the tool and the state
  */
@@ -49,7 +46,7 @@ export function checkToolMachine(
 ): asserts machine is AnyStateMachine {
   if (!isMachine(machine)) {
     throw new TypeError(
-      `"machine" of ${tool} must be an XState machine, of createMachine or setup(…).createMachine; this is ${inspectValue(machine)}`,
+      `"machine" of ${tool} must be an XState machine from createMachine or setup(…).createMachine, got ${inspectValue(machine)}`,
     );
   }
   const { context } = machine.config as { readonly context?: unknown };
@@ -59,14 +56,14 @@ export function checkToolMachine(
   checkNode(machine.root, [], tool);
 }
 
-/** Any copy of XState may have made it. */
+/** Structural, because the machine may come from another copy of XState. */
 function isMachine(given: unknown): given is AnyStateMachine {
   if (typeof given !== 'object' || given === null) return false;
   const { root, config, transition } = given as Partial<AnyStateMachine>;
   return isJsonObject(root) && isJsonObject(config) && typeof transition === 'function';
 }
 
-/** @param outer the states around it, the outermost first */
+/** @param outer ancestor states, outermost first */
 function checkNode(node: Node, outer: readonly Node[], tool: string): void {
   const refuse = (what: string) => {
     throw new TypeError(`The machine of ${tool} ${what}`);
@@ -75,41 +72,41 @@ function checkNode(node: Node, outer: readonly Node[], tool: string): void {
   const name = `the state "${node.id}"`;
   const { delays } = node.machine.implementations;
   for (const { delay } of node.after) {
-    if (typeof delay !== 'string' || Object.hasOwn(delays, delay) || durationOf(delay)) continue;
+    if (typeof delay !== 'string' || Object.hasOwn(delays, delay) || parseDuration(delay)) continue;
     refuse(
-      `would not wait: ${name} has the delay "${delay}", which is neither declared in its delays nor a time such as "24h"`,
+      `has an unknown delay: "${delay}" of ${name} must be declared in "delays" or be a duration such as "24h"`,
     );
   }
-  if (node.tags.includes(waiting)) {
+  if (node.tags.includes(waitingTag)) {
     if (ask === undefined)
-      refuse(`cannot be resumed: ${name} waits, and its meta.ask does not say for what`);
+      refuse(`cannot be resumed: ${name} has the tag "${waitingTag}" but no meta.ask`);
     const fault = typeof ask === 'function' ? undefined : validateQuestion(ask);
-    if (fault !== undefined) refuse(`cannot ask: meta.ask of ${name} ${fault}`);
-    const missed = missedBy(node, outer, ask as NonNullable<WaitingMeta['ask']>);
+    if (fault !== undefined) refuse(`has an invalid question: meta.ask of ${name} ${fault}`);
+    const missed = unhandledAnswer(node, outer, ask as NonNullable<WaitingMeta['ask']>);
     if (missed !== undefined) {
       refuse(
-        `would be stuck: ${name} goes nowhere from "${missed}". Give it, or a state around it, a transition for that event; "answer.*" stands for all that have none`,
+        `could get stuck: ${name} does not handle "${missed}". Add a transition for that event to it or to an ancestor; "answer.*" handles all others`,
       );
     }
   } else if (ask !== undefined) {
-    refuse(`would never ask: ${name} has a meta.ask, and lacks the tag "${waiting}"`);
+    refuse(`would never ask: ${name} has a meta.ask but lacks the tag "${waitingTag}"`);
   }
   for (const child of Object.values(node.states)) checkNode(child, [...outer, node], tool);
 }
 
-/** An answer that a question can bring, and that no transition of the active states takes. */
-function missedBy(
+/** A possible answer that no active state handles. */
+function unhandledAnswer(
   node: Node,
   outer: readonly Node[],
   ask: NonNullable<WaitingMeta['ask']>,
 ): string | undefined {
-  // A state beside it hears the answer as well, and so does one inside.
+  // Parallel siblings and child states receive the event, too.
   const parallel = outer.find(({ type }) => type === 'parallel');
   const heard = [...outer.flatMap(eventsOf), ...within(parallel ?? node).flatMap(eventsOf)];
   const takes = (answer: string) => heard.some((descriptor) => covers(descriptor, answer));
-  if (typeof ask !== 'function') return answersTo(ask).find((answer) => !takes(answer));
-  // What it will ask is known when it asks.
-  return answersOf.some(takes) ? undefined : 'answer.accepted';
+  if (typeof ask !== 'function') return answersFor(ask).find((answer) => !takes(answer));
+  // The question of a function is known only at run time.
+  return allAnswers.some(takes) ? undefined : 'answer.accepted';
 }
 
 function within(node: Node): readonly Node[] {
@@ -120,7 +117,7 @@ function eventsOf({ transitions }: Node): readonly string[] {
   return [...transitions.keys()];
 }
 
-/** Whether a descriptor of XState's covers an event. */
+/** True if an XState event descriptor matches an event. */
 function covers(descriptor: string, event: string): boolean {
   if (descriptor === '*' || descriptor === event) return true;
   return descriptor.endsWith('.*') && event.startsWith(descriptor.slice(0, -1));
