@@ -4,7 +4,7 @@ import type { Requirement } from './requirements.ts';
 import { citationsOf, faultsOf, isWhole } from './requirements/citations.ts';
 import type { RunModule } from './requirements/citations.ts';
 
-test('the requirements have ids of their own', () => {
+test('requirement ids are unique', () => {
   const ids = requirements.map(({ id }) => id);
   expect(ids).toEqual([...new Set(ids)]);
 });
@@ -30,8 +30,8 @@ function faultsIn(module: RunModule, ...rows: readonly Partial<Requirement>[]) {
   );
 }
 
-describe('a whole run of the tests', () => {
-  test('fails if a row is cited by no test that was run', () => {
+describe('a complete test run', () => {
+  test('fails if no executed test cites a row', () => {
     expect(faultsIn(file('does [ROW-02]'), {}, { id: 'ROW-02' })).toEqual([
       'ROW-01 is cited by no test: It does.',
     ]);
@@ -40,13 +40,13 @@ describe('a whole run of the tests', () => {
     expect(faultsIn(file('does [ROW-01]'), {})).toEqual([]);
   });
 
-  test('fails if what is cited is no row', () => {
+  test('fails if a test cites an unknown row', () => {
     expect(faultsIn(file('does [ROW-01]', 'does [ROW-07]'), {})).toEqual([
       'ROW-07 is cited in /test/some.test.ts, and is no requirement',
     ]);
   });
 
-  test('fails if a row is not tested over every transport that could change it', () => {
+  test('fails if a row is not tested over every relevant transport', () => {
     const run = (...transports: readonly string[]) =>
       file(...transports.map((name) => `it in '2025-11-25' over '${name}' > does [ROW-01]`));
     const row = { by: 'transport' } as const;
@@ -58,7 +58,7 @@ describe('a whole run of the tests', () => {
     expect(faultsIn(file('does [ROW-01]'), { ...row, apart: 'It has none.' })).toEqual([]);
   });
 
-  test('fails if a row is not tested in every revision that could change it', () => {
+  test('fails if a row is not tested in every relevant revision', () => {
     const run = (...revisions: readonly string[]) =>
       file(...revisions.map((name) => `it in ${name} over memory > does [ROW-01]`));
     const row = { by: 'revision', since: '2025-03-26' } as const;
@@ -68,7 +68,7 @@ describe('a whole run of the tests', () => {
     ]);
   });
 
-  test('fails if a row that both could change is not tested in a revision over a transport', () => {
+  test('fails if a row is not tested in every relevant combination of revision and transport', () => {
     const run = file(
       "it in '2025-03-26' over 'memory' > does [ROW-01]",
       "it in '2025-06-18' over 'stdio' > does [ROW-01]",
@@ -78,6 +78,6 @@ describe('a whole run of the tests', () => {
   });
 });
 
-test('a run of some files is not a whole one', async () => {
+test('ignores coverage of rows in a run of selected files', async () => {
   expect(await isWhole([file('does [LIFE-04]')])).toBe(false);
 });

@@ -14,7 +14,7 @@ function throwing(thrown: unknown): () => never {
   };
 }
 
-const silence = "The tool failed without a message. The server's log may say more.";
+const silence = "The tool failed without an error message. See the server's log.";
 
 /** Unintended failures of a handler, and the text for the model. */
 const bugs: { readonly [what: string]: readonly [handler: () => unknown, told: string] } = {
@@ -50,12 +50,12 @@ const bugs: { readonly [what: string]: readonly [handler: () => unknown, told: s
   rejects: [() => Promise.reject(new Error('the disk is full')), 'the disk is full'],
   'rejects with undefined': [() => Promise.reject(undefined as unknown as Error), silence],
   'rejects with what has no text': [() => Promise.reject(Object.create(null) as Error), silence],
-  'gives nothing': [() => undefined, 'a tool gives a string'],
-  'gives null': [() => null, 'a tool gives a string'],
-  'gives a number': [() => 7, 'a tool gives a string'],
-  'gives true': [() => true, 'a tool gives a string'],
-  'gives an empty object': [() => ({}), 'this has neither'],
-  'gives a promise of nothing': [() => Promise.resolve(), 'a tool gives a string'],
+  'gives nothing': [() => undefined, 'the result of a tool must be a string'],
+  'gives null': [() => null, 'the result of a tool must be a string'],
+  'gives a number': [() => 7, 'the result of a tool must be a string'],
+  'gives true': [() => true, 'the result of a tool must be a string'],
+  'gives an empty object': [() => ({}), 'got neither'],
+  'gives a promise of nothing': [() => Promise.resolve(), 'the result of a tool must be a string'],
   'gives content that is no list': [() => ({ content: 'text' }), '"content" must be a list'],
   'gives blocks that are none': [() => [1, 2], 'content block 0'],
   'gives a text block without text': [() => [{ type: 'text' }], 'content block 0'],
@@ -162,7 +162,7 @@ everywhere('a handler', eachTransportAndHttp, () => {
       const { errorId } = (await facts.next('handler.failed')).details ?? {};
       expect(errorId).toMatch(/^[0-9a-f-]{36}$/);
       expect(textOf(result)).toBe(
-        `The tool failed. The server's log has the error under ${String(errorId)}.`,
+        `The tool failed. See error ${String(errorId)} in the server's log.`,
       );
     },
   );

@@ -318,7 +318,7 @@ test('announces added and removed skills as changes of resources', async () => {
   await made.subscribe(uri);
   server.resourceUpdated(uri);
   expect(await made.nextNotification('notifications/resources/updated')).toMatchObject({ uri });
-  expect(() => server.skills.add(refunds)).toThrow('There is a skill');
+  expect(() => server.skills.add(refunds)).toThrow('already exists');
 
   server.replace({ ...definition, skills: () => [daily, daily] });
   await made.nextNotification('notifications/resources/list_changed');
@@ -407,9 +407,12 @@ describe('an invalid skill definition', () => {
     'a long description': [{ description: 'é'.repeat(1025) }, '"description" must be'],
     'no instructions': [{ instructions: undefined }, '"instructions"'],
     'another name in its frontmatter': [{ frontmatter: { name: 'other!' } }, '"name" must be'],
-    'a directory above': [{ directory: '..' }, 'its directory must be a path of names'],
-    'an absolute directory': [{ directory: '/a' }, 'its directory must be a path of names'],
-    'a backslash in its directory': [{ directory: 'a\\b' }, 'must be a path of names'],
+    'a directory above': [{ directory: '..' }, 'its directory must be a relative path of names'],
+    'an absolute directory': [
+      { directory: '/a' },
+      'its directory must be a relative path of names',
+    ],
+    'a backslash in its directory': [{ directory: 'a\\b' }, 'must be a relative path of names'],
     'a file above it': [{ files: { '../x': '' } }, 'must be a file below skill://ok'],
     'an absolute file': [{ files: { '/x': '' } }, 'must be a file below skill://ok'],
     'a gap in a path': [{ files: { 'a//x': '' } }, 'must be a file below skill://ok'],

@@ -440,7 +440,7 @@ export const citations: {
   'docs/server.md': {
     '8192 characters': [['src/server/define/uri-template.ts', 'longestUri = 8192']],
     '100 values': [['src/server/features/completion.ts', 'maxValues = 100']],
-    'twenty times': [['src/server/features/list-changes.observable.ts', 'longestQuietTimes = 20']],
+    'twenty times': [['src/server/features/list-changes.observable.ts', 'maxQuietPeriods = 20']],
   },
   'docs/maintaining/soaking.md': {
     '2 min': [['lab/soak/bridge.ts', 'patienceMs = 120_000']],

@@ -113,7 +113,7 @@ describe.each([
     // No other node is running.
     await newer.answer(old);
     expect(await newer.refuses(old)).toContain(
-      'the state "asking", which the machine "confirming" does not have any more',
+      'the machine "confirming" no longer has its state "asking"',
     );
     const older = new Node(1, store);
     for (const node of [newer, older]) expect(await node.textOf(old)).toBe('confirmed by 1');

@@ -30,7 +30,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
       ...{ spacingMs, maxSpacingMs: 2 ** 31 - 1 },
     })),
   ),
-  keepaliveMachine: [{ waitMs: 0 }, { listenMs: 2 ** 31 - 1 }],
+  keepaliveMachine: [{ waitMs: 0 }, { waitMs: 2 ** 31 - 1 }],
   subscriptionMachine: [{}],
   processMachine: [0, 2 ** 31 - 1].map((ms) => ({
     times: { inputMs: ms, terminateMs: ms, killMs: ms, drainMs: ms },

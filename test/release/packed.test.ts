@@ -16,7 +16,7 @@ import { listOf, runStage, stagesOf } from './dockerfile.ts';
 
 const runFile = promisify(execFile);
 
-describe('what a release packs', { timeout: 600_000 }, () => {
+describe('release artifacts', { timeout: 600_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'packed-'));
   const stages = stagesOf(join(repository, 'Dockerfile'));
   /** The folder that stands for the image's root. */
@@ -54,7 +54,7 @@ describe('what a release packs', { timeout: 600_000 }, () => {
 
   const lastStage = async () => (await stages).at(-1) as Awaited<typeof stages>[number];
 
-  it('the image has the command and what it needs, and nothing that built it', (context) => {
+  it('the image contains the command and its dependencies but no build tools', (context) => {
     needsInstall(context);
     expect(readdirSync(image).sort()).toEqual(['app', 'project']);
     expect(readdirSync(join(image, 'app')).filter((name) => name.endsWith('.tgz'))).toEqual([]);
@@ -63,20 +63,20 @@ describe('what a release packs', { timeout: 600_000 }, () => {
     expect(readdirSync(join(image, 'app/node_modules'))).not.toContain('typescript');
   });
 
-  it('the image is slim, is not run by root, and takes SIGTERM', async () => {
+  it('the image is slim, does not run as root and handles SIGTERM', async () => {
     const { base, steps } = await lastStage();
     expect(base).toBe('node:24-slim');
     const said = Object.fromEntries(steps.map(({ instruction, text }) => [instruction, text]));
     expect(said).toMatchObject({ USER: 'node', STOPSIGNAL: 'SIGTERM', WORKDIR: '/project' });
   });
 
-  it('the image’s command answers in both eras', async (context) => {
+  it("the image's command serves both eras", async (context) => {
     needsInstall(context);
     const command = ofImage(listOf(await lastStage(), 'ENTRYPOINT'));
     await greetBoth(greeter, command, join(image, 'project'), 'cwd');
   });
 
-  it('the image’s first process answers the health check, and SIGTERM ends it with 0', async (context) => {
+  it("the image's main process answers the health check and exits with 0 on SIGTERM", async (context) => {
     needsInstall(context);
     const isolated = ['--pid', '--fork', '--mount-proc', '--kill-child=KILL'];
     const isAllowed = await runFile('unshare', [...isolated, 'true']).then(
@@ -109,7 +109,7 @@ describe('what a release packs', { timeout: 600_000 }, () => {
     expect(await ended).toBe(0);
   });
 
-  describe('the bundle', () => {
+  describe('the desktop extension bundle', () => {
     const bundle = join(folder, 'mcp-actors.mcpb');
     const opened = join(folder, 'bundle');
 
@@ -122,7 +122,7 @@ describe('what a release packs', { timeout: 600_000 }, () => {
       }
     });
 
-    it('has less than 50 KB, the same bytes each time, and nothing that runs but its start', () => {
+    it('is smaller than 50 KB, reproducible and contains only the start script as code', () => {
       expect(statSync(bundle).size).toBeLessThan(50_000);
       const bytes = readFileSync(bundle);
       vi.useFakeTimers({ now: Date.now() + 86_400_000, toFake: ['Date'] });
@@ -133,7 +133,7 @@ describe('what a release packs', { timeout: 600_000 }, () => {
       expect(names).toEqual(['LICENSE', 'manifest.json', 'server/start.mjs']);
     });
 
-    it('starts the command of this version, by its own command and by its entry point', async (context) => {
+    it('starts the command of this version through its command and its entry point', async (context) => {
       needsInstall(context);
       const { server } = JSON.parse(readFileSync(join(opened, 'manifest.json'), 'utf8')) as {
         readonly server: {
@@ -155,7 +155,7 @@ describe('what a release packs', { timeout: 600_000 }, () => {
     });
   });
 
-  it('a command that is another server is not taken for this one', async () => {
+  it("does not mistake another server's command for its own", async () => {
     const lab = ['--import', 'tsx', join(repository, 'examples/lab/server.ts')];
     const greeted = greetBoth(greeter, ['node', ...lab], repository, 'cwd');
     await expect(greeted).rejects.toThrow(/has answered|has ended/);

@@ -38,7 +38,7 @@ async function ready(): Promise<Copied> {
 }
 
 describe('npm run release', () => {
-  test('knows every package, and publishes those that are not private', () => {
+  test('knows every package and publishes the public ones', () => {
     const folders = [
       '.',
       ...readdirSync(join(repository, 'packages')).map((name) => `packages/${name}`),
@@ -53,7 +53,7 @@ describe('npm run release', () => {
     expect(open).toEqual([...publishedFolders]);
   });
 
-  test('writes the address into every package, with the owner’s letters as they are', async () => {
+  test("writes the repository address into every package, preserving the owner's case", async () => {
     const copy = await ready();
     for (const [index, manifest] of manifestsOf(copy).entries()) {
       const folder = packageFolders[index] ?? '';
@@ -74,7 +74,7 @@ describe('npm run release', () => {
     }
   });
 
-  test('a second time changes nothing, whatever it was asked', async () => {
+  test('is idempotent for every option', async () => {
     for (const wishes of [{}, { repository: `${url}.git` }, { version: '9.0.0' }, everything]) {
       const copy = copied();
       await writeRelease(copy.edits(), wishes, today);
@@ -86,7 +86,7 @@ describe('npm run release', () => {
     }
   });
 
-  test('writes nothing else than it was asked', async () => {
+  test('writes only the requested changes', async () => {
     const copy = copied();
     const before = copy.texts();
     expect(await writeRelease(copy.edits(), {}, today)).toEqual([]);
@@ -97,14 +97,14 @@ describe('npm run release', () => {
     );
   });
 
-  test('moves to another address', async () => {
+  test('replaces an existing repository address', async () => {
     const copy = await ready();
     await writeRelease(copy.edits(), { repository: 'https://github.com/another/place' }, today);
     expect(Object.values(copy.texts()).filter((text) => text.includes('Some-Owner'))).toEqual([]);
     expect(await faultsOfRelease(copy.edits())).toEqual([]);
   });
 
-  test('writes a version into packages, lockfile, template and pages, and gives it what is unreleased', async () => {
+  test('writes a version into packages, lockfile, template and pages, and moves the unreleased notes to it', async () => {
     const copy = copied();
     const { version: old } = factsOf(copy.edits());
     await writeRelease(copy.edits(), { version: '2.3.4' }, today);
@@ -132,7 +132,7 @@ describe('npm run release', () => {
     expect(versionPlaces.filter((path) => namesVersion(texts[path] ?? '', old))).toEqual([]);
   });
 
-  test('no other file names the version', () => {
+  test('leaves the version out of all other files', () => {
     const { version } = factsOf(new Edits(repository));
     const listing = execFileSync('git', ['ls-files', '-z'], { cwd: repository, encoding: 'utf8' });
     const places = listing
@@ -154,7 +154,7 @@ describe('npm run release', () => {
     [{ version: '1.2' }, 'is no version: write it as 1.2.3'],
     [{ version: '^1.2.3' }, 'is no version'],
     [{ author: 'Ada' }, '--author is written with --repository'],
-  ])('refuses %o, and writes nothing', async (wishes, why) => {
+  ])('rejects %o and writes nothing', async (wishes, why) => {
     const copy = copied();
     const before = copy.texts();
     await expect(writeRelease(copy.edits(), wishes, today)).rejects.toThrow(why);
@@ -170,13 +170,13 @@ describe('npm run release -- check', () => {
     writeFileSync(join(folder, path), text.replace(from, to));
   };
 
-  test('has nothing to say once address, version and changelog are written', async () => {
+  test('reports no problem once address, version and changelog are written', async () => {
     const copy = await ready();
     const occasion = { tag: 'v2.3.4-beta.1', workflowOf: 'Some-Owner/mcp.actors' };
     expect(await faultsOfRelease(copy.edits(), occasion)).toEqual([]);
   });
 
-  test('says what has no address, and the command that writes it', async () => {
+  test('reports a missing address and the command that writes it', async () => {
     const copy = copied();
     for (const folder of packageFolders) {
       const path = manifestIn(folder);
@@ -234,13 +234,13 @@ describe('npm run release -- check', () => {
       '### Added',
       /^CHANGELOG\.md: 2\.3\.4-beta\.1 has the section "Added" twice/,
     ],
-  ])('finds that %s has %j as %j', async (path, from, to, fault) => {
+  ])('reports that %s has %j as %j', async (path, from, to, fault) => {
     const copy = await ready();
     change(copy, path, from, to);
     expect(await faultsOfRelease(copy.edits())).toContainEqual(expect.stringMatching(fault));
   });
 
-  test('compares the tag, and the repository of the workflow letter by letter', async () => {
+  test("compares the tag and the workflow's repository case-sensitively", async () => {
     const copy = await ready();
     const occasion = { tag: 'v2.3.4', workflowOf: 'some-owner/mcp.actors' };
     expect(await faultsOfRelease(copy.edits(), occasion)).toEqual([
@@ -250,7 +250,7 @@ describe('npm run release -- check', () => {
   });
 });
 
-describe('publishing', () => {
+describe('npm run release -- publish', () => {
   /** Programs that end with 0; `npm view` answers what is known. */
   function programs(known: readonly string[] = [], failing = 'nothing') {
     const ran: string[] = [];
@@ -276,7 +276,7 @@ describe('publishing', () => {
     isDry: false,
   });
 
-  test('publishes nothing, and fails, if a statement of provenance would be refused', async () => {
+  test('fails without publishing if the provenance statement would be rejected', async () => {
     const { ran, by } = programs();
     const copy = await ready();
     const manifest = join(copy.folder, 'packages/inspector/package.json');
@@ -288,7 +288,7 @@ describe('publishing', () => {
     expect(ran).toEqual([]);
   });
 
-  test('publishes what others need first, with a statement of provenance', async () => {
+  test('publishes dependencies first, with provenance', async () => {
     const { ran, by } = programs();
     await publishPacked({ ...publication(await ready()), by });
     const how = '--access public --provenance';
@@ -300,7 +300,7 @@ describe('publishing', () => {
     ]);
   });
 
-  test('goes on where it stopped: what npm has is left alone, and a refusal ends it', async () => {
+  test('skips versions that npm already has and stops at the first rejection', async () => {
     const copy = await ready();
     const stopped = programs([], 'inspector');
     await expect(publishPacked({ ...publication(copy), by: stopped.by })).rejects.toThrow(
@@ -316,7 +316,7 @@ describe('publishing', () => {
     ]);
   });
 
-  test('asks the registry with its own program, in an exact version', async () => {
+  test("runs the registry's publisher in an exact version", async () => {
     const { ran, by } = programs();
     await askRegistry('validate', by);
     await askRegistry('publish', by);
@@ -328,7 +328,7 @@ describe('publishing', () => {
     await expect(askRegistry('', by)).rejects.toThrow('Write validate or publish');
   });
 
-  test('pushes an image by which the registry knows whose it is, in small letters', async () => {
+  test("pushes an image with a lowercase name and the registry's ownership label", async () => {
     const { ran, by } = programs();
     const copy = await ready();
     await pushImage(factsOf(copy.edits()), '.', by);

@@ -31,11 +31,11 @@ interface Entry {
 const entryOf = (): Entry => structuredClone(registryEntry(facts)) as Entry;
 
 describe('server.json', () => {
-  test('keeps the rules of the registry', () => {
+  test("conforms to the registry's schema", () => {
     expect(faultsOfEntry(entryOf())).toEqual([]);
   });
 
-  test('has the npm package, and the image over HTTP for this machine alone', () => {
+  test('contains the npm package, and the image over HTTP on loopback only', () => {
     const [npm, image] = entryOf().packages;
     expect(npm).toMatchObject({
       registryType: 'npm',
@@ -120,7 +120,7 @@ describe('server.json', () => {
           packageArguments: [{ type: 'named', name: '--port 8080', description: 'a' }],
         }),
     ],
-  ])('is refused at %s: %s', (place, _what, change) => {
+  ])('is rejected at %s: %s', (place, _what, change) => {
     const entry = entryOf();
     change(entry);
     const faults = faultsOfEntry(entry);
@@ -129,19 +129,19 @@ describe('server.json', () => {
   });
 });
 
-describe('the manifest of the bundle', () => {
+describe("the bundle's manifest", () => {
   const manifest = bundleManifest(facts) as Parameters<
     typeof getMcpConfigForManifest
   >[0]['manifest'];
 
-  test('is one of version 0.3, with and without an address', () => {
+  test('conforms to version 0.3 with and without a repository address', () => {
     const validate = new Ajv({ strict: false, validateFormats: false }).compile(manifestSchema);
     for (const each of [manifest, bundleManifest({ ...facts, address: undefined })]) {
       expect(validate(each) ? [] : validate.errors).toEqual([]);
     }
   });
 
-  test('asks for directories, and starts exactly this version with each as an argument', async () => {
+  test('asks for directories and passes them to exactly this version', async () => {
     expect(hasRequiredConfigMissing({ manifest })).toBe(true);
     const started = await getMcpConfigForManifest({
       manifest,
@@ -156,12 +156,12 @@ describe('the manifest of the bundle', () => {
     );
   });
 
-  test('names an entry point that lies in the bundle', () => {
+  test('refers to an entry point inside the bundle', () => {
     expect(existsSync(join(repository, bundleFolder, manifest.server.entry_point))).toBe(true);
   });
 });
 
-test('the entry for Docker’s catalogue has a commit of ours, and mounts what it may read', () => {
+test('pins a commit and mounts the readable directories in the Docker catalog entry', () => {
   const commit = 'a'.repeat(40);
   expect(parse(catalogueEntry(facts, address, commit))).toMatchObject({
     name: 'mcp-actors',
@@ -173,7 +173,7 @@ test('the entry for Docker’s catalogue has a commit of ours, and mounts what i
   });
 });
 
-test('all say the same of name, version and description', () => {
+test('uses the same name, version and description in all manifests', () => {
   const { version, description } = facts;
   const said = { version, description };
   const manifest = bundleManifest(facts);
@@ -191,11 +191,11 @@ test('all say the same of name, version and description', () => {
   ).toEqual(definition.tools?.map(({ name }) => name));
 });
 
-describe('Claude’s directory', () => {
+describe("Claude's directory entry", () => {
   const { definition } = workspaceServer({ version: '1', cwd: '/', home: '/' });
 
   test.each((definition.tools ?? []).map((tool) => [tool.name, tool] as const))(
-    'is told that %s reads, and its title',
+    'declares %s as read-only, with its title',
     (_name, { title, annotations }) => {
       expect(title).toMatch(/^[A-Z]/);
       expect(annotations).toMatchObject({ readOnlyHint: true, openWorldHint: false });
@@ -204,7 +204,7 @@ describe('Claude’s directory', () => {
     },
   );
 
-  test('finds what becomes of data in both READMEs, and at the address that the bundle names', () => {
+  test("finds the privacy policy in both READMEs and at the bundle's address", () => {
     const pages = { 'README.md': 'PRIVACY.md', 'packages/cli/README.md': '../../PRIVACY.md' };
     for (const [path, link] of Object.entries(pages)) {
       const text = readFileSync(join(repository, path), 'utf8');

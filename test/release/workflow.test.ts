@@ -31,7 +31,7 @@ const { scripts } = new Edits(repository).readJson<{
   readonly scripts: { readonly [name: string]: string };
 }>('package.json');
 
-test('a tag releases: everything is checked, then tried on three systems, then published', () => {
+test('a tag runs the checks, then the tests on three systems, then the release', () => {
   expect(on).toEqual({ push: { tags: ['v*'] } });
   expect(Object.keys(jobs)).toEqual(['check', 'try', 'publish']);
   expect([jobs['check']?.needs, jobs['try']?.needs, jobs['publish']?.needs]).toEqual([
@@ -46,7 +46,7 @@ test('a tag releases: everything is checked, then tried on three systems, then p
   ]);
 });
 
-test('version and fields come first, then the registry’s rules, the checks, and what is packed', () => {
+test('checks run in the order version, registry rules, tests, artifacts', () => {
   expect(commandsOf('check')).toEqual([
     'npm ci',
     'npm run release -- check --tag "$GITHUB_REF_NAME"',
@@ -57,7 +57,7 @@ test('version and fields come first, then the registry’s rules, the checks, an
   expect(commandsOf('try')).toEqual(['node scripts/release.ts try packed']);
 });
 
-test('npm comes first of what is published, then the image, the registry, and the release with the bundle', () => {
+test('publishes npm first, then the image, the registry entry and the release with the bundle', () => {
   expect(commandsOf('publish').map((line) => line.split(' packed/')[0])).toEqual([
     'npm ci --ignore-scripts',
     'npm run release -- publish',
@@ -69,7 +69,7 @@ test('npm comes first of what is published, then the image, the registry, and th
   expect(commandsOf('publish').at(-1)).toContain('packed/*.mcpb');
 });
 
-test('only the job that publishes may write or speak for the repository', () => {
+test('grants write permissions and the identity token only to the publishing job', () => {
   expect(permissions).toEqual({ contents: 'read' });
   expect(Object.entries(jobs).filter(([, job]) => job.permissions !== undefined)).toEqual([
     ['publish', expect.objectContaining({})],
@@ -77,7 +77,7 @@ test('only the job that publishes may write or speak for the repository', () => 
   expect(jobs['publish']?.permissions).toMatchObject({ 'id-token': 'write' });
 });
 
-test('each script that it names is there', () => {
+test('refers only to existing scripts', () => {
   const lines = Object.keys(jobs).flatMap(commandsOf);
   const names = lines.flatMap((line) => /npm run (?:--silent )?([\w:]+)/.exec(line)?.[1] ?? []);
   expect(names.length).toBeGreaterThan(5);

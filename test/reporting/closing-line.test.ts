@@ -18,17 +18,17 @@ function finished(states: string[], errors: Error[] = [], suites: Error[][] = []
   };
 }
 
-describe('the line that closes a test run', () => {
+describe('the summary line of a test run', () => {
   it('counts every test of every file by its result', () => {
     const counts = countRun([finished(['passed', 'failed']), finished(['passed', 'skipped'])], 0);
     expect(closingLine(counts)).toBe('2 passed, 1 failed, 1 skipped');
   });
 
-  it('leaves skipped tests out when there are none', () => {
+  it('omits skipped tests if there are none', () => {
     expect(closingLine(countRun([finished(['passed'])], 0))).toBe('1 passed, 0 failed');
   });
 
-  it('counts a file that could not be loaded as a failure', () => {
+  it('counts a file that fails to load as a failure', () => {
     expect(countRun([finished([], [new Error('no such module')])], 0).failed).toBe(1);
   });
 
@@ -41,8 +41,8 @@ describe('the line that closes a test run', () => {
   });
 });
 
-describe('the lines before it', () => {
-  it('name what failed, with the first line of its error', () => {
+describe('the lines before the summary', () => {
+  it('name each failed test with the first line of its error', () => {
     const modules = [
       finished(['passed', 'failed']),
       finished([], [new Error('no such module')]),

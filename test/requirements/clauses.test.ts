@@ -100,23 +100,23 @@ const lists = [
 /** The page on authorization has no list of sentences: most of them are for the official client. */
 const unlisted = /, basic\/authorization,/;
 
-describe.each(lists)('the sentences of $revision', ({ revision, pages, undemanded }) => {
+describe.each(lists)('normative sentences of $revision', ({ revision, pages, undemanded }) => {
   let clauses: readonly Clause[];
 
   beforeAll(async () => {
     clauses = await readClauses(revision);
   });
 
-  test('are of every page that concerns a server and demands something', () => {
+  test('come from every normative page that concerns a server', () => {
     expect(new Set(clauses.map(({ page }) => page))).toEqual(new Set(pages));
   });
 
-  test('demand something, or stand under one that does', () => {
+  test('contain a requirement or belong to one that does', () => {
     const idle = clauses.filter(({ quote, under }) => !isDemand(quote) && !isDemand(under ?? ''));
     expect(idle).toEqual([]);
   });
 
-  test('name rows that there are, or one reason why there is none', () => {
+  test('cite existing rows or a reason for having none', () => {
     const ids = new Set(requirements.map(({ id }) => id));
     const wrong = clauses.filter(({ covered }) => {
       const isExempt = covered.length === 1 && exemptions.some((reason) => reason === covered[0]);
@@ -125,14 +125,14 @@ describe.each(lists)('the sentences of $revision', ({ revision, pages, undemande
     expect(wrong).toEqual([]);
   });
 
-  test('that leave it to the list under them have one', () => {
+  test('that introduce a list are followed by one', () => {
     const leads = clauses.filter(({ covered }) => covered.includes('below'));
     const bare = leads.filter(({ quote }) => clauses.every(({ under }) => under !== quote));
     expect(leads).not.toEqual([]);
     expect(bare).toEqual([]);
   });
 
-  test('leave out these rows alone: no word in capitals demands them there', () => {
+  test('omit only the rows without a normative keyword', () => {
     const named = new Set(clauses.flatMap(({ covered }) => covered));
     const without = requirements.filter(
       ({ id, source }) =>

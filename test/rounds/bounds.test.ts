@@ -5,7 +5,7 @@ import { flush } from '../../packages/testing/src/clock.ts';
 import { accepted, form, startRounds } from './start-suspendable-calls.ts';
 import type { Asking } from './start-suspendable-calls.ts';
 
-test('a handler that asks too much at once is refused what is too much, before it costs anything', async () => {
+test('rejects excess questions of a handler before they consume memory', async () => {
   const { ask } = startRounds(
     async (_, exchange) => {
       const asked = Array.from({ length: 100_000 }, (__, n) => exchange.sendRequest(form(`${n}?`)));
@@ -19,7 +19,7 @@ test('a handler that asks too much at once is refused what is too much, before i
   expect(Object.keys((await ask()).inputRequests)).toEqual(['q1', 'q2', 'q3']);
 });
 
-test('calls that nobody goes on with leave as many as are kept, and each handler ends', async () => {
+test('limits the number of abandoned suspended calls and ends their handlers', async () => {
   let ended = 0;
   const { ask, rounds, clock } = startRounds(
     async (_, exchange) => {
@@ -44,7 +44,7 @@ test('calls that nobody goes on with leave as many as are kept, and each handler
   ]);
 });
 
-test('as many rounds as are allowed are one run', async () => {
+test('serves the maximum number of rounds in one run', async () => {
   let runs = 0;
   const { ask, retry, options } = startRounds(
     async (_, exchange) => {

@@ -44,7 +44,7 @@ function heldSealer(method: 'open' | 'digest' | 'turn') {
 
 describe('a retry that is cancelled', () => {
   test.each(['open', 'digest'] as const)(
-    'while its state is read (%s) runs no handler',
+    'while its state is decrypted (%s) runs no handler',
     async (method) => {
       const { sealer, held, hold } = heldSealer(method);
       const { told, handler } = telling();
@@ -64,7 +64,7 @@ describe('a retry that is cancelled', () => {
     },
   );
 
-  test('while the handler gets again what it was answered ends the handler: it asks nothing more', async () => {
+  test('while its handler replays answers ends the handler without further questions', async () => {
     const { sealer, held, hold } = heldSealer('turn');
     const { told, handler } = telling();
     const { ask, retry, rounds, clock } = startRounds(handler, { sealer, resumption: 'replay' });
@@ -83,7 +83,7 @@ describe('a retry that is cancelled', () => {
     expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
   });
 
-  test('does not keep another one from going on', async () => {
+  test('does not prevent another retry', async () => {
     const { told, handler } = telling();
     const { ask, retry } = startRounds(handler, { resumption: 'replay' });
     const asking = await ask();

@@ -32,7 +32,7 @@ const asksName: RequestHandler = async (_, exchange) => ({
   name: nameIn(await exchange.sendRequest(form('Name?'))),
 });
 
-describe('a run that settles by itself while it is suspended', () => {
+describe('a run that settles while suspended', () => {
   const racing = () => {
     const work = gate();
     const handler: RequestHandler = async (_, exchange) => {
@@ -42,7 +42,7 @@ describe('a run that settles by itself while it is suspended', () => {
     return { work, handler };
   };
 
-  test('is kept no longer than any other', async () => {
+  test('is kept no longer than other runs', async () => {
     const { work, handler } = racing();
     const { ask, retry, rounds, clock } = startRounds(handler);
     const asking = await ask();
@@ -55,7 +55,7 @@ describe('a run that settles by itself while it is suspended', () => {
     expect(await retry(asking).result).toEqual({ by: 'itself' });
   });
 
-  test('is one of as many as are kept', async () => {
+  test('counts towards the maximum of kept runs', async () => {
     const { work, handler } = racing();
     const { ask, rounds, clock } = startRounds(handler, { limits: { maxSuspendedCalls: 2 } });
     for (let n = 0; n < 2; n++) await ask({ arguments: { n } });
@@ -66,9 +66,9 @@ describe('a run that settles by itself while it is suspended', () => {
   });
 });
 
-describe('a handler that is run again and answers at once', () => {
+describe('a replayed handler that returns immediately', () => {
   test.each(['gives', 'throws'])(
-    '%s: nothing is left, and a second retry is answered',
+    'leaves nothing, and a second retry is answered: %s',
     async (how) => {
       let runs = 0;
       const { ask, retry, rounds } = startRounds(
@@ -90,8 +90,8 @@ describe('a handler that is run again and answers at once', () => {
   );
 });
 
-describe('while the state is sealed', () => {
-  test('the run is cancelled: nothing is kept, and the handler cleans up', async () => {
+describe('during the encryption of the request state', () => {
+  test('a cancellation discards the run, and its handler cleans up', async () => {
     const { sealer, sealing } = slowSealer();
     const ended: string[] = [];
     const { send, rounds, clock } = startRounds(
@@ -118,7 +118,7 @@ describe('while the state is sealed', () => {
     ]);
   });
 
-  test('the connection begins to end: the client gets its question, and the run ends', async () => {
+  test('a closing connection still sends the question, and the run ends', async () => {
     const { sealer, sealing } = slowSealer();
     const { send, rounds, clock } = startRounds(asksName, { sealer });
     const { result } = send();
@@ -130,7 +130,7 @@ describe('while the state is sealed', () => {
     expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
   });
 
-  test('the handler asks more: that goes along with the next round', async () => {
+  test('another question of the handler joins the next round', async () => {
     const { sealer, sealing } = slowSealer();
     const more = gate();
     const { send, retry } = startRounds(
@@ -153,7 +153,7 @@ describe('while the state is sealed', () => {
     expect(await retry(second, { q2: accepted('b') }).result).toEqual({ first: 'a', second: 'b' });
   });
 
-  test('the handler settles: its request gets that', async () => {
+  test('a settled handler answers the request', async () => {
     const { sealer, sealing } = slowSealer();
     const work = gate();
     const { send, rounds, clock } = startRounds(
@@ -173,8 +173,8 @@ describe('while the state is sealed', () => {
   });
 });
 
-describe('a handler that demands URLs while it asks', () => {
-  test('asks for them alone, and is run again', async () => {
+describe('a handler that requires URLs while it asks', () => {
+  test('sends only the URLs and is replayed', async () => {
     const { sealer, sealing } = slowSealer();
     let isSignedIn = false;
     const { send, retry, rounds, clock } = startRounds(
@@ -200,7 +200,7 @@ describe('a handler that demands URLs while it asks', () => {
     expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
   });
 
-  test('and was suspended before: the retry is asked for them', async () => {
+  test('sends the URLs to the retry after a suspension', async () => {
     const work = gate();
     let isSignedIn = false;
     const { ask, retry, rounds } = startRounds(async (_, exchange) => {
@@ -220,9 +220,9 @@ describe('a handler that demands URLs while it asks', () => {
   });
 });
 
-describe('a call that must not be run again, or goes on once only', () => {
+describe('a call without replay or with singleUse', () => {
   test.each([{ replay: false }, { singleUse: true }])(
-    'is run again all the same after it demanded URLs, for the first retry: %j',
+    'is replayed for the first retry after it required URLs: %j',
     async (resumption) => {
       let runs = 0;
       const handler: RequestHandler = async () => {
@@ -244,7 +244,7 @@ describe('a call that must not be run again, or goes on once only', () => {
   );
 });
 
-describe('while a retry is read', () => {
+describe('during the decryption of a retry', () => {
   /** A question whose answer is checked once it is let. */
   function slowlyChecked() {
     const checking = gate();
@@ -266,7 +266,7 @@ describe('while a retry is read', () => {
     return { checking, handler };
   }
 
-  test('the run is evicted: it is run again', async () => {
+  test('an evicted run is replayed', async () => {
     const { checking, handler } = slowlyChecked();
     const { ask, retry, rounds } = startRounds(handler, { limits: { maxSuspendedCalls: 1 } });
     const asking = await ask();
@@ -280,7 +280,7 @@ describe('while a retry is read', () => {
     expect(rounds.isIdle).toBe(true);
   });
 
-  test('the run expires: it is run again', async () => {
+  test('an expired run is replayed', async () => {
     const { checking, handler } = slowlyChecked();
     const { ask, retry, clock } = startRounds(handler);
     const asking = await ask();
@@ -291,7 +291,7 @@ describe('while a retry is read', () => {
     expect(await result).toEqual({ name: 'Ada', runs: 2 });
   });
 
-  test('its request is cancelled: the run stays suspended for another one', async () => {
+  test('a cancelled request leaves the run suspended', async () => {
     const { checking, handler } = slowlyChecked();
     const { ask, retry, rounds } = startRounds(handler);
     const asking = await ask();
@@ -304,7 +304,7 @@ describe('while a retry is read', () => {
     expect(await retry(asking, { q1: accepted('Eve') }).result).toEqual({ name: 'Eve', runs: 1 });
   });
 
-  test('the connection begins to end: it is refused, and nothing is left', async () => {
+  test('a closing connection rejects the retry and leaves nothing', async () => {
     const { checking, handler } = slowlyChecked();
     const { ask, retry, rounds, clock } = startRounds(handler);
     const asking = await ask();
@@ -318,8 +318,8 @@ describe('while a retry is read', () => {
   });
 });
 
-describe('a handler', () => {
-  test('that asks after its run was cancelled is refused', async () => {
+describe('a handler of a suspendable call', () => {
+  test('cannot ask after its run was cancelled', async () => {
     const asked: unknown[] = [];
     const { ask, clock, rounds } = startRounds(async (_, exchange) => {
       try {
@@ -335,7 +335,7 @@ describe('a handler', () => {
     expect([rounds.isIdle, clock.liveTimers]).toEqual([true, 0]);
   });
 
-  test('that makes something once at the same time twice makes it once; what fails is made anew', async () => {
+  test('runs concurrent once calls with one key a single time, and retries failed ones', async () => {
     let made = 0;
     const { send } = startRounds(async (_, exchange) => {
       const fail = () =>

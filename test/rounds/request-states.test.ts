@@ -23,8 +23,8 @@ function askingTwice() {
   return { begun, handler };
 }
 
-describe('where the run is not kept', () => {
-  test('its handler is run again, and gets at once what it was answered before', async () => {
+describe('a retry without a kept run', () => {
+  test('replays the handler with the earlier answers', async () => {
     const { begun, handler } = askingTwice();
     const { ask, retry } = startRounds(handler, { resumption: 'replay' });
     const first = await ask();
@@ -37,7 +37,7 @@ describe('where the run is not kept', () => {
     expect(begun).toHaveLength(3);
   });
 
-  test('another process with the same key goes on [ROUNDS-09]', async () => {
+  test('resumes in another process with the same key [ROUNDS-09]', async () => {
     const { handler } = askingTwice();
     const one = startRounds(handler, { sealer: stateSealer('server', [key, other]) });
     const another = startRounds(handler, { sealer: stateSealer('server', [other, key]) });
@@ -51,7 +51,7 @@ describe('where the run is not kept', () => {
     expect(one.rounds.waiting).toEqual([]);
   });
 
-  test('a server of another name with the same key does not: it may be another one of the same environment', async () => {
+  test('is rejected by a server of another name with the same key', async () => {
     const { handler } = askingTwice();
     const one = startRounds(handler, { sealer: stateSealer('one', [key]) });
     const another = startRounds(handler, { sealer: stateSealer('another', [key]) });
@@ -63,7 +63,7 @@ describe('where the run is not kept', () => {
     ]);
   });
 
-  test('what was asked together keeps its answers, whatever order it is asked in now', async () => {
+  test('assigns answers of concurrent questions regardless of their order in the replay', async () => {
     let runs = 0;
     const { ask, retry } = startRounds(
       async (_, exchange) => {
@@ -82,7 +82,7 @@ describe('where the run is not kept', () => {
     expect(await retry(again, { q1: accepted('a') }).result).toEqual({ 'A?': 'a', 'B?': 'b' });
   });
 
-  test('what it keeps with once is made once', async () => {
+  test('does not repeat context.once', async () => {
     const made: string[] = [];
     const { ask, retry } = startRounds(
       async (_, exchange) => {
@@ -100,7 +100,7 @@ describe('where the run is not kept', () => {
     expect(made).toEqual(['order']);
   });
 
-  test('a handler that asks otherwise than before fails, and the error names where', async () => {
+  test('fails naming the first question that differs from the earlier run', async () => {
     let runs = 0;
     const { ask, retry } = startRounds(
       async (_, exchange) => ({ name: nameIn(await exchange.sendRequest(form(`Run ${++runs}?`))) }),
@@ -113,7 +113,7 @@ describe('where the run is not kept', () => {
     );
   });
 
-  test('an answer of the wrong shape is refused there too', async () => {
+  test('rejects a malformed answer', async () => {
     const { handler } = askingTwice();
     const { ask, retry } = startRounds(handler, { resumption: 'replay' });
     const asking = await ask();
@@ -124,7 +124,7 @@ describe('where the run is not kept', () => {
     expect(second.resultType).toBe('input_required');
   });
 
-  test('a handler that must not be run again is not, and the error says what to do', async () => {
+  test('tells the client to call again if the tool forbids replay', async () => {
     const { begun, handler } = askingTwice();
     const once = Object.assign(handler, { resumption: () => ({ replay: false }) });
     const { ask, retry } = startRounds(once, { resumption: 'replay' });
@@ -137,8 +137,8 @@ describe('where the run is not kept', () => {
   });
 });
 
-describe('a state that comes twice', () => {
-  test('does the work once: the second gets what the first gets [ROUNDS-07]', async () => {
+describe('a repeated request state', () => {
+  test('runs the work once and returns the same result [ROUNDS-07]', async () => {
     const work = gate();
     let worked = 0;
     const { ask, retry } = startRounds(async (_, exchange) => {
@@ -161,7 +161,7 @@ describe('a state that comes twice', () => {
     });
   });
 
-  test('does the work once where the run was not kept, either', async () => {
+  test('runs the work once even if the run was not kept', async () => {
     const { begun, handler } = askingTwice();
     const { ask, retry, options } = startRounds(handler);
     const asking = await ask();
@@ -173,7 +173,7 @@ describe('a state that comes twice', () => {
     expect(begun).toHaveLength(2);
   });
 
-  test('both at once do the work once', async () => {
+  test('runs the work once for concurrent retries', async () => {
     const { begun, handler } = askingTwice();
     const { ask, retry } = startRounds(handler);
     const asking = await ask();
@@ -183,7 +183,7 @@ describe('a state that comes twice', () => {
     expect(begun).toHaveLength(1);
   });
 
-  test('is refused if the call is for single use, also where nothing is known of it [ROUNDS-07]', async () => {
+  test('is rejected for a singleUse tool, even by another process [ROUNDS-07]', async () => {
     const { handler } = askingTwice();
     const single = Object.assign(handler, { resumption: () => ({ singleUse: true }) });
     const { ask, retry, options } = startRounds(single);
@@ -202,7 +202,7 @@ describe('a state that comes twice', () => {
     expect(await retry(second, { q2: accepted('b') }).result).toMatchObject({ first: 'a' });
   });
 
-  test('of a round that is over is refused', async () => {
+  test('is rejected if its round has been answered', async () => {
     const { handler } = askingTwice();
     const { ask, retry } = startRounds(handler);
     const first = await ask();
@@ -214,7 +214,7 @@ describe('a state that comes twice', () => {
   });
 });
 
-describe('a state that is not accepted', () => {
+describe('an invalid request state', () => {
   /** What the request of a refused state is answered with, and the reason that is noted. */
   async function refusal(
     tamper: (setting: {
@@ -314,7 +314,7 @@ describe('a state that is not accepted', () => {
         started.retry(asking, answers, same, { ...ada, method: 'prompts/get' }).result,
     ],
   ] as const satisfies readonly (readonly [string, string, Parameters<typeof refusal>[0]])[])(
-    'is one that is %s; the client learns nothing of why [ROUNDS-05] [ROUNDS-06]',
+    'is rejected without details if it is %s [ROUNDS-05] [ROUNDS-06]',
     async (_, why, tamper) => {
       const { error, noted } = await refusal(tamper);
       expect(error).toMatchObject({
@@ -326,14 +326,14 @@ describe('a state that is not accepted', () => {
     },
   );
 
-  test('is refused on a call that would not have asked', async () => {
+  test('is rejected for a call that never asks', async () => {
     const { retry } = startRounds(() => ({ text: 'never asks' }));
     const forged = retry({ requestState: 'x' }).result;
     await expect(forged).rejects.toMatchObject({ code: -32602 });
   });
 
   test.each([7, null, {}, ['x']])(
-    'is one that is no string: %j [ROUNDS-05]',
+    'is rejected if it is not a string: %j [ROUNDS-05]',
     async (requestState) => {
       const { send } = startRounds(() => ({}));
       await expect(send({ requestState }).result).rejects.toThrow(
@@ -343,7 +343,7 @@ describe('a state that is not accepted', () => {
   );
 
   test.each([7, null, 'x', ['x']])(
-    'answers that are no object are refused: %j [ROUNDS-10]',
+    'is rejected with answers that are not an object: %j [ROUNDS-10]',
     async (given) => {
       const { send } = startRounds(() => ({}));
       const refused = send({ requestState: 'x', inputResponses: given }).result;
@@ -352,8 +352,8 @@ describe('a state that is not accepted', () => {
   );
 });
 
-describe('the state', () => {
-  test('does not depend on the order of keys', async () => {
+describe('the request state', () => {
+  test('is independent of the order of keys', async () => {
     const { ask, retry } = startRounds(askingTwice().handler);
     const asking = await ask({ arguments: { a: 1, b: { c: 2, d: 3 } } });
     const reordered = { arguments: { b: { d: 3, c: 2 }, a: 1 } };
@@ -366,7 +366,7 @@ describe('the state', () => {
     expect(await digestOf(parsed('{"__proto__":1}'))).not.toBe(await digestOf({}));
   });
 
-  test('shows nothing of what it holds', async () => {
+  test('does not reveal its contents', async () => {
     const { ask } = startRounds(askingTwice().handler);
     const { requestState } = await ask({ arguments: { secret: 'hunter2' } });
     const [header] = requestState.split('.') as [string];
@@ -376,7 +376,7 @@ describe('the state', () => {
     );
   });
 
-  test('has a longest length: a call that would pass it fails', async () => {
+  test('has a maximum length, beyond which the call fails', async () => {
     const { ask, retry } = startRounds(askingTwice().handler, {
       limits: { maxRequestStateBytes: 2000 },
     });
@@ -384,7 +384,7 @@ describe('the state', () => {
     await expect(failed).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   });
 
-  test('has a highest round: a call that would pass it fails', async () => {
+  test('has a maximum round, beyond which the call fails', async () => {
     const { ask, retry } = startRounds(
       async (_, exchange) => {
         for (let n = 0; n < 1000; n++) await exchange.sendRequest(form(`Question ${n}`));
@@ -400,7 +400,7 @@ describe('the state', () => {
     await expect(failed).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   });
 
-  test.each(['short', 'zz'.repeat(32), '!'])('needs a key of 32 bytes, not %j', (bad) => {
+  test.each(['short', 'zz'.repeat(32), '!'])('requires a key of 32 bytes, not %j', (bad) => {
     expect(() => stateSealer('server', [key, bad])).toThrow(/^Key 2 .* must be 32 bytes/);
   });
 });

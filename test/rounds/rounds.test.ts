@@ -6,8 +6,8 @@ import { gate } from '../../packages/testing/src/gate.ts';
 import { accepted, form, nameIn, startRounds } from './start-suspendable-calls.ts';
 import type { Asking } from './start-suspendable-calls.ts';
 
-describe('a handler that asks', () => {
-  test('ends its request with the question, and goes on where it stands when the answer comes', async () => {
+describe('a handler that needs input', () => {
+  test('ends its request with the question and continues with the answer', async () => {
     const begun: string[] = [];
     const { ask, retry } = startRounds(async (_, exchange) => {
       begun.push('run');
@@ -26,7 +26,7 @@ describe('a handler that asks', () => {
     expect(begun).toEqual(['run']);
   });
 
-  test('may say what its questions are called; each key is given once', async () => {
+  test('can name its questions, and duplicate keys get a suffix', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => {
       const answers = await Promise.all([
         exchange.sendRequest({ ...form('One?'), key: 'name' }),
@@ -43,7 +43,7 @@ describe('a handler that asks', () => {
     expect(await retry(asking, answers).result).toEqual({ names: keys });
   });
 
-  test('asks one question a round if it asks one after the other', async () => {
+  test('sends sequential questions in separate rounds', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => {
       const first = nameIn(await exchange.sendRequest(form('First?')));
       const second = nameIn(await exchange.sendRequest(form('Second?')));
@@ -55,7 +55,7 @@ describe('a handler that asks', () => {
     expect(await retry(second, { q2: accepted('b') }).result).toEqual({ first: 'a', second: 'b' });
   });
 
-  test('asks in one round what it asks together, and asks again what has no answer [ROUNDS-04]', async () => {
+  test('sends concurrent questions in one round and repeats unanswered ones [ROUNDS-04]', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => {
       const names = await Promise.all(
         ['A?', 'B?', 'C?'].map((each) => exchange.sendRequest(form(each))),
@@ -71,7 +71,7 @@ describe('a handler that asks', () => {
     expect(result).toEqual({ names: ['a', 'b', 'c'] });
   });
 
-  test('is not asked the same again for an answer of the wrong shape: that is an error that says which [ROUNDS-10]', async () => {
+  test('answers a malformed answer with an error naming it instead of asking again [ROUNDS-10]', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => ({
       name: nameIn(await exchange.sendRequest(form('Name?'))),
     }));
@@ -89,7 +89,7 @@ describe('a handler that asks', () => {
     expect(await retry(asking, { q1: accepted('Ada') }).result).toEqual({ name: 'Ada' });
   });
 
-  test('says and logs on the request that is open at the time, and nothing between them', async () => {
+  test('sends progress and logs on the open request, and none while suspended', async () => {
     const work = gate();
     const { send, retry } = startRounds(async (_, exchange) => {
       exchange.notify('said', { at: 'first' });
@@ -112,7 +112,7 @@ describe('a handler that asks', () => {
     ]);
   });
 
-  test('may end while it is suspended: the retry gets what it came to', async () => {
+  test('can end while suspended, and the retry gets its outcome', async () => {
     const work = gate();
     const { ask, retry } = startRounds(async (_, exchange) => {
       await Promise.race([exchange.sendRequest(form('Name?')), work.pass()]);
@@ -123,7 +123,7 @@ describe('a handler that asks', () => {
     expect(await retry(asking).result).toEqual({ by: 'itself' });
   });
 
-  test('asks for the roots once, and only a client that declares them [ROOTS-23]', async () => {
+  test('requests roots once, and only from a client that declares them [ROOTS-23]', async () => {
     const handler: RequestHandler = async (_, exchange) => {
       const [one, two] = [await exchange.roots(never), await exchange.roots(never)];
       return { status: one.status, uris: two.roots.map(({ uri }) => uri) };
@@ -143,7 +143,7 @@ describe('a handler that asks', () => {
 
 const never = { timeoutMs: 1, clock: undefined as never };
 
-describe('the end of a run', () => {
+describe('the end of a suspended run', () => {
   /** A handler that notes how it ended. */
   function noting() {
     const ended: string[] = [];
@@ -161,7 +161,7 @@ describe('the end of a run', () => {
     return { ended, handler };
   }
 
-  test('comes when nobody goes on with it in time, as if it were cancelled [ROUNDS-08]', async () => {
+  test('follows its expiry like a cancellation [ROUNDS-08]', async () => {
     const { ended, handler } = noting();
     const { ask, rounds, clock, facts } = startRounds(handler);
     await ask();
@@ -174,7 +174,7 @@ describe('the end of a run', () => {
     expect(facts).toContainEqual(expect.objectContaining({ name: 'call.expired' }));
   });
 
-  test('comes for the oldest when more are suspended than are kept [ROUNDS-08]', async () => {
+  test('affects the oldest run when too many are suspended [ROUNDS-08]', async () => {
     const { ended, handler } = noting();
     const { ask, retry, rounds } = startRounds(handler, { limits: { maxSuspendedCalls: 2 } });
     const first = await ask({ arguments: { n: 1 } });
@@ -187,7 +187,7 @@ describe('the end of a run', () => {
     expect(await result).toEqual({ name: 'Ada' });
   });
 
-  test('comes with the cancellation of the request that is open', async () => {
+  test('follows the cancellation of its open request', async () => {
     const { ended, handler } = noting();
     const work = gate();
     const { ask, retry, rounds } = startRounds(async (params, exchange) => {
@@ -207,7 +207,7 @@ describe('the end of a run', () => {
     );
   });
 
-  test('comes for all that are suspended when no retry can come any more', async () => {
+  test('affects all suspended runs when the connection ends', async () => {
     const { ended, handler } = noting();
     const { ask, rounds, clock } = startRounds(handler);
     await ask({ arguments: { n: 1 } });
@@ -219,14 +219,14 @@ describe('the end of a run', () => {
   });
 });
 
-describe('a handler that demands that URLs are opened first', () => {
+describe('a handler that throws UrlElicitationRequired', () => {
   const demand = (url: string) =>
     new ProtocolError(-32042, 'Sign in first', {
       elicitations: [{ mode: 'url', url, message: 'Sign in', elicitationId: 'e' }],
     });
 
   test.each(['throws', 'rejects'])(
-    'asks for them if it %s, and is run again after that',
+    'sends the URLs if it %s, and is replayed afterwards',
     async (how) => {
       let isSignedIn = false;
       const { ask, retry } = startRounds((_, exchange) => {
@@ -250,7 +250,7 @@ describe('a handler that demands that URLs are opened first', () => {
     },
   );
 
-  test('fails if they are not opened', async () => {
+  test('fails if the user does not open the URLs', async () => {
     const { ask, retry, rounds } = startRounds(() => {
       throw demand('https://example.com/sign-in');
     });

@@ -32,8 +32,8 @@ const declaring = (settings: unknown) => ({
 const extension = { extensions: { 'io.modelcontextprotocol/ui': {} } };
 const revisions = ['2025-06-18', '2025-11-25', '2026-07-28'] as const;
 
-describe.each(revisions)('in %s', (revision) => {
-  test('a tool names its page, and the server says that it has apps', async () => {
+describe.each(revisions)('apps in %s', (revision) => {
+  test('links a tool to its page and declares the apps extension', async () => {
     const { ask, declared } = await clientOf(serverOf(), revision);
     const listed = await ask('tools/list', {});
     expect(listed).toMatchObject({
@@ -43,7 +43,7 @@ describe.each(revisions)('in %s', (revision) => {
     expect(declared).toMatchObject(extension);
   });
 
-  test('a page is listed and read with its type and how it is shown', async () => {
+  test('lists and reads a page with its MIME type and UI metadata', async () => {
     const { ask } = await clientOf(serverOf(), revision);
     const described = { uri, mimeType: appMimeType, _meta: { ui } };
     expect(await ask('resources/list', {})).toMatchObject({ resources: [described] });
@@ -61,19 +61,19 @@ describe.each(revisions)('in %s', (revision) => {
     [declaring(true), 'text'],
     [{ extensions: [] }, 'text'],
     [{}, 'text'],
-  ])('a handler knows of a client with %j whether it shows apps', async (capabilities, text) => {
+  ])('derives context.supportsApps from the client capabilities %j', async (capabilities, text) => {
     const { ask } = await clientOf(serverOf(), revision, capabilities);
     const result = await ask('tools/call', { name: 'app', arguments: {} });
     expect(result).toMatchObject({ content: [{ type: 'text', text }] });
   });
 
-  test('a server without apps does not declare them', async () => {
+  test('does not declare the apps extension without apps', async () => {
     const { declared } = await clientOf(serverOf([defineTool(app)]), revision);
     expect(declared).not.toHaveProperty('extensions');
   });
 });
 
-test('a client of a revision without _meta is told of no app, and gets the text', async () => {
+test('omits the app for a revision without _meta and sends the text result', async () => {
   const { ask, declared } = await clientOf(serverOf(), '2024-11-05');
   expect((await ask('tools/list', {}))['tools']).not.toMatchObject([{ _meta: {} }]);
   expect(declared).not.toHaveProperty('extensions');
@@ -81,7 +81,7 @@ test('a client of a revision without _meta is told of no app, and gets the text'
   expect(result).toMatchObject({ content: [{ type: 'text', text: 'text' }] });
 });
 
-test('a tool for apps alone needs no page, and may be added later', async () => {
+test('accepts a tool that only apps call without a page, even at run time', async () => {
   const server = serverOf([]);
   server.tools.add(defineTool({ ...app, ui: { visibility: ['app'] } }));
   const { ask, declared } = await clientOf(server, '2025-11-25');
@@ -91,7 +91,7 @@ test('a tool for apps alone needs no page, and may be added later', async () => 
   expect(declared).toMatchObject(extension);
 });
 
-test('a page may be made for each reading', async () => {
+test('generates the HTML of a page on each read', async () => {
   let readings = 0;
   const counted = defineAppResource({ uri, name: 'Count', html: async () => `<p>${++readings}` });
   const server = createMcpServer({ name: 'count', version: '1', resources: [counted] });
@@ -102,65 +102,76 @@ test('a page may be made for each reading', async () => {
   });
 });
 
-describe('what is wrong is said when it is defined', () => {
+describe('validation of app definitions', () => {
   test.each<[ui: unknown, message: string]>([
-    [{ resourceUri: 'https://x' }, '"ui.resourceUri" must be a URI that begins with ui:// , this'],
-    [{ resourceUri: 5 }, 'this is 5; it is of the tool "app"'],
-    [{}, '"ui" must have "resourceUri" or "visibility"'],
-    ['ui://a', '"ui" must be an object, this is "ui://a"'],
-    [{ visibility: [] }, '"ui.visibility" must be a list of "model" and "app", this is'],
-    [{ visibility: ['user'] }, '"ui.visibility" must be a list of "model" and "app"'],
-    [{ resourceUri: uri, csp: {} }, '"ui.csp" is unknown: how a page is shown belongs to its'],
-  ])('of a tool with the app %j', (wrong, message) => {
+    [
+      { resourceUri: 'https://x' },
+      '"ui.resourceUri" of the tool "app" must be a URI that starts with ui:// , got',
+    ],
+    [{ resourceUri: 5 }, '"ui.resourceUri" of the tool "app" must be a URI'],
+    [{}, '"ui" of the tool "app" must have "resourceUri" or "visibility"'],
+    ['ui://a', '"ui" of the tool "app" must be an object, got "ui://a"'],
+    [
+      { visibility: [] },
+      '"ui.visibility" of the tool "app" must be a list of "model" and "app", got',
+    ],
+    [
+      { visibility: ['user'] },
+      '"ui.visibility" of the tool "app" must be a list of "model" and "app"',
+    ],
+    [{ resourceUri: uri, csp: {} }, '"ui.csp" of the tool "app" is unknown'],
+  ])('rejects the tool option ui %j', (wrong, message) => {
     expect(() => defineTool({ ...app, ui: wrong as never })).toThrow(message);
   });
 
-  test('of a tool that says it twice', () => {
+  test('rejects a tool with both ui and _meta.ui', () => {
     const twice = { ...app, ui: { resourceUri: uri }, _meta: { ui: {} } };
-    expect(() => defineTool(twice)).toThrow('"ui" and "_meta.ui" say the same');
+    expect(() => defineTool(twice)).toThrow('duplicates "_meta.ui"');
   });
 
+  const of = 'of the app resource "ui://sums/view.html"';
   test.each<[wrong: object, message: string]>([
-    [
-      { uri: 'https://x/y' },
-      'The URI of an app resource begins with ui:// ; this is "https://x/y"',
-    ],
+    [{ uri: 'https://x/y' }, '"uri" of an app resource must start with ui:// , got "https://x/y"'],
     [
       { html: undefined, read: () => '' },
-      '"read" of the app resource "ui://sums/view.html" is called "html"',
+      '"read" of the app resource "ui://sums/view.html" is unknown: use "html"',
     ],
     [
       { html: 5 },
       '"html" of the app resource "ui://sums/view.html" must be a string or a function',
     ],
-    [{ ui: 5 }, '"ui" must be an object, this is 5; it is of the app resource'],
+    [{ ui: 5 }, `"ui" ${of} must be an object, got 5`],
     [
       { ui: { border: true } },
-      '"ui.border" is unknown, known are csp, permissions, domain, prefersBorder',
+      `"ui.border" ${of} is unknown, must be one of csp, permissions, domain, prefersBorder`,
     ],
     [
       { ui: { csp: { connectDomains: 'https://a' } } },
-      '"ui.csp.connectDomains" must be a list of origins',
+      `"ui.csp.connectDomains" ${of} must be a list of origins`,
     ],
     [
       { ui: { csp: { connectDomains: ["https://a; script-src 'unsafe-eval'"] } } },
-      '"ui.csp.connectDomains" must hold origins such as "https://api.example.com"',
+      `"ui.csp.connectDomains" ${of} must contain origins such as "https://api.example.com"`,
     ],
-    [{ ui: { permissions: { camera: true } } }, '"ui.permissions.camera" must be {}, this is true'],
-    [{ ui: { permissions: { toString: {} } } }, '"ui.permissions.toString" is unknown'],
-    [{ ui: { prefersBorder: 'yes' } }, '"ui.prefersBorder" must be a boolean, this is "yes"'],
-    [{ ui: { domain: 5 } }, '"ui.domain" must be a string, this is 5'],
-  ])('of a page: %j', (wrong, message) => {
+    [
+      { ui: { permissions: { camera: true } } },
+      `"ui.permissions.camera" ${of} must be {}, got true`,
+    ],
+    [{ ui: { permissions: { toString: {} } } }, `"ui.permissions.toString" ${of} is unknown`],
+    [{ ui: { prefersBorder: 'yes' } }, `"ui.prefersBorder" ${of} must be a boolean, got "yes"`],
+    [{ ui: { domain: 5 } }, `"ui.domain" ${of} must be a string, got 5`],
+  ])('rejects the app resource %j', (wrong, message) => {
     const specification = { uri, name: 'Sums', html: '', ...wrong } as AppResourceSpecification;
     expect(() => defineAppResource(specification)).toThrow(message);
   });
 
-  const named = 'The tool "app" names the app resource "ui://sums/view.html"';
+  const named =
+    '"ui.resourceUri" of the tool "app" must be the URI of an app resource, got "ui://sums/view.html"';
 
-  test('of a server that does not have the page, at its start and later', () => {
+  test('rejects a tool whose page the server lacks, at creation and at run time', () => {
     const none = { name: 'none', version: '1' };
     expect(() => createMcpServer({ ...none, tools: [tool] })).toThrow(
-      `${named}, which the server does not have`,
+      `${named}: define it with defineAppResource`,
     );
     const server = createMcpServer({ ...none, tools: [], resources: [] });
     expect(() => server.tools.add(tool)).toThrow(named);
@@ -170,12 +181,12 @@ describe('what is wrong is said when it is defined', () => {
     expect(server.tools.keys()).toEqual(['app']);
   });
 
-  test('of a server whose page no host would show', () => {
+  test('rejects a tool whose page is not an app resource', () => {
     const read = () => '';
     const html = defineResource({ uri, name: 'Sums', mimeType: 'text/html', read });
     const server = { name: 'html', version: '1', tools: [tool] };
     expect(() => createMcpServer({ ...server, resources: [html] })).toThrow(
-      `${named}, whose mimeType must be "text/html;profile=mcp-app", this is "text/html"`,
+      `${named}, whose mimeType is "text/html" instead of "text/html;profile=mcp-app"`,
     );
     const template = { uriTemplate: 'ui://sums/{page}', name: 'Pages', read };
     const pages = defineResourceTemplate({ ...template, mimeType: appMimeType });
@@ -184,7 +195,7 @@ describe('what is wrong is said when it is defined', () => {
     ]);
     expect(() =>
       createMcpServer({ ...server, resourceTemplates: [defineResourceTemplate(template)] }),
-    ).toThrow('this is missing');
+    ).toThrow('whose mimeType is missing');
   });
 });
 

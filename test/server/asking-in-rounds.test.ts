@@ -26,8 +26,8 @@ const greet = defineTool({
   },
 });
 
-describe('a tool that asks', () => {
-  test('a form: the call ends with it, and the retry gets the result', async () => {
+describe('a suspendable tool call', () => {
+  test('ends the call with a form and answers the retry with the result', async () => {
     const { ask, session, peer } = modern({ tools: [greet] });
     const asking = await ask(...call('greet'));
     expect(asking).toMatchObject({
@@ -56,7 +56,7 @@ describe('a tool that asks', () => {
     expect(peer.count('elicitation/create')).toBe(0);
   });
 
-  test('content that the form refuses is -32602 that says which and why [ROUNDS-10] [ELICIT-13]', async () => {
+  test('answers form content that violates its schema with -32602 and the reason [ROUNDS-10] [ELICIT-13]', async () => {
     const { ask } = modern({ tools: [greet] });
     const { requestState } = await ask(...call('greet'));
     const inputResponses = { q1: accept({ name: 7 }) };
@@ -65,7 +65,7 @@ describe('a tool that asks', () => {
     expect(error['message']).toMatch(/"inputResponses.q1".*name/);
   });
 
-  test('what its client did not declare: nothing is asked, and the call is refused with -32021 [ELICIT-11] [SAMPLE-08]', async () => {
+  test('fails the call with -32021 instead of asking for an undeclared capability [ELICIT-11] [SAMPLE-08]', async () => {
     const { ask, session } = modern({ tools: [greet] });
     const error = await ask(...call('greet'), { sampling: {} });
     expect(error).toMatchObject({
@@ -75,7 +75,7 @@ describe('a tool that asks', () => {
     expect(session.dump().calls).toEqual([]);
   });
 
-  test('form, URL, sampling and roots at once: all travel together [ROUNDS-04] [ELICIT-12]', async () => {
+  test('sends concurrent form, URL, sampling and roots requests in one round [ROUNDS-04] [ELICIT-12]', async () => {
     const tool = defineTool({
       name: 'everything',
       description: 'Asks everything.',
@@ -116,7 +116,7 @@ describe('a tool that asks', () => {
     }
   });
 
-  test('goes on in another process with the same key [ROUNDS-09]', async () => {
+  test('resumes in another process with the same state key [ROUNDS-09]', async () => {
     const stateKeys = ['00'.repeat(32)];
     const [one, another] = [0, 1].map(() => modern({ tools: [greet], stateKeys }));
     const { requestState } = await one!.ask(...call('greet'));
@@ -125,7 +125,7 @@ describe('a tool that asks', () => {
     expect(textOf(result)).toBe('Hello Ada');
   });
 
-  test('reports progress on the token of the request that is open [PROGRESS-08]', async () => {
+  test('reports progress with the token of the open request [PROGRESS-08]', async () => {
     const tool = defineTool({
       name: 'steps',
       description: 'Asks between two steps.',
@@ -151,7 +151,7 @@ describe('a tool that asks', () => {
     });
   });
 
-  test('ends with its session: its finally block runs before the session is closed', async () => {
+  test('runs the finally block of a suspended handler before its session closes', async () => {
     const ended: string[] = [];
     const tool = defineTool({
       name: 'waits',
@@ -173,7 +173,7 @@ describe('a tool that asks', () => {
     expect(ended).toEqual(['finally']);
   });
 
-  test('hears by its signal that the open request was cancelled, and why', async () => {
+  test('aborts the signal of the handler with the reason when the open request is cancelled', async () => {
     const reasons: unknown[] = [];
     const tool = defineTool({
       name: 'waits',
@@ -195,7 +195,7 @@ describe('a tool that asks', () => {
     expect(reasons.map(String)).toEqual([expect.stringContaining('enough')]);
   });
 
-  test('is not run again if it forbids that; the model is told what to do', async () => {
+  test('tells the model to call again if the tool forbids replay', async () => {
     const once = { ...greet, name: 'once', replay: false };
     const { ask } = modern({ tools: [once] }, { resume: 'replay' });
     const { requestState } = await ask(...call('once'));
@@ -206,7 +206,7 @@ describe('a tool that asks', () => {
   });
 });
 
-test('a prompt and a resource may ask, too; a list may not [ROUNDS-03]', async () => {
+test('lets prompts and resources ask their client, but not lists [ROUNDS-03]', async () => {
   const { ask } = modern({
     prompts: [
       definePrompt({
@@ -240,8 +240,8 @@ test('a prompt and a resource may ask, too; a list may not [ROUNDS-03]', async (
   }
 });
 
-describe('the end of a call', () => {
-  test('with roots that its handler asked for and forgot ends nothing else', async () => {
+describe('the end of a suspendable call', () => {
+  test('ignores a roots request that the handler never awaited', async () => {
     const tool = defineTool({
       name: 'forgetful',
       description: 'Asks for the roots and forgets them.',
@@ -278,7 +278,7 @@ const order = defineTool({
 // #endregion
 
 test.each(['keep', 'replay'] as const)(
-  'what is made once is made once, resumed by %s',
+  'runs context.once a single time when resumed by %s',
   async (resume) => {
     orders.placed = 0;
     const { ask } = modern({ tools: [order] }, { resume });

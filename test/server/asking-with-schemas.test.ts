@@ -21,7 +21,7 @@ const asking = (schema: unknown, options?: object) =>
   });
 const read = (result: JsonObject | undefined) => JSON.parse(textOf(result)) as JsonObject;
 
-describe('a request with a schema', () => {
+describe('context.request with a schema', () => {
   const schemas = {
     zod: z.object({ n: z.int() }),
     arktype: type({ n: 'number.integer' }),
@@ -29,7 +29,7 @@ describe('a request with a schema', () => {
   };
 
   test.each(Object.entries(schemas))(
-    'of %s gives what has passed it [CTX-01]',
+    'returns the result validated by %s [CTX-01]',
     async (_, schema) => {
       const { peer } = await operateWarm({ tools: [asking(schema)] });
       peer.send(toolCall(1, 'ask'));
@@ -40,13 +40,13 @@ describe('a request with a schema', () => {
       expect(read((await peer.response(2)).result)).toMatchObject({
         code: 'INVALID_RESPONSE',
         message: expect.stringMatching(
-          /result of custom\/question does not conform: .*n/,
+          /result of custom\/question does not conform to the schema: .*n/,
         ) as string,
       });
     },
   );
 
-  test('may transform [CTX-01]', async () => {
+  test('returns the transformed result [CTX-01]', async () => {
     const { peer } = await operateWarm({
       tools: [asking(z.object({ day: z.string().transform((day) => day.length) }))],
     });
@@ -55,13 +55,13 @@ describe('a request with a schema', () => {
     expect(read((await peer.response(1)).result)).toEqual({ day: 6 });
   });
 
-  test('that is none sends nothing [CTX-01]', async () => {
+  test('sends nothing if the schema is invalid [CTX-01]', async () => {
     const { peer } = await operateWarm({ tools: [asking({ type: 'object', properties: 7 })] });
     expect(read(await peer.call('ask'))).toMatchObject({ name: 'TypeError' });
     expect(peer.count(method)).toBe(0);
   });
 
-  test('has its own times [LIFE-13]', async () => {
+  test('applies the timeouts of the options [LIFE-13]', async () => {
     const { peer, clock } = await operateWarm({
       tools: [asking(z.object({}), { timeoutMs: 5 })],
     });
@@ -73,7 +73,7 @@ describe('a request with a schema', () => {
 });
 
 everywhere('a session', eachRevisionAndHttp, (combination) => {
-  test('a hundred calls that await their clients hold up nobody [CTX-02]', async () => {
+  test('serves other calls while a hundred calls await their client [CTX-02]', async () => {
     const ask = tool('ask', async (_, context) => {
       const { text } = await context.sample({
         messages: [{ role: 'user', content: String(context.requestId) }],
@@ -103,7 +103,7 @@ everywhere('a session', eachRevisionAndHttp, (combination) => {
     }
   });
 
-  test('a handler sees its session [CTX-03]', async () => {
+  test('exposes the session to its handlers [CTX-03]', async () => {
     const look = tool('look', (_, { session: { id, revision, state } }) =>
       JSON.stringify({ id, revision, state }),
     );
@@ -117,7 +117,7 @@ everywhere('a session', eachRevisionAndHttp, (combination) => {
   });
 });
 
-test('a call that awaits its client gives up its place, and takes one again with the answer [CTX-02] [FLOW-01]', async () => {
+test('releases the slot of a call that awaits its client and reacquires it with the answer [CTX-02] [FLOW-01]', async () => {
   const door = gate();
   const ask = tool('ask', async (_, context) => {
     await Promise.all([context.request(method), context.request(method)]);
@@ -150,7 +150,7 @@ test('a call that awaits its client gives up its place, and takes one again with
   await peer.response('echo');
 });
 
-test('a call cancelled while it awaits its client leaves its place free once, not twice [CTX-02] [FLOW-01]', async () => {
+test('frees the slot of a call once if it is cancelled while it awaits its client [CTX-02] [FLOW-01]', async () => {
   const door = gate();
   const ask = tool('ask', async (_, context) => JSON.stringify(await context.request(method)));
   const hold = tool('hold', async () => {
@@ -171,7 +171,7 @@ test('a call cancelled while it awaits its client leaves its place free once, no
   await peer.response('b');
 });
 
-test('each session has an id of its own, and a state up to its end [CTX-03]', async () => {
+test('gives each session a unique id and a state until its end [CTX-03]', async () => {
   const server = createMcpServer({ name: 'shared', version: '1' });
   const sessions = Array.from({ length: 10 }, () => scriptedConversation(server).session);
   expect(new Set(sessions.map(({ id }) => id)).size).toBe(10);
@@ -180,7 +180,7 @@ test('each session has an id of its own, and a state up to its end [CTX-03]', as
   expect(sessions.every(({ state }) => state === 'closed')).toBe(true);
 });
 
-test('a handler may tell of a resource through its session [CTX-03] [RES-03]', async () => {
+test('sends a resource update from a handler through its session [CTX-03] [RES-03]', async () => {
   const uri = 'memo://a';
   const touch = tool('touch', (_, { session }) => {
     session.resourceUpdated(uri);

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { askModern } from '../contract/enveloped.ts';
 import { echo, serve } from '../contract/serving.ts';
 
-describe('what is cached', () => {
+describe('cache hints', () => {
   const resource = (uri: string, more = {}) =>
     defineResource({ uri, name: uri, read: () => uri, ...more });
   const features = {
@@ -31,22 +31,16 @@ describe('what is cached', () => {
     ['resources/read', { uri: 'a:1' }],
   ] as const;
 
-  test.each(requests)(
-    'is nothing unless the author says so: %s [CACHE-01]',
-    async (method, params) => {
-      expect(hints(await askModern(serve(features), method, params))).toEqual([0, 'private']);
-    },
-  );
+  test.each(requests)('disable caching by default: %s [CACHE-01]', async (method, params) => {
+    expect(hints(await askModern(serve(features), method, params))).toEqual([0, 'private']);
+  });
 
-  test.each(requests)(
-    'is what the author says of everything: %s [CACHE-01]',
-    async (method, params) => {
-      const serving = serve({ ...features, caching: { ttlMs: 60_000, scope: 'public' } });
-      expect(hints(await askModern(serving, method, params))).toEqual([60_000, 'public']);
-    },
-  );
+  test.each(requests)('apply the server-wide hints: %s [CACHE-01]', async (method, params) => {
+    const serving = serve({ ...features, caching: { ttlMs: 60_000, scope: 'public' } });
+    expect(hints(await askModern(serving, method, params))).toEqual([60_000, 'public']);
+  });
 
-  test('is what the author says of each kind, and of each resource', async () => {
+  test('apply overrides per kind and per resource', async () => {
     const caching = {
       ttlMs: 1,
       discovery: { ttlMs: 2 },
@@ -75,7 +69,7 @@ describe('what is cached', () => {
     ]);
   });
 
-  test('has the same scope on all pages of a list [CACHE-04] [PAGE-03]', async () => {
+  test('have the same scope on all pages of a list [CACHE-04] [PAGE-03]', async () => {
     const options = { limits: { pageSize: 1 } };
     const serving = serve({ ...features, caching: { resources: { scope: 'public' } } }, options);
     const first = await askModern(serving, 'resources/list');
@@ -88,29 +82,32 @@ describe('what is cached', () => {
     });
   });
 
-  test('is told to no client of an earlier revision', async () => {
+  test('are omitted for earlier revisions', async () => {
     const { peer } = serve({ ...features, caching: { ttlMs: 60_000 } });
     await peer.handshake();
     expect(Object.keys(await peer.ask('tools/list'))).toEqual(['tools']);
   });
 });
 
-describe('hints that are wrong', () => {
+describe('invalid cache hints', () => {
   const make = (caching: unknown) => () =>
     createMcpServer({ name: 's', version: '1', caching: caching as never });
   test.each([
-    [7, '"caching" of the server must be an object, this is 7'],
-    [{ ttlMs: -1 }, '"caching.ttlMs" of the server must be a whole number of milliseconds from 0'],
-    [{ ttlMs: 0.5 }, 'this is 0.5'],
-    [{ ttlMs: '1' }, 'this is "1"'],
+    [7, '"caching" of the server must be an object, got 7'],
+    [
+      { ttlMs: -1 },
+      '"caching.ttlMs" of the server must be a whole number of milliseconds, at least 0',
+    ],
+    [{ ttlMs: 0.5 }, 'got 0.5'],
+    [{ ttlMs: '1' }, 'got "1"'],
     [{ scope: 'shared' }, '"caching.scope" of the server must be "public" or "private"'],
     [{ tools: { ttlMs: NaN } }, '"caching.tools.ttlMs" of the server'],
-    [{ tools: [] }, '"caching.tools" of the server must be an object, this is an array'],
-  ])('are refused when the server is defined: %j [CACHE-03]', (caching, message) => {
+    [{ tools: [] }, '"caching.tools" of the server must be an object, got an array'],
+  ])('are rejected by createMcpServer: %j [CACHE-03]', (caching, message) => {
     expect(make(caching)).toThrow(message);
   });
 
-  test('of a resource are refused when it is defined [CACHE-03]', () => {
+  test('are rejected by defineResource [CACHE-03]', () => {
     const read = () => '';
     const caching = { ttlMs: -1 };
     expect(() => defineResource({ uri: 'a:b', name: 'n', read, caching })).toThrow(

@@ -8,21 +8,18 @@ import { connect, echo } from '../contract/serving.ts';
 test.each<[string, JsonObject, string]>([
   ['tools/call', {}, 'did not declare the capability "sampling"'],
   ['tools/list', { sampling: {} }, 'has no server requests'],
-])(
-  'a long name is no fault, and an error in %s tells its beginning',
-  async (method, capabilities, why) => {
-    const messages: string[] = [];
-    const server = createMcpServer({ name: 'server', version: '1', tools: [echo] });
-    server.use(async ({ context }, next) => {
-      const asked = context.sample({ messages: [], maxTokens: 1 });
-      await asked.catch((error: Error) => messages.push(error.message));
-      return await next();
-    });
-    const clientInfo = { name: `long\u001b${'g'.repeat(7000)}`, version: '1' };
-    const params = { name: 'echo' };
-    await askModern(connect(server), method, params, { clientInfo, capabilities });
-    expect(messages).toEqual([expect.stringContaining(why)]);
-    expect(messages[0]).toContain('client long\\u001bggg');
-    expect(messages[0]?.length).toBeLessThan(300);
-  },
-);
+])('truncates a long client name in an error message in %s', async (method, capabilities, why) => {
+  const messages: string[] = [];
+  const server = createMcpServer({ name: 'server', version: '1', tools: [echo] });
+  server.use(async ({ context }, next) => {
+    const asked = context.sample({ messages: [], maxTokens: 1 });
+    await asked.catch((error: Error) => messages.push(error.message));
+    return await next();
+  });
+  const clientInfo = { name: `long\u001b${'g'.repeat(7000)}`, version: '1' };
+  const params = { name: 'echo' };
+  await askModern(connect(server), method, params, { clientInfo, capabilities });
+  expect(messages).toEqual([expect.stringContaining(why)]);
+  expect(messages[0]).toContain('client long\\u001bggg');
+  expect(messages[0]?.length).toBeLessThan(300);
+});

@@ -47,7 +47,7 @@ everywhere('completion', eachRevision, ({ revision, transport }) => {
     return 'completions' in reply.result.capabilities;
   };
 
-  test('is declared where something completes, and the revision knows it [COMPL-01]', async () => {
+  test('declares completion if something completes and the revision supports it [COMPL-01]', async () => {
     const isKnown = revision >= '2025-03-26';
     expect(await declared(features)).toBe(isKnown);
     expect(await declared({ prompts: features.prompts })).toBe(isKnown);
@@ -56,7 +56,7 @@ everywhere('completion', eachRevision, ({ revision, transport }) => {
     expect(await declared({ prompts: [definePrompt({ name: 'a', get: () => '' })] })).toBe(false);
   });
 
-  test('may come at run time where the definition says so, else never [COMPL-01]', async () => {
+  test('serves completers added at run time only if the definition declares completions [COMPL-01]', async () => {
     const open = await operate({ prompts: [], completions: true }, { revision, transport });
     const closed = await operate({ prompts: [] }, { revision, transport });
     for (const { server } of [open, closed]) server.prompts.add(completedBy(beginningWith));
@@ -69,14 +69,14 @@ everywhere('completion', eachRevision, ({ revision, transport }) => {
     );
   });
 
-  test('is -32601 where nothing completes [COMPL-01]', async () => {
+  test('answers completion/complete with -32601 if nothing completes [COMPL-01]', async () => {
     const { peer } = await operate({ prompts: [], tools: [] }, { revision, transport });
     await expect(peer.ask('completion/complete', ofPrompt('it', ''))).rejects.toMatchObject({
       error: { code: -32601 },
     });
   });
 
-  test('gives values, how many there are, and no more than 100 [COMPL-02]', async () => {
+  test('returns at most 100 values and their total [COMPL-02]', async () => {
     const { peer } = await operate(features, { revision, transport });
     expect(await peer.ask('completion/complete', ofPrompt('it', 'py'))).toEqual({
       completion: { values: ['python', 'pytorch', 'pyside'], total: 3, hasMore: false },
@@ -87,7 +87,7 @@ everywhere('completion', eachRevision, ({ revision, transport }) => {
     expect(completion).toHaveProperty('values.0', 'none-70');
   });
 
-  test('knows what has been filled in, where the revision does [COMPL-04]', async () => {
+  test('passes filled-in arguments to the completer if the revision has them [COMPL-04]', async () => {
     const { peer } = await operate(features, { revision, transport });
     const context = { arguments: { kind: 'even' } };
     const params = { ...ofTemplate('number', ''), context };
@@ -97,7 +97,7 @@ everywhere('completion', eachRevision, ({ revision, transport }) => {
     );
   });
 
-  test('of an argument that nothing completes is an empty list [COMPL-02]', async () => {
+  test('returns an empty list for an argument without a completer [COMPL-02]', async () => {
     const { peer } = await operate(features, { revision, transport });
     for (const params of [ofPrompt('plain', 'x'), ofTemplate('kind', 'x')]) {
       expect(await peer.ask('completion/complete', params)).toEqual({
@@ -119,7 +119,7 @@ everywhere('completion', eachRevision, ({ revision, transport }) => {
     [ofTemplate('other', ''), '"other"'],
     [ofPrompt('it', 7), '"argument.value"'],
     [{}, '"argument"'],
-  ])('refuses %j, naming what is wrong [COMPL-03]', async (params, named) => {
+  ])('rejects %j and names the problem [COMPL-03]', async (params, named) => {
     const { peer } = await operate(features, { revision, transport });
     await expect(peer.ask('completion/complete', params)).rejects.toMatchObject({
       error: { code: -32602, message: expect.stringContaining(named) },
@@ -129,7 +129,7 @@ everywhere('completion', eachRevision, ({ revision, transport }) => {
 
 describe('a completer', () => {
   test.each([[undefined], [{ values: [] }], ['a'], [['a', 7]]])(
-    'that gives %j fails that request alone [FLOW-04]',
+    'fails only its own request if it returns %j [FLOW-04]',
     async (given) => {
       const { peer } = await operate({ prompts: [completedBy(() => given as never)] });
       await expect(peer.ask('completion/complete', ofPrompt('it', ''))).rejects.toMatchObject({
@@ -145,7 +145,7 @@ describe('a completer', () => {
 
 everywhere('a completer', since('2025-06-18', eachRevision), () => {
   test.each([7, 'x', { arguments: 'x' }, { arguments: { kind: 7 } }])(
-    'is not asked with a context of %j [COMPL-04]',
+    'is not called with the invalid context %j [COMPL-04]',
     async (context) => {
       const { peer } = await operate(features);
       const params = { ...ofTemplate('number', ''), context };

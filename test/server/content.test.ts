@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 const bytes = Uint8Array.from({ length: 60_001 }, (_, at) => at % 251);
 const base64 = Buffer.from(bytes).toString('base64');
 
-test('the helpers make the blocks that a client gets', async () => {
+test('creates content blocks as sent to the client', async () => {
   const show = defineTool({
     name: 'show',
     description: 'Shows what there is',
@@ -30,7 +30,7 @@ test('the helpers make the blocks that a client gets', async () => {
   ]);
 });
 
-test('an error is a result, of a tool with a schema for its results too', async () => {
+test('returns content.error as a result, even from a tool with an outputSchema', async () => {
   const outputSchema = { type: 'object', properties: { n: { type: 'number' } } } as const;
   const fail = defineTool({
     name: 'fail',
@@ -44,11 +44,11 @@ test('an error is a result, of a tool with a schema for its results too', async 
   expect(await client.callTool('fail')).toMatchObject({ isError: true, text: 'There is no plan' });
 });
 
-test('what is no bytes, or has no type, is refused with what was given', () => {
+test('rejects media without bytes or a MIME type and names the actual value', () => {
   expect(() => content.image(base64 as never, 'image/png')).toThrow(
-    /content\.image takes bytes, a Uint8Array; this is a string of 80004 characters/,
+    /content\.image: bytes must be a Uint8Array, got a string of 80004 characters/,
   );
   expect(() => content.audio(bytes, undefined as never)).toThrow(
-    'content.audio takes the type after the bytes, such as "audio/wav"; this is missing',
+    'content.audio: mimeType must be a string such as "audio/wav", got missing',
   );
 });

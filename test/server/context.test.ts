@@ -3,7 +3,7 @@ import { cancelled, gate, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { operate, operateWarm, textOf, tool } from '../contract/serving.ts';
 
-test('a handler may take its context apart', async () => {
+test('supports destructuring of the handler context', async () => {
   const apart = tool('apart', async (_, { roots, progress, request, sample, client }) => {
     progress(1);
     const { status } = await roots();
@@ -19,7 +19,7 @@ test('a handler may take its context apart', async () => {
   expect(failures).toEqual(['rejected', 'rejected']);
 });
 
-test.each([NaN, -1])('roots with a timeout of %d are refused', async (ms) => {
+test.each([NaN, -1])('rejects context.roots with timeoutMs %d', async (ms) => {
   const waiting = tool('waiting', async (_, { roots }) => {
     const { status } = await roots({ timeoutMs: 0 });
     await expect(async () => await roots({ timeoutMs: ms })).rejects.toThrow(
@@ -31,11 +31,11 @@ test.each([NaN, -1])('roots with a timeout of %d are refused', async (ms) => {
   expect(textOf(await peer.call('waiting'))).toBe('undeclared');
 });
 
-test('roots/list is no request of a handler: the session asks, and the handler reads the answer', async () => {
+test('rejects roots/list from a handler in favor of context.roots', async () => {
   const listing = tool('listing', async (_, { roots, request }) => {
     await expect(request('roots/list')).rejects.toThrow(
       new TypeError(
-        '"roots/list" is asked by the session itself: context.roots() has the answer. To try out a client, pass the option "probe"',
+        '"roots/list" is sent by the session: use context.roots(), or pass the option "probe" to test a client',
       ),
     );
     await expect(request('roots/list', undefined, { type: 'object' })).rejects.toThrow(TypeError);
@@ -50,7 +50,7 @@ test('roots/list is no request of a handler: the session asks, and the handler r
   expect(peer.count('roots/list')).toBe(2);
 });
 
-test('what a cancelled call has asked, and asks after that, fails with the cancellation as its cause', async () => {
+test('fails pending and later requests of a cancelled call with the cancellation as cause', async () => {
   const method = 'custom/question';
   const failures: { [asked: string]: unknown } = {};
   const done = gate();

@@ -42,7 +42,7 @@ function serverOf(definition: Partial<ServerDefinition> = {}): McpServer {
   };
 }
 
-test('a root that cannot be used is on stderr with its reason, one that is in the list twice is not', async () => {
+test('writes an unusable root with its reason to stderr, but not a duplicate one', async () => {
   const roots = ['https://example.com/', 'file:///a', 'file:///a'];
   await using client = await testClient(serverOf(), { roots });
   await new Promise((known) => client.session.roots$.subscribe(known));
@@ -50,7 +50,7 @@ test('a root that cannot be used is on stderr with its reason, one that is in th
   expect(written).toContain('"https://example.com/" is not a file: URI');
 });
 
-test('an unexpected error is on stderr with its stack and its causes, the tool and the request', async () => {
+test('writes an unexpected error with stack, causes, tool and request to stderr', async () => {
   await using client = await testClient(serverOf());
   await client.request('tools/call', { name: 'query' });
   expect(written).toMatch(/ error handler\.failed The tool "query" failed: Error: no such table /);
@@ -59,22 +59,22 @@ test('an unexpected error is on stderr with its stack and its causes, the tool a
   expect(written).toMatch(/\n +TypeError: password=\[redacted\] was refused\n/);
 });
 
-test('a masked error is there with the id that the model has', async () => {
+test('writes a masked error with the id sent to the model to stderr', async () => {
   await using client = await testClient(serverOf({ errors: 'mask' }));
   const { content } = await client.request('tools/call', { name: 'query' });
-  const [, id = ''] = /under ([0-9a-f-]{36})\./.exec(JSON.stringify(content)) ?? [];
+  const [, id = ''] = /error ([0-9a-f-]{36}) in/.exec(JSON.stringify(content)) ?? [];
   expect(id).not.toBe('');
   expect(written).toContain(`"errorId":"${id}"`);
 });
 
-test('what is normal is not written', async () => {
+test('writes nothing during normal operation', async () => {
   const client = await testClient(serverOf({ tools: [] }));
   await client.request('ping');
   await client[Symbol.asyncDispose]();
   expect(written).toBe('');
 });
 
-test('nothing is written if the host hears itself', async () => {
+test('writes nothing if the host passes its own report', async () => {
   const server = createMcpServer({ name: 'failing', version: '1.0.0', tools: [query] });
   await using client = await testClient(server);
   await client.request('tools/call', { name: 'query' });
@@ -82,7 +82,7 @@ test('nothing is written if the host hears itself', async () => {
   expect(written).toBe('');
 });
 
-test('what floods is counted, not written', async () => {
+test('counts facts beyond the rate limit instead of writing them', async () => {
   await using client = await testClient(serverOf());
   await Promise.all(
     Array.from({ length: 60 }, () => client.request('tools/call', { name: 'query' })),

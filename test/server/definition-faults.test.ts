@@ -19,27 +19,27 @@ const named = { name: 'sum', description: 'Adds' };
 const inSchema = (inputSchema: JsonObject) => ({ ...named, inputSchema, handler });
 
 test.each<[item: unknown, message: string]>([
-  [undefined, 'A tool is an object with name; this is undefined'],
-  [{ description: 'Adds', handler }, '"name" of a tool must be a string, this is missing'],
-  [{ name: 'sum', handler }, '"description" of the tool "sum" must be a string, this is missing'],
-  [named, '"handler" of the tool "sum" must be a function, this is missing'],
-  [{ ...named, handler: 'no' }, '"handler" of the tool "sum" must be a function, this is "no"'],
-  [{ ...named, execute: handler }, '"execute" of the tool "sum" is called "handler" here'],
+  [undefined, 'A tool must be an object with "name", got undefined'],
+  [{ description: 'Adds', handler }, '"name" of a tool must be a string, got missing'],
+  [{ name: 'sum', handler }, '"description" of the tool "sum" must be a string, got missing'],
+  [named, '"handler" of the tool "sum" must be a function, got missing'],
+  [{ ...named, handler: 'no' }, '"handler" of the tool "sum" must be a function, got "no"'],
+  [{ ...named, execute: handler }, '"execute" of the tool "sum" is unknown: use "handler"'],
   [
     { ...named, handler, parameters: {} },
-    '"parameters" of the tool "sum" is called "inputSchema" here',
+    '"parameters" of the tool "sum" is unknown: use "inputSchema"',
   ],
   [
     { ...named, handler, inputschema: {} },
-    '"inputschema" is no member of the tool "sum"; did you mean "inputSchema"?',
+    '"inputschema" of the tool "sum" is unknown: did you mean "inputSchema"?',
   ],
   [
     { ...named, handler, annotation: { readOnlyHint: true } },
-    '"annotation" is no member of the tool "sum"; did you mean "annotations"?',
+    '"annotation" of the tool "sum" is unknown: did you mean "annotations"?',
   ],
   [
     { ...named, handler, requiredScopes: ['notes:write'] },
-    '"requiredScopes" of the tool "sum" is called "scopes" here',
+    '"requiredScopes" of the tool "sum" is unknown: use "scopes"',
   ],
   [
     { ...named, handler, scopes: 'notes:write' },
@@ -72,17 +72,17 @@ test.each<[item: unknown, message: string]>([
     { ...named, handler, outputSchema: { type: 'object', items: { type: 7 } } },
     'The outputSchema of the tool "sum" is not a JSON Schema: #/items/type',
   ],
-])('a tool: %j', (item, message) => {
+])('rejects the tool definition %j', (item, message) => {
   expect(() => defineTool(item as never)).toThrow(message);
 });
 
-test('createMcpServer of nothing says what a server is', () => {
+test('explains the required members if createMcpServer gets no argument', () => {
   expect(() => createMcpServer(undefined as never)).toThrow(
-    'A server is an object with name; this is undefined',
+    'A server must be an object with "name", got undefined',
   );
 });
 
-test("members of their own are the author's business: in a class, or unlike ours", () => {
+test('allows unknown members in class instances and those unlike known members', () => {
   class Roll {
     readonly name = 'roll';
     readonly description = 'Rolls';
@@ -94,7 +94,7 @@ test("members of their own are the author's business: in a class, or unlike ours
   expect(defineTool({ ...named, handler, owner: 'games' } as never).name).toBe('sum');
 });
 
-test('a schema that contains itself is refused', () => {
+test('rejects a cyclic schema', () => {
   const cycle: { type: string; items?: unknown } = { type: 'object' };
   cycle.items = cycle;
   expect(() => defineTool(inSchema(cycle) as never)).toThrow('nested at most 256 deep');
@@ -109,7 +109,7 @@ test.each<[define: (item: never) => unknown, item: object, message: string]>([
   [
     defineResource,
     { uri: 'a://b', name: 'b', load: handler },
-    '"load" of the resource "a://b" is called "read" here',
+    '"load" of the resource "a://b" is unknown: use "read"',
   ],
   [defineResource, { name: 'b', read: handler }, '"uri" of a resource must be a string'],
   [
@@ -121,12 +121,12 @@ test.each<[define: (item: never) => unknown, item: object, message: string]>([
   [
     definePrompt,
     { name: 'ask', get: handler, arguments: [{ name: 'city' }] },
-    '"arguments" of the prompt "ask" must be an object of arguments by name, such as { city: { required: true } }, or a Standard Schema; this is an array',
+    '"arguments" of the prompt "ask" must be an object of arguments by name, such as { city: { required: true } }, or a Standard Schema, got an array',
   ],
   [
     definePrompt,
     { name: 'ask', get: handler, arguments: { type: 'object', properties: {} } },
-    'The argument "type" of the prompt "ask" must be an object, this is "object". Is it a JSON Schema? Give its properties by name, or a Standard Schema',
+    'The argument "type" of the prompt "ask" must be an object, got "object". For a JSON Schema, pass its properties by name, or use a Standard Schema',
   ],
   [
     definePrompt,
@@ -136,7 +136,7 @@ test.each<[define: (item: never) => unknown, item: object, message: string]>([
   [
     definePrompt,
     { name: 'ask', get: handler, arguments: z.union([z.object({}), z.object({ a: z.string() })]) },
-    '"arguments" of the prompt "ask" must be a schema of one object with its members, not of a union',
+    '"arguments" of the prompt "ask" must be a schema of an object with known members',
   ],
   [
     definePrompt,
@@ -151,59 +151,59 @@ test.each<[define: (item: never) => unknown, item: object, message: string]>([
   [
     definePrompt,
     { name: 'ask', get: handler, inputSchema: z.object({}) },
-    '"inputSchema" of the prompt "ask" is called "arguments" here',
+    '"inputSchema" of the prompt "ask" is unknown: use "arguments"',
   ],
   [
     definePrompt,
     { name: 'ask', get: handler, arguments: { city: true } },
-    'The argument "city" of the prompt "ask" must be an object, this is true',
+    'The argument "city" of the prompt "ask" must be an object, got true',
   ],
   [
     defineResource,
     { uri: 'a://b', name: 'b', read: handler, mimetype: 'text/plain' },
-    '"mimetype" is no member of the resource "a://b"; did you mean "mimeType"?',
+    '"mimetype" of the resource "a://b" is unknown: did you mean "mimeType"?',
   ],
   [
     defineResourceTemplate,
     { uriTemplate: 'a://{b}', name: 'b', read: handler, completes: {} },
-    '"completes" is no member of the resource template "a://{b}"; did you mean "complete"?',
+    '"completes" of the resource template "a://{b}" is unknown: did you mean "complete"?',
   ],
   [
     definePrompt,
     { name: 'ask', get: handler, argument: {} },
-    '"argument" is no member of the prompt "ask"; did you mean "arguments"?',
+    '"argument" of the prompt "ask" is unknown: did you mean "arguments"?',
   ],
   [
     createMcpServer,
     { name: 'a', version: '1', tool: [] },
-    '"tool" is no member of the server "a"; did you mean "tools"?',
+    '"tool" of the server "a" is unknown: did you mean "tools"?',
   ],
   [
     createMcpServer,
     { name: 'a', version: '1', onclose: handler },
-    '"onclose" is no member of the server "a"; did you mean "onClose"?',
+    '"onclose" of the server "a" is unknown: did you mean "onClose"?',
   ],
   [
     createMcpServer,
     { name: 'a', version: '1', limits: {} },
-    '"limits" of the server "a" is an option of serve() and listen()',
+    '"limits" of the server "a" is unknown: pass it to serve() or listen()',
   ],
-  [createMcpServer, { version: '1' }, '"name" of a server must be a string, this is missing'],
+  [createMcpServer, { version: '1' }, '"name" of a server must be a string, got missing'],
   [createMcpServer, { name: 'a' }, '"version" of the server "a" must be a string'],
   [
     createMcpServer,
     { name: 'a', version: '1', tools: { sum: named } },
-    'The tools of a server are a list; this is an object',
+    'The tools of a server must be a list, got an object',
   ],
   [
     createMcpServer,
     { name: 'a', version: '1', tools: [{ ...named, execute: handler }] },
-    '"execute" of the tool "sum" is called "handler" here',
+    '"execute" of the tool "sum" is unknown: use "handler"',
   ],
   [
     createMcpServer,
     { name: 'a', version: '1', tools: [{ ...named, handler }] },
-    'The tool "sum" is not defined: use defineTool',
+    'The tool "sum" must be created with defineTool',
   ],
   [
     createMcpServer,
@@ -212,42 +212,42 @@ test.each<[define: (item: never) => unknown, item: object, message: string]>([
       version: '1',
       resourceTemplates: [{ uriTemplate: 'a://{b}', name: 'b', read: handler }],
     },
-    'The resource template "a://{b}" is not defined: use defineResourceTemplate',
+    'The resource template "a://{b}" must be created with defineResourceTemplate',
   ],
-])('%o: %j', (define, item, message) => {
+])('rejects invalid input of %o: %j', (define, item, message) => {
   expect(() => define(item as never)).toThrow(message);
 });
 
-test('an item that is added while the server runs is looked at too', () => {
+test('validates items added at run time', () => {
   const server = createMcpServer({ name: 'a', version: '1', prompts: [] });
   const { prompts } = server;
   expect(() => prompts.add({ name: 'ask', get: 'text' } as never)).toThrow(
-    '"get" of the prompt "ask" must be a function, this is "text"',
+    '"get" of the prompt "ask" must be a function, got "text"',
   );
 });
 
-describe('a limit', () => {
+describe('limits of a session', () => {
   const listen = (limits: object) =>
     createMcpServer({ name: 'a', version: '1' }).listen(memory().transport, { limits });
 
-  test('that does not exist is named, with those that do', () => {
+  test('are rejected by name if unknown, with the known ones', () => {
     expect(() => listen({ maxTask: 1 })).toThrow(
       /Unknown limit "maxTask", must be one of .*maxTasks/,
     );
   });
 
-  test.each([-1, Number.NaN, '5', null])('must be a number: %j', (maxTasks) => {
+  test.each([-1, Number.NaN, '5', null])('are rejected unless they are numbers: %j', (maxTasks) => {
     expect(() => listen({ maxTasks })).toThrow('limits.maxTasks must be a number of at least 0');
   });
 });
 
-test('a result in the SDKs’ shape gets a hint, with content and without', async () => {
+test('hints at "structured" for a result with structuredContent', async () => {
   const both = tool('both', () => ({ content: [], structuredContent: { n: 1 } }));
   const alone = tool('alone', () => ({ structuredContent: { n: 1 } }));
   const { peer } = await operate({ tools: [both, alone] });
   for (const name of ['both', 'alone']) {
     expect(textOf(await peer.call(name))).toBe(
-      '"structuredContent" of a result is called "structured" here',
+      '"structuredContent" of a tool result is unknown: use "structured"',
     );
   }
 });

@@ -62,7 +62,7 @@ const hasUrls = (revision: string) => revision === '2025-11-25';
 everywhere('elicitation', eachRevisionAndHttp, (combination) => {
   const { revision } = combination;
 
-  test('asks with a form and gives what was filled in [ELICIT-03] [ELICIT-05] [ELICIT-06]', async () => {
+  test('elicits a form and returns its content [ELICIT-03] [ELICIT-05] [ELICIT-06]', async () => {
     const { peer } = await start({ ...combination, capabilities: { elicitation: {} } });
     peer.send(toolCall(1, 'form'));
     if (!isKnown(revision)) {
@@ -88,7 +88,7 @@ everywhere('elicitation', eachRevisionAndHttp, (combination) => {
     expect(read((await peer.response(1)).result)).toEqual({ action: 'accept', content });
   });
 
-  test('opens URLs and tells once that it is done [ELICIT-03] [ELICIT-08] [ELICIT-09]', async () => {
+  test('elicits a URL and sends its completion once [ELICIT-03] [ELICIT-08] [ELICIT-09]', async () => {
     const { peer } = await start({ ...combination, capabilities: both });
     peer.send(toolCall(1, 'open'));
     if (!hasUrls(revision)) {
@@ -114,7 +114,7 @@ everywhere('elicitation', eachRevisionAndHttp, (combination) => {
     expect(peer.count(complete)).toBe(1);
   });
 
-  test('may be required first: -32042 [ELICIT-10]', async () => {
+  test('answers with -32042 if a URL must be opened first [ELICIT-10]', async () => {
     const { peer } = await start({ ...combination, capabilities: both });
     peer.send(toolCall(1, 'required'));
     if (!hasUrls(revision)) {
@@ -144,8 +144,8 @@ everywhere('elicitation', eachRevisionAndHttp, (combination) => {
   });
 });
 
-describe('a form', () => {
-  test('is cancelled with its call [CANCEL-05]', async () => {
+describe('a form elicitation', () => {
+  test('is cancelled together with its call [CANCEL-05]', async () => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     peer.send(toolCall(1, 'form'));
     const { id } = await peer.request(method);
@@ -154,7 +154,7 @@ describe('a form', () => {
   });
 });
 
-describe('a client that declares', () => {
+describe('a client with capabilities', () => {
   test.each<[object, readonly string[]]>([
     [{}, []],
     [{ elicitation: {} }, ['form']],
@@ -164,24 +164,27 @@ describe('a client that declares', () => {
     [{ elicitation: { form: {}, url: {} } }, ['form', 'open']],
     [{ elicitation: { form: true, url: true } }, []],
     [{ elicitation: [] }, []],
-  ])('%j is asked for %j [ELICIT-01] [ELICIT-02]', async (capabilities, modes) => {
-    const { peer } = await start({ capabilities: capabilities as JsonObject });
-    for (const name of ['form', 'open', 'required'] as const) {
-      peer.send(toolCall(name, name));
-      const isAllowed = modes.includes(name === 'required' ? 'open' : name);
-      if (isAllowed && name !== 'required') {
-        peer.answer(await peer.request(method), { action: 'cancel' });
+  ])(
+    'declaring %j gets the elicitation modes %j [ELICIT-01] [ELICIT-02]',
+    async (capabilities, modes) => {
+      const { peer } = await start({ capabilities: capabilities as JsonObject });
+      for (const name of ['form', 'open', 'required'] as const) {
+        peer.send(toolCall(name, name));
+        const isAllowed = modes.includes(name === 'required' ? 'open' : name);
+        if (isAllowed && name !== 'required') {
+          peer.answer(await peer.request(method), { action: 'cancel' });
+        }
+        const response = await peer.response(name);
+        if (isAllowed) expect(response.error?.code).toBe(name === 'required' ? -32042 : undefined);
+        else expect(read(response.result)).toMatchObject({ code: 'CAPABILITY_MISSING' });
       }
-      const response = await peer.response(name);
-      if (isAllowed) expect(response.error?.code).toBe(name === 'required' ? -32042 : undefined);
-      else expect(read(response.result)).toMatchObject({ code: 'CAPABILITY_MISSING' });
-    }
-    expect(peer.count(method)).toBe(modes.length);
-  });
+      expect(peer.count(method)).toBe(modes.length);
+    },
+  );
 });
 
-everywhere('a client that declares', eachRevisionAndHttp, ({ revision }) => {
-  test('forms is not sent others behind the context’s back [ELICIT-01] [ELICIT-03]', async () => {
+everywhere('a client with capabilities', eachRevisionAndHttp, ({ revision }) => {
+  test('declaring only forms gets no URL through context.request [ELICIT-01] [ELICIT-03]', async () => {
     const raw = outcomeOf('raw', (context, params) => context.request(method, params));
     const { peer } = await operateWarm({ tools: [raw] }, { capabilities: { elicitation: {} } });
     const url = await peer.call('raw', {
@@ -200,7 +203,7 @@ everywhere('a client that declares', eachRevisionAndHttp, ({ revision }) => {
   });
 });
 
-describe('an answer to a form', () => {
+describe('the answer to a form', () => {
   const answered = async (answer: JsonObject) => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     peer.send(toolCall(1, 'form'));
@@ -209,7 +212,7 @@ describe('an answer to a form', () => {
   };
 
   test.each(['decline', 'cancel'])(
-    'may be to %s, whatever content there is [ELICIT-06] [ELICIT-07]',
+    'can be %s regardless of its content [ELICIT-06] [ELICIT-07]',
     async (action) => {
       expect(await answered({ action })).toEqual({ action });
       expect(await answered({ action, content: { age: 'none' } })).toEqual({ action });
@@ -220,17 +223,17 @@ describe('an answer to a form', () => {
     [{ action: 'accept', content: { name: 7 } }, /"name" must be a string, got 7/],
     [{ action: 'accept', content: { name: 'Ada', age: 17 } }, /"age" must be at least 18, got 17/],
     [{ action: 'accept' }, /"name" is missing/],
-    [{ action: 'accept', content: [] }, /"content" must be an object, this is an array/],
-    [{ action: 'reject' }, /"action" must be one of accept, decline, cancel; this is "reject"/],
-    [{}, /"action" must be one of .*; this is missing/],
-  ])('%j is malformed [ELICIT-06] [ELICIT-07]', async (answer, message) => {
+    [{ action: 'accept', content: [] }, /"content" must be an object, got an array/],
+    [{ action: 'reject' }, /"action" must be one of accept, decline, cancel, got "reject"/],
+    [{}, /"action" must be one of .*, got missing/],
+  ])('is rejected if it is %j [ELICIT-06] [ELICIT-07]', async (answer, message) => {
     expect(await answered(answer)).toMatchObject({
       code: 'INVALID_RESPONSE',
       message: expect.stringMatching(message) as string,
     });
   });
 
-  test('from a schema that transforms has what the schema gives [ELICIT-07]', async () => {
+  test('contains the output of a transforming schema [ELICIT-07]', async () => {
     const schema = z.object({ day: z.iso.date().transform((day) => day.length) });
     const day = outcomeOf('day', (context) => context.elicit({ message: 'When?', schema }));
     const { peer } = await operateWarm({ tools: [day] }, { capabilities: { elicitation: {} } });
@@ -244,7 +247,7 @@ describe('an answer to a form', () => {
 });
 
 everywhere('a form that is none', since('2025-06-18', eachRevisionAndHttp), ({ revision }) => {
-  test('is the handler’s error, and nothing is sent [ELICIT-04]', async () => {
+  test('is a handler error without a request if the form is invalid [ELICIT-04]', async () => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     const schema = { type: 'object', properties: { nested: { type: 'object' } } };
     const answer = read(await peer.call('any', { schema }));
@@ -255,7 +258,7 @@ everywhere('a form that is none', since('2025-06-18', eachRevisionAndHttp), ({ r
     expect(peer.count(method)).toBe(0);
   });
 
-  test('for its revision alone is refused there [ELICIT-05]', async () => {
+  test('is CAPABILITY_MISSING if the revision lacks a field type [ELICIT-05]', async () => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     const schema = {
       type: 'object',
@@ -276,9 +279,9 @@ everywhere('a form that is none', since('2025-06-18', eachRevisionAndHttp), ({ r
   });
 });
 
-describe('a URL', () => {
+describe('a URL elicitation', () => {
   test.each(['', '/pay', 'a.example', 'https://user@a.example', 'https://:secret@a.example', 7])(
-    '%j is refused [ELICIT-08]',
+    'rejects the URL %j [ELICIT-08]',
     async (url) => {
       const { peer } = await start({ capabilities: both });
       const answer = read(await peer.call('open', { url }));
@@ -289,7 +292,7 @@ describe('a URL', () => {
   );
 
   test.each(['decline', 'cancel'])(
-    'that a person did not agree to (%s) is never done [ELICIT-09]',
+    'is never completed after the answer %s [ELICIT-09]',
     async (action) => {
       const { peer } = await start({ capabilities: both });
       peer.send(toolCall(1, 'open'));
@@ -300,7 +303,7 @@ describe('a URL', () => {
     },
   );
 
-  test('that the client refused to open is never done [ELICIT-09]', async () => {
+  test('is never completed after an error of the client [ELICIT-09]', async () => {
     const { peer } = await start({ capabilities: both });
     peer.send(toolCall(1, 'open'));
     const asked = await peer.request(method);
@@ -310,7 +313,7 @@ describe('a URL', () => {
     expect(textOf(await peer.call('completed', { id }))).toBe('false');
   });
 
-  test('is told as done to the client that was asked and to no other, by the server [ELICIT-09]', async () => {
+  test('is completed by the server only for the client that received it [ELICIT-09]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', tools });
     const [one, other] = [connect(server), connect(server)];
     await one.peer.handshake({ capabilities: both });
@@ -332,7 +335,7 @@ describe('a URL', () => {
     await other.session[Symbol.asyncDispose]();
   });
 
-  test('that is not done is forgotten after a thousand others [ELICIT-09]', async () => {
+  test('is forgotten after 1,024 newer ones [ELICIT-09]', async () => {
     const many = outcomeOf('many', (context) =>
       Array.from({ length: 1025 }, () => {
         const required = context.urlElicitationRequired([
@@ -351,14 +354,14 @@ describe('a URL', () => {
     expect(peer.count(complete)).toBe(1024);
   });
 
-  test('is required where there is one [ELICIT-10]', async () => {
+  test('must contain at least one URL to be required [ELICIT-10]', async () => {
     const none = outcomeOf('none', (context) => context.urlElicitationRequired([]));
     const { peer } = await operateWarm({ tools: [none] }, { capabilities: both });
     expect(read(await peer.call('none'))).toMatchObject({ name: 'TypeError' });
   });
 });
 
-test('what a handler forgets to await ends nothing [CANCEL-09]', async () => {
+test('ignores an elicitation that its handler never awaited [CANCEL-09]', async () => {
   const forgets = defineTool({
     name: 'forgets',
     description: 'Asks and does not wait',

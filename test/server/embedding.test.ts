@@ -65,7 +65,7 @@ function wired(): {
 const server = createMcpServer({ name: 'embedded', version: '1', tools: [echo] });
 
 describe('a host machine that invokes a session', () => {
-  test('serves a client, hears what is emitted, and gets the output', async () => {
+  test('serves a client, receives emitted events and gets the output', async () => {
     const { peer, transport } = wired();
     const clock = new TestClock();
     const host = createActor(hostOf(server), { input: { transport }, clock }).start();
@@ -88,7 +88,7 @@ describe('a host machine that invokes a session', () => {
     expect(clock.liveTimers).toBe(0);
   });
 
-  test('drives its time with the system’s clock', async () => {
+  test("controls the time of the session with the system's clock", async () => {
     const { peer, transport } = wired();
     const clock = new TestClock();
     const host = createActor(hostOf(server), { input: { transport }, clock }).start();
@@ -105,7 +105,7 @@ describe('a host machine that invokes a session', () => {
     expect(clock.liveTimers).toBe(0);
   });
 
-  test('fails where there is no transport to be had, and where a persisted session is restored', async () => {
+  test('gets an error for a failing transport or a restored persisted session', async () => {
     const broken = () => {
       throw new Error('no line');
     };
@@ -126,7 +126,7 @@ describe('a host machine that invokes a session', () => {
 });
 
 describe('a host that stops a session', () => {
-  test('has back at once all that it holds: timers, calls, questions, listeners', async () => {
+  test('releases its timers, calls, requests and listeners immediately', async () => {
     const running = gate();
     const ended: string[] = [];
     const hold = tool('hold', async (_args, { signal, request }) => {
@@ -207,7 +207,7 @@ describe('many sessions in one host', () => {
     },
   });
 
-  test('never collide, and end one by one', async () => {
+  test('do not collide and end independently', async () => {
     const host = createActor(spawning).start();
     const clients = Array.from({ length: 10 }, (_, n) => ({ name: `client-${n}`, ...wired() }));
     for (const { name, transport } of clients) host.send({ type: 'connected', name, transport });
@@ -228,7 +228,7 @@ describe('many sessions in one host', () => {
     host.stop();
   });
 
-  test('are known to the server, as those that listen are', async () => {
+  test('are registered with the server like listening ones', async () => {
     const reading = createMcpServer({
       name: 'reading',
       version: '1',
@@ -248,13 +248,15 @@ describe('many sessions in one host', () => {
     host.stop();
   });
 
-  test('are told apart from other actors', () => {
+  test('are distinguished from other actors by sessionOf', () => {
     const host = createActor(spawning);
-    expect(() => sessionOf(host)).toThrow(/is no session: give what was invoked or spawned/);
+    expect(() => sessionOf(host)).toThrow(
+      /must be a session: pass an actor that was invoked or spawned/,
+    );
   });
 });
 
-test('a session whose transport throws is a session that is closed, and whatever it is asked says so', async () => {
+test('reports a session whose transport throws as closed', async () => {
   const failure = new Error('no line');
   const transport = () => {
     throw failure;

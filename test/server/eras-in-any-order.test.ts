@@ -170,7 +170,7 @@ async function play(steps: readonly Step[]) {
   };
 }
 
-test('each request is answered exactly once, a cancelled one at most once, and nobody is ever asked', async () => {
+test('answers each request exactly once, cancelled ones at most once, and sends no requests, in any order of eras', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }),

@@ -97,8 +97,8 @@ const form = {
 } as const;
 const conversation = { messages: [{ role: 'user', content: 'hello' }], maxTokens: 9 } as const;
 
-describe('a context over any exchange', () => {
-  test('says who calls, and by which HTTP request, if its transport knows', () => {
+describe('CallContext over a custom request context', () => {
+  test('exposes the principal and the HTTP request of its transport', () => {
     const principal = { id: 'as ada', subject: 'ada', scopes: ['read'], claims: { n: 1 } };
     const http = {
       method: 'POST',
@@ -115,7 +115,7 @@ describe('a context over any exchange', () => {
     expect(contextOver().context.http).toBeUndefined();
   });
 
-  test('asks for everything that a handler may ask, and reads what comes', async () => {
+  test('sends all kinds of requests to the client and parses the results', async () => {
     const { context, asked } = contextOver();
     const { elicit, elicitUrl, sample, request, roots } = context;
     await expect(elicit(form)).resolves.toEqual({ action: 'accept', content: { name: 'Ada' } });
@@ -133,7 +133,7 @@ describe('a context over any exchange', () => {
     ]);
   });
 
-  test('says what belongs to the request through it', () => {
+  test('sends progress, logs and notifications through the request context', () => {
     const { context, said } = contextOver();
     const { progress, log } = context;
     progress(1, { total: 2, message: 'half' });
@@ -155,13 +155,13 @@ describe('a context over any exchange', () => {
     ],
   ];
 
-  test.each(questions)('looks once whether the client may be asked: %s', async (_, ask) => {
+  test.each(questions)('checks the capabilities of the client once: %s', async (_, ask) => {
     const { context, asked, lacking } = contextOver();
     await ask(context);
     expect([asked.length, lacking.mock.calls.length]).toEqual([1, 1]);
   });
 
-  test.each(questions)('asks nothing of a client that did not declare it: %s', async (_, ask) => {
+  test.each(questions)('sends nothing without the declared capability: %s', async (_, ask) => {
     const { context, asked, lacking } = contextOver({});
     await expect(ask(context)).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
     expect([asked.length, lacking.mock.calls.length]).toEqual([0, 1]);

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { requestedSchemaOf } from './forms.ts';
 
-describe('a form from a library', () => {
+describe('a form from a schema library', () => {
   const expected = {
     type: 'object',
     properties: {
@@ -46,7 +46,7 @@ describe('a form from a library', () => {
   const content = { email: 'a@b.example', age: 20, color: 'red', tags: ['a'] };
 
   test.each(Object.entries(schemas))(
-    '%s asks the same, and checks by itself [ELICIT-04] [ELICIT-07]',
+    'sends the same form with %s and validates with the library [ELICIT-04] [ELICIT-07]',
     async (_, schema) => {
       const form = defineForm(schema);
       const { properties, required } = requestedSchemaOf(form);
@@ -61,7 +61,7 @@ describe('a form from a library', () => {
     },
   );
 
-  test('may transform and fill in defaults [ELICIT-07]', async () => {
+  test('applies transforms and defaults [ELICIT-07]', async () => {
     const form = defineForm(
       z.object({
         day: z.iso.date().transform((day) => new Date(day)),
@@ -73,7 +73,7 @@ describe('a form from a library', () => {
     expect(requestedSchemaOf(form)['required']).toEqual(['day']);
   });
 
-  test('says which property no form can have [ELICIT-04]', () => {
+  test('rejects an unsupported property by name [ELICIT-04]', () => {
     expect(() => defineForm(z.object({ ok: z.string(), address: z.object({}) }))).toThrow(
       /"address"/,
     );
@@ -83,7 +83,7 @@ describe('a form from a library', () => {
     expect(() => defineForm(z.object({ nick: z.string().nullable() }))).toThrow(/"nick"/);
   });
 
-  test('gives titles to choices [ELICIT-05]', () => {
+  test('sends titles of choices [ELICIT-05]', () => {
     const color = z.union([z.literal('r').meta({ title: 'Red' }), z.literal('g')]);
     const { properties } = requestedSchemaOf(defineForm(z.object({ color })));
     expect(properties).toEqual({

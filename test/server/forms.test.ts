@@ -16,7 +16,7 @@ const asked = (property: unknown, dialect = latestHandshake) =>
 const red = { const: '#f00', title: 'Red' };
 const green = { const: '#0f0', title: 'Green' };
 
-describe('a form may have', () => {
+describe('supported form fields', () => {
   const label = { title: 'Title', description: 'Description' };
   test.each([
     ['a string', { type: 'string', ...label, minLength: 1, maxLength: 9, default: 'x' }],
@@ -47,13 +47,13 @@ describe('a form may have', () => {
     expect(asked(property)).toEqual(property);
   });
 
-  test('no property at all [ELICIT-04]', () => {
+  test('a form without fields [ELICIT-04]', () => {
     const form = defineForm({ type: 'object', properties: {} });
     expect(requestedSchemaOf(form)).toEqual({ type: 'object', properties: {} });
   });
 });
 
-describe('a form may not have', () => {
+describe('unsupported form fields', () => {
   test.each<[string, unknown, RegExp]>([
     ['an object', { type: 'object', properties: {} }, /"p" must be a string, number/],
     ['a list of objects', { type: 'array', items: { type: 'object' } }, /"p" is an array/],
@@ -162,7 +162,7 @@ describe('a form may not have', () => {
   });
 });
 
-describe('for 2025-06-18, a form', () => {
+describe('a form for 2025-06-18', () => {
   test.each([
     [{ type: 'string', pattern: 'x', default: 'x' }, { type: 'string' }],
     [
@@ -189,12 +189,12 @@ describe('for 2025-06-18, a form', () => {
       { type: 'string', enum: ['a'], enumNames: ['A'] },
       { type: 'string', enum: ['a'], enumNames: ['A'] },
     ],
-  ])('with %j asks for %j [ELICIT-05]', (property, older) => {
+  ])('converts %j to %j [ELICIT-05]', (property, older) => {
     expect(asked(property, dialect20250618)).toEqual(older);
   });
 
   test.each([{ enum: ['a'] }, { anyOf: [red] }])(
-    'of several choices %j is refused by name [ELICIT-05]',
+    'rejects the multiple choice %j by name [ELICIT-05]',
     (items) => {
       expect(() => asked({ type: 'array', items }, dialect20250618)).toThrow(
         expect.objectContaining({
@@ -206,7 +206,7 @@ describe('for 2025-06-18, a form', () => {
   );
 });
 
-describe('content', () => {
+describe('form content', () => {
   const read = (property: unknown, value: unknown) =>
     formOf(property).read(value === undefined ? {} : { p: value });
   test.each<[object, readonly unknown[], readonly unknown[]]>([
@@ -243,7 +243,7 @@ describe('content', () => {
       [[], ['a', 'b', 'a'], ['c'], 'a', [1]],
     ],
     [{ type: 'array', items: { anyOf: [red, green] } }, [[], ['#0f0']], [['Green']]],
-  ])('for %j is checked [ELICIT-07]', async (property, right, wrong) => {
+  ])('is validated for %j [ELICIT-07]', async (property, right, wrong) => {
     for (const value of right) expect(await read(property, value)).toEqual({ p: value });
     for (const value of wrong) {
       await expect(read(property, value), JSON.stringify(value)).rejects.toMatchObject({
@@ -253,13 +253,13 @@ describe('content', () => {
     }
   });
 
-  test('lacks what is optional, and nothing that is required [ELICIT-07]', async () => {
+  test('may omit optional fields but not required ones [ELICIT-07]', async () => {
     expect(await read({ type: 'string' }, undefined)).toEqual({});
     const form = formOf({ type: 'string' }, { required: ['p'] });
     await expect(form.read({})).rejects.toThrow(/"p" is missing/);
   });
 
-  test('that nobody asked for is left out, and faults are named together [ELICIT-07]', async () => {
+  test('loses unknown members, and all problems are reported together [ELICIT-07]', async () => {
     const form = defineForm({
       type: 'object',
       properties: { age: { type: 'integer' }, name: { type: 'string' } },
@@ -272,7 +272,7 @@ describe('content', () => {
   });
 });
 
-describe('whatever a schema says', () => {
+describe('defineForm with arbitrary schemas', () => {
   const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.double());
   const keyword = fc.constantFrom(
     'type',
@@ -303,7 +303,7 @@ describe('whatever a schema says', () => {
   );
   const property = fc.dictionary(keyword, value, { maxKeys: 6 });
 
-  test('it is a form that the official schema takes, or a TypeError that names the property [ELICIT-04] [ELICIT-05]', async () => {
+  test('returns a form that conforms to the official schema, or throws a TypeError naming the property [ELICIT-04] [ELICIT-05]', async () => {
     const { ElicitRequestFormParamsSchema } = await import('@modelcontextprotocol/sdk/types.js');
     await fc.assert(
       fc.asyncProperty(property, scalar, async (schema, given) => {

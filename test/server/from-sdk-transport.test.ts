@@ -57,8 +57,8 @@ const ask = tool('ask', async (_args, context) => {
   return JSON.stringify(content);
 });
 
-describe('a transport of the SDK’s shape under a session', () => {
-  test('is started once the listeners stand, and closed at the session’s end', async () => {
+describe('fromSdkTransport', () => {
+  test('starts the transport after adding its listeners and closes it at the end of the session', async () => {
     const { transport, start } = serve();
     transport.starting = () => {
       expect(transport.onmessage).toBeDefined();
@@ -71,12 +71,12 @@ describe('a transport of the SDK’s shape under a session', () => {
     expect(transport.onmessage).toBeUndefined();
   });
 
-  test('learns the revision before the client does, once', async () => {
+  test('sets the protocol version once, before the client receives it', async () => {
     const { transport } = await operate([], { revision: '2025-06-18' });
     expect(transport.calls).toEqual(['start', 'revision 2025-06-18 after 0 messages']);
   });
 
-  test('keeps the listeners that stand on it, and calls them first', async () => {
+  test('keeps existing listeners of the transport and calls them first', async () => {
     const { transport, facts, start } = serve();
     const heard: string[] = [];
     transport.onmessage = () => heard.push(`message, ${transport.sent.length} sent`);
@@ -94,7 +94,7 @@ describe('a transport of the SDK’s shape under a session', () => {
     ]);
   });
 
-  test('ends the session when it closes, and aborts what runs, because no answer can leave', async () => {
+  test('ends the session and aborts its calls when the transport closes', async () => {
     const hold = tool('hold', (_args, { signal }) => gate().pass(signal));
     const { transport, session } = await operate([hold]);
     transport.receive(toolCall(1, 'hold'));
@@ -104,14 +104,14 @@ describe('a transport of the SDK’s shape under a session', () => {
     expect(transport.calls).not.toContain('close');
   });
 
-  test('that does not start ends the session, and says why', async () => {
+  test('ends the session with the error of a transport that fails to start', async () => {
     const { transport, facts, start } = serve();
     transport.starting = () => Promise.reject(new Error('no such port'));
     expect((await start().closed).kind).toBe('input-ended');
     expect(facts.of('transport.failed')[0]?.message).toContain('no such port');
   });
 
-  test('that does not close is reported, and the session has ended', async () => {
+  test('reports a transport that fails to close after the session has ended', async () => {
     const { transport, facts, start } = serve();
     transport.closing = () => Promise.reject(new Error('stuck'));
     await start()[Symbol.asyncDispose]();
@@ -119,7 +119,7 @@ describe('a transport of the SDK’s shape under a session', () => {
     expect(facts.of('transport.failed')[0]?.message).toContain('stuck');
   });
 
-  test('gives what is no message, nests too deep or is too long an answer', async () => {
+  test('answers input that is no message, too deep or too long with an error', async () => {
     const { transport } = await operate([], { limits: { maxDepth: 8, maxLineBytes: 1024 } });
     let deep: object = {};
     for (let level = 0; level < 8; level++) deep = { deep };
@@ -137,8 +137,8 @@ describe('a transport of the SDK’s shape under a session', () => {
   });
 });
 
-describe('what belongs to a request', () => {
-  test('goes out with its id: progress, what the handler asks, the cancellation of that [STREAM-01]', async () => {
+describe('the related request id of fromSdkTransport', () => {
+  test('is set for progress, handler requests and their cancellations [STREAM-01]', async () => {
     const { transport } = await operate([
       tool('all', async (_args, context) => {
         context.progress(1);
@@ -155,12 +155,12 @@ describe('what belongs to a request', () => {
     expect(transport.relatedTo('notifications/cancelled')).toEqual(['call-7']);
   });
 
-  test('is told from the session’s own, which has none: it asks for the roots for itself [STREAM-02]', async () => {
+  test('is absent for requests of the session, such as roots/list [STREAM-02]', async () => {
     const { transport } = await operate();
     expect(transport.relatedTo('roots/list')).toEqual([undefined]);
   });
 
-  test('is told from another’s, though both run at once [STREAM-01]', async () => {
+  test('distinguishes concurrent requests [STREAM-01]', async () => {
     const { transport } = await operate([ask]);
     transport.receive(toolCall(1, 'ask'), toolCall('1', 'ask'), toolCall(0, 'ask'));
     await flush();
@@ -168,8 +168,8 @@ describe('what belongs to a request', () => {
   });
 });
 
-describe('a send', () => {
-  test('is one at a time, in the session’s order, whatever the transport does', async () => {
+describe('send of fromSdkTransport', () => {
+  test('is called sequentially in the order of the session', async () => {
     const { transport } = await operate();
     const door = gate();
     transport.taking = () => door.pass();
@@ -181,7 +181,7 @@ describe('a send', () => {
     expect(transport.responses).toMatchObject([{ id: 1 }, { id: 2 }, { id: 3 }]);
   });
 
-  test('gives a copy: what a handler changes afterwards, or JSON does not know, is not in it', async () => {
+  test('receives a JSON copy that later changes do not affect', async () => {
     const content = [{ type: 'text', text: 'said', extra: undefined }];
     const { transport } = await operate([tool('share', () => ({ content }))]);
     transport.receive(toolCall(1, 'share'));
@@ -192,7 +192,7 @@ describe('a send', () => {
     expect(result).toStrictEqual({ content: [{ type: 'text', text: 'said' }] });
   });
 
-  test('that is slow holds up new calls past the limit, and lets them go when it is through', async () => {
+  test('delays new calls beyond the outbound limit until a slow send has finished', async () => {
     let runs = 0;
     const write = tool('write', () => `${++runs}`.padEnd(500));
     const { transport, facts } = await operate([write], { limits: { maxOutboundBytes: 600 } });
@@ -215,7 +215,7 @@ describe('a send', () => {
     expect(transport.responses.map(({ id }) => id)).toEqual([1, 2, 3, 'control', 4]);
   });
 
-  test('that fails ends the session, where the transport is one connection', async () => {
+  test('ends the session if it fails on a single connection', async () => {
     const { transport, session } = await operate();
     const gone = new Error('gone');
     transport.taking = () => Promise.reject(gone);
@@ -223,7 +223,7 @@ describe('a send', () => {
     expect(await session.closed).toEqual({ kind: 'output-broken', error: gone });
   });
 
-  test('that throws is one that fails', async () => {
+  test('is treated as failed if it throws', async () => {
     const { transport, session } = await operate();
     transport.taking = () => {
       throw new Error('gone');
@@ -232,7 +232,7 @@ describe('a send', () => {
     expect((await session.closed).kind).toBe('output-broken');
   });
 
-  test('that fails loses its message alone, where a session has streams that come and go', async () => {
+  test('loses only its message if it fails on one of several streams', async () => {
     const { transport, facts } = await operate();
     transport.sessionId = 'a-session';
     transport.taking = (message) =>
@@ -247,7 +247,7 @@ describe('a send', () => {
     expect(transport.responses.at(-1)).toMatchObject({ id: 2, result: {} });
   });
 
-  test('that loses a request tells the handler at once', async () => {
+  test('fails the request of a handler immediately if it fails', async () => {
     const outcomes: unknown[] = [];
     const { transport } = await operate([
       tool('ask', async (_args, context) => {
@@ -271,7 +271,7 @@ describe('a send', () => {
     ]);
   });
 
-  test('that never ends ends the session once the client has sent more than is read ahead', async () => {
+  test('ends the session if it hangs and the client exceeds the read-ahead limit', async () => {
     const reasons: unknown[] = [];
     const held = tool('held', (_, { signal }) => {
       signal.addEventListener('abort', () => reasons.push(signal.reason));
@@ -309,7 +309,7 @@ describe('a send', () => {
     expect(transport.calls.filter((call) => call === 'close')).toHaveLength(1);
   });
 
-  test('that takes again after it took nothing goes on', async () => {
+  test('continues after a stall', async () => {
     const limits = { maxOutboundBytes: 1000, readAheadBytes: 10_000 };
     const { transport, session, facts } = await operate([], { limits });
     const door = gate();
@@ -327,7 +327,7 @@ describe('a send', () => {
     expect(session.actor.getSnapshot().status).toBe('active');
   });
 
-  test('that never ends is given up at the drain deadline', async () => {
+  test('is abandoned at the drain deadline if it hangs', async () => {
     const clock = new TestClock();
     const { transport, session } = await operate([], { clock });
     transport.taking = () => new Promise(() => {});
@@ -340,7 +340,7 @@ describe('a send', () => {
     expect(transport.calls.at(-1)).toBe('close');
   });
 
-  test('of the last answers is waited for at the end', async () => {
+  test('is awaited for the last responses before the session ends', async () => {
     const { transport, session } = await operate();
     const door = gate();
     transport.taking = () => door.pass();
@@ -353,7 +353,7 @@ describe('a send', () => {
     expect(transport.responses).toMatchObject([{ id: 1 }, { id: 2 }]);
   });
 
-  test('of what JSON cannot hold harms its own message alone', async () => {
+  test('drops only the message that is not serializable', async () => {
     const { transport, facts } = await operate([
       tool('cycle', () => {
         const _meta: { self?: object } = {};
@@ -372,15 +372,15 @@ describe('a send', () => {
   });
 });
 
-describe('a batch', () => {
-  test('that comes as an array is answered with one, in the revision that has batches', async () => {
+describe('a batch over fromSdkTransport', () => {
+  test('is answered with a batch if received as an array, in the revision with batches', async () => {
     const { transport } = await operate([], { revision: '2025-03-26' });
     transport.receive([request(1, 'ping'), request(2, 'ping')]);
     await flush();
     expect(transport.responses.at(-1)).toMatchObject([{ id: 1 }, { id: 2 }]);
   });
 
-  test('that the transport has taken apart is answered message by message', async () => {
+  test('is answered message by message if the transport split it', async () => {
     const { transport } = await operate([], { revision: '2025-03-26' });
     transport.receive(request(1, 'ping'), request(2, 'ping'));
     await flush();

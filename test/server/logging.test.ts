@@ -26,7 +26,7 @@ const logged = ({ peer }: Pick<Serving, 'peer'>) =>
 const everyLevel = logLevels.map((level) => [level, level]);
 
 everywhere('logging', eachRevisionAndHttp, (combination) => {
-  test('is declared, and tells what is at or above the level set [LOG-01] [LOG-02]', async () => {
+  test('declares logging and sends messages at or above the level [LOG-01] [LOG-02]', async () => {
     const serving = serve({ logging: {}, tools: [log] }, combination);
     const { peer } = serving;
     const reply = await peer.handshake({ protocolVersion: combination.revision });
@@ -42,7 +42,7 @@ everywhere('logging', eachRevisionAndHttp, (combination) => {
     }
   });
 
-  test('refuses a level that is none, and keeps the one before [LOG-03]', async () => {
+  test('rejects an unknown level and keeps the current one [LOG-03]', async () => {
     const serving = await start(combination);
     const { peer } = serving;
     await peer.ask('logging/setLevel', { level: 'error' });
@@ -50,13 +50,13 @@ everywhere('logging', eachRevisionAndHttp, (combination) => {
       peer.send(request('bad', 'logging/setLevel', { level }));
       const error = await peer.error('bad');
       expect(error.code).toBe(-32602);
-      expect(error.message).toMatch(/"level" must be one of debug, info, .*emergency; this is/);
+      expect(error.message).toMatch(/"level" must be one of debug, info, .*emergency, got/);
     }
     await peer.call('log', { lines: everyLevel });
     expect(logged(serving)[0]?.['level']).toBe('error');
   });
 
-  test('that was not declared is not offered and sends nothing [LOG-01]', async () => {
+  test('neither offers nor sends logs without declared logging [LOG-01]', async () => {
     const serving = await operateWarm({ tools: [log] }, combination);
     const { peer, facts } = serving;
     peer.send(request(1, 'logging/setLevel', { level: 'info' }));
@@ -77,7 +77,7 @@ describe('a log message', () => {
     [null, null],
     [undefined, null],
     [new RangeError('too far'), { name: 'RangeError', message: 'too far' }],
-  ])('says %j as %j [LOG-04]', async (data, told) => {
+  ])('sends %j as %j [LOG-04]', async (data, told) => {
     const say = tool('say', (_, context) => {
       context.log.notice(data);
       context.log.notice(data, 'database');
@@ -91,13 +91,13 @@ describe('a log message', () => {
     ]);
   });
 
-  test('is sent from the level on that the server begins with [LOG-02]', async () => {
+  test('respects the initial level of the server [LOG-02]', async () => {
     const serving = await start({}, { level: 'alert' });
     await serving.peer.call('log', { lines: everyLevel });
     expect(logged(serving).map(({ level }) => level)).toEqual(['alert', 'emergency']);
   });
 
-  test('that JSON cannot hold is reported, and harms nothing [LOG-06]', async () => {
+  test('is reported and dropped if it is not serializable [LOG-06]', async () => {
     const circular: { self?: unknown } = {};
     circular.self = circular;
     const say = tool('say', (_, context) => {
@@ -121,7 +121,7 @@ describe('a log message', () => {
     expect(serving.facts.of('log.unsent')).toHaveLength(3);
   });
 
-  test('that comes after the end of its request is not sent [LOG-06]', async () => {
+  test('is dropped after the end of its request [LOG-06]', async () => {
     const door = gate();
     const late = tool('late', async (_, context) => {
       context.log.info('in time');
@@ -140,7 +140,7 @@ describe('a log message', () => {
     expect(logged(serving)).toEqual([{ level: 'info', data: 'in time' }]);
   });
 
-  test('comes after the reply to initialize, and may come before initialized [LOG-04] [LIFE-05]', async () => {
+  test('is sent after the initialize result, even before initialized [LOG-04] [LIFE-05]', async () => {
     const serving = serve({ logging: {}, tools: [log] });
     const { peer } = serving;
     peer.send(initialize(1), toolCall(2, 'log', { lines: [['info', 'early']] }));
@@ -158,7 +158,7 @@ describe('more log messages than the limit', () => {
   const lines = (level: LogLevel, count: number) =>
     Array.from({ length: count }, (_, n) => [level, n]);
 
-  test('are left out, and summed up in one message within a second [LOG-05]', async () => {
+  test('are dropped and summarized in one message within a second [LOG-05]', async () => {
     const serving = await start({ limits });
     const { peer, clock, facts } = serving;
     await peer.call('log', { lines: [...lines('info', 5), ['error', 'x'], ...lines('info', 5)] });
@@ -175,7 +175,7 @@ describe('more log messages than the limit', () => {
         logger: 'mcp-actors',
         data: {
           omitted: 8,
-          message: expect.stringContaining('8 log messages were left out') as string,
+          message: expect.stringContaining('8 log messages were dropped') as string,
         },
       },
     ]);
@@ -186,14 +186,14 @@ describe('more log messages than the limit', () => {
     expect(logged(serving)).toHaveLength(6);
   });
 
-  test('are limited for the session, not for a call [LOG-05]', async () => {
+  test('are counted per session, not per call [LOG-05]', async () => {
     const serving = await start({ limits });
     const { peer } = serving;
     for (let n = 0; n < 5; n++) await peer.call('log', { lines: lines('info', 2) });
     expect(logged(serving)).toHaveLength(3);
   });
 
-  test('below the level do not count, nor is a summary told below it [LOG-05] [LOG-02]', async () => {
+  test('do not include messages below the level, nor a summary below it [LOG-05] [LOG-02]', async () => {
     const serving = await start({ limits });
     const { peer, clock } = serving;
     await peer.call('log', { lines: [...lines('debug', 50), ...lines('info', 4)] });
@@ -204,7 +204,7 @@ describe('more log messages than the limit', () => {
     expect(logged(serving)).toHaveLength(3);
   });
 
-  test('leave no timer behind when the session ends [LOG-05]', async () => {
+  test('leave no timer when the session ends [LOG-05]', async () => {
     const { peer, session, clock } = await start({ limits });
     await peer.call('log', { lines: lines('info', 9) });
     expect(clock.liveTimers).toBe(1);

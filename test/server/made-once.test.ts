@@ -36,8 +36,8 @@ function countingTool(): { readonly counted: Tool; readings(): number } {
   };
 }
 
-describe('the sessions of a server', () => {
-  test('have one machine of each kind, and actors of their own', async () => {
+describe('sessions of one server', () => {
+  test('share machines but not actors', async () => {
     const [one, other] = await twoSessions(createMcpServer(named));
     const machines = (session: typeof one.session) => {
       const { machine, children } = session.actor.getSnapshot();
@@ -59,7 +59,7 @@ describe('the sessions of a server', () => {
     );
   });
 
-  test('have a schema compiled once', async () => {
+  test('share compiled schemas', async () => {
     const { counted, readings } = countingTool();
     const [one, other] = await twoSessions(createMcpServer({ ...named, tools: [counted] }));
     const call = { name: 'counted', arguments: {} };
@@ -71,7 +71,7 @@ describe('the sessions of a server', () => {
     expect(readings()).toBe(once);
   });
 
-  test('have subscriptions, log levels and tasks of their own', async () => {
+  test('have separate subscriptions, log levels and tasks', async () => {
     const log = defineTool({
       name: 'log',
       description: '',
@@ -104,7 +104,7 @@ describe('the sessions of a server', () => {
     expect(other.session.dump().tasks).toHaveLength(0);
   });
 
-  test('keep nothing with the server once they have ended', async () => {
+  test('leave nothing in the server when they end', async () => {
     const server = createMcpServer({ ...named, tools: [tool('a', () => 'a')] });
     const [one, other] = await twoSessions(server);
     one.peer.end();

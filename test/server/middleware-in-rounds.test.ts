@@ -50,7 +50,7 @@ function watched(options: ConversationOptions = {}) {
 
 const hello = JSON.stringify([{ type: 'text', text: 'Hello Ada' }]);
 
-test('stands once around the whole call while its run is kept: it sees no question, and what the retry is answered with', async () => {
+test('middleware wraps a suspended call once, from the first request to the result of the retry', async () => {
   const { seen, ask, answered } = watched();
   const asking = await ask('tools/call', call);
   expect(asking['resultType']).toBe('input_required');
@@ -59,7 +59,7 @@ test('stands once around the whole call while its run is kept: it sees no questi
   expect(seen).toEqual(['1 begins', `2 gives ${hello}`]);
 });
 
-test('stands around each run if the handler is run again: the run that has asked fails', async () => {
+test('middleware wraps each run of a replayed handler, and the run that asked fails', async () => {
   const { seen, ask, answered } = watched({ resume: 'replay' });
   const asking = await ask('tools/call', call);
   await flush();

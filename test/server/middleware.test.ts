@@ -26,7 +26,7 @@ async function begin(server: McpServer): Promise<Serving> {
 const answer = (text: string) => ({ content: [{ type: 'text', text }] });
 
 describe('middleware', () => {
-  test('runs in the order in which it was put there, outermost first [MIDDLE-01]', async () => {
+  test('runs in order of registration, outermost first [MIDDLE-01]', async () => {
     const order: string[] = [];
     const layer =
       (name: string): Middleware =>
@@ -45,7 +45,7 @@ describe('middleware', () => {
     expect(order).toEqual(['a in', 'b in', 'handler', 'b out', 'a out']);
   });
 
-  test('sees every method that runs a handler, and ping never [MIDDLE-01]', async () => {
+  test('wraps every method with a handler, but not ping [MIDDLE-01]', async () => {
     const seen: string[] = [];
     const { peer } = await operate(
       [
@@ -83,7 +83,7 @@ describe('middleware', () => {
     expect(seen).toEqual(requests.map(([method]) => method));
   });
 
-  test('may answer itself: neither the layers inside nor the handler run [MIDDLE-02]', async () => {
+  test('can answer without running inner layers or the handler [MIDDLE-02]', async () => {
     let ran = 0;
     const handler = tool('work', () => String(ran++));
     const { peer } = await operate(
@@ -100,7 +100,7 @@ describe('middleware', () => {
     expect(ran).toBe(0);
   });
 
-  test('may change the result [MIDDLE-02]', async () => {
+  test('can change the result [MIDDLE-02]', async () => {
     const { peer } = await operate([
       async (_call, next) => ({ ...(await next()), _meta: { 'example.org/seen': true } }),
     ]);
@@ -110,7 +110,7 @@ describe('middleware', () => {
     });
   });
 
-  test('is awaited, and holds up nobody else [MIDDLE-02]', async () => {
+  test('is awaited without blocking other requests [MIDDLE-02]', async () => {
     const door = gate();
     const { peer } = await operate(
       [
@@ -137,7 +137,7 @@ describe('middleware', () => {
     ],
     ['later', () => Promise.reject(new ProtocolError(-32001, 'Who are you?', { need: 'a name' }))],
   ] as const)(
-    'that throws a ProtocolError %s answers with it, for any method [MIDDLE-02]',
+    'answers any method with a thrown ProtocolError %s [MIDDLE-02]',
     async (_, refuse) => {
       const { peer } = await operate([refuse]);
       const error = { code: -32001, message: 'Who are you?', data: { need: 'a name' } };
@@ -147,7 +147,7 @@ describe('middleware', () => {
     },
   );
 
-  test('that throws a ToolError around a tool answers as the tool would [MIDDLE-02] [TOOLS-03]', async () => {
+  test('answers a tool call with a thrown ToolError like the tool would [MIDDLE-02] [TOOLS-03]', async () => {
     const { peer } = await operate([
       () => Promise.reject(new ToolError('Come back tomorrow', { code: 'QUOTA' })),
     ]);
@@ -157,7 +157,7 @@ describe('middleware', () => {
     });
   });
 
-  test('that throws anything else is a bug, told nowhere but in the log [MIDDLE-02] [BASE-06]', async () => {
+  test('logs any other thrown error without sending its message [MIDDLE-02] [BASE-06]', async () => {
     const { peer, facts } = await operate([() => Promise.reject(new Error('secret'))]);
     await expect(peer.call('echo')).rejects.toMatchObject({
       error: { code: -32603, message: 'Internal error' },
@@ -165,7 +165,7 @@ describe('middleware', () => {
     expect((await facts.next('handler.failed')).message).toContain('secret');
   });
 
-  test('sees a tool’s failure as the result that it becomes, and an error of the protocol as thrown [MIDDLE-02]', async () => {
+  test('receives a failed tool as a result and a protocol error as an exception [MIDDLE-02]', async () => {
     const seen: unknown[] = [];
     const failing = tool('failing', () => {
       throw new ToolError('try again');
@@ -190,7 +190,7 @@ describe('middleware', () => {
     expect(seen).toEqual([true, true, expect.any(ProtocolError)]);
   });
 
-  test('may turn a failure into an answer [MIDDLE-02]', async () => {
+  test('can convert an error to a result [MIDDLE-02]', async () => {
     const broken = tool('broken', () => {
       throw new TypeError('a bug');
     });
@@ -203,17 +203,17 @@ describe('middleware', () => {
   });
 
   test.each([undefined, null, 'text', [], 7])(
-    'that gives %j has failed, and is blamed itself [MIDDLE-02]',
+    'is reported as faulty if it returns %j [MIDDLE-02]',
     async (given) => {
       const { peer, facts } = await operate([() => given as never]);
       await expect(peer.ask('tools/list')).rejects.toMatchObject({ error: { code: -32603 } });
       expect((await facts.next('handler.failed')).message).toContain(
-        'middleware must give a result',
+        'middleware must return a result',
       );
     },
   );
 
-  test('runs the handler once, though it calls next twice [MIDDLE-04]', async () => {
+  test('runs the handler once even if it calls next twice [MIDDLE-04]', async () => {
     let ran = 0;
     const work = tool('work', () => String(++ran));
     const twice: Middleware = async (_call, next) => {
@@ -222,11 +222,11 @@ describe('middleware', () => {
     };
     const { peer, facts } = await operate([twice], { tools: [work] });
     await expect(peer.call('work')).rejects.toMatchObject({ error: { code: -32603 } });
-    expect((await facts.next('handler.failed')).message).toContain('next() twice');
+    expect((await facts.next('handler.failed')).message).toContain('next() at most once');
     expect(ran).toBe(1);
   });
 
-  test('sees the call’s context: who asks, with which id, and its signal [MIDDLE-03]', async () => {
+  test('receives the context of the call: client, request id and signal [MIDDLE-03]', async () => {
     const seen: IncomingCall[] = [];
     const { peer } = await operate([
       (call, next) => {
@@ -246,7 +246,7 @@ describe('middleware', () => {
     expect(context.signal.aborted).toBe(false);
   });
 
-  test('learns by the signal that the client has cancelled, and what it gives then goes nowhere [MIDDLE-03]', async () => {
+  test('is aborted by a cancellation, after which its result is discarded [MIDDLE-03]', async () => {
     const door = gate();
     const reasons: unknown[] = [];
     const { peer } = await operate([
@@ -264,7 +264,7 @@ describe('middleware', () => {
     expect(peer.received.some((frame) => (frame as { id?: unknown }).id === 1)).toBe(false);
   });
 
-  test('may ask the client on the call’s behalf [MIDDLE-03]', async () => {
+  test('can send requests to the client on behalf of the call [MIDDLE-03]', async () => {
     const { peer } = await operate([
       async ({ context }, next) => {
         await context.request('custom/question');
@@ -276,7 +276,7 @@ describe('middleware', () => {
     expect(textOf(await result)).toBe('{}');
   });
 
-  test('that is put there later serves the sessions that begin later [MIDDLE-01]', async () => {
+  test('applies to sessions that start after its registration [MIDDLE-01]', async () => {
     const { peer, server } = await operate([]);
     server.use(() => answer('replaced'));
     const later = await begin(server);
@@ -286,7 +286,7 @@ describe('middleware', () => {
 });
 
 everywhere('middleware', eachRevision, ({ revision }) => {
-  test('finds the validator loaded, as the handler does [MIDDLE-01]', async () => {
+  test('runs after the validator has been loaded [MIDDLE-01]', async () => {
     const strict = defineTool({
       name: 'strict',
       description: 'Has a schema',
@@ -301,7 +301,7 @@ everywhere('middleware', eachRevision, ({ revision }) => {
   });
 });
 
-test('middleware that is not there costs nothing: the handler is called as it is [MIDDLE-05]', () => {
+test('calls handlers directly without middleware [MIDDLE-05]', () => {
   const handler = () => ({});
   expect(withMiddleware(handler, [])).toBe(handler);
 });

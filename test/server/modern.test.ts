@@ -32,8 +32,8 @@ const settled = async (features: Partial<ServerDefinition>, options?: ServingOpt
   return serving;
 };
 
-describe('a result', () => {
-  test('has its type, and the name and version of its server [ENV-08] [ENV-10]', async () => {
+describe('a 2026-07-28 result', () => {
+  test('contains its type and the name and version of the server [ENV-08] [ENV-10]', async () => {
     const serving = serve({ title: 'Title', icons: [{ src: 'https://x.y/z.png' }], tools: [echo] });
     const result = await call(serving, 'echo');
     expect(result).toMatchObject({
@@ -46,7 +46,7 @@ describe('a result', () => {
     });
   });
 
-  test('keeps the metadata that its author gave [ENV-10]', async () => {
+  test('keeps the _meta of its author [ENV-10]', async () => {
     const serving = serve({
       tools: [tool('meta', () => ({ content: [], _meta: { 'x.y/z': 1 } }))],
     });
@@ -54,7 +54,7 @@ describe('a result', () => {
     expect(Object.keys(_meta as object)).toEqual(['x.y/z', 'io.modelcontextprotocol/serverInfo']);
   });
 
-  test('of a resource that is missing is -32602 with its URI [RES-09]', async () => {
+  test('is -32602 with the URI for a missing resource [RES-09]', async () => {
     const serving = serve({ resources: [] });
     await expect(ask(serving, 'resources/read', { uri: 'a:b' })).rejects.toMatchObject({
       code: -32602,
@@ -62,7 +62,7 @@ describe('a result', () => {
     });
   });
 
-  test('of a tool that may run as a task elsewhere is the tool’s own: the request cannot ask for a task', async () => {
+  test('is the ordinary result of a tool whose request asks for a task', async () => {
     const serving = serve({
       tools: [{ ...tool('long', () => 'done'), taskSupport: 'optional' }],
     });
@@ -75,7 +75,7 @@ describe('a result', () => {
     await expect(ask(serving, 'tasks/list')).rejects.toMatchObject({ code: -32601 });
   });
 
-  test('of completion and of a prompt are as in the earlier revisions', async () => {
+  test('is unchanged from earlier revisions for completion and prompts', async () => {
     const serving = serve({
       prompts: [
         definePrompt({
@@ -98,8 +98,8 @@ describe('a result', () => {
   });
 });
 
-describe('a request', () => {
-  test('says who its client is for itself alone [ENV-03] [ENV-11]', async () => {
+describe('a 2026-07-28 request', () => {
+  test('identifies its client independently of other requests [ENV-03] [ENV-11]', async () => {
     const serving = serve({
       tools: [
         tool('client', (_, { client, session }) =>
@@ -118,7 +118,7 @@ describe('a request', () => {
     expect(await asked({ clientInfo: undefined })).toEqual(['anonymous', {}, '2026-07-28']);
   });
 
-  test('has an id of its own while it is in flight, and it may be used again after that', async () => {
+  test('requires a unique id in flight, which can be reused afterwards', async () => {
     const open = gate();
     const { peer } = await settled({ tools: [tool('wait', () => open.pass().then(() => 'ok'))] });
     const waiting = enveloped(1, 'tools/call', { name: 'wait' });
@@ -131,7 +131,7 @@ describe('a request', () => {
     expect(peer.received.filter((frame) => (frame as { id?: unknown }).id === 1)).toHaveLength(3);
   });
 
-  test('may have keys that mean something elsewhere', async () => {
+  test('ignores keys with a meaning in other revisions', async () => {
     const serving = await settled({});
     const text = JSON.stringify(enveloped('odd', 'tools/call', { name: 'echo' }));
     const odd = text
@@ -142,7 +142,7 @@ describe('a request', () => {
     expect({}).not.toHaveProperty('x');
   });
 
-  test('that is cancelled gets nothing more, neither answer nor progress nor log', async () => {
+  test('receives no response, progress or log after its cancellation', async () => {
     const open = gate();
     const serving = await settled({
       logging: {},
@@ -169,7 +169,7 @@ describe('a request', () => {
     expect(said(peer.received.slice(before))).toEqual([]);
   });
 
-  test('gets progress on its own token, and none without one', async () => {
+  test('receives progress only with its own token', async () => {
     const serving = await settled({
       tools: [
         tool('steps', (_, context) => {
@@ -190,8 +190,8 @@ describe('a request', () => {
   });
 });
 
-describe('a call that asks nothing', () => {
-  test('makes no signal unless its handler reads it: that would cost more than the rest of it', async () => {
+describe('a call without requests to its client', () => {
+  test('creates no AbortSignal unless its handler reads it', async () => {
     const made = vi.fn();
     class Counted extends AbortController {
       constructor() {
@@ -210,7 +210,7 @@ describe('a call that asks nothing', () => {
   });
 });
 
-describe('log messages', () => {
+describe('2026-07-28 log messages', () => {
   const log = tool('log', (_, context) => {
     for (const level of logLevels) context.log[level](level);
     return 'logged';
@@ -218,19 +218,19 @@ describe('log messages', () => {
   const levels = (serving: Serving) =>
     notified(serving, 'notifications/message').map(({ level }) => level);
 
-  test('are not sent unless a request asks for them', async () => {
+  test('are sent only to requests with a log level', async () => {
     const serving = await settled({ logging: { level: 'debug' }, tools: [log] });
     await call(serving, 'log');
     expect(levels(serving)).toEqual([]);
   });
 
-  test.each(logLevels)('are sent from the level on that a request names: %s', async (logLevel) => {
+  test.each(logLevels)('respect the level of their request: %s', async (logLevel) => {
     const serving = await settled({ logging: { level: 'emergency' }, tools: [log] });
     await call(serving, 'log', {}, { logLevel });
     expect(levels(serving)).toEqual(logLevels.slice(logLevels.indexOf(logLevel)));
   });
 
-  test('of a session do not follow a request’s level, nor the reverse', async () => {
+  test('keep levels of sessions and requests independent', async () => {
     const serving = serve({ logging: {}, tools: [echo, log] });
     await serving.peer.handshake();
     await serving.peer.ask('logging/setLevel', { level: 'alert' });
@@ -242,7 +242,7 @@ describe('log messages', () => {
     expect(levels(serving)).toHaveLength(5);
   });
 
-  test('that were too many are summed up for the request alone, while it is open', async () => {
+  test('are summarized beyond the limit only on their open request', async () => {
     const open = gate();
     const flood = tool('flood', async (_, context) => {
       for (let n = 0; n < 20; n++) context.log.error(n);
@@ -271,11 +271,11 @@ describe('log messages', () => {
   });
 });
 
-describe('a client of this era', () => {
+describe('a 2026-07-28 client', () => {
   const limits = { keepaliveIntervalMs: 1000, keepaliveTimeoutMs: 100, keepaliveFailures: 1 };
   const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
 
-  test('is never sent a request, nor a notification that belongs to none [ENV-06]', async () => {
+  test('receives neither requests nor unrelated notifications [ENV-06]', async () => {
     const { ask: asks, errors } = asking();
     const serving = await settled(
       { tools: [asks], resources: [], prompts: [], logging: {} },
@@ -300,7 +300,7 @@ describe('a client of this era', () => {
     expect(session.state).toBe('modern');
   });
 
-  test('is not sent what a host asked before it was known', async () => {
+  test('does not receive a host request queued before its first message', async () => {
     const { peer, session } = serve({ tools: [echo] });
     const pinged = session.ping({ timeoutMs: 1000 });
     await Promise.all([
@@ -317,7 +317,7 @@ describe('a client of this era', () => {
     ['elicitation/create', { mode: 'form' }, { elicitation: {} }],
     ['elicitation/create', { mode: 'url' }, { elicitation: { url: {} } }],
   ])(
-    'that lacks what %s with %j needs is told so: -32021 [ELICIT-11] [SAMPLE-08] [ROOTS-23]',
+    'gets -32021 if %s with %j lacks a capability [ELICIT-11] [SAMPLE-08] [ROOTS-23]',
     async (method, params, required) => {
       const { ask: asks } = asking();
       const serving = serve({ tools: [asks] });
@@ -333,7 +333,7 @@ describe('a client of this era', () => {
     },
   );
 
-  test('that lacks a capability may be served without it', async () => {
+  test('can be served without an undeclared capability', async () => {
     const serving = serve({
       tools: [
         tool('careful', async (_, context) => {
@@ -348,7 +348,7 @@ describe('a client of this era', () => {
     expect(textOf(await call(serving, 'careful'))).toBe('went on: "CAPABILITY_MISSING"');
   });
 
-  test('gets a form from nobody if it takes URLs alone [ELICIT-11]', async () => {
+  test('receives no forms if it only supports URLs [ELICIT-11]', async () => {
     const { ask: asks } = asking();
     const serving = serve({ tools: [asks] });
     const options = { capabilities: { elicitation: { url: {} } } };
@@ -360,8 +360,8 @@ describe('a client of this era', () => {
   });
 });
 
-describe('a dump', () => {
-  test('says that the session has no client of its own, and no roots', async () => {
+describe('a dump of a 2026-07-28 session', () => {
+  test('shows that the session has no client and no roots', async () => {
     const { session } = await settled({});
     const text = describeDump(session.dump());
     expect(text).toContain(': modern, started');
@@ -371,8 +371,8 @@ describe('a dump', () => {
   });
 });
 
-describe('a session of the other era', () => {
-  test('is served as before, while requests with an envelope come between [ERA-04]', async () => {
+describe('a legacy session', () => {
+  test('is served normally despite interleaved requests with envelopes [ERA-04]', async () => {
     const serving = serve({ tools: [echo] });
     const { peer } = serving;
     peer.send(initialize(1));

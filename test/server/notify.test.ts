@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { operate, serve, textOf, tool } from '../contract/serving.ts';
 
-test('a handler notifies its client, and learns that it was taken', async () => {
+test('returns true from context.notify when the notification is queued', async () => {
   const tells = tool('tells', (_, { notify, session }) =>
     JSON.stringify([
       notify('notifications/resources/updated', { uri: 'a:b' }),
@@ -16,7 +16,7 @@ test('a handler notifies its client, and learns that it was taken', async () => 
   expect([(await told()).params, (await told()).params]).toEqual([{ uri: 'a:b' }, { uri: 'c:d' }]);
 });
 
-test('nothing is taken after the end of the call, nor before or after the session', async () => {
+test('returns false from notify after the call, and before or after the session', async () => {
   const kept: ((method: string) => boolean)[] = [];
   const keeps = tool('keeps', (_, { notify }) => {
     kept.push(notify);
@@ -32,7 +32,7 @@ test('nothing is taken after the end of the call, nor before or after the sessio
   expect(session.notify('notifications/example/after')).toBe(false);
 });
 
-test('what cannot be sent is refused, and the session goes on', async () => {
+test('rejects an invalid notification and keeps the session open', async () => {
   const outcomes: unknown[] = [];
   const refused = tool('refused', (_, { notify, session }) => {
     for (const send of [notify, session.notify]) {
@@ -55,9 +55,9 @@ test('what cannot be sent is refused, and the session goes on', async () => {
   expect(textOf(await peer.call('refused'))).toBe('on');
   const each = [
     { code: 'UNSERIALIZABLE', message: expect.stringContaining('notifications/example') },
-    { name: 'TypeError', message: expect.stringContaining('not by hand') },
-    { name: 'TypeError', message: expect.stringContaining('must be a name') },
-    { name: 'TypeError', message: expect.stringContaining('must be a name') },
+    { name: 'TypeError', message: expect.stringContaining('abort the signal') },
+    { name: 'TypeError', message: expect.stringContaining('must be a non-empty string') },
+    { name: 'TypeError', message: expect.stringContaining('must be a non-empty string') },
   ];
   expect(outcomes).toMatchObject([...each, ...each]);
   expect(facts.of('response.unserializable')).toEqual([]);

@@ -5,7 +5,7 @@ import { defineUpstream } from 'mcp-actors/bridge';
 import { expect, test } from 'vitest';
 import { operate, serve, tool } from '../contract/serving.ts';
 
-test('onClose is called once with why, and closed waits for it', async () => {
+test('calls onClose once with the cause and awaits it before closed resolves', async () => {
   const door = gate();
   const ended: ClosedSession[] = [];
   const { peer, session } = await operate({
@@ -26,7 +26,7 @@ test('onClose is called once with why, and closed waits for it', async () => {
   expect(ended).toEqual([{ id: session.id, cause: { kind: 'input-ended' } }]);
 });
 
-test('onClose that throws is in the log, and the session has ended all the same', async () => {
+test('logs an error of onClose and ends the session', async () => {
   const error = new Error('the pool is gone');
   const { session, facts } = await operate({
     onClose: () => {
@@ -38,7 +38,7 @@ test('onClose that throws is in the log, and the session has ended all the same'
   expect(facts.of('close.failed')).toMatchObject([{ level: 'error', details: { error } }]);
 });
 
-test('onClose has what the drain has left of its time, and no more', async () => {
+test('limits onClose to the remaining drain time', async () => {
   const [running, closing] = [gate(), gate()];
   const hold = tool('hold', async () => {
     await running.pass();
@@ -65,7 +65,7 @@ test('onClose has what the drain has left of its time, and no more', async () =>
   closing.release();
 });
 
-test('onClose is called if the session has never begun, because its client said nothing', async () => {
+test('calls onClose for a session whose client sent nothing', async () => {
   const kinds: string[] = [];
   const { peer, session } = serve({ onClose: ({ cause }) => kinds.push(cause.kind) });
   peer.end();
@@ -73,7 +73,7 @@ test('onClose is called if the session has never begun, because its client said 
   expect(kinds).toEqual(['input-ended']);
 });
 
-test('the upstream has the whole drain time to end, however little of it is left', async () => {
+test('gives the upstream the full drain time to close', async () => {
   const closing = gate();
   const upstream = defineUpstream(() => ({
     capabilities: {},
@@ -93,7 +93,7 @@ test('the upstream has the whole drain time to end, however little of it is left
   clock.increment(1);
   await session.closed;
   expect(facts.of('close.abandoned')).toMatchObject([
-    { message: expect.stringContaining('upstream has not ended within 1000 ms') },
+    { message: expect.stringContaining('upstream did not finish within 1000 ms') },
   ]);
   closing.release();
 });

@@ -22,7 +22,7 @@ async function settled() {
 }
 
 everywhere('ping', eachTransportAndHttp, (combination) => {
-  test('asks the client, and takes any answer [PING-02]', async () => {
+  test('ping accepts any response of the client [PING-02]', async () => {
     const { peer, session, clock } = await operate({}, combination);
     const first = session.ping();
     const asked = await peer.request('ping');
@@ -35,22 +35,25 @@ everywhere('ping', eachTransportAndHttp, (combination) => {
     expect(await second).toBe(0);
   });
 
-  test.each([NaN, 0, -1])('in %s ms is refused, and stops no other deadline', async (timeoutMs) => {
-    const { peer, session, clock } = await operate({}, combination);
-    await expect(session.ping({ timeoutMs })).rejects.toThrow(
-      `timeoutMs must be a positive number of milliseconds, got ${timeoutMs}`,
-    );
-    const first = expect(session.ping({ timeoutMs: 100 })).rejects.toThrow('within 100 ms');
-    await peer.request('ping');
-    clock.increment(100);
-    await first;
-    const second = expect(session.ping({ timeoutMs: 200 })).rejects.toThrow('within 200 ms');
-    await peer.request('ping');
-    clock.increment(200);
-    await second;
-  });
+  test.each([NaN, 0, -1])(
+    'ping rejects timeoutMs %s without affecting other deadlines',
+    async (timeoutMs) => {
+      const { peer, session, clock } = await operate({}, combination);
+      await expect(session.ping({ timeoutMs })).rejects.toThrow(
+        `timeoutMs must be a positive number of milliseconds, got ${timeoutMs}`,
+      );
+      const first = expect(session.ping({ timeoutMs: 100 })).rejects.toThrow('within 100 ms');
+      await peer.request('ping');
+      clock.increment(100);
+      await first;
+      const second = expect(session.ping({ timeoutMs: 200 })).rejects.toThrow('within 200 ms');
+      await peer.request('ping');
+      clock.increment(200);
+      await second;
+    },
+  );
 
-  test('without an answer fails, and is reported [PING-03]', async () => {
+  test('ping without a response fails and is reported [PING-03]', async () => {
     const { peer, session, clock, facts } = await operate({}, combination);
     const pinged = session.ping({ timeoutMs: 50 }).catch((error: unknown) => error);
     const { id } = await peer.request('ping');
@@ -60,7 +63,7 @@ everywhere('ping', eachTransportAndHttp, (combination) => {
     expect(await facts.next('request.timedOut')).toMatchObject({ level: 'warning' });
   });
 
-  test('that nobody answers ends a session that wants a keepalive [PING-05]', async () => {
+  test('unanswered keepalive pings end the session [PING-05]', async () => {
     const serving = await operate({}, { ...combination, limits });
     const { peer, session } = serving;
     for (let n = 1; n <= 3; n++) {
@@ -73,7 +76,7 @@ everywhere('ping', eachTransportAndHttp, (combination) => {
 });
 
 everywhere('a session’s ping', eachTransportAndHttp, () => {
-  test('fails once the session has ended, and where it is cancelled [PING-03]', async () => {
+  test('ping fails after the end of the session and when cancelled [PING-03]', async () => {
     const { peer, session } = await operate({});
     const abort = new AbortController();
     const pinged = session.ping({ signal: abort.signal }).catch((error: unknown) => error);
@@ -84,7 +87,7 @@ everywhere('a session’s ping', eachTransportAndHttp, () => {
     await expect(session.ping()).rejects.toMatchObject({ code: 'TRANSPORT_CLOSED' });
   });
 
-  test('passes the cap of pending requests [PING-04]', async () => {
+  test('ping is exempt from maxPending [PING-04]', async () => {
     const { ask, errors } = asking();
     const { peer, session } = await operateWarm({ tools: [ask] }, { limits: { maxPending: 1 } });
     peer.send(toolCall(1, 'ask', { method: 'custom/question' }));
@@ -100,7 +103,7 @@ everywhere('a session’s ping', eachTransportAndHttp, () => {
 
 // Over HTTP nothing is taken before a session, and there is none yet that could ping.
 everywhere('a ping before operation', eachTransport, (combination) => {
-  test('is answered in every state [PING-01]', async () => {
+  test('ping of the client is answered in every state [PING-01]', async () => {
     const { peer } = serve({ tools: [echo] }, combination);
     const pinged = async () => expect(await peer.ask('ping')).toEqual({});
     await pinged();
@@ -112,7 +115,7 @@ everywhere('a ping before operation', eachTransport, (combination) => {
     for (const id of ['a', 2, '']) expect((await peer.response(id)).result).toEqual({});
   });
 
-  test('waits until the client may be asked [LIFE-06]', async () => {
+  test('ping waits until the client is initialized [LIFE-06]', async () => {
     const { peer, session } = serve({});
     const pinged = session.ping();
     peer.send(initialize(1));
@@ -128,14 +131,14 @@ everywhere('a keepalive', eachTransportAndHttp, () => {
   const start = (options: ServingOptions = {}) =>
     operate({ tools: [echo] }, { limits, ...options });
 
-  test('is not there if nobody asked for one [PING-06]', async () => {
+  test('keepalive is off by default [PING-06]', async () => {
     const serving = await operate({});
     await wait(serving, 24 * 3_600_000);
     expect(serving.peer.count('ping')).toBe(0);
     expect(serving.session.actor.getSnapshot().children.keepalive).toBeUndefined();
   });
 
-  test('pings a quiet client, again and again while it answers [PING-05]', async () => {
+  test('keepalive pings an idle client repeatedly [PING-05]', async () => {
     const serving = await start();
     const { peer, session } = serving;
     for (let n = 1; n <= 20; n++) {
@@ -148,7 +151,7 @@ everywhere('a keepalive', eachTransportAndHttp, () => {
     expect(session.state).toBe('rootsKnown');
   });
 
-  test('is no burden to a client that talks: the time runs from its last word [PING-06]', async () => {
+  test('keepalive measures idle time from the last message [PING-06]', async () => {
     const serving = await start();
     const { peer } = serving;
     for (let n = 0; n < 100; n++) {
@@ -162,7 +165,7 @@ everywhere('a keepalive', eachTransportAndHttp, () => {
     expect(peer.count('ping')).toBe(1);
   });
 
-  test('begins to count anew with any sign of life [PING-05]', async () => {
+  test('keepalive resets its failure count on any message [PING-05]', async () => {
     const serving = await start();
     const { peer, session } = serving;
     const silence = async () => {
@@ -190,7 +193,7 @@ everywhere('a keepalive', eachTransportAndHttp, () => {
     expect(await session.closed).toEqual({ kind: 'unresponsive', failures: 3 });
   });
 
-  test('does not end a client that says anything while it owes an answer to a ping [PING-05]', async () => {
+  test('keepalive keeps a client that sends anything while a ping is pending [PING-05]', async () => {
     const serving = await start({ limits: { ...limits, keepaliveFailures: 1 } });
     const { peer, session } = serving;
     await wait(serving, 30_000);
@@ -208,7 +211,7 @@ everywhere('a keepalive', eachTransportAndHttp, () => {
     expect((await session.closed).kind).toBe('unresponsive');
   });
 
-  test('begins when the session is in operation [PING-06] [LIFE-06]', async () => {
+  test('keepalive starts when the session is in operation [PING-06] [LIFE-06]', async () => {
     const serving = serve({}, { limits });
     serving.peer.send(initialize(1));
     await serving.peer.response(1);
@@ -220,7 +223,7 @@ everywhere('a keepalive', eachTransportAndHttp, () => {
 
 // Over HTTP the endpoint has a timer of its own, which ends with the endpoint.
 everywhere('a keepalive', eachTransport, () => {
-  test('ends with the session, its ping too [PING-05]', async () => {
+  test('keepalive and its pending ping end with the session [PING-05]', async () => {
     const serving = await operate({}, { limits });
     await wait(serving, 30_000);
     expect(serving.peer.count('ping')).toBe(1);

@@ -22,7 +22,7 @@ function reporting() {
 
 everywhere('progress', (combination) => {
   test.each(['token', 0, '', 7])(
-    'goes to the client with its token %j and increases [PROGRESS-01] [PROGRESS-05]',
+    'progress is sent with the token %j and increases [PROGRESS-01] [PROGRESS-05]',
     async (progressToken) => {
       const { door, report } = reporting();
       const { peer, clock } = await operateWarm({ tools: [report] }, combination);
@@ -56,7 +56,7 @@ everywhere('progress', (combination) => {
 });
 
 everywhere('progress', eachTransportAndStreams, () => {
-  test('is not sent where nobody asked for it [PROGRESS-01]', async () => {
+  test('progress is not sent without a token [PROGRESS-01]', async () => {
     const { door, report } = reporting();
     const { peer } = await operateWarm({ tools: [report] });
     door.release();
@@ -64,7 +64,7 @@ everywhere('progress', eachTransportAndStreams, () => {
     expect(peer.count(progress)).toBe(0);
   });
 
-  test('is sent at most ten times a second, its end always [PROGRESS-03]', async () => {
+  test('progress is sent at most ten times per second, plus the final report [PROGRESS-03]', async () => {
     const flood = tool('flood', (_, context) => {
       for (let value = 1; value <= 1000; value++) context.progress(value, { total: 1000 });
       return 'done';
@@ -78,7 +78,7 @@ everywhere('progress', eachTransportAndStreams, () => {
     expect(values).toEqual([1, 1000]);
   });
 
-  test('that came too soon is told when its interval is over, the latest step alone [PROGRESS-03]', async () => {
+  test('progress within an interval is delayed, and only the latest report is sent [PROGRESS-03]', async () => {
     const { door, report } = reporting();
     const { peer, clock } = await operateWarm({ tools: [report] });
     const before = clock.liveTimers;
@@ -103,7 +103,7 @@ everywhere('progress', eachTransportAndStreams, () => {
   });
 
   test.each(['answered', 'cancelled'])(
-    'that came too soon is not told once its request is %s, and holds no timer [PROGRESS-02]',
+    'delayed progress is dropped with its timer once the request is %s [PROGRESS-02]',
     async (how) => {
       const { door, report } = reporting();
       const { peer, clock } = await operateWarm({ tools: [report] });
@@ -126,7 +126,7 @@ everywhere('progress', eachTransportAndStreams, () => {
     },
   );
 
-  test('that is no finite number is not sent [PROGRESS-01]', async () => {
+  test('progress that is not finite is not sent [PROGRESS-01]', async () => {
     const odd = tool('odd', (_, context) => {
       context.progress(Number.NaN);
       context.progress(Infinity);
@@ -139,7 +139,7 @@ everywhere('progress', eachTransportAndStreams, () => {
     expect(peer.violations).toEqual([]);
   });
 
-  test('may be floating point, and so may its total [PROGRESS-07]', async () => {
+  test('progress and total can be floating point [PROGRESS-07]', async () => {
     const { door, report } = reporting();
     const { peer, clock } = await operateWarm({ tools: [report] });
     const steps = [
@@ -157,7 +157,7 @@ everywhere('progress', eachTransportAndStreams, () => {
     await peer.response(1);
   });
 
-  test('comes before the answer, never after it [PROGRESS-02]', async () => {
+  test('progress precedes the response [PROGRESS-02]', async () => {
     const last = tool('last', (_, context) => {
       context.progress(1, { total: 1 });
       queueMicrotask(() => context.progress(2));
@@ -175,7 +175,7 @@ everywhere('progress', eachTransportAndStreams, () => {
     expect(peer.count(progress)).toBe(1);
   });
 
-  test('stops when the request is cancelled [PROGRESS-02]', async () => {
+  test('progress stops when the request is cancelled [PROGRESS-02]', async () => {
     const { door, report } = reporting();
     const { peer, clock } = await operateWarm({ tools: [report] });
     peer.send(toolCall(1, 'report', { steps: [[1], [2]] }, { progressToken: 1 }));
@@ -194,7 +194,7 @@ everywhere('progress', eachTransportAndStreams, () => {
 // The SDK's own transports over streams drop such a request.
 everywhere('a token', eachByteTransport, () => {
   test.each([{ progressToken: null }, { progressToken: 1.5 }, 'progressToken'])(
-    'that is none asks for no progress: %j [PROGRESS-01]',
+    'an invalid progress token requests no progress: %j [PROGRESS-01]',
     async (_meta) => {
       const { door, report } = reporting();
       const { peer } = await operateWarm({ tools: [report] });
@@ -207,7 +207,7 @@ everywhere('a token', eachByteTransport, () => {
 });
 
 everywhere('progress of the client’s', eachTransportAndStreams, () => {
-  test('has a token of its own for each request, and goes to who sent that [PROGRESS-06] [PROGRESS-07]', async () => {
+  test('progress carries the token of its request and goes to its sender [PROGRESS-06] [PROGRESS-07]', async () => {
     const heard: number[][] = [];
     const ask = tool('ask', async ({ n }, context) => {
       const mine: number[] = (heard[n as number] = []);

@@ -33,13 +33,13 @@ function giving(output: unknown): Prompt {
 everywhere('prompts', eachRevision, ({ revision, transport }) => {
   const isTitled = revision >= '2025-06-18';
 
-  test('are declared [PROMPT-01]', async () => {
+  test('declares prompts [PROMPT-01]', async () => {
     const { session } = await operate({ prompts: [] }, { revision, transport });
     const { server } = session.actor.getSnapshot().context;
     expect(server.capabilities).toEqual({ prompts: { listChanged: true } });
   });
 
-  test('are listed with what the revision knows [PROMPT-02]', async () => {
+  test('lists prompts with the members of the revision [PROMPT-02]', async () => {
     const { peer } = await operate({ prompts: [review, bare] }, { revision, transport });
     expect(await peer.ask('prompts/list')).toEqual({
       prompts: [
@@ -63,7 +63,7 @@ everywhere('prompts', eachRevision, ({ revision, transport }) => {
     });
   });
 
-  test('are got with their arguments [PROMPT-03]', async () => {
+  test('gets a prompt with its arguments [PROMPT-03]', async () => {
     const { peer } = await operate({ prompts: [review, bare] }, { revision, transport });
     const args = { code: 'x = 1', tone: 'terse' };
     expect(await peer.ask('prompts/get', { name: 'review', arguments: args })).toEqual({
@@ -88,14 +88,14 @@ everywhere('prompts', eachRevision, ({ revision, transport }) => {
     [{ name: 'review', arguments: ['x'] }, '"arguments"'],
     [{ name: 'review', arguments: { code: 'x', toString: 'y' } }, '"toString"'],
     [{ name: 'bare', arguments: JSON.parse('{"__proto__":"x"}') as object }, '"__proto__"'],
-  ])('refuse %j, naming what is wrong [PROMPT-04]', async (params, named) => {
+  ])('rejects %j and names the problem [PROMPT-04]', async (params, named) => {
     const { peer } = await operate({ prompts: [review, bare] }, { revision, transport });
     await expect(peer.ask('prompts/get', params)).rejects.toMatchObject({
       error: { code: -32602, message: expect.stringContaining(named) },
     });
   });
 
-  test('are not offered where the definition names none [LIFE-11]', async () => {
+  test('does not offer prompts without any in the definition [LIFE-11]', async () => {
     const { peer } = await operate({ tools: [] }, { revision, transport });
     for (const method of ['prompts/list', 'prompts/get']) {
       await expect(peer.ask(method)).rejects.toMatchObject({ error: { code: -32601 } });
@@ -136,62 +136,65 @@ const libraries = {
   }),
 };
 
-describe.each(Object.entries(libraries))('arguments with a schema of %s', (_library, schema) => {
-  const trip = definePrompt({
-    name: 'trip',
-    arguments: schema as typeof libraries.zod,
-    complete: { city: (value) => ['Rome', 'Riga'].filter((each) => each.startsWith(value)) },
-    get: ({ city, days, start }) => `${days + 1} days in ${city}, ${start?.getTime()}`,
-  });
-  const open = async () => (await operate({ prompts: [trip] })).peer;
-  const get = async (args: object) =>
-    (await open()).ask('prompts/get', { name: 'trip', arguments: args });
-
-  test('are listed with the names, descriptions and duties that it tells [PROMPT-02]', async () => {
-    const { prompts } = await (await open()).ask('prompts/list');
-    const [listed] = prompts as readonly [{ readonly arguments: readonly { name: string }[] }];
-    const byName = listed.arguments.toSorted((a, b) => a.name.localeCompare(b.name));
-    expect(byName).toEqual([
-      { name: 'city', title: 'City', description: 'Where to', required: true },
-      { name: 'days', description: 'How long', required: false },
-      { name: 'start', required: false },
-    ]);
-  });
-
-  test('reach the prompt as it has parsed them [PROMPT-03]', async () => {
-    const sent = { city: 'Rome', days: '4', start: '1970-01-02' };
-    expect(await get(sent)).toHaveProperty('messages.0.content.text', '5 days in Rome, 86400000');
-    expect(await get({ city: 'Rome' })).toHaveProperty(
-      'messages.0.content.text',
-      '4 days in Rome, undefined',
-    );
-  });
-
-  test.each([
-    [{ city: 'R' }, /"trip" was called with invalid arguments: city/],
-    [{ city: 'Rome', days: 'x' }, /"trip" was called with invalid arguments: days/],
-    [{ city: 'Rome', days: 4 }, /"arguments.days" must be a string/],
-    [{ days: '4' }, /needs the argument "city"/],
-    [{ city: 'Rome', town: 'x' }, /has no argument "town"; it has/],
-  ])('are refused if they are %j, naming the argument [PROMPT-04]', async (args, message) => {
-    await expect(get(args)).rejects.toMatchObject({
-      error: { code: -32602, message: expect.stringMatching(message) },
+describe.each(Object.entries(libraries))(
+  'prompt arguments with a schema of %s',
+  (_library, schema) => {
+    const trip = definePrompt({
+      name: 'trip',
+      arguments: schema as typeof libraries.zod,
+      complete: { city: (value) => ['Rome', 'Riga'].filter((each) => each.startsWith(value)) },
+      get: ({ city, days, start }) => `${days + 1} days in ${city}, ${start?.getTime()}`,
     });
-  });
+    const open = async () => (await operate({ prompts: [trip] })).peer;
+    const get = async (args: object) =>
+      (await open()).ask('prompts/get', { name: 'trip', arguments: args });
 
-  test('are completed [COMPL-02]', async () => {
-    const peer = await open();
-    const ref = { type: 'ref/prompt', name: 'trip' };
-    expect(
-      await peer.ask('completion/complete', { ref, argument: { name: 'city', value: 'Ri' } }),
-    ).toHaveProperty('completion.values', ['Riga']);
-    expect(
-      await peer.ask('completion/complete', { ref, argument: { name: 'days', value: '' } }),
-    ).toHaveProperty('completion.values', []);
-  });
-});
+    test('are listed with names, descriptions and required flags from the schema [PROMPT-02]', async () => {
+      const { prompts } = await (await open()).ask('prompts/list');
+      const [listed] = prompts as readonly [{ readonly arguments: readonly { name: string }[] }];
+      const byName = listed.arguments.toSorted((a, b) => a.name.localeCompare(b.name));
+      expect(byName).toEqual([
+        { name: 'city', title: 'City', description: 'Where to', required: true },
+        { name: 'days', description: 'How long', required: false },
+        { name: 'start', required: false },
+      ]);
+    });
 
-test('a schema may check a prompt’s arguments later [PROMPT-03]', async () => {
+    test('are passed to get as parsed by the schema [PROMPT-03]', async () => {
+      const sent = { city: 'Rome', days: '4', start: '1970-01-02' };
+      expect(await get(sent)).toHaveProperty('messages.0.content.text', '5 days in Rome, 86400000');
+      expect(await get({ city: 'Rome' })).toHaveProperty(
+        'messages.0.content.text',
+        '4 days in Rome, undefined',
+      );
+    });
+
+    test.each([
+      [{ city: 'R' }, /invalid arguments for the prompt "trip": city/],
+      [{ city: 'Rome', days: 'x' }, /invalid arguments for the prompt "trip": days/],
+      [{ city: 'Rome', days: 4 }, /"arguments.days" must be a string/],
+      [{ days: '4' }, /requires the argument "city"/],
+      [{ city: 'Rome', town: 'x' }, /has no argument "town", its arguments are/],
+    ])('are rejected by name if they are %j [PROMPT-04]', async (args, message) => {
+      await expect(get(args)).rejects.toMatchObject({
+        error: { code: -32602, message: expect.stringMatching(message) },
+      });
+    });
+
+    test('are completed [COMPL-02]', async () => {
+      const peer = await open();
+      const ref = { type: 'ref/prompt', name: 'trip' };
+      expect(
+        await peer.ask('completion/complete', { ref, argument: { name: 'city', value: 'Ri' } }),
+      ).toHaveProperty('completion.values', ['Riga']);
+      expect(
+        await peer.ask('completion/complete', { ref, argument: { name: 'days', value: '' } }),
+      ).toHaveProperty('completion.values', []);
+    });
+  },
+);
+
+test('supports schemas that validate prompt arguments asynchronously [PROMPT-03]', async () => {
   const known = definePrompt({
     name: 'known',
     arguments: z.object({ user: z.string().refine((user) => Promise.resolve(user === 'ada')) }),
@@ -211,7 +214,7 @@ everywhere('what a prompt gives', eachRevision, ({ revision }) => {
   const resource = { uri: 'r://a', mimeType: 'text/plain', text: 'a' };
   const isTitled = revision >= '2025-06-18';
 
-  test('may be messages of every content, in what the revision knows [PROMPT-03] [TOOLS-10]', async () => {
+  test('returns messages with every content type of the revision [PROMPT-03] [TOOLS-10]', async () => {
     const messages = [
       { role: 'user', content: { type: 'text', text: 'a', annotations } },
       { role: 'assistant', content: image },
@@ -241,7 +244,7 @@ everywhere('what a prompt gives', eachRevision, ({ revision }) => {
     ]);
   });
 
-  test('may have a description of its own, and _meta [PROMPT-03]', async () => {
+  test('returns a description and _meta with the messages [PROMPT-03]', async () => {
     const output = {
       description: 'Mine',
       messages: [{ role: 'assistant', content: { type: 'text', text: 'a' } }],
@@ -266,7 +269,7 @@ describe('a prompt', () => {
     [[{ role: 'user', content: { type: 'video' } }]],
     [[{ role: 'user', content: { type: 'image', data: '??', mimeType: 'image/png' } }]],
     [[{ role: 'user', content: { type: 'resource', resource: { uri: 'a://b' } } }]],
-  ])('that gives %j has failed, by its own fault [PROMPT-05]', async (output) => {
+  ])('reports its own failure if it returns %j [PROMPT-05]', async (output) => {
     const late = definePrompt({ name: 'late', get: async () => output as never });
     const { peer, facts } = await operate({ prompts: [giving(output), late] });
     for (const name of ['giving', 'late']) {
@@ -280,7 +283,7 @@ describe('a prompt', () => {
     }
   });
 
-  test('that fails fails alone [FLOW-04]', async () => {
+  test('fails only its own request [FLOW-04]', async () => {
     const broken = definePrompt({
       name: 'broken',
       get: () => {
@@ -295,7 +298,7 @@ describe('a prompt', () => {
   });
 });
 
-test('the definition of a prompt gives its arguments their types [PROMPT-03]', () => {
+test('types the arguments of get from the definition [PROMPT-03]', () => {
   definePrompt({
     name: 'typed',
     arguments: { must: { required: true }, may: {} },

@@ -14,8 +14,8 @@ const toolsChanged = 'notifications/tools/list_changed';
 const promptsChanged = 'notifications/prompts/list_changed';
 const quietMs = 60;
 
-describe('a definition that is replaced', () => {
-  test('serves new calls of open sessions, while those that run go on with the old one', async () => {
+describe('server.replace', () => {
+  test('applies to new calls of open sessions while running calls keep the old definition', async () => {
     const held = gate();
     const old = tool('say', async () => {
       await held.pass();
@@ -31,7 +31,7 @@ describe('a definition that is replaced', () => {
     expect(server.definition.instructions).toBe('As of now');
   });
 
-  test('is announced by the lists that are not the same for clients, and by no others', async () => {
+  test('announces only the lists that changed', async () => {
     const ask = definePrompt({ name: 'ask', get: () => 'old' });
     const { peer, server, clock } = await operate({ ...says('old'), prompts: [ask] });
     const again = definePrompt({ name: 'ask', get: () => 'new' });
@@ -46,7 +46,7 @@ describe('a definition that is replaced', () => {
     expect(peer.count(promptsChanged)).toBe(0);
   });
 
-  test('serves a kind that is new, which clients are not told of that were told of none', async () => {
+  test('serves a new kind of items without notifying clients that were not told the capability', async () => {
     const { peer, server, clock } = await operate(says('old'));
     server.replace({ ...says('new'), prompts: [definePrompt({ name: 'ask', get: () => 'now' })] });
     clock.increment(quietMs);
@@ -57,7 +57,7 @@ describe('a definition that is replaced', () => {
     await expect(peer.ask('prompts/list')).rejects.toThrow('-32601');
   });
 
-  test('leaves subscriptions to resources as they are', async () => {
+  test('keeps resource subscriptions', async () => {
     const file = (text: string) => [
       defineResource({ uri: 'note://one', name: 'one', read: () => text }),
     ];
@@ -69,20 +69,20 @@ describe('a definition that is replaced', () => {
   });
 
   test.each([
-    ['another name', { ...says('new'), name: 'other' }, /named "other"/],
-    ['other keys', { ...says('new'), stateKeys: ['11'.repeat(32)] }, /other "stateKeys"/],
+    ['another name', { ...says('new'), name: 'other' }, /"name" must not change, got "other"/],
+    ['other keys', { ...says('new'), stateKeys: ['11'.repeat(32)] }, /"stateKeys" must not change/],
     [
       'two tools of one name',
       { ...named, tools: [tool('a', () => ''), tool('a', () => '')] },
       /already/,
     ],
-  ])('is refused with %s, and nothing has changed', async (_, next, message) => {
+  ])('rejects %s and changes nothing', async (_, next, message) => {
     const { peer, server } = await operate(says('old'));
     expect(() => server.replace(next)).toThrow(message);
     expect(textOf(await peer.call('say'))).toBe('old');
   });
 
-  test('a thousand times leaves nothing but the last one', async () => {
+  test('retains only the last definition after a thousand replacements', async () => {
     const { peer, server } = await operate(says('0'));
     const live = new Live<ServerDefinition>();
     const replace = async (times: number) => {
@@ -99,7 +99,7 @@ describe('a definition that is replaced', () => {
   });
 });
 
-describe('a call that is suspended while its definition is replaced', () => {
+describe('a call suspended during server.replace', () => {
   const schema = { type: 'object', properties: {} } as const;
   const asks = (message: string) =>
     defineTool({
@@ -114,7 +114,7 @@ describe('a call that is suspended while its definition is replaced', () => {
     return { requestState, inputResponses: Object.fromEntries(answers) as JsonObject };
   };
 
-  test('goes on where it stands, with the code that it began with', async () => {
+  test('resumes with the code that it started with', async () => {
     const { ask, server } = modern({ tools: [asks('old')] });
     const asked = await ask('tools/call', { name: 'order' });
     server.replace({ ...server.definition, tools: [asks('new')] });
@@ -122,7 +122,7 @@ describe('a call that is suspended while its definition is replaced', () => {
     expect(textOf(result)).toBe('old accept');
   });
 
-  test('goes on elsewhere in its state, if the machine there has that; otherwise the state is named', async () => {
+  test('resumes at another process in its state, or fails naming the state that the machine lacks', async () => {
     const stateKeys = ['33'.repeat(32)];
     const machine = (state: string, output: string) =>
       defineTool({
@@ -152,13 +152,13 @@ describe('a call that is suspended while its definition is replaced', () => {
     const retry = { name: 'order', ...accepted(await old.ask('tools/call', { name: 'order' })) };
     const refused = await renamed.ask('tools/call', retry);
     expect(refused).toMatchObject({ isError: true });
-    expect(textOf(refused)).toContain('NOT_RESUMABLE: The call waits in the state "confirming"');
+    expect(textOf(refused)).toContain('no longer has its state "confirming"');
     // The refusal has used up nothing.
     expect(textOf(await next.ask('tools/call', retry))).toBe('new');
   });
 });
 
-test('what a server says of itself is what it was replaced by', () => {
+test('describes the server by the replaced definition', () => {
   const server = createMcpServer(says('old'));
   server.replace({ ...says('new'), version: '2.0.0' });
   expect(server.definition.version).toBe('2.0.0');

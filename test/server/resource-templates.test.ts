@@ -63,7 +63,7 @@ everywhere('resource templates', eachRevision, ({ revision, transport }) => {
     });
   });
 
-  test('list resources after the fixed ones, by URI, each once [RES-07]', async () => {
+  test('lists template resources after fixed ones, by URI and without duplicates [RES-07]', async () => {
     const { peer } = await operate(features, { revision, transport });
     expect(await peer.ask('resources/list')).toEqual({
       resources: [
@@ -74,7 +74,7 @@ everywhere('resource templates', eachRevision, ({ revision, transport }) => {
     });
   });
 
-  test('are read with their variables decoded; a fixed resource wins [RES-05]', async () => {
+  test('reads a template resource with decoded variables, unless a fixed resource matches [RES-05]', async () => {
     const { peer } = await operate(features, { revision, transport });
     const uri = 'notes://ann%20lee/a/b%2Fc.txt?line=4';
     expect(await peer.ask('resources/read', { uri })).toEqual({
@@ -92,7 +92,7 @@ everywhere('resource templates', eachRevision, ({ revision, transport }) => {
     );
   });
 
-  test('of which none matches, or that find nothing, are -32002 with the URI [RES-02]', async () => {
+  test('answers an unmatched or missing URI with -32002 and the URI [RES-02]', async () => {
     const { peer } = await operate(features, { revision, transport });
     for (const uri of ['notes://alone', 'notes://nobody/x', 'notes://a/%zz', 'other://a/b']) {
       await expect(peer.ask('resources/read', { uri })).rejects.toMatchObject({
@@ -101,7 +101,7 @@ everywhere('resource templates', eachRevision, ({ revision, transport }) => {
     }
   });
 
-  test('have subscribers to each of their URIs [RES-03]', async () => {
+  test('supports subscriptions to URIs of templates [RES-03]', async () => {
     const { peer, session } = await operate(features, { revision, transport });
     await peer.ask('resources/subscribe', { uri: 'notes://a/1' });
     session.resourceUpdated('notes://a/2');
@@ -114,7 +114,7 @@ everywhere('resource templates', eachRevision, ({ revision, transport }) => {
     expect(peer.count('notifications/resources/updated')).toBe(1);
   });
 
-  test('refuse what is no URI, naming it [RES-06]', async () => {
+  test('rejects an invalid URI by name [RES-06]', async () => {
     const { peer } = await operate(features, { revision, transport });
     for (const uri of ['no uri', '', 7, null, undefined, {}]) {
       for (const method of ['resources/read', 'resources/subscribe', 'resources/unsubscribe']) {
@@ -127,7 +127,7 @@ everywhere('resource templates', eachRevision, ({ revision, transport }) => {
 });
 
 everywhere('what is read', eachRevision, ({ revision }) => {
-  test('is text, bytes as base64, or contents with what the revision knows [RES-01]', async () => {
+  test('reads text, bytes as base64, or contents with the members of the revision [RES-01]', async () => {
     const contents = [
       { uri: 'r://a#1', text: 'one', mimeType: 'text/plain', _meta: { 'example.com/x': 1 } },
       { uri: 'r://a#2', blob: 'AAEC' },
@@ -154,7 +154,7 @@ everywhere('what is read', eachRevision, ({ revision }) => {
   });
 });
 
-describe('a resource', () => {
+describe('a single resource', () => {
   test.each([
     [undefined, -32002],
     [null, -32603],
@@ -165,7 +165,7 @@ describe('a resource', () => {
     [[{ uri: 'r://a' }], -32603],
     [[{ uri: 'r://a', blob: 'not base64' }], -32603],
     [[{ uri: 'r://a', text: 'a', mimeType: 7 }], -32603],
-  ])('that gives %j is an error of its own request [FLOW-04]', async (given, code) => {
+  ])('fails only its own request if it returns %j [FLOW-04]', async (given, code) => {
     const { peer } = await operate({
       resources: [
         defineResource({ uri: 'r://odd', name: 'odd', read: () => given as never }),
@@ -177,7 +177,7 @@ describe('a resource', () => {
     }
   });
 
-  test('that has gone can still be unsubscribed from [RES-03]', async () => {
+  test('can be unsubscribed from after its removal [RES-03]', async () => {
     const { peer, server } = await operate(features);
     await peer.ask('resources/subscribe', { uri: fixed.uri });
     server.resources.remove(fixed.uri);
@@ -188,7 +188,7 @@ describe('a resource', () => {
     });
   });
 
-  test('past so many subscriptions is refused, and one may come for another [RES-03]', async () => {
+  test('cannot be subscribed to beyond maxSubscriptions until another is unsubscribed [RES-03]', async () => {
     const { peer } = await operate(features, { limits: { maxSubscriptions: 2 } });
     const subscribe = (n: number) => peer.ask('resources/subscribe', { uri: `notes://a/${n}` });
     await subscribe(1);
@@ -204,7 +204,7 @@ describe('a resource', () => {
 
 describe('a resource template', () => {
   test.each([['notes'], [[{ name: 'no uri' }]], [[7]], [[{ uri: 'a://b' }]], [undefined]])(
-    'whose list gives %j fails that request alone [FLOW-04]',
+    'fails only its own request if its list returns %j [FLOW-04]',
     async (given) => {
       const odd = defineResourceTemplate({
         uriTemplate: 'odd://{a}',
@@ -219,7 +219,7 @@ describe('a resource template', () => {
     },
   );
 
-  test('is asked in the order of definition: the first that matches reads [RES-05]', async () => {
+  test('is selected in definition order: the first match reads [RES-05]', async () => {
     const templateOf = (uriTemplate: string) =>
       defineResourceTemplate({ uriTemplate, name: uriTemplate, read: () => uriTemplate });
     const { peer } = await operate({
@@ -232,12 +232,12 @@ describe('a resource template', () => {
   });
 });
 
-describe('a definition', () => {
-  test('of a resource needs a URI [RES-06]', () => {
+describe('resource definitions', () => {
+  test('reject a resource without an absolute URI [RES-06]', () => {
     expect(() => defineResource({ uri: 'no uri', name: 'x', read: () => '' })).toThrow('"no uri"');
   });
 
-  test('of a template that cannot be matched, or completes what it has not, is refused [RES-05]', () => {
+  test('reject a template that cannot be matched or completes an unknown variable [RES-05]', () => {
     const read = () => '';
     expect(() => defineResourceTemplate({ uriTemplate: 'a://{b', name: 'x', read })).toThrow(
       '"a://{b"',
@@ -253,7 +253,7 @@ describe('a definition', () => {
     ).toThrow('"c"');
   });
 
-  test('of a template gives its variables their types [RES-05]', () => {
+  test('type the variables of a template [RES-05]', () => {
     defineResourceTemplate({
       uriTemplate: 'a://{b}/{c*}/{+d}{.e}{?f,g*}',
       name: 'typed',

@@ -29,7 +29,7 @@ const broken = defineResource({
 const resources = [notes, picture, broken];
 
 everywhere('resources', eachRevisionAndHttp, ({ revision }) => {
-  test('are declared with subscribe and listChanged [RES-04]', async () => {
+  test('declares resources with subscribe and listChanged [RES-04]', async () => {
     const { peer, session } = await operate({ resources }, { revision });
     await peer.quiet();
     const reply = peer.received[0] as { readonly result: { readonly capabilities: object } };
@@ -39,7 +39,7 @@ everywhere('resources', eachRevisionAndHttp, ({ revision }) => {
     expect(session.actor.getSnapshot().context.client?.dialect.version).toBe(revision);
   });
 
-  test('are listed with what the revision knows [RES-01] [TOOLS-05]', async () => {
+  test('lists resources with the members of the revision [RES-01] [TOOLS-05]', async () => {
     const { peer } = await operate({ resources: [notes] }, { revision });
     const { uri, name, title, description, mimeType } = notes;
     expect(await peer.ask('resources/list')).toEqual({
@@ -50,7 +50,7 @@ everywhere('resources', eachRevisionAndHttp, ({ revision }) => {
     expect(await peer.ask('resources/templates/list')).toEqual({ resourceTemplates: [] });
   });
 
-  test('are read as text or base64 [RES-01]', async () => {
+  test('reads resources as text or base64 [RES-01]', async () => {
     const { peer } = await operate({ resources }, { revision });
     expect(await peer.ask('resources/read', { uri: 'test://notes' })).toEqual({
       contents: [{ uri: 'test://notes', mimeType: 'text/plain', text: 'hello' }],
@@ -60,7 +60,7 @@ everywhere('resources', eachRevisionAndHttp, ({ revision }) => {
     });
   });
 
-  test('that are not there are -32002 with their URI [RES-02]', async () => {
+  test('answers an unknown resource with -32002 and its URI [RES-02]', async () => {
     const { peer } = await operate({ resources }, { revision });
     for (const method of ['resources/read', 'resources/subscribe', 'resources/unsubscribe']) {
       await expect(peer.ask(method, { uri: 'test://nothing' })).rejects.toMatchObject({
@@ -70,7 +70,7 @@ everywhere('resources', eachRevisionAndHttp, ({ revision }) => {
     }
   });
 
-  test('that change are told to who has subscribed, until unsubscribed [RES-03]', async () => {
+  test('notifies subscribers of resource changes until they unsubscribe [RES-03]', async () => {
     const { peer, session } = await operate({ resources }, { revision });
     const updated = 'notifications/resources/updated';
     session.resourceUpdated('test://notes');
@@ -90,7 +90,7 @@ everywhere('resources', eachRevisionAndHttp, ({ revision }) => {
   });
 });
 
-test('URIs that a client subscribes to have a bound in bytes', async () => {
+test('limits the bytes of subscribed URIs', async () => {
   const any = defineResourceTemplate({
     uriTemplate: 'any://{name}',
     name: 'any',
@@ -113,8 +113,8 @@ test('URIs that a client subscribes to have a bound in bytes', async () => {
   await subscribe('c');
 });
 
-describe('a resource', () => {
-  test('whose reading fails is -32603 for its own request [FLOW-04]', async () => {
+describe('a listed resource', () => {
+  test('answers only its own request with -32603 if read fails [FLOW-04]', async () => {
     const { peer } = await operate({ resources });
     await expect(peer.ask('resources/read', { uri: 'test://broken' })).rejects.toMatchObject({
       error: { code: -32603, message: 'Internal error' },
@@ -122,7 +122,7 @@ describe('a resource', () => {
     expect(await peer.ask('resources/read', { uri: 'test://notes' })).toHaveProperty('contents');
   });
 
-  test('that nobody gave a cursor for refuses one [TOOLS-07]', async () => {
+  test('rejects a cursor that was never issued [TOOLS-07]', async () => {
     const { peer } = await operate({ resources });
     for (const method of ['resources/list', 'resources/templates/list']) {
       await expect(peer.ask(method, { cursor: 'x' })).rejects.toMatchObject({
@@ -131,7 +131,7 @@ describe('a resource', () => {
     }
   });
 
-  test('told after the session has ended is told to nobody [RES-03]', async () => {
+  test('is not announced after the end of the session [RES-03]', async () => {
     const { peer, session } = await operate({ resources });
     await peer.ask('resources/subscribe', { uri: 'test://notes' });
     session.shutdown('enough');
@@ -141,8 +141,8 @@ describe('a resource', () => {
   });
 });
 
-describe('two sessions of one server', () => {
-  test('have subscriptions of their own [RES-03]', async () => {
+describe('resources of two sessions', () => {
+  test('have independent subscriptions [RES-03]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', resources });
     const [one, other] = [connect(server), connect(server)];
     await one.peer.handshake();

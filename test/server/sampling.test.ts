@@ -35,7 +35,7 @@ const start = (options: Parameters<typeof operateWarm>[1]) =>
 const read = (result: JsonObject | undefined) => JSON.parse(textOf(result)) as JsonObject;
 
 everywhere('sampling', eachRevisionAndHttp, (combination) => {
-  test('says what the handler said, and gives the reply [SAMPLE-04] [SAMPLE-05]', async () => {
+  test('sends the conversation of the handler and returns the reply [SAMPLE-04] [SAMPLE-05]', async () => {
     const { peer } = await start({ ...combination, capabilities: { sampling: {} } });
     const rest = {
       maxTokens: 7,
@@ -63,14 +63,14 @@ everywhere('sampling', eachRevisionAndHttp, (combination) => {
     });
   });
 
-  test('is not sent to a client that did not declare it [SAMPLE-01]', async () => {
+  test('does not sample a client without the capability [SAMPLE-01]', async () => {
     const { peer } = await start({ ...combination, capabilities: { sampling: true as never } });
     const answer = read(await peer.call('sample', { messages: [hello], maxTokens: 1 }));
     expect(answer).toMatchObject({ name: 'RuntimeError', code: 'CAPABILITY_MISSING' });
     expect(peer.count(method)).toBe(0);
   });
 
-  test('tells the handler that the user refused [SAMPLE-07]', async () => {
+  test('reports the refusal of the user to the handler [SAMPLE-07]', async () => {
     const { peer } = await start({ ...combination, capabilities: { sampling: {} } });
     peer.send(toolCall(1, 'sample', { messages: [hello], maxTokens: 1 }));
     const error = { code: -1, message: 'User rejected sampling request' };
@@ -81,7 +81,7 @@ everywhere('sampling', eachRevisionAndHttp, (combination) => {
     });
   });
 
-  test('is cancelled with its call [CANCEL-05]', async () => {
+  test('cancels sampling together with its call [CANCEL-05]', async () => {
     const { peer } = await start({ ...combination, capabilities: { sampling: {} } });
     peer.send(toolCall(1, 'sample', { messages: [hello], maxTokens: 1 }));
     const { id } = await peer.request(method);
@@ -111,7 +111,7 @@ everywhere('a client that declares everything', eachRevisionAndHttp, ({ revision
         ],
       },
     ],
-  ])('%s are sampled with from 2025-11-25 on [SAMPLE-02]', async (_, request) => {
+  ])('sends %s since 2025-11-25 [SAMPLE-02]', async (_, request) => {
     const { peer } = await start({ revision, capabilities: everything });
     peer.send(toolCall(1, 'sample', { ...request, maxTokens: 1 }));
     if (isLatest) peer.answer(await peer.request(method), reply);
@@ -120,7 +120,7 @@ everywhere('a client that declares everything', eachRevisionAndHttp, ({ revision
     expect(peer.count(method)).toBe(isLatest ? 1 : 0);
   });
 
-  test('audio is sampled with from 2025-03-26 on [SAMPLE-04]', async () => {
+  test('sends audio since 2025-03-26 [SAMPLE-04]', async () => {
     const { peer } = await start({ revision, capabilities: everything });
     const audio = { role: 'user', content: { type: 'audio', data: 'AA==', mimeType: 'audio/wav' } };
     peer.send(toolCall(1, 'sample', { messages: [audio], maxTokens: 1 }));
@@ -130,7 +130,7 @@ everywhere('a client that declares everything', eachRevisionAndHttp, ({ revision
     expect(answer).toMatchObject(knows ? { text: 'Hi' } : refusal);
   });
 
-  test('several blocks are one message from 2025-11-25 on, and several before [SAMPLE-04]', async () => {
+  test('sends several blocks as one message since 2025-11-25, as several before [SAMPLE-04]', async () => {
     const { peer } = await start({ revision, capabilities: everything });
     const [one, two] = ['1', '2'].map((text) => ({ type: 'text', text }));
     const message = { role: 'user', content: [one, two], _meta: { a: 1 } };
@@ -149,25 +149,30 @@ everywhere('a client that declares everything', eachRevisionAndHttp, ({ revision
   });
 });
 
-describe('what a client did not declare in detail', () => {
+describe('sampling subcapabilities', () => {
   test.each([
     ['sampling.tools', { tools: [weather] }, { sampling: { context: {} } }],
     ['sampling.tools', { toolChoice: {} }, { sampling: {} }],
     ['sampling.context', { includeContext: 'thisServer' }, { sampling: { tools: {} } }],
     ['sampling.context', { includeContext: 'allServers' }, { sampling: {} }],
-  ])('%s is not used: %j [SAMPLE-02] [SAMPLE-03]', async (capability, request, capabilities) => {
-    const { peer } = await start({ capabilities });
-    const answer = read(await peer.call('sample', { messages: [hello], maxTokens: 1, ...request }));
-    expect(answer).toMatchObject({
-      code: 'CAPABILITY_MISSING',
-      message: expect.stringContaining(`"${capability}"`) as string,
-    });
-    expect(peer.count(method)).toBe(0);
-  });
+  ])(
+    'reject an undeclared %s: %j [SAMPLE-02] [SAMPLE-03]',
+    async (capability, request, capabilities) => {
+      const { peer } = await start({ capabilities });
+      const answer = read(
+        await peer.call('sample', { messages: [hello], maxTokens: 1, ...request }),
+      );
+      expect(answer).toMatchObject({
+        code: 'CAPABILITY_MISSING',
+        message: expect.stringContaining(`"${capability}"`) as string,
+      });
+      expect(peer.count(method)).toBe(0);
+    },
+  );
 });
 
 everywhere('the context of a client', eachRevisionAndHttp, ({ revision }) => {
-  test('is asked for where the client has it [SAMPLE-03]', async () => {
+  test('are used if the client declares them [SAMPLE-03]', async () => {
     const context = revision < '2025-11-25' ? {} : { context: {} };
     const { peer } = await start({ capabilities: { sampling: context } });
     const includeContext = 'thisServer';
@@ -179,7 +184,7 @@ everywhere('the context of a client', eachRevisionAndHttp, ({ revision }) => {
   });
 });
 
-describe('a request that no client may be sent is refused:', () => {
+describe('invalid sampling requests', () => {
   const assistant = (...content: readonly object[]) => ({ role: 'assistant', content });
   const user = (...content: readonly object[]) => ({ role: 'user', content });
   const text = { type: 'text', text: 'and' };
@@ -190,7 +195,7 @@ describe('a request that no client may be sent is refused:', () => {
     [
       'a priority',
       { modelPreferences: { costPriority: 2 } },
-      /costPriority must be from 0 to 1, this is 2/,
+      /costPriority must be a number from 0 to 1, got 2/,
     ],
     [
       'a result among others',
@@ -244,7 +249,7 @@ describe('a request that no client may be sent is refused:', () => {
   });
 });
 
-describe('a result', () => {
+describe('a sampling result', () => {
   const block = (text: string) => ({ type: 'text', text });
 
   test.each<[object, object]>([
@@ -256,7 +261,7 @@ describe('a result', () => {
     ],
     [{ content: { type: 'image', data: 'AA==', mimeType: 'image/png' } }, { text: '' }],
     [{ role: 'user' }, { role: 'user' }],
-  ])('with %j is read as %j [SAMPLE-05]', async (given, expected) => {
+  ])('with %j is parsed as %j [SAMPLE-05]', async (given, expected) => {
     const { peer } = await start({ capabilities: everything });
     peer.send(toolCall(1, 'sample', { messages: [hello], maxTokens: 1 }));
     peer.answer(await peer.request(method), { ...reply, ...given });
@@ -264,20 +269,20 @@ describe('a result', () => {
   });
 
   test.each<[object, RegExp]>([
-    [{ role: 'system' }, /"role" must be "user" or "assistant", this is "system"/],
-    [{ model: 7 }, /"model" must be a string, this is 7/],
-    [{ content: 'Hi' }, /content must be a block, this is "Hi"/],
-    [{ content: null }, /content must be a block, this is null/],
+    [{ role: 'system' }, /"role" must be "user" or "assistant", got "system"/],
+    [{ model: 7 }, /"model" must be a string, got 7/],
+    [{ content: 'Hi' }, /content must be a content block, got "Hi"/],
+    [{ content: null }, /content must be a content block, got null/],
     [
       { content: [block('a'), { type: 'text' }] },
-      /content\[1\] is a text with a wrong "text": missing/,
+      /content\[1\]: "text" of a text block is invalid, got missing/,
     ],
-    [{ content: { type: 'video' } }, /content must have a type of text, .*; this is "video"/],
+    [{ content: { type: 'video' } }, /content must have a type of text, .*, got "video"/],
     [
       { content: { ...use('1'), input: [] } },
-      /content is a tool_use with a wrong "input": an array/,
+      /content: "input" of a tool_use block is invalid, got an array/,
     ],
-  ])('with %j is malformed [SAMPLE-05]', async (given, message) => {
+  ])('with %j is rejected [SAMPLE-05]', async (given, message) => {
     const { peer } = await start({ capabilities: everything });
     peer.send(toolCall(1, 'sample', { messages: [hello], maxTokens: 1 }));
     peer.answer(await peer.request(method), { ...reply, ...given });

@@ -70,8 +70,8 @@ const libraries: { readonly [library: string]: Tool } = {
 };
 
 everywhere('a tool', eachRevision, ({ revision }) => {
-  describe.each(Object.entries(libraries))('whose schemas are %s', (_, sum) => {
-    test('is listed with both as JSON Schema [SCHEMA-01] [SCHEMA-02]', async () => {
+  describe.each(Object.entries(libraries))('tools with schemas of %s', (_, sum) => {
+    test('are listed with both schemas as JSON Schema [SCHEMA-01] [SCHEMA-02]', async () => {
       const { peer } = await operate({ tools: [sum] });
       const { tools } = (await peer.ask('tools/list')) as { tools: readonly object[] };
       expect(tools).toEqual([
@@ -98,7 +98,7 @@ everywhere('a tool', eachRevision, ({ revision }) => {
       ]);
     });
 
-    test('gets what its schema makes of the arguments, and gives what it makes of the result [SCHEMA-02] [TOOLS-04]', async () => {
+    test('receive parsed arguments and return parsed results [SCHEMA-02] [TOOLS-04]', async () => {
       const { peer } = await operate({ tools: [sum] });
       const cases = [
         { args: { count: 2 }, gives: { total: 2, unit: 'mm' } },
@@ -112,15 +112,15 @@ everywhere('a tool', eachRevision, ({ revision }) => {
       }
     });
 
-    test('says where the arguments are wrong [SCHEMA-03] [TOOLS-02]', async () => {
+    test('report the path of invalid arguments [SCHEMA-03] [TOOLS-02]', async () => {
       const { peer } = await operate({ tools: [sum] });
       const text = await refusal(peer.call('sum', { count: 'two', unit: 1 }));
-      expect(text).toMatch(/^(Invalid params: )?sum was called with invalid arguments: /);
+      expect(text).toMatch(/^(Invalid params: )?Invalid arguments for sum: /);
       expect(text).toMatch(/\bcount\b.*; .*\bunit\b/);
       expect(text).not.toMatch(/count.*count/);
     });
 
-    test('a name that is none of the arguments is answered with those that are [TOOLS-02]', async () => {
+    test('lists the valid arguments for an unknown one [TOOLS-02]', async () => {
       const { peer } = await operate({ tools: [sum] });
       const [, names] = (await refusal(peer.call('sum', { x: 2 }))).split('; its arguments are ');
       expect(names?.split(', ').toSorted()).toEqual(['count', 'offset', 'unit']);
@@ -133,7 +133,7 @@ describe('a Standard Schema', () => {
     name: z.string().refine((name) => Promise.resolve(name !== 'taken'), 'is taken'),
   });
 
-  test('that checks asynchronously is awaited [SCHEMA-04]', async () => {
+  test('can validate asynchronously [SCHEMA-04]', async () => {
     const claim = defineTool({
       name: 'claim',
       description: 'Claims a name',
@@ -150,7 +150,7 @@ describe('a Standard Schema', () => {
     expect((await facts.next('handler.failed')).message).toContain('name: is taken');
   });
 
-  test('of valibot may check what no JSON Schema can say [SCHEMA-02]', async () => {
+  test('can express checks in valibot that JSON Schema cannot [SCHEMA-02]', async () => {
     const name = v.pipe(
       v.string(),
       v.check((text) => text !== 'taken', 'is taken'),
@@ -166,7 +166,7 @@ describe('a Standard Schema', () => {
     expect(await refusal(peer.call('claim', { name: 'taken' }))).toContain('name: is taken');
   });
 
-  test('names the path of what lies deep [SCHEMA-03]', async () => {
+  test('reports the path of a nested problem [SCHEMA-03]', async () => {
     const deep = {
       zod: z.object({ list: z.array(z.object({ at: z.number() })) }),
       valibot: toStandardJsonSchema(v.object({ list: v.array(v.object({ at: v.number() })) })),
@@ -186,7 +186,7 @@ describe('a Standard Schema', () => {
     }
   });
 
-  test('whose own code throws is a bug of the tool [BASE-06]', async () => {
+  test('is a bug of the tool if its own code throws [BASE-06]', async () => {
     const bad = defineTool({
       name: 'bad',
       description: 'Throws',
@@ -200,7 +200,7 @@ describe('a Standard Schema', () => {
     expect((await facts.next('handler.failed')).message).toContain('no luck');
   });
 
-  test('whose transform has no side effect on the list is converted once [SCHEMA-02]', async () => {
+  test('is converted to JSON Schema once [SCHEMA-02]', async () => {
     const schema = z.object({ n: z.number() });
     const standard = schema['~standard'];
     let conversions = 0;
@@ -237,7 +237,7 @@ describe('a Standard Schema', () => {
     ],
     ['arktype', type({ a: 'string' }).or({ b: 'string' })],
     ['zod record', z.record(z.string(), z.number())],
-  ] as const)('that is a union of objects describes objects: %s [SCHEMA-01]', async (_, schema) => {
+  ] as const)('can be a union of objects: %s [SCHEMA-01]', async (_, schema) => {
     const union = defineTool<Schema>({
       name: 'u',
       description: 'U',
@@ -266,7 +266,7 @@ describe('the dialect of a JSON Schema', () => {
     'https://example.com/my-dialect',
     '',
     7,
-  ])('%j is refused by name [SCHEMA-07]', (dialect) => {
+  ])('%j is rejected by name [SCHEMA-07]', (dialect) => {
     expect(define(dialect)).toThrow(TypeError);
     expect(define(dialect)).toThrow(JSON.stringify(dialect));
     expect(define(dialect)).toThrow(
@@ -280,7 +280,7 @@ describe('the dialect of a JSON Schema', () => {
 });
 
 describe('a JSON Schema of 2020-12', () => {
-  test.each([{ $schema: latest }, {}])('with %j is checked as one [SCHEMA-08]', async (dialect) => {
+  test.each([{ $schema: latest }, {}])('is applied to %j [SCHEMA-08]', async (dialect) => {
     const pair = defineTool({
       name: 'pair',
       description: 'Takes what older dialects cannot say',
@@ -300,7 +300,7 @@ describe('a JSON Schema of 2020-12', () => {
   });
 });
 
-describe('a definition is refused at once', () => {
+describe('defineTool rejects', () => {
   const define = (schemas: { inputSchema?: unknown; outputSchema?: unknown }) => () =>
     defineTool({
       name: 'odd',
@@ -320,7 +320,7 @@ describe('a definition is refused at once', () => {
     ['JSON Schema', {}],
     ['JSON Schema', { type: ['object', 'null'] }],
     ['JSON Schema', { anyOf: [] }],
-  ])('where a schema of %s describes no objects [SCHEMA-01]', (_, schema) => {
+  ])('a schema of %s that does not describe objects [SCHEMA-01]', (_, schema) => {
     for (const name of ['inputSchema', 'outputSchema']) {
       const fault = `The ${name} of the tool "odd" must describe objects`;
       expect(define({ [name]: schema })).toThrow(TypeError);
@@ -328,7 +328,7 @@ describe('a definition is refused at once', () => {
     }
   });
 
-  test('where a library cannot convert its schema [SCHEMA-01]', () => {
+  test('a schema that its library cannot convert [SCHEMA-01]', () => {
     const transforms = z.object({ n: z.string().transform(Number) });
     expect(define({ outputSchema: transforms })).toThrow(
       'The outputSchema of the tool "odd" cannot be converted to JSON Schema (output): Error: Transforms',
@@ -340,7 +340,7 @@ describe('a definition is refused at once', () => {
     expect(define({ outputSchema: toStandardJsonSchema(transform) })).toThrow('"transform" action');
   });
 
-  test('where a schema cannot tell its JSON Schema at all [SCHEMA-01]', () => {
+  test('a schema without JSON Schema conversion [SCHEMA-01]', () => {
     expect(define({ inputSchema: v.object({}) })).toThrow('toStandardJsonSchema');
     const foreign = {
       '~standard': { version: 1, vendor: 'other', validate: () => ({ value: {} }) },
@@ -350,7 +350,7 @@ describe('a definition is refused at once', () => {
     );
   });
 
-  test.each([null, 'object', 1, []])('where %j stands for a schema [SCHEMA-01]', (schema) => {
+  test.each([null, 'object', 1, []])('%j as a schema [SCHEMA-01]', (schema) => {
     expect(define({ inputSchema: schema })).toThrow('must be a schema');
   });
 });
@@ -365,7 +365,7 @@ describe('a JSON Schema', () => {
       { properties: { a: { pattern: '[' } } },
       '#/properties/a/pattern must be a regular expression',
     ],
-  ])('with a fault is refused where the tool is defined [SCHEMA-06]: %j', (faulty, fault) => {
+  ])('is rejected by defineTool if invalid [SCHEMA-06]: %j', (faulty, fault) => {
     for (const name of ['inputSchema', 'outputSchema']) {
       const define = () =>
         defineTool<Schema>({
@@ -379,7 +379,7 @@ describe('a JSON Schema', () => {
     }
   });
 
-  test('of a result adds nothing to it, and a frozen one is fine [SCHEMA-02]', async () => {
+  test('accepts a frozen result and adds nothing to it [SCHEMA-02]', async () => {
     const structured = Object.freeze({ a: 1 });
     const frozen = defineTool({
       name: 'frozen',
@@ -394,7 +394,7 @@ describe('a JSON Schema', () => {
     expect(textOf(await peer.call('frozen'))).toBe('{"a":1}');
   });
 
-  test('whose property has a slash in its name is shown as it is [SCHEMA-03]', async () => {
+  test('keeps a property name with a slash [SCHEMA-03]', async () => {
     const slash = defineTool({
       name: 'slash',
       description: 'Has an odd name',

@@ -34,7 +34,7 @@ async function asked() {
   return { ...serving, question: await serving.peer.request('elicitation/create') };
 }
 
-describe('a dump says of a session', () => {
+describe('a session dump shows', () => {
   test('that the client has not introduced itself', async () => {
     const { session, clock } = serve({});
     clock.increment(12_000);
@@ -52,7 +52,7 @@ describe('a dump says of a session', () => {
     ]);
   });
 
-  test('who the client is, which actors there are, and that nothing is pending', async () => {
+  test('the client, the actors and that nothing is pending', async () => {
     const { session, clock } = await operate(
       {},
       { capabilities: { sampling: {} }, limits: { keepaliveIntervalMs: 100_000 } },
@@ -77,7 +77,7 @@ describe('a dump says of a session', () => {
     ]);
   });
 
-  test('which call waits for which answer, since when and until when', async () => {
+  test('the pending request of each call with its age and deadline', async () => {
     const { session, clock, question } = await asked();
     clock.increment(42_000);
     const dump = session.dump();
@@ -107,7 +107,7 @@ describe('a dump says of a session', () => {
     ]);
   });
 
-  test('that progress moves the deadline, not the age', async () => {
+  test('a deadline moved by progress with an unchanged age', async () => {
     const { ask } = asking();
     const limits = { requestTimeoutMs: 60_000 };
     const { session, clock, peer } = await operateWarm({ tools: [ask] }, { limits });
@@ -120,7 +120,7 @@ describe('a dump says of a session', () => {
     expect(session.dump().pending[0]).toMatchObject({ ageMs: 50_000, leftMs: 60_000 });
   });
 
-  test('what a call has to ask that may not be asked yet', async () => {
+  test('requests that wait for the initialized client', async () => {
     const { ask } = asking();
     const { peer, session, clock } = serve({ tools: [ask] });
     peer.send(
@@ -143,7 +143,7 @@ describe('a dump says of a session', () => {
     ]);
   });
 
-  test('what runs, and what waits for a place', async () => {
+  test('running and queued calls', async () => {
     const door = gate();
     const slow = tool('slow', async (_, { signal }) => {
       await door.pass(signal);
@@ -175,7 +175,7 @@ describe('a dump says of a session', () => {
     await peer.response('b');
   });
 
-  test('that the client does not read', async () => {
+  test('a client that does not read', async () => {
     const limits = { maxOutboundBytes: 100_000 };
     const write = tool('write', () => 'x'.repeat(60_000));
     const { peer, wire, session, facts } = await operateWarm({ tools: [write] }, { limits });
@@ -195,7 +195,7 @@ describe('a dump says of a session', () => {
     ]);
   });
 
-  test('where the roots stand', async () => {
+  test('the state of the roots', async () => {
     const { peer, session, clock } = await operate({}, { capabilities: { roots: {} } });
     const question = await peer.request('roots/list');
     clock.increment(3000);
@@ -227,7 +227,7 @@ describe('a dump says of a session', () => {
     );
   });
 
-  test('which call waits until the roots are known', async () => {
+  test('calls that wait for the roots', async () => {
     const where = tool('where', async (_, context) => {
       const { roots } = await context.roots();
       return roots.map(({ uri }) => uri).join();
@@ -251,7 +251,7 @@ describe('a dump says of a session', () => {
     expect(session.dump().calls).toEqual([]);
   });
 
-  test('that the roots could not be had, and why', async () => {
+  test('a failed roots query with its reason', async () => {
     const { peer, session, clock } = await operate({}, { capabilities: { roots: {} } });
     await peer.request('roots/list');
     clock.increment(5000);
@@ -262,7 +262,7 @@ describe('a dump says of a session', () => {
     ]);
   });
 
-  test('which task runs, and who waits for it', async () => {
+  test('running tasks and their waiters', async () => {
     const { door, hold } = held();
     const { peer, session } = await operateWarm({ tools: [hold] });
     const { taskId } = await begin(peer, 'hold');
@@ -284,7 +284,7 @@ describe('a dump says of a session', () => {
     await peer.response(9);
   });
 
-  test('what a task waits for', async () => {
+  test('the pending requests of a task', async () => {
     const { ask } = asking();
     const { peer, session } = await operateWarm({ tools: [{ ...ask, taskSupport: 'optional' }] });
     const { taskId } = await begin(peer, 'ask', { arguments: { method: 'custom/question' } });
@@ -299,7 +299,7 @@ describe('a dump says of a session', () => {
     ]);
   });
 
-  test('that it is ending, and what it still waits for', async () => {
+  test('a draining session and its pending work', async () => {
     const door = gate();
     const { peer, session } = await operateWarm({ tools: [tool('stubborn', () => door.pass())] });
     peer.send(toolCall(1, 'stubborn'));
@@ -316,14 +316,14 @@ describe('a dump says of a session', () => {
   });
 });
 
-describe('a described dump', () => {
-  test('is the same as JSON', async () => {
+describe('describeDump', () => {
+  test('describes a dump and its JSON copy alike', async () => {
     const { session } = await asked();
     const dump = session.dump();
     expect(JSON.parse(JSON.stringify(dump))).toEqual(dump);
   });
 
-  test('holds nothing that a terminal would obey, whatever the client calls itself', async () => {
+  test('escapes control characters in the client name', async () => {
     const { peer, session } = serve({});
     const clientInfo = { name: '\u001b]0;owned\u0007\r\nfake', version: 'x'.repeat(1000) };
     await peer.handshake({ clientInfo });
@@ -333,7 +333,7 @@ describe('a described dump', () => {
     expect(text.length).toBeLessThan(2000);
   });
 
-  test('stays short where the client answers nothing of a thousand questions', async () => {
+  test('stays short with a thousand unanswered requests', async () => {
     const { ask } = asking();
     const { peer, session } = await operateWarm({ tools: [ask] });
     for (let n = 0; n < 1000; n++) peer.send(toolCall(n, 'ask', { method: 'custom/question' }));
@@ -355,8 +355,8 @@ const inputSchema = {
 } as const;
 const greeting = { name: 'greet', arguments: {} };
 
-describe('a dump of a modern session', () => {
-  test('says since when a suspended call waits for its retry, and until when', async () => {
+describe('a 2026-07-28 session dump', () => {
+  test('shows how long a suspended call has waited and when it expires', async () => {
     const clock = new TestClock();
     const { ask, session } = modern({ tools: [greet] }, { clock });
     await ask('tools/call', greeting);
@@ -379,7 +379,7 @@ describe('a dump of a modern session', () => {
     expect(describeDump(dump)).toContain('Client: each request says who its client is');
   });
 
-  test('says in which state the machine is that a tool is, in each round', async () => {
+  test('shows the state of a machine tool in each round', async () => {
     const tool = defineTool({
       name: 'book',
       description: 'Books.',
@@ -408,7 +408,7 @@ describe('a dump of a modern session', () => {
     expect(new Set(session.dump().calls.map((each) => each.machine?.id)).size).toBe(2);
   });
 
-  test('says that a subscription listens, and counts it as no work', async () => {
+  test('shows a subscription without counting it as a running call', async () => {
     const { send, session, peer } = modern({ tools: [greet] });
     const notifications = { toolsListChanged: true };
     const id = send('subscriptions/listen', { notifications });
@@ -420,7 +420,7 @@ describe('a dump of a modern session', () => {
     expect(describeDump(dump)).toContain(`subscriptions/listen ${id} of scripted-peer: listens`);
   });
 
-  test('says that the work of a task waits for answers to its questions', async () => {
+  test('shows a task that waits for answers', async () => {
     const tool = defineTool({
       name: 'greet',
       description: 'Asks.',

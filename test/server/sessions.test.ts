@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest';
 import { echo, operate, operateWarm, serve, textOf, tool } from '../contract/serving.ts';
 
 describe('one server', () => {
-  test('serves many sessions that know nothing of each other [BASE-02] [LIFE-01]', async () => {
+  test('serves many isolated sessions [BASE-02] [LIFE-01]', async () => {
     const look = tool('look', (_, { client }) => client.info.name);
     const server = createMcpServer({ name: 'shared', version: '1', tools: [look] });
     const conversations = Array.from({ length: 20 }, () => scriptedConversation(server));
@@ -27,7 +27,7 @@ describe('one server', () => {
     await Promise.all(conversations.map(({ session }) => session[Symbol.asyncDispose]()));
   });
 
-  test('may end one session while another goes on [LIFE-15]', async () => {
+  test('can end one session while another continues [LIFE-15]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', tools: [echo] });
     const [one, other] = [scriptedConversation(server), scriptedConversation(server)];
     await one.peer.handshake();
@@ -38,8 +38,8 @@ describe('one server', () => {
   });
 });
 
-describe('a session shows', () => {
-  test('its state, and that it has ended, as facts [LIFE-15]', async () => {
+describe('a session reports', () => {
+  test('its states and its end as facts [LIFE-15]', async () => {
     const { peer, session, facts } = await operate({}, { capabilities: { roots: {} } });
     peer.answer(await peer.request('roots/list'), { roots: [] });
     await facts.next('roots.updated');
@@ -56,7 +56,7 @@ describe('a session shows', () => {
     expect(facts.of('session.closed')).toHaveLength(1);
   });
 
-  test('what it emits to its host [LIFE-01] [ROOTS-19]', async () => {
+  test('its emitted events to its host [LIFE-01] [ROOTS-19]', async () => {
     const { peer, session } = serve({});
     const heard: string[] = [];
     session.actor.on('*', ({ type }) => heard.push(type));
@@ -73,7 +73,7 @@ describe('a session shows', () => {
     ]);
   });
 
-  test('which requests are pending, both ways [CORR-02]', async () => {
+  test('pending requests in both directions [CORR-02]', async () => {
     const door = gate();
     const asks = tool('asks', async (_, context) => {
       const asked = context.request('custom/question');
@@ -93,7 +93,7 @@ describe('a session shows', () => {
     expect(methods('pending')).toEqual([]);
   });
 
-  test('nothing of a thousand finished requests: no record is left [BASE-08] [CORR-02]', async () => {
+  test('no traces of a thousand finished requests [BASE-08] [CORR-02]', async () => {
     const asks = tool('asks', async (_, context) =>
       JSON.stringify(await context.request('custom/question')),
     );
@@ -109,7 +109,7 @@ describe('a session shows', () => {
 });
 
 describe('the memory transport', () => {
-  test('hands over copies: neither side sees the other’s objects [STDIO-06]', async () => {
+  test('passes copies, not objects [STDIO-06]', async () => {
     const structured = { list: [1] };
     const give = tool('give', (args) => {
       (args['list'] as unknown[] | undefined)?.push('server');
@@ -123,7 +123,7 @@ describe('the memory transport', () => {
     expect(structured).toEqual({ list: [1] });
   });
 
-  test('can be driven without the kit [STDIO-01]', async () => {
+  test('works without the test kit [STDIO-01]', async () => {
     const { transport, peer } = memory();
     const session = createMcpServer({ name: 'plain', version: '1' }).listen(transport);
     const received: unknown[] = [];
@@ -136,7 +136,7 @@ describe('the memory transport', () => {
   });
 });
 
-test('the session machine is public, and names the states of a session [LIFE-01]', () => {
+test('exports the session machine with the session states [LIFE-01]', () => {
   const { open, ...ends } = sessionMachine.states;
   const lifecycle = open?.states['lifecycle']?.states ?? {};
   expect([lifecycle, ends].flatMap((states) => Object.keys(states))).toEqual([
@@ -152,7 +152,7 @@ test('the session machine is public, and names the states of a session [LIFE-01]
 });
 
 test.each([NaN, -1])(
-  'a shutdown with a drain time of %d is refused, and the session goes on',
+  'rejects a shutdown with drainTimeoutMs %d and keeps the session open',
   async (ms) => {
     const { session, peer } = await operate({});
     expect(() => session.shutdown('test', ms)).toThrow(
@@ -164,7 +164,7 @@ test.each([NaN, -1])(
   },
 );
 
-test('of many unusable roots ten are told one by one, and none twice', async () => {
+test('reports at most ten unusable roots individually, each once', async () => {
   const listOf = (count: number) => ({
     roots: Array.from({ length: count }, (_, at) => ({ uri: `http://${at}.example/` })),
   });
@@ -174,7 +174,7 @@ test('of many unusable roots ten are told one by one, and none twice', async () 
   await facts.next('roots.updated');
   expect(told().map(({ message }) => message)).toEqual([
     ...Array.from({ length: 10 }, (_, at) => `"http://${at}.example/" is not a file: URI`),
-    "2 more of the client's roots cannot be used",
+    '2 more roots of the client are unusable',
   ]);
   peer.send(notification('notifications/roots/list_changed'));
   peer.answer(await peer.request('roots/list'), listOf(13));
@@ -182,7 +182,7 @@ test('of many unusable roots ten are told one by one, and none twice', async () 
   expect(told().slice(11)).toMatchObject([{ message: '"http://12.example/" is not a file: URI' }]);
 });
 
-test('what an actor logs by XState is a fact, and does not go to stdout', async () => {
+test('reports XState log output as a fact instead of writing it to stdout', async () => {
   const { session, facts } = await operate({});
   const { logger } = session.actor as unknown as { readonly logger: (...words: unknown[]) => void };
   logger('words of', 1);

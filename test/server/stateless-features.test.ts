@@ -32,8 +32,8 @@ const sum = defineTool({
   handler: ({ a, b }) => ({ structured: { sum: a + b } }),
 });
 
-describe('what a server offers', () => {
-  test('is declared by discovery, and nothing else [DISC-02]', async () => {
+describe('server/discover', () => {
+  test('declares exactly the offered features [DISC-02]', async () => {
     const { capabilities: none } = await ask(serve({}), 'server/discover');
     expect(none).not.toHaveProperty('tools');
     expect(none).not.toHaveProperty('logging');
@@ -48,13 +48,13 @@ describe('what a server offers', () => {
   });
 
   test.each(['tools/list', 'prompts/list', 'resources/list', 'completion/complete'])(
-    'has not %s if it was not declared: -32601 [DISC-02]',
+    'answers undeclared %s with -32601 [DISC-02]',
     async (method) => {
       await expect(ask(serve({}), method)).rejects.toMatchObject({ code: -32601 });
     },
   );
 
-  test('logs nothing if it does not declare logging [DISC-02]', async () => {
+  test('sends no logs without declared logging [DISC-02]', async () => {
     const log = tool('log', (_, context) => {
       context.log.error('said');
       return 'ok';
@@ -64,7 +64,7 @@ describe('what a server offers', () => {
     expect(serving.peer.count('notifications/message')).toBe(0);
   });
 
-  test('is listed alike on every connection and after every request, in the order of its definition [TOOLS-12]', async () => {
+  test('returns lists in definition order, identical for every connection and request [TOOLS-12]', async () => {
     const server = createMcpServer({
       name: 'listed',
       version: '1',
@@ -83,8 +83,8 @@ describe('what a server offers', () => {
   });
 });
 
-describe('a tool', () => {
-  test('gives structured content that fits its schema, and its JSON as text [TOOLS-13]', async () => {
+describe('a stateless tool call', () => {
+  test('returns structured content and its JSON text [TOOLS-13]', async () => {
     const serving = serve({ tools: [sum] });
     const result = await call(serving, 'sum', { a: 1, b: 2 });
     expect(result['structuredContent']).toEqual({ sum: 3 });
@@ -95,7 +95,7 @@ describe('a tool', () => {
     expect(wrong).not.toHaveProperty('structuredContent');
   });
 
-  test('whose schema refers to the network is refused by name: nothing is fetched [SCHEMA-09]', () => {
+  test('rejects a schema with a remote reference without fetching it [SCHEMA-09]', () => {
     const fetched = vi.fn<typeof fetch>();
     vi.stubGlobal('fetch', fetched);
     onTestFinished(() => void vi.unstubAllGlobals());
@@ -111,7 +111,7 @@ describe('a tool', () => {
   });
 });
 
-test('a prompt is got with its arguments; an unknown one, or a missing argument, is -32602 [PROMPT-06]', async () => {
+test('gets a prompt, and answers unknown prompts and missing arguments with -32602 [PROMPT-06]', async () => {
   const serving = serve({ prompts: [greet] });
   const got = await ask(serving, 'prompts/get', { name: 'greet', arguments: { who: 'Ada' } });
   expect(got['messages']).toMatchObject([{ content: { text: 'Greet Ada' } }]);
@@ -120,7 +120,7 @@ test('a prompt is got with its arguments; an unknown one, or a missing argument,
   }
 });
 
-test('an argument is completed; an unknown one, or an unknown reference, is -32602 [COMPL-05]', async () => {
+test('completes an argument, and answers unknown arguments and references with -32602 [COMPL-05]', async () => {
   const serving = serve({ prompts: [greet] });
   const complete = (name: string, argument: string) =>
     ask(serving, 'completion/complete', {
@@ -132,7 +132,7 @@ test('an argument is completed; an unknown one, or an unknown reference, is -326
   await expect(complete('greet', 'none')).rejects.toMatchObject({ code: -32602 });
 });
 
-test('what a retry has read says that it is not to be cached, whatever its author says [CACHE-02]', async () => {
+test('disables caching of a resource read by a retry [CACHE-02]', async () => {
   const asks = defineResource({
     uri: 'a:asks',
     name: 'asks',
@@ -167,7 +167,7 @@ test.each([
   ['accept', { action: 'accept', content: { name: 'Ada' } }],
   ['decline', { action: 'decline' }],
   ['cancel', { action: 'cancel' }],
-])('a person may %s [ELICIT-13]', async (action, answer) => {
+])('returns the user choice %s of an elicitation [ELICIT-13]', async (action, answer) => {
   const asks = defineTool({
     name: 'asks',
     description: 'Asks.',
@@ -189,7 +189,7 @@ test.each([
   [-32042, -32603],
   [-32050, -32603],
   [7, 7],
-])('the code %i of a handler leaves as %i [ENV-09]', async (thrown, sent) => {
+])('sends the handler error code %i as %i [ENV-09]', async (thrown, sent) => {
   const fails = definePrompt({
     name: 'fails',
     get: () => {

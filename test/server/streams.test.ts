@@ -18,7 +18,7 @@ const collect = <T>(stream$: { subscribe(observer: object): unknown }) => {
 };
 
 describe('state$ and roots$', () => {
-  test('give the present value first, then each change, and complete at the end', async () => {
+  test('emit the current value, then each change, and complete at the end', async () => {
     const { peer, session } = serve({});
     const fromTheStart = collect<SessionState>(session.state$);
     const roots = collect(session.roots$);
@@ -42,7 +42,7 @@ describe('state$ and roots$', () => {
     expect(roots).toEqual([report, 'complete']);
   });
 
-  test('give the last value to a subscriber that comes after the end', async () => {
+  test('emit the last value to a late subscriber', async () => {
     const { session } = serve({});
     session.shutdown('at once');
     await session.closed;
@@ -63,7 +63,7 @@ describe('state$ and roots$', () => {
     expect(collect(session.state$)).toEqual(['uninitialized', 'complete']);
   });
 
-  test('show what a subscriber brings about while it is told', async () => {
+  test('emit changes caused by a subscriber during an emission', async () => {
     const { session } = serve({});
     const seen: string[] = [];
     session.state$.subscribe((state) => {
@@ -76,7 +76,7 @@ describe('state$ and roots$', () => {
 });
 
 describe('events$ and traffic$', () => {
-  test('give what was last first, then what comes, and complete at the end', async () => {
+  test('emit the last value, then new ones, and complete at the end', async () => {
     const { peer, session, clock } = serve({ tools: [echo] });
     const types = collect<string>(session.events$.pipe(map(({ type }) => type)));
     const silent = collect(session.traffic$);
@@ -117,7 +117,7 @@ describe('events$ and traffic$', () => {
     ]);
   });
 
-  test('know what was last although nobody has ever listened, and when it came in', async () => {
+  test('remember the last value and its time without subscribers', async () => {
     const { peer, session, clock } = await operate({});
     clock.increment(3);
     peer.send({ jsonrpc: '2.0', method: 'notifications/mine', params: { n: 1 } });
@@ -134,7 +134,7 @@ describe('events$ and traffic$', () => {
     ]);
   });
 
-  test('give a long answer whole, though its writer has let go of it', async () => {
+  test('emit a long response completely after the writer has released it', async () => {
     const { peer, session } = serve({ tools: [echo] }, { transport: 'stdio' });
     await peer.handshake();
     const text = 'x'.repeat(100_000);
@@ -143,7 +143,7 @@ describe('events$ and traffic$', () => {
     expect(JSON.stringify(last)).toContain(text);
   });
 
-  test('give the last member of a batch, either way', async () => {
+  test('emit the last member of a batch in both directions', async () => {
     const { peer, session } = serve({});
     await peer.handshake({ protocolVersion: '2025-03-26' });
     const members = (id: number) => [
@@ -163,7 +163,7 @@ describe('events$ and traffic$', () => {
     expect(late).toEqual([expect.objectContaining({ direction: 'in', method: 'a/b' })]);
   });
 
-  test('tell a subscriber of what it brings about while it is given what was last', async () => {
+  test('emit events caused by a subscriber during the initial emission', async () => {
     const { session } = await operate({});
     const seen: string[] = [];
     session.events$.subscribe(({ type }) => {
@@ -174,7 +174,7 @@ describe('events$ and traffic$', () => {
     expect(seen).toEqual(['roots.updated', 'session.closed']);
   });
 
-  test('miss and repeat nothing where somebody subscribes while another is told', async () => {
+  test('neither miss nor repeat events if subscribed during an emission', async () => {
     const { peer, session } = serve({});
     const [nested, byType, messages] = [[], [], []] as string[][] as [string[], string[], string[]];
     session.actor.on('session.negotiated', () => {
@@ -205,7 +205,7 @@ describe('events$ and traffic$', () => {
     expect(messages.slice(0, 3)).toEqual(['in request', 'out response', 'in notification']);
   });
 
-  test('tell messages one by one, with their time, whatever they are', async () => {
+  test('emit every kind of message individually with its time', async () => {
     const { peer, session, clock } = await operate({}, { capabilities: { roots: {} } });
     const asked = await peer.request('roots/list');
     const all = collect<TrafficItem>(session.traffic$);
@@ -240,7 +240,7 @@ describe('events$ and traffic$', () => {
     expect(outwards[1]).toMatchObject({ kind: 'response', message: { error: { code: -32600 } } });
   });
 
-  test('cost nothing where nobody has subscribed, and nothing once nobody has any more', async () => {
+  test('do no work without subscribers', async () => {
     const { peer, session } = await operate({});
     let heard = 0;
     const subscription = session.traffic$.subscribe(() => heard++);
@@ -254,7 +254,7 @@ describe('events$ and traffic$', () => {
   });
 });
 
-test('a session goes on though its report throws', async () => {
+test('keeps the session open if its report throws', async () => {
   const { transport, peer: wire } = memory();
   const report = () => {
     throw new Error('report');
@@ -276,7 +276,7 @@ describe('another copy of RxJS', () => {
   const other = require('rxjs') as typeof rxjs;
   Object.assign(require.cache, Object.fromEntries(loaded));
 
-  test('takes these observables for its own, in from and in its operators', async () => {
+  test('accepts the observables in from and in operators', async () => {
     expect(other.Observable).not.toBe(Observable);
     const { session } = serve({});
     const states = other.lastValueFrom(other.from(session.state$).pipe(other.toArray()));

@@ -29,7 +29,7 @@ const metaOf = ({ params }: { readonly params?: JsonObject | undefined }) =>
   params?.['_meta'] as JsonObject | undefined;
 
 describe('a subscription', () => {
-  test('is acknowledged first, with what of its filter is served', async () => {
+  test('is acknowledged first with the served part of its filter', async () => {
     const { peer, id } = listening({
       toolsListChanged: true,
       promptsListChanged: true,
@@ -43,7 +43,7 @@ describe('a subscription', () => {
     });
   });
 
-  test('is told of changes of its lists, once for many in a row, and of nothing else', async () => {
+  test('receives only its list changes, debounced', async () => {
     const { peer, id, clock, server, session } = listening({ toolsListChanged: true });
     await peer.notification(acknowledged);
     server.tools?.add(tool('b'));
@@ -56,7 +56,7 @@ describe('a subscription', () => {
     expect([peer.count(toolsChanged), peer.count(updated)]).toEqual([1, 0]);
   });
 
-  test('is told of its resources only', async () => {
+  test('receives only updates of its resources', async () => {
     const { peer, id, session } = listening({ resourceSubscriptions: ['test://b'] });
     await peer.notification(acknowledged);
     for (const uri of ['test://a', 'test://b', 'test://c']) session.resourceUpdated(uri);
@@ -66,7 +66,7 @@ describe('a subscription', () => {
     expect(peer.count(updated)).toBe(1);
   });
 
-  test('stands beside others: each is told on its own id [LISTEN-07]', async () => {
+  test('receives notifications with its own subscription id [LISTEN-07]', async () => {
     const { peer, id, listen, session } = listening({ resourceSubscriptions: ['test://a'] });
     const other = listen({ resourceSubscriptions: ['test://a', 'test://b'] });
     await peer.notification(acknowledged);
@@ -82,7 +82,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  test('ends when its client cancels it, and is told nothing more', async () => {
+  test('receives nothing after its client cancels it', async () => {
     const { peer, id, session, listen } = listening({ resourceSubscriptions: ['test://a'] });
     await peer.notification(acknowledged);
     const cancelled = 'notifications/cancelled';
@@ -95,7 +95,7 @@ describe('a subscription', () => {
     expect(peer.count(updated)).toBe(1);
   });
 
-  test('that was cancelled is sent nothing of what happens in the same turn', async () => {
+  test('receives no changes of the turn in which it is cancelled', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     onTestFinished(() => warn.mockRestore());
     const { peer, id, session } = listening({ resourceSubscriptions: ['test://a'] });
@@ -106,7 +106,7 @@ describe('a subscription', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 
-  test('ends gracefully with the session: its result carries its id', async () => {
+  test('ends with a result that carries its id when the session ends', async () => {
     const { peer, id, session } = listening({ toolsListChanged: true });
     await peer.notification(acknowledged);
     session.shutdown('the test is over');
@@ -115,7 +115,7 @@ describe('a subscription', () => {
     await session.closed;
   });
 
-  test('holds back nobody: it takes no place, and nothing waits for it', async () => {
+  test('does not occupy a call slot or delay the drain', async () => {
     const { peer, ask, session } = listening(
       { toolsListChanged: true },
       { limits: { maxRunning: 1 } },
@@ -128,7 +128,7 @@ describe('a subscription', () => {
 });
 
 describe('a client that does not read', () => {
-  test('is told each thing once when it reads again [LISTEN-06]', async () => {
+  test('receives each distinct change once when it reads again [LISTEN-06]', async () => {
     const { peer, wire, session, id } = listening(
       { resourceSubscriptions: ['test://a', 'test://b'] },
       { limits: { maxOutboundBytes: 1 } },
@@ -151,7 +151,7 @@ describe('a client that does not read', () => {
     expect(id).toBe(1);
   });
 
-  test('and floods with subscriptions has as many as it may, each told once of many changes; the others are refused [LISTEN-06]', async () => {
+  test('cannot exceed the subscription limit, and each subscription queues a change once [LISTEN-06]', async () => {
     const limits = { maxOutboundBytes: 4096, maxSubscriptions: 100 };
     const { peer, wire, session, server, clock, listen } = listening(
       { toolsListChanged: true },
@@ -198,7 +198,7 @@ describe('a filter', () => {
       /resourceSubscriptions" must have at most 1024 distinct items, got 100000/,
     ],
   ])(
-    'of the wrong shape is -32602 that names the member: %j [LISTEN-05]',
+    'is rejected with -32602 and the member name if malformed: %j [LISTEN-05]',
     async (notifications, message) => {
       const { ask } = modern(all);
       const error = await ask('subscriptions/listen', { notifications });
@@ -206,7 +206,7 @@ describe('a filter', () => {
     },
   );
 
-  test('with a __proto__ is one without it', async () => {
+  test('ignores a __proto__ member', async () => {
     const { peer, send } = modern(all);
     send('subscriptions/listen', {
       notifications: JSON.parse('{"__proto__":{"toolsListChanged":true}}') as JsonObject,
@@ -214,17 +214,17 @@ describe('a filter', () => {
     expect((await peer.notification(acknowledged)).params?.['notifications']).toEqual({});
   });
 
-  test('may not ask for more than the limit, however many subscriptions share it [LISTEN-06]', async () => {
+  test('cannot exceed the limit across subscriptions [LISTEN-06]', async () => {
     const { ask, send, peer } = modern(all, { limits: { maxSubscriptions: 3 } });
     send('subscriptions/listen', { notifications: { resourceSubscriptions: ['test://a'] } });
     await peer.notification(acknowledged);
     const notifications = { resourceSubscriptions: ['test://b'] };
     const error = await ask('subscriptions/listen', { notifications });
-    expect(error['message']).toMatch(/listens for 2 things, and may for 3; this would be 2 more/);
+    expect(error['message']).toMatch(/has 2 of at most 3 and requests 2 more/);
   });
 });
 
-test('a client of a session cannot listen in that way', async () => {
+test('rejects subscriptions/listen from a client with a session', async () => {
   const client = await testClient(createMcpServer({ name: 'server', version: '1', ...all }));
   onTestFinished(() => client.close());
   const refused = client.peer.ask('subscriptions/listen', { notifications: {} });

@@ -88,8 +88,8 @@ function working(options: Parameters<typeof modern>[1] = {}) {
   return { ...client, ask, begin, until, work, ended };
 }
 
-describe('a call that becomes a task', () => {
-  test('is answered at once, and its result is found in the task', async () => {
+describe('a tool call as a task', () => {
+  test('is answered immediately, and the task contains its result', async () => {
     const { begin, until, work, ask, peer } = working();
     const { task, taskId } = await begin('job');
     expect(task).toEqual({
@@ -115,7 +115,7 @@ describe('a call that becomes a task', () => {
     expect(peer.count('notifications/progress')).toBe(0);
   });
 
-  test('is an ordinary call for a client that takes no tasks, or refused if it must be a task [ERA-05] [ENV-08]', async () => {
+  test('is an ordinary call for a client without tasks, or rejected if a task is required [ERA-05] [ENV-08]', async () => {
     const { ask, work } = working();
     work.release();
     const result = await ask('tools/call', { name: 'job' }, {});
@@ -124,13 +124,13 @@ describe('a call that becomes a task', () => {
     expect(refused).toMatchObject({ code: -32021, data: without });
   });
 
-  test('has completed if its tool says that the result is an error', async () => {
+  test('completes if its result has isError', async () => {
     const { begin, until } = working();
     const { taskId } = await begin('fails');
     expect(await until(taskId, 'completed')).toMatchObject({ result: { isError: true } });
   });
 
-  test('is declared by the server as an extension [ERA-05]', async () => {
+  test('is declared as an extension [ERA-05]', async () => {
     const { ask } = working();
     const { capabilities } = await ask('server/discover', {});
     expect(capabilities).toMatchObject({ extensions: { [extension]: {} } });
@@ -138,10 +138,10 @@ describe('a call that becomes a task', () => {
   });
 });
 
-describe('a task that asks', () => {
+describe('a task that needs input', () => {
   const answers = { q1: accept({ name: 'Ada' }), q2: { roots: [{ uri: 'file:///a' }] } };
 
-  test('shows its questions, and goes on with the answers of an update', async () => {
+  test('exposes its questions and resumes with the answers of tasks/update', async () => {
     const { begin, until, ask, peer } = working();
     const { taskId } = await begin('asks');
     const waiting = await until(taskId, 'input_required');
@@ -157,7 +157,7 @@ describe('a task that asks', () => {
     expect(peer.count('elicitation/create') + peer.count('roots/list')).toBe(0);
   });
 
-  test('takes answers one by one, ignores unknown ones, and refuses malformed ones by name', async () => {
+  test('accepts answers individually, ignores unknown ones and rejects malformed ones by name', async () => {
     const { begin, until, ask } = working();
     const { taskId } = await begin('asks');
     await until(taskId, 'input_required');
@@ -172,7 +172,7 @@ describe('a task that asks', () => {
     await until(taskId, 'completed');
   });
 
-  test('ends its handler when it is cancelled; cancelling again is acknowledged too', async () => {
+  test('aborts its handler when cancelled, and acknowledges a repeated cancellation', async () => {
     const { begin, until, ask, ended } = working();
     const { taskId } = await begin('asks');
     await until(taskId, 'input_required');
@@ -185,9 +185,9 @@ describe('a task that asks', () => {
   });
 });
 
-describe('who asks about tasks', () => {
+describe('a task request', () => {
   test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
-    'with %s must take them, and name one that is kept',
+    '%s requires task support and a known task',
     async (method) => {
       const { ask, begin } = working();
       const { taskId } = await begin('job');
@@ -197,7 +197,7 @@ describe('who asks about tasks', () => {
     },
   );
 
-  test.each(['tasks/list', 'tasks/result'])('finds no %s', async (method) => {
+  test.each(['tasks/list', 'tasks/result'])('finds no %s of others', async (method) => {
     const { ask, begin } = working();
     const { taskId } = await begin('job');
     expect(await ask(method, { taskId })).toMatchObject({ code: -32601 });
@@ -205,7 +205,7 @@ describe('who asks about tasks', () => {
 });
 
 describe('a subscription to tasks', () => {
-  test('is told of each status with all that belongs to it', async () => {
+  test('receives each status with the details of the task', async () => {
     const { begin, send, peer, work } = working();
     const { taskId } = await begin('job');
     const notifications = { taskIds: [taskId, 'other'] };
@@ -222,7 +222,7 @@ describe('a subscription to tasks', () => {
     });
   });
 
-  test('is refused to a client that takes none', async () => {
+  test('is rejected for a client without task support', async () => {
     const { ask } = working();
     const notifications = { taskIds: ['a'] };
     const refused = await ask('subscriptions/listen', { notifications }, {});
@@ -230,7 +230,7 @@ describe('a subscription to tasks', () => {
   });
 });
 
-test('a task ends with its time to live: its handler is cancelled', async () => {
+test('cancels the handler of a task when its TTL expires', async () => {
   const clock = new TestClock();
   const { begin, ask, ended } = working({ clock, limits: { taskTtlMs: 2000 } });
   const { taskId } = await begin('asks');
@@ -240,8 +240,8 @@ test('a task ends with its time to live: its handler is cancelled', async () => 
   expect(await ask('tasks/get', { taskId })).toMatchObject({ code: -32602 });
 });
 
-describe('a task that asks, and whose client does not come back,', () => {
-  test('ends with its time to live, however long its question is open', async () => {
+describe('a task whose client never answers', () => {
+  test('ends when its TTL expires despite its open question', async () => {
     const clock = new TestClock();
     const { begin, until, ask, ended, session } = working({ clock, limits: { taskTtlMs: 2000 } });
     const { taskId } = await begin('asks');
@@ -254,7 +254,7 @@ describe('a task that asks, and whose client does not come back,', () => {
     expect(await ask('tasks/get', { taskId })).toMatchObject({ code: -32602 });
   });
 
-  test('ends with its connection: its handler cleans up before the session is closed', async () => {
+  test('ends with its connection after its handler has cleaned up', async () => {
     const clock = new TestClock();
     const { begin, until, ended, session, wire } = working({ clock });
     const { taskId } = await begin('asks');
@@ -266,7 +266,7 @@ describe('a task that asks, and whose client does not come back,', () => {
     expect(clock.liveTimers).toBe(0);
   });
 
-  test('holds back no other: it takes no place of those that run', async () => {
+  test('does not occupy a running slot', async () => {
     const { begin, until, ask, ended } = working({ limits: { maxRunning: 1 } });
     const { taskId } = await begin('asks');
     await until(taskId, 'input_required');
@@ -314,7 +314,7 @@ function requestsTo(server: McpServer) {
   };
 }
 
-test('a task is there for its principal alone, and so is what is told of it', async () => {
+test('restricts a task and its notifications to its principal', async () => {
   const work = gate();
   const job = defineTool({
     name: 'job',

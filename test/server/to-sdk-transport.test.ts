@@ -36,8 +36,8 @@ function listening(transport: SdkTransport) {
 describe.each([
   { over: 'memory', make: overMemory },
   { over: 'streams', make: overStreams },
-])('a client’s transport over $over', ({ make }) => {
-  test('is started once', async () => {
+])('toSdkTransport over $over', ({ make }) => {
+  test('can be started only once', async () => {
     const { transport } = make();
     await expect(transport.send(request(1, 'ping'))).rejects.toThrow('not started');
     await transport.start();
@@ -45,7 +45,7 @@ describe.each([
     await transport.close();
   });
 
-  test('says once that it has closed, and refuses what is sent afterwards', async () => {
+  test('calls onclose once and rejects later sends', async () => {
     const { transport, closings, errors } = make();
     await transport.start();
     await transport.close();
@@ -56,22 +56,22 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
-  test('may be closed before it is started', async () => {
+  test('can be closed before it is started', async () => {
     const { transport, closings } = make();
     await transport.close();
     expect(closings()).toBe(1);
   });
 });
 
-describe('a client’s transport over memory', () => {
-  test('ends the session’s input when the client closes', async () => {
+describe('toSdkTransport over memory', () => {
+  test('ends the input of the session when the client closes', async () => {
     const { transport, session } = overMemory();
     await transport.start();
     await transport.close();
     expect(await session.closed).toEqual({ kind: 'input-ended' });
   });
 
-  test('closes when the session has ended, after what it said last', async () => {
+  test('closes after the last output of the ended session', async () => {
     const { transport, session, messages, closed } = overMemory();
     await transport.start();
     await transport.send(request(1, 'ping'));
@@ -80,7 +80,7 @@ describe('a client’s transport over memory', () => {
     expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
   });
 
-  test('closes at the session’s end though the peer does not read, once it has read', async () => {
+  test('closes at the end of the session once a slow peer has read the output', async () => {
     const { transport: server, peer } = memory();
     const session = createMcpServer({ name: 'under-test', version: '1' }).listen(server);
     const { transport, messages, closed, closings } = listening(toSdkTransport(peer));
@@ -96,8 +96,8 @@ describe('a client’s transport over memory', () => {
   });
 });
 
-describe('a client’s transport over streams', () => {
-  test('writes a line for each message', async () => {
+describe('toSdkTransport over streams', () => {
+  test('writes one line per message', async () => {
     const { transport, written } = overStreams();
     await transport.start();
     await transport.send(request(1, 'ping'));
@@ -105,7 +105,7 @@ describe('a client’s transport over streams', () => {
     await transport.close();
   });
 
-  test('waits for the server to read before it says that a message is sent', async () => {
+  test('resolves a send when the server has read the message', async () => {
     const output = new PassThrough({ highWaterMark: 1 });
     const { transport } = listening(toSdkTransport({ input: new PassThrough(), output }));
     await transport.start();
@@ -118,7 +118,7 @@ describe('a client’s transport over streams', () => {
     await transport.close();
   });
 
-  test('hands each message on in a microtask of its own, whatever came in one chunk', async () => {
+  test('delivers each message of a chunk in its own microtask', async () => {
     const { transport, input } = overStreams();
     const order: string[] = [];
     transport.onmessage = (message) => {
@@ -133,7 +133,7 @@ describe('a client’s transport over streams', () => {
     await transport.close();
   });
 
-  test('reports what is no message, and goes on', async () => {
+  test('reports invalid input and continues', async () => {
     const { transport, input, messages, errors } = overStreams();
     await transport.start();
     input.write('no JSON\n');
@@ -150,7 +150,7 @@ describe('a client’s transport over streams', () => {
     await transport.close();
   });
 
-  test('reports a listener that throws, and hands on what follows', async () => {
+  test('reports a throwing listener and delivers later messages', async () => {
     const { transport, input, errors } = overStreams();
     let heard = 0;
     transport.onmessage = () => {
@@ -165,7 +165,7 @@ describe('a client’s transport over streams', () => {
     await transport.close();
   });
 
-  test('goes on though the listener for errors throws, and leaves no rejection unhandled', async () => {
+  test('continues without unhandled rejections if onerror throws', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => void unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -182,7 +182,7 @@ describe('a client’s transport over streams', () => {
     await transport.close();
   });
 
-  test('hands nothing on once the client has closed', async () => {
+  test('delivers nothing after the client closes', async () => {
     const { transport, input, messages } = overStreams();
     await transport.start();
     input.write('{"id":1}\n');
@@ -191,7 +191,7 @@ describe('a client’s transport over streams', () => {
     expect(messages).toEqual([]);
   });
 
-  test('closes when the server’s output ends, after an unfinished last line', async () => {
+  test('closes when the output of the server ends, after an incomplete last line', async () => {
     const { transport, input, messages, closed } = overStreams();
     await transport.start();
     input.end('{"jsonrpc":"2.0","id":1,"result":{}}');
@@ -199,7 +199,7 @@ describe('a client’s transport over streams', () => {
     expect(messages).toHaveLength(1);
   });
 
-  test('closes when a stream fails, and says why', async () => {
+  test('closes with the error of a failed stream', async () => {
     const { transport, output, errors, closed } = overStreams();
     await transport.start();
     output.destroy(new Error('write EPIPE'));

@@ -55,8 +55,8 @@ async function answeredAcross(
   return { result, asked };
 }
 
-describe('a machine', () => {
-  test('asks in each state that waits, and goes back, in one process', async () => {
+describe('a machine tool', () => {
+  test('asks in each waiting state and can return to an earlier one within a process', async () => {
     const { result, asked } = await answeredAcross([modern({ tools: [book] })], answers);
     expect(asked).toEqual([
       'How many people, on Monday?',
@@ -68,14 +68,14 @@ describe('a machine', () => {
     expect(result).toMatchObject({ resultType: 'complete', content: [{ text: booked }] });
   });
 
-  test('goes on in any process, each round in another one', async () => {
+  test('resumes in any process, even a different one each round', async () => {
     const stateKeys = ['11'.repeat(32)];
     const processes = [1, 2, 3].map(() => modern({ tools: [book], stateKeys }));
     const { result } = await answeredAcross(processes, answers);
     expect(result).toMatchObject({ content: [{ text: booked }] });
   });
 
-  test('runs nothing again: what its actions did before it was asked is not done twice', async () => {
+  test('does not repeat actions that ran before the question', async () => {
     const done: string[] = [];
     const machine = setup({
       types: { events: {} as ToolAnswer<{ name?: string }>, output: {} as string },
@@ -110,7 +110,7 @@ describe('a machine', () => {
     expect(done).toEqual(['prepared', 'finished']);
   });
 
-  test('ends its call when the person declines, as its chart says', async () => {
+  test('ends its call when the user declines, according to its chart', async () => {
     const { result } = await answeredAcross(
       [modern({ tools: [book] })],
       [accept({ people: 2 }), { action: 'decline' }],
@@ -118,7 +118,7 @@ describe('a machine', () => {
     expect(result).toMatchObject({ content: [{ text: 'Nothing is booked.' }] });
   });
 
-  test('serves a client of 2025-11-25 by asking it', async () => {
+  test('serves a 2025-11-25 client with requests', async () => {
     const server = createMcpServer({ name: 'server', version: '1', tools: [book] });
     const queue = [...answers];
     const client = await testClient(server, { elicit: () => queue.shift() as never });
@@ -129,7 +129,7 @@ describe('a machine', () => {
   });
 });
 
-describe('an answer that a state does not take', () => {
+describe('an answer without a transition', () => {
   const asking = (on: object) =>
     createMachine({
       initial: 'naming',
@@ -162,16 +162,16 @@ describe('an answer that a state does not take', () => {
     return (await answeredAcross([peer], [answer])).result;
   };
 
-  test('ends the call: to ask again would have no end', async () => {
+  test('ends the call instead of asking again', async () => {
     const unwilling = { target: 'done', guard: () => false };
     const result = await ask({ ...all, 'answer.declined': unwilling }, { action: 'decline' });
     expect(result).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringContaining('"naming" goes nowhere from "answer.declined"') }],
+      content: [{ text: expect.stringContaining('"naming" does not handle "answer.declined"') }],
     });
   });
 
-  test('is the error itself if the client could not be asked', async () => {
+  test('rethrows the error if the question could not be sent', async () => {
     const refused = await ask(all, {}, {});
     expect(refused).toMatchObject({ code: -32021 });
     const taken = await ask({ ...all, 'answer.failed': 'done' }, {}, {});
@@ -179,7 +179,7 @@ describe('an answer that a state does not take', () => {
   });
 });
 
-describe('a machine that could not be resumed is refused when it is defined', () => {
+describe('defineTool with an invalid machine', () => {
   const ask = { elicit: { message: 'Name?', schema: { type: 'object', properties: {} } } } as const;
   const meta = { ask };
   const on = { 'answer.*': {} };
@@ -189,12 +189,12 @@ describe('a machine that could not be resumed is refused when it is defined', ()
     [
       'a delay that would be over at once',
       naming({ after: { '24hours': 'naming' } }),
-      /the state "m\.naming" has the delay "24hours", which is neither declared .* nor a time such as "24h"/,
+      /"24hours" of the state "m\.naming" must be declared in "delays" or be a duration such as "24h"/,
     ],
     [
       'a waiting state that asks nothing',
       { initial: 'naming', states: { naming: { tags: 'waiting' } } },
-      /the state "m\.naming" waits, and its meta\.ask does not say for what/,
+      /the state "m\.naming" has the tag "waiting" but no meta\.ask/,
     ],
     [
       'a function in its context',
@@ -208,42 +208,42 @@ describe('a machine that could not be resumed is refused when it is defined', ()
     [
       'a question without the tag',
       naming({ meta, on }),
-      /would never ask: the state "m\.naming" has a meta\.ask, and lacks the tag "waiting"/,
+      /would never ask: the state "m\.naming" has a meta\.ask but lacks the tag "waiting"/,
     ],
     [
       'a question of an unknown kind',
       waits({ meta: { ask: { confirm: {} } }, on }),
-      /meta\.ask of the state "m\.naming" must have one of elicit, elicitUrl, sample, roots, this has "confirm"/,
+      /meta\.ask of the state "m\.naming" must have one of elicit, elicitUrl, sample, roots, got "confirm"/,
     ],
     [
       'two questions at once',
       waits({ meta: { ask: { ...ask, roots: true } }, on }),
-      /must have one of .*, this has "elicit", "roots"/,
+      /must have one of .*, got "elicit", "roots"/,
     ],
     [
       'a question that asks nothing',
       waits({ meta: { ask: { roots: false } }, on }),
-      /has "roots", which must be true, this is false/,
+      /has "roots", which must be true, got false/,
     ],
     [
-      'an answer that goes nowhere',
+      'an unhandled answer',
       waits({ meta, on: { 'answer.accepted': {}, 'answer.declined': {} } }),
-      /the state "m\.naming" goes nowhere from "answer\.cancelled"/,
+      /the state "m\.naming" does not handle "answer\.cancelled"/,
     ],
     [
       'roots that go nowhere',
       waits({ meta: { ask: { roots: true } }, on: { 'answer.accepted': {} } }),
-      /goes nowhere from "answer\.roots"/,
+      /does not handle "answer\.roots"/,
     ],
     [
-      'a question that is made when it is asked, and whose every answer goes nowhere',
+      'a question function without any handled answer',
       waits({ meta: { ask: () => ask } }),
-      /goes nowhere from "answer\.accepted"/,
+      /does not handle "answer\.accepted"/,
     ],
     [
       'a context that JSON would change',
       { context: { at: { first: new Date() } }, ...waits({ meta, on }) },
-      /"at\.first" in its context is a Date, which does not come back from JSON as it was/,
+      /"at\.first" in its context is a Date, which JSON cannot restore/,
     ],
   ])('%s', (_, config, message) => {
     const machine = createMachine({ id: 'm', ...config } as never);
@@ -251,14 +251,14 @@ describe('a machine that could not be resumed is refused when it is defined', ()
   });
 
   test.each([[{}], ['machine'], [() => {}], [{ initial: 'naming', states: {} }], [7]])(
-    'what is no machine: %j',
+    'rejects %j as a machine',
     (machine) => {
       const define = () => defineTool({ name: 't', description: 'T', machine } as never);
       expect(define).toThrow('"machine" of the tool "t" must be an XState machine');
     },
   );
 
-  test('an answer may be taken by a state around it, beside it or inside it, and by a wildcard', () => {
+  test('accepts an answer handled by an ancestor, a parallel sibling, a child state or a wildcard', () => {
     const [accepted, declined, cancelled] = ['accepted', 'declined', 'cancelled'].map((how) => ({
       [`answer.${how}`]: {},
     }));
@@ -313,7 +313,7 @@ describe('a machine that could not be resumed is refused when it is defined', ()
     },
   );
 
-  test('what JSON gives back as it was may stand in its context', async () => {
+  test('allows any JSON value in the context of a machine', async () => {
     const context = {
       ...{
         text: 'ä',
@@ -335,7 +335,7 @@ describe('a machine that could not be resumed is refused when it is defined', ()
     expect(result).toMatchObject({ resultType: 'input_required' });
   });
 
-  test('a function that comes into its context later is an error of the call', async () => {
+  test('fails the call if its context later contains a function', async () => {
     const machine = setup({}).createMachine({
       context: {},
       entry: assign(() => ({ late: () => {} })),

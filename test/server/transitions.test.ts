@@ -40,7 +40,7 @@ function listening(watchers: readonly Watcher[], server = createMcpServer(named)
 }
 
 describe('the machines of a session', () => {
-  test('are heard from the first event to the last, each with its actor and both states', async () => {
+  test('report every transition with its actor and both states', async () => {
     const { heard, actors, watcher } = hearing();
     const { session, peer } = listening([watcher]);
     await peer.handshake({ capabilities: { roots: {} } });
@@ -62,7 +62,7 @@ describe('the machines of a session', () => {
     expect(actors.get('roots')).toBe(session.actor.getSnapshot().context.roots);
   });
 
-  test('are heard no more once a listener has ended, and those of another session never', async () => {
+  test('report nothing to a removed listener or one of another session', async () => {
     const { heard, listener } = hearing();
     let end = () => {};
     const { peer } = listening([
@@ -82,7 +82,7 @@ describe('the machines of a session', () => {
     expect(heard).toHaveLength(until);
   });
 
-  test('are not stopped aloud: what stops an actor is no event of its chart', async () => {
+  test('do not report stop events', async () => {
     const { heard, watcher } = hearing();
     const { session, peer } = listening([watcher]);
     await peer.handshake();
@@ -92,7 +92,7 @@ describe('the machines of a session', () => {
     expect(heard).toHaveLength(until);
   });
 
-  test('go on where a listener throws, and the others hear of it all', async () => {
+  test('keep running and notify other listeners if a listener throws', async () => {
     const { heard, watcher } = hearing();
     const failing: Watcher = ({ transitions }) =>
       void transitions.listen(({ event }) => {
@@ -109,7 +109,7 @@ describe('the machines of a session', () => {
     );
   });
 
-  test('have a recorder among those who hear, whoever else fails', async () => {
+  test('notify the recorder even if another listener fails', async () => {
     let text = '';
     const { transport, peer: wire } = memory();
     const peer = new ScriptedPeer(wire);
@@ -134,7 +134,7 @@ describe('the machines of a session', () => {
 });
 
 describe('the machines of tasks', () => {
-  test('are heard with the task, and the shared machine is left as it is', async () => {
+  test('report transitions with their task and leave the shared machine unchanged', async () => {
     const { transition } = taskMachine;
     const door = gate();
     const waiting = tool('wait', async () => {
@@ -163,7 +163,7 @@ describe('the machines of tasks', () => {
   });
 });
 
-describe('a host’s implementations', () => {
+describe('implementations provided by a host', () => {
   async function lives(implementations: SessionImplementations[]) {
     const { heard, watcher } = hearing();
     const { transport, peer: wire } = memory();
@@ -188,13 +188,13 @@ describe('a host’s implementations', () => {
     return heard;
   }
 
-  test('leave the session machine heard', async () => {
+  test('keep session transitions observable', async () => {
     const heard = await lives([{ actions: {} }, { delays: { drainTimeout: 5 } }]);
     expect(heard[0]).toBe('session initialize.received: uninitialized → negotiated');
     expect(heard.filter((line) => line.startsWith('session')).at(-1)).toMatch(/→ closed$/);
   });
 
-  test('are heard where they are machines in the places of roots and keepalive, and stay the host’s', async () => {
+  test('are observed if they replace the roots and keepalive machines', async () => {
     const ask = fromPromise<AskOutcome, AskInput>(() =>
       Promise.resolve({ kind: 'answered', roots: [] }),
     );

@@ -73,12 +73,12 @@ describe('a URI template [RES-05]', () => {
     'n:// x',
     'n://{a}/{a}',
     'n://{a:3}',
-  ])('that cannot be matched is refused where it is defined: %s', (template) => {
+  ])('rejects a template that cannot be matched: %s', (template) => {
     expect(() => uriTemplate(template)).toThrow(TypeError);
     expect(() => uriTemplate(template)).toThrow(JSON.stringify(template));
   });
 
-  test('gives back what it was expanded with', () => {
+  test('returns the values that it was expanded with', () => {
     const value = fc.string({ minLength: 1, maxLength: 8, unit: 'binary' });
     const values = fc.record({
       user: value,
@@ -104,12 +104,12 @@ describe('a URI template [RES-05]', () => {
     );
   });
 
-  test('takes no more time than the URI is long, however it backtracks', () => {
+  test('matches in bounded time despite backtracking', () => {
     const { match } = uriTemplate('n://{+a}/{+b}/{+c}/{+d}/{+e}{?f*}x');
     expect(match(`n://${'/a'.repeat(4000)}`)).toBeUndefined();
   });
 
-  test('never throws, whatever the URI', () => {
+  test('never throws for any URI', () => {
     const { match } = uriTemplate('n://{a}{/b*}{?c}{#d}');
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -120,12 +120,12 @@ describe('a URI template [RES-05]', () => {
 });
 
 describe('a URI [RES-06]', () => {
-  test.each(['a:', 'file:///a', 'note+x://é', 'urn:isbn:1', 'x://a?b#c'])('may be %j', (text) => {
+  test.each(['a:', 'file:///a', 'note+x://é', 'urn:isbn:1', 'x://a?b#c'])('can be %j', (text) => {
     expect(isUri(text)).toBe(true);
   });
 
   test.each(['', 'notes', '//a', '1x://a', 'x://a b', 'x://\n', 'x://{a}', ' x://a', 'x://\u0000'])(
-    'is not %j',
+    'cannot be %j',
     (text) => {
       expect(isUri(text)).toBe(false);
     },

@@ -72,7 +72,7 @@ const askedFor = (name: string) =>
 const completing = (ref: JsonObject) => ({ ref, argument: { name: 'a', value: '' } });
 
 everywhere('what is not visible', eachRevisionAndHttp, () => {
-  test('is in no list, and is refused in the words for an unknown name', async () => {
+  test('hides an item from lists and answers its use like an unknown name', async () => {
     const { peer } = await operate(hidden(() => false));
     let asked = 0;
     for (const [method, member, key] of lists) {
@@ -97,8 +97,8 @@ everywhere('what is not visible', eachRevisionAndHttp, () => {
   });
 });
 
-describe('in 2026-07-28 what is not visible', () => {
-  test('does not exist, and what is left is private to its caller', async () => {
+describe('a hidden item in 2026-07-28', () => {
+  test('is absent, and the rest of the list has a private cache scope', async () => {
     const caching = { ttlMs: 1000, scope: 'public' } as const;
     const serving = serve({ ...hidden(() => false), caching });
     for (const [method, member] of lists) {
@@ -110,7 +110,7 @@ describe('in 2026-07-28 what is not visible', () => {
     expect(read['cacheScope']).toBe('private');
   });
 
-  test('is of no news to a subscription until it is visible', async () => {
+  test('causes no notification until it is visible', async () => {
     let isOpen = false;
     const clock = new TestClock();
     const { peer, send, server } = modern(
@@ -139,19 +139,19 @@ describe('in 2026-07-28 what is not visible', () => {
     expect((await peer.notification(updated)).params).toMatchObject({ uri: 'secret:1' });
   });
 
-  test('cannot be switched by a handler: its client has no session', async () => {
+  test('cannot be enabled by a handler without a session', async () => {
     const disable = tool('hide', (_, { session }) => {
       session.disable('hide');
       return 'hidden';
     });
     const result = await askModern(serve({ tools: [disable] }), 'tools/call', { name: 'hide' });
     expect(result['isError']).toBe(true);
-    expect(JSON.stringify(result)).toContain('say in \\"visible\\" of the item who sees it');
+    expect(JSON.stringify(result)).toContain('use \\"visible\\" of the item instead');
   });
 });
 
 describe('an item with a tag', () => {
-  test('exists if the server agrees for each of its tags, and the item too', async () => {
+  test('is visible if the rules of all tags and its own predicate agree', async () => {
     const answers: { [tag: string]: boolean } = { admin: true, beta: false };
     const server = createMcpServer({
       ...{ name: 'tagged', version: '1' },
@@ -169,17 +169,17 @@ describe('an item with a tag', () => {
   });
 
   test.each([
-    [{ tags: 'admin' }, '"tags" of the tool "t" must be a list of strings, this is "admin"'],
-    [{ visible: true }, '"visible" of the tool "t" must be a function, this is true'],
-  ])('is refused if it is not defined as it must be: %j', (more, message) => {
+    [{ tags: 'admin' }, '"tags" of the tool "t" must be a list of strings, got "admin"'],
+    [{ visible: true }, '"visible" of the tool "t" must be a function, got true'],
+  ])('is rejected with invalid visibility options: %j', (more, message) => {
     const define = () =>
       defineTool({ name: 't', description: 't', handler: () => '', ...(more as object) });
     expect(define).toThrow(message);
   });
 });
 
-describe('a predicate', () => {
-  test('is asked at most once for an item and a list or a call', async () => {
+describe('a visible predicate', () => {
+  test('runs at most once per item and request', async () => {
     let asked = 0;
     const visible = () => ++asked > 0;
     const { peer } = await operate({
@@ -195,8 +195,8 @@ describe('a predicate', () => {
 
   test.each([
     ['throws', () => JSON.parse('{') as boolean, 'JSON'],
-    ['gives a promise', async () => true, 'true or false at once'],
-  ])('that %s hides its item, and is reported once', async (_, visible, why) => {
+    ['gives a promise', async () => true, 'a boolean synchronously'],
+  ])('hides its item and is reported once if it %s', async (_, visible, why) => {
     const tools = [{ ...tool('t', () => ''), visible: visible as Visible }, tool('u', () => '')];
     const { peer, facts } = await operate({ tools });
     for (let n = 0; n < 2; n++) {
@@ -232,8 +232,8 @@ async function two(definition: Partial<ServerDefinition>) {
   return { server, told, ada: ada!, bob: bob! };
 }
 
-describe('of a change hears', () => {
-  test('the session alone whose answer is another one', async () => {
+describe('a visibility change notifies', () => {
+  test('only the session whose list changed', async () => {
     let who = '';
     const visible: Visible = (viewer) => onlyFor(who)(viewer);
     const { server, told, ada } = await two({ tools: [{ ...tool('t', () => ''), visible }] });
@@ -248,7 +248,7 @@ describe('of a change hears', () => {
     expect(await told()).toEqual([2, 1]);
   });
 
-  test('nobody who does not see the item that has come or gone', async () => {
+  test('nobody who cannot see the added or removed item', async () => {
     const { server, told } = await two({
       tools: [{ ...tool('t', () => ''), visible: onlyFor('ada') }],
     });
@@ -261,7 +261,7 @@ describe('of a change hears', () => {
   });
 });
 
-describe('a definition that is replaced', () => {
+describe('visibility after server.replace', () => {
   const named = { name: 'two', version: '1' };
   const forAll = tool('t', () => 'done');
   const forOne = (who: string) => ({ ...forAll, visible: onlyFor(who) });
@@ -282,7 +282,7 @@ describe('a definition that is replaced', () => {
       [done, unknown],
     ],
   ])(
-    'has items for %s, and those hear of it whose lists are others',
+    'notifies clients whose lists changed after items became visible for %s',
     async (_, before, after, told, called) => {
       const found = await two({ tools: before });
       found.server.replace({ ...named, tools: after });
@@ -292,14 +292,14 @@ describe('a definition that is replaced', () => {
     },
   );
 
-  test('hides what was there for all: each is told whose list may be another one', async () => {
+  test('notifies every client whose list may have changed when an item becomes restricted', async () => {
     const { server, told, ada, bob } = await two({ tools: [forAll] });
     server.replace({ ...named, tools: [forOne('ada')] });
     expect((await told())[1]).toBe(1);
     expect(await calls(ada, bob)).toEqual([done, unknown]);
   });
 
-  test('leaves what a session has switched as it is', async () => {
+  test('keeps the overrides of a session', async () => {
     const hide = tool('t', (_, { session }) => {
       session.disable('t');
       return 'done';
@@ -312,7 +312,7 @@ describe('a definition that is replaced', () => {
     expect(await told()).toEqual([1, 0]);
   });
 
-  test('answers for its tags by what is new', async () => {
+  test('applies the new rules of tags', async () => {
     const tools = [{ ...forAll, tags: ['admin'] }];
     const { server, told, ada, bob } = await two({ tools, visible: { admin: onlyFor('ada') } });
     server.replace({ ...named, tools, visible: { admin: onlyFor('bob') } });
@@ -322,7 +322,7 @@ describe('a definition that is replaced', () => {
 });
 
 everywhere('a session', eachRevisionAndHttp, () => {
-  test('shows and hides an item in mid-session, and its client is told', async () => {
+  test('shows and hides an item mid-session and notifies the client', async () => {
     const { peer, clock } = await operate({
       tools: [
         tool('more', (_, { session }) => {
@@ -345,7 +345,7 @@ everywhere('a session', eachRevisionAndHttp, () => {
 });
 
 everywhere('what one session switches', memoryAndHttp, () => {
-  test('is no other session’s', async () => {
+  test('keeps overrides within their session', async () => {
     const server = createMcpServer({
       ...{ name: 's', version: '1' },
       tools: [
@@ -366,7 +366,7 @@ everywhere('what one session switches', memoryAndHttp, () => {
   });
 });
 
-test('only what the server has can be switched', async () => {
+test('rejects an override of an unknown item', async () => {
   const { session } = await operate({ tools: [tool('t', () => '')] });
   expect(() => session.disable('u')).toThrow(
     'The server has no tool, prompt, resource, resource template or skill "u"',

@@ -12,11 +12,11 @@ const sources = readSources().filter(
 );
 const defining = sources.filter(({ text }) => makesActor.test(text)).map(({ path }) => path);
 
-test('a file that defines an actor is called so', () => {
+test('files that define actors are named *.actor.ts', () => {
   expect(defining.filter((path) => !path.endsWith('.actor.ts'))).toEqual([]);
 });
 
-test('every file that is called an actor defines one', () => {
+test('files named *.actor.ts define an actor', () => {
   const called = sources.filter(({ path }) => path.endsWith('.actor.ts')).map(({ path }) => path);
   expect(called.filter((path) => !defining.includes(path))).toEqual([]);
   expect(called.length).toBeGreaterThan(5);
@@ -36,7 +36,7 @@ const parts = ['overtaken-answers.ts', 'pure-chart.ts', 'session-end.ts'];
 /** What a machine is seen by: its chart, its actors, the names of its states and events. */
 const sights = ['names.ts', 'port.ts', 'session-state.ts'];
 
-test('src/machines holds machines, what they are made with and seen by, and types', () => {
+test('src/machines contains only machines, their helpers and types', () => {
   const others = readSources(['src/machines']).filter(
     (source) => !source.path.endsWith('.machine.ts') && hasValues(source),
   );
@@ -44,7 +44,7 @@ test('src/machines holds machines, what they are made with and seen by, and type
   expect(files.toSorted()).toEqual([...parts, ...sights].toSorted());
 });
 
-test('what machines are made with is used by machines alone', () => {
+test('only machines use the helpers of machines', () => {
   const users = sources.filter(({ path, text }) => {
     if (path.startsWith('src/machines/') || path === 'src/internal.ts') return false;
     const values = text.matchAll(/^import \{[^;]*?\/machines\/([^']+)';$/gm);

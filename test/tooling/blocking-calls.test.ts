@@ -48,11 +48,11 @@ const files = folders
 
 const isAllowed = (name: string) => Object.keys(allowed).some((path) => name.startsWith(path));
 
-test('a call that waits for the system stands only where it may', () => {
+test('only the allowed places make blocking calls', () => {
   expect(files.filter(({ name }) => !isAllowed(name))).toEqual([]);
 });
 
-test('every exception is in use', () => {
+test('every exception is used', () => {
   const unused = Object.keys(allowed).filter(
     (path) => !files.some(({ name }) => name.startsWith(path)),
   );
@@ -66,6 +66,6 @@ test.each([
   ['await readFile(path);', 0],
   ['/** Not `readFileSync(path)`. */', 0],
   ['isInSync(a, b);', 1],
-])('is told from what does not wait: %s', (line, count) => {
+])('distinguishes a blocking call from a non-blocking one: %s', (line, count) => {
   expect(blockingLines(line)).toHaveLength(count);
 });

@@ -43,8 +43,8 @@ async function write(root: string, path: string): Promise<void> {
   await writeFile(join(root, path), 'new');
 }
 
-describe('what is built', () => {
-  test('is known after a build, and not before the first one', async () => {
+describe('the build cache', () => {
+  test('exists only after a build', async () => {
     const { built } = await repository();
     expect(await isAsBuilt(built)).toBe(false);
     await built.keepBuilt(await built.sourcesHash());
@@ -58,7 +58,7 @@ describe('what is built', () => {
     ['the script of the build', 'scripts/replace-file.mjs'],
     ['what was built', 'packages/inspector/dist/index.js'],
     ['what was built of another package', 'packages/openapi/dist/index.js'],
-  ])('is built anew when %s has changed or is gone', async (_what, path) => {
+  ])('is invalidated when %s changes or disappears', async (_what, path) => {
     const { root, built } = await repository();
     const sources = await built.sourcesHash();
     await built.keepBuilt(sources);
@@ -72,14 +72,14 @@ describe('what is built', () => {
     ['a source', 'src/new/new.ts'],
     ['the lockfile of what is installed', 'node_modules/.package-lock.json'],
     ['a file that no build has made', 'dist/chunks/left.js'],
-  ])('is built anew when there is %s more', async (_what, path) => {
+  ])('is invalidated when %s is added', async (_what, path) => {
     const { root, built } = await repository();
     await built.keepBuilt(await built.sourcesHash());
     await write(root, path);
     expect(await isAsBuilt(built)).toBe(false);
   });
 
-  test('is built anew when a source has changed while the build ran', async () => {
+  test('is invalidated by a source change during the build', async () => {
     const { root, built } = await repository();
     const before = await built.sourcesHash();
     await appendFile(join(root, 'src/index.ts'), ' ');
@@ -91,7 +91,7 @@ describe('what is built', () => {
     ['declarations, which every whole build makes', 'dist/types/other.d.ts'],
     ['what another build is writing', 'dist/index.js.1.tmp'],
     ['a test', 'test/new.test.ts'],
-  ])('does not depend on %s', async (_what, path) => {
+  ])('is independent of %s', async (_what, path) => {
     const { root, built } = await repository();
     await built.keepBuilt(await built.sourcesHash());
     await write(root, path);

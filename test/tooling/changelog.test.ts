@@ -23,11 +23,11 @@ const changelog = `# Changelog
 - All of it.
 `;
 
-test('the changelog has each section of a release once, and each entry', () => {
+test('the changelog contains each section and entry once', () => {
   expect(repeatedIn(readFileSync('CHANGELOG.md', 'utf8'))).toEqual([]);
 });
 
-test('a section and an entry that stand twice are told, also if the end of the entry differs', () => {
+test('reports duplicate sections and entries, even if an entry differs at its end', () => {
   const twice = changelog.replace(
     '### Fixed',
     '- One thing that is new, which needs two lines and a half.\n\n### Added',
@@ -39,13 +39,13 @@ test('a section and an entry that stand twice are told, also if the end of the e
   expect(repeatedIn(changelog)).toEqual([]);
 });
 
-test('the notes of a version are what stands under it, up to the next one', () => {
+test('extracts the notes between a version and the next one', () => {
   expect(notesOf(changelog, '0.1.0')).toBe('### Added\n\n- All of it.');
   expect(notesOf(changelog, 'Unreleased')).toMatch(/^### Added\n[^]*- A fault\.$/);
   expect(notesOf(changelog, '0.1')).toBeUndefined();
 });
 
-test('what is unreleased gets the version and the day, once', () => {
+test('gives the unreleased notes a version and a date once', () => {
   const released = withReleased(changelog, '0.2.0', '2026-02-03');
   expect(released).toBe(changelog.replace('## Unreleased', '## 0.2.0 - 2026-02-03'));
   expect(withReleased(released, '0.2.0', '2026-12-31')).toBe(released);

@@ -38,7 +38,7 @@ const hastyWaits = (text: string): readonly string[] =>
     return wait.includes('timeout:') ? [] : [wait];
   });
 
-test('every deadline of a test is a minute or longer', () => {
+test('every deadline in a test is at least a minute', () => {
   const short = files.flatMap((file) => {
     const text = readFileSync(join(repository, file), 'utf8');
     const found = [...shortDeadlines(text), ...hastyWaits(text)];
@@ -48,7 +48,7 @@ test('every deadline of a test is a minute or longer', () => {
 });
 
 /** Files share a process, and what others have begun in it shows in the count. */
-test('a test that counts timers has a process of its own', () => {
+test('tests that count timers run in a separate process', () => {
   const counting = files.filter((file) =>
     readFileSync(join(repository, file), 'utf8').includes('vi.getTimerCount('),
   );
@@ -64,6 +64,6 @@ test.each([
   ['await vi.waitFor(() => expect(count()).toBe(1));', 1],
   ['await vi.waitFor(() => expect(count()).toBe(1), { timeout: 100_000 });', 0],
   ['await vi.waitUntil(\n  () => isThere(),\n  { interval: 5 },\n);', 1],
-])('it is seen in %j: %d', (text, count) => {
+])('detects deadlines in %j: %d', (text, count) => {
   expect([...shortDeadlines(text), ...hastyWaits(text)]).toHaveLength(count);
 });

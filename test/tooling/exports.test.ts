@@ -12,13 +12,13 @@ import { entries } from './entries.ts';
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const tsc = join(repository, 'node_modules', 'typescript', 'bin', 'tsc');
 
-describe('the public names', () => {
-  it.each(entries)('of $specifier are the exports of its source', async ({ specifier, values }) => {
+describe('public exports', () => {
+  it.each(entries)('of $specifier match its source', async ({ specifier, values }) => {
     const module = (await import(specifier)) as object;
     expect(Object.keys(module).sort()).toEqual(values);
   });
 
-  it('mean one thing each, in whichever entry', () => {
+  it('have one meaning across entries', () => {
     const meanings = new Map<string, Set<string>>();
     for (const { name, meaning } of publicDeclarations()) {
       meanings.set(name, (meanings.get(name) ?? new Set()).add(meaning));
@@ -27,16 +27,16 @@ describe('the public names', () => {
     expect(ambiguous.map(([name, places]) => [name, ...places])).toEqual([]);
   });
 
-  it('have a docstring each, and so do their members', () => {
+  it('have docstrings, including their members', () => {
     expect([...new Set(publicDeclarations().flatMap((each) => each.undocumented))]).toEqual([]);
   });
 
-  it('are at most 300', () => {
+  it('are at most 300 in number', () => {
     const count = entries.flatMap(({ values, types }) => [...values, ...types]).length;
     expect(count).toBeLessThanOrEqual(300);
   });
 
-  it('have the signatures of the snapshot', { timeout: 120_000 }, async () => {
+  it('match the signature snapshot', { timeout: 120_000 }, async () => {
     const types = await mkdtemp(join(tmpdir(), 'signatures-'));
     onTestFinished(() => rm(types, { recursive: true }));
     const project = ['-p', join(repository, 'tsconfig.build.json'), '--outDir', types];

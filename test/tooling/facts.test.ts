@@ -23,12 +23,12 @@ const declared = libraryFolders
 
 const tests = testFolders().flatMap(textsBelow).join('\n');
 
-test('each fact is declared once', () => {
+test('facts are declared once', () => {
   expect(declared.length).toBeGreaterThan(40);
   expect(new Set(declared).size).toBe(declared.length);
 });
 
-test.each(declared)('%s is named by a test', (name) => {
+test.each(declared)('a test covers the fact %s', (name) => {
   const named = new RegExp(`(?<![\\w.])${name.replace('.', String.raw`\\?\.`)}(?!\\w)`);
   // Not `toMatch`: it would print all tests.
   expect(named.test(tests)).toBe(true);

@@ -44,16 +44,16 @@ describe.each([
     table,
     imports: importsOfSource(`packages/${name}/src`),
   })),
-])('the layers of $what', ({ table, imports }) => {
-  it('are held by every import', () => {
+])('layers of $what', ({ table, imports }) => {
+  it('are respected by every import', () => {
     expect(imports.map((each) => faultOf(each, table)).filter(Boolean)).toEqual([]);
   });
 
-  it('have no files that import each other in a circle', () => {
+  it('have no import cycles', () => {
     expect(circlesIn(imports)).toEqual([]);
   });
 
-  it('stand on each other: a layer names only layers that are listed before it', () => {
+  it('refer only to earlier layers', () => {
     const names = Object.keys(table);
     const upward = Object.entries(table).flatMap(([name, { imports: below }]) =>
       below.filter((other) => {
@@ -64,7 +64,7 @@ describe.each([
     expect(upward).toEqual([]);
   });
 
-  it('are each in use', () => {
+  it('are all used', () => {
     const unused = Object.keys(table).filter(
       (path) => !imports.some(({ from }) => isBelow(from, path)),
     );
@@ -72,8 +72,8 @@ describe.each([
   });
 });
 
-describe('the layers of the library', () => {
-  it('are in groups that import only themselves and earlier groups', () => {
+describe('layers of the library', () => {
+  it('form groups that import only themselves and earlier groups', () => {
     const names = Object.keys(groups);
     const heightOf = (path: string) => names.indexOf(groupOf(path) ?? '');
     expect(Object.keys(layers).filter((path) => heightOf(path) === -1)).toEqual([]);
@@ -92,17 +92,17 @@ describe('the layers of the library', () => {
   });
 });
 
-describe('the packages', () => {
+describe('workspace packages', () => {
   const all = readdirSync(join(root, 'packages'));
   /** The library is built from the others. */
   const folders = all.filter((name) => !libraryPackages.some((each) => each === name));
   const importsOf = (folder: string): Import[] => importsOfSource(`packages/${folder}/src`);
 
-  it('of the library exist', () => {
+  it('of the library exist on disk', () => {
     expect(libraryPackages.filter((name) => !all.includes(name))).toEqual([]);
   });
 
-  it.each(libraryPackages)('%s names in its manifest exactly what it imports', (name) => {
+  it.each(libraryPackages)('%s declares exactly its imports in its manifest', (name) => {
     const text = readFileSync(join(root, 'packages', name, 'package.json'), 'utf8');
     const { dependencies, peerDependencies } = manifestShape.parse(JSON.parse(text));
     const used = importsOfLibrary()
@@ -120,7 +120,7 @@ describe('the packages', () => {
     );
   });
 
-  it.each(libraryPackages)('%s imports only packages that come before it', (name) => {
+  it.each(libraryPackages)('%s imports only earlier packages', (name) => {
     const before = ['mcp-actors', ...libraryPackages.slice(0, libraryPackages.indexOf(name))];
     const text = readFileSync(join(root, 'packages', name, 'package.json'), 'utf8');
     const { dependencies } = manifestShape.parse(JSON.parse(text));
@@ -130,7 +130,7 @@ describe('the packages', () => {
     expect(ours.filter((each) => !before.includes(each))).toEqual([]);
   });
 
-  it('are each in the table', () => {
+  it('are all listed in the table', () => {
     expect(Object.keys(packageLayers).sort()).toEqual(folders.sort());
   });
 
@@ -142,7 +142,7 @@ describe('the packages', () => {
     }),
   );
 
-  it.each(folders)('%s imports only what its manifest names, and names nothing else', (folder) => {
+  it.each(folders)('%s imports exactly the dependencies of its manifest', (folder) => {
     const { bin, dependencies, devDependencies, peerDependencies } =
       manifests.get(`@mcp-actors/${folder}`) ?? manifestShape.parse({});
     const used = importsOf(folder)
@@ -167,7 +167,7 @@ describe('the packages', () => {
     expect(others).toEqual([]);
   });
 
-  it('all have the version of the library, and ask for exactly that', () => {
+  it("have the library's version and require exactly that version", () => {
     const { version } = libraryManifest;
     const asked = [libraryManifest, ...manifests.values()]
       .flatMap(({ name, ...each }) => [
@@ -188,7 +188,7 @@ describe('the packages', () => {
    */
   const mostInternalNames = 53;
 
-  it('use each name of mcp-actors/internal, which has few', () => {
+  it('use every export of mcp-actors/internal, which stays small', () => {
     const namesIn = (source: string, pattern: RegExp): string[] =>
       [...source.matchAll(pattern)].flatMap(([, names, whole = '']) =>
         (names ?? whole).split(',').flatMap((name) => name.trim().split(' as ')[0] || []),
@@ -207,7 +207,7 @@ describe('the packages', () => {
   });
 });
 
-describe('what stands around a handler', () => {
+describe('code around handlers', () => {
   const around = /^(?:server\/features|server\/context|schema\/forms)\//;
   /** The exchange alone stands between it and the wire; the rest is data. */
   const known = [
@@ -221,7 +221,7 @@ describe('what stands around a handler', () => {
     'machines/session-state.ts',
   ];
 
-  it('knows no call, no correlation, no port and no roots machine', () => {
+  it('does not import calls, correlation, ports or the roots machine', () => {
     const below = importsOfLibrary().filter(
       ({ from, to }) =>
         around.test(from) && /^(?:actors|machines|tasks\/[\w-]+\.machine)\b/.test(to),
@@ -235,8 +235,8 @@ describe('what stands around a handler', () => {
   });
 });
 
-describe('the reader of imports', () => {
-  it('sees values, types, re-exports, dynamic imports and those over several lines', () => {
+describe('the import parser', () => {
+  it('finds value, type, dynamic and multi-line imports and re-exports', () => {
     const source = [
       "import { a } from './a.ts';",
       "import type { B } from '../b.ts';",
@@ -274,7 +274,7 @@ describe('the reader of imports', () => {
     module('index.ts', 'node:fs'),
     module('opentelemetry/a.ts', '@opentelemetry/core'),
     module('server/a.ts', 'mcp-actors'),
-  ])('refuses what a layer does not allow: $from imports $to', (each) => {
+  ])('rejects a forbidden import: $from imports $to', (each) => {
     expect(faultOf(each)).toContain(each.from);
   });
 
@@ -284,11 +284,11 @@ describe('the reader of imports', () => {
     module('actors/reader.actor.ts', 'rxjs'),
     module('machines/a.ts', 'xstate/graph'),
     module('roots/a.ts', 'node:fs'),
-  ])('lets through what a layer allows: $from imports $to', (each) => {
+  ])('accepts an allowed import: $from imports $to', (each) => {
     expect(faultOf(each)).toBeUndefined();
   });
 
-  it('keeps a package out of the sources of the library and of other packages', () => {
+  it('rejects imports of a package by the library or other packages', () => {
     const table = packageLayers['workspace-server'];
     const inside = (to: string) => faultOf(file('tools/a.ts', to), table);
     expect(inside('search/b.ts')).toBeUndefined();
@@ -299,7 +299,7 @@ describe('the reader of imports', () => {
     expect(alone('../../src/actors/clock.ts')).toContain('http/a.ts');
   });
 
-  it('finds a circle, through dynamic imports as through any', () => {
+  it('finds cycles, including those through dynamic imports', () => {
     const ring = [file('a.ts', 'b.ts'), file('b.ts', 'c.ts'), file('c.ts', 'a.ts')];
     expect(circlesIn(ring)).toEqual(['a.ts -> b.ts -> c.ts -> a.ts']);
     expect(circlesIn(ring.slice(1))).toEqual([]);

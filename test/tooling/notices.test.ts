@@ -36,16 +36,16 @@ describe.each([
       .map((section) => [section.split(' ')[0] ?? '', section] as const),
   );
 
-  test('every package of which something is bundled has its notice', () => {
+  test('every bundled package has a license notice', () => {
     expect(bundled.size).toBeGreaterThan(least);
     expect([...bundled].filter((name) => !sections.has(name))).toEqual([]);
   });
 
-  test('so has what a package has bundled itself', () => {
+  test('code bundled inside a package has a license notice', () => {
     expect([...sections.keys()]).toEqual(expect.arrayContaining(inOthers));
   });
 
-  test.each([...sections])('the notice of %s has the text of its licence', (_name, section) => {
+  test.each([...sections])('the notice of %s contains its license text', (_name, section) => {
     const [, ...lines] = section.split('\n');
     expect(lines.join('\n')).toMatch(
       /permission to use, copy|Permission is hereby granted|Redistribution and use|Apache License|Permission to use, copy/,

@@ -19,13 +19,13 @@ const manifest = manifestShape.parse(
   JSON.parse(await readFile(join(root, 'package.json'), 'utf8')),
 );
 
-describe('the package', () => {
+describe('the npm package', () => {
   const entries = Object.entries(manifest.exports).map(([name, target]) => ({
     name,
     path: typeof target === 'string' ? target : target.default,
   }));
 
-  it.each(entries)('has the file behind the export $name', async ({ path }) => {
+  it.each(entries)('contains the file of the export $name', async ({ path }) => {
     await expect(access(join(root, path))).resolves.toBeUndefined();
   });
 
@@ -48,7 +48,7 @@ describe('the package', () => {
     ).toEqual([]);
   });
 
-  it('has its command in a package of its own, executable, with the line that names Node first', async () => {
+  it('has an executable command with a Node shebang in a separate package', async () => {
     const folder = join(root, 'packages', 'cli');
     const { bin } = z
       .object({ bin: z.record(z.string(), z.string()) })
@@ -61,7 +61,7 @@ describe('the package', () => {
     }
   });
 
-  it('loads through its own name, as a user loads it', async () => {
+  it('can be imported by its own name', async () => {
     const script = "console.log(Object.keys(await import('mcp-actors')).length > 0)";
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], {
       cwd: root,
@@ -69,14 +69,14 @@ describe('the package', () => {
     expect(stdout.trim()).toBe('true');
   });
 
-  it('is developed against the peers that it asks for', () => {
+  it('is tested with the peer dependencies that it requires', () => {
     const missing = Object.keys(manifest.peerDependencies).filter(
       (name) => !(name in manifest.devDependencies),
     );
     expect(missing).toEqual([]);
   });
 
-  it('inlines RxJS as ES modules, without its CommonJS tree', async () => {
+  it('bundles RxJS as ES modules without CommonJS', async () => {
     const bundle = await readFile(join(root, 'dist', 'index.js'), 'utf8');
     expect(bundle).not.toMatch(/from ["']rxjs|require\(["']rxjs|rxjs\/dist\/cjs/);
   });

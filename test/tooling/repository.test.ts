@@ -21,7 +21,7 @@ function trackedFiles(): string[] {
 }
 
 describe('the repository', () => {
-  it('resolves every package of the lockfile from the public registry, or leaves it to the user', () => {
+  it('resolves every locked package from the public registry or leaves the registry open', () => {
     const { packages } = lockShape.parse(JSON.parse(read('package-lock.json')));
     const elsewhere = Object.values(packages)
       // A package of this repository is a link to its folder.
@@ -31,7 +31,7 @@ describe('the repository', () => {
     expect(elsewhere).toEqual([]);
   });
 
-  it('runs test files that mock a module apart from the others, whose modules it would change', () => {
+  it('isolates test files that mock modules', () => {
     const mocking = trackedFiles().filter(
       (path) => path.endsWith('.test.ts') && /^vi\.(do)?mock\(/im.test(read(path)),
     );
@@ -40,10 +40,7 @@ describe('the repository', () => {
   });
 
   // A folder directly under the root of the disk, such as /src, has a name that may occur by chance.
-  it.runIf(root.split('/').filter(Boolean).length > 1)(
-    'mentions nowhere the folder that it lies in',
-    () => {
-      expect(trackedFiles().filter((path) => read(path).includes(root))).toEqual([]);
-    },
-  );
+  it.runIf(root.split('/').filter(Boolean).length > 1)('does not mention its own directory', () => {
+    expect(trackedFiles().filter((path) => read(path).includes(root))).toEqual([]);
+  });
 });

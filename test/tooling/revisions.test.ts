@@ -25,7 +25,7 @@ function askedIn(source: string): readonly string[] {
   ].map(([found]) => found);
 }
 
-describe('which revision it is', () => {
+describe('checks of the protocol revision', () => {
   const files = libraryFolders
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
@@ -41,7 +41,7 @@ describe('which revision it is', () => {
     ['if (latestHandshake !== dialect) {}'],
     ['switch (client.dialect.version) {}'],
     ['dialect instanceof Dialect20251125'],
-  ])('is seen to be asked: %s', (source) => {
+  ])('are detected: %s', (source) => {
     expect(askedIn(source)).not.toEqual([]);
   });
 
@@ -51,11 +51,11 @@ describe('which revision it is', () => {
     ["x(); // '2025-11-25'"],
     ['dialect.tool(tool)'],
     ['revision: client.dialect.version,'],
-  ])('is not asked: %s', (source) => {
+  ])('are not reported for: %s', (source) => {
     expect(askedIn(source)).toEqual([]);
   });
 
-  test('is asked by the dialects alone', () => {
+  test('occur only in the dialects', () => {
     expect(files.length).toBeGreaterThan(200);
     const asked = files.flatMap((file) =>
       askedIn(readFileSync(join(root, file), 'utf8')).map((found) => `${file}: ${found}`),
@@ -63,14 +63,14 @@ describe('which revision it is', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is known by its module to the registry alone', () => {
+  test('are not bypassed: only the registry imports dialect modules', () => {
     const dated = /^protocol\/dialects\/\d/;
     const known = importsOfLibrary().filter(({ from, to }) => dated.test(to) && !dated.test(from));
     expect([...new Set(known.map(({ from }) => from))]).toEqual(['protocol/dialects/registry.ts']);
   });
 
   test.each(allVersions)(
-    'is no flag of a dialect: %s has its version and projections',
+    'are not flags: the dialect %s has only its version and projections',
     (version) => {
       const dialect = statelessDialect(version) ?? negotiateDialect(version);
       const members: (readonly [string, string])[] = [];

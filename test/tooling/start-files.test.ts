@@ -21,7 +21,7 @@ test.each([
   { entry: 'dist/index.js', most: 2 },
   { entry: 'packages/cli/dist/cli.js', most: 0 },
   { entry: 'packages/cli/dist/main.js', most: 4 },
-])('$entry is loaded with at most $most chunks', ({ entry, most }) => {
+])('$entry loads at most $most chunks', ({ entry, most }) => {
   const [first, ...chunks] = loadedWith(join(repository, entry));
   expect(first).toBe(join(repository, entry));
   const texts = chunks.map((file) => readFileSync(file, 'utf8'));

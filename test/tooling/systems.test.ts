@@ -6,12 +6,12 @@ import { lackOf, lacks } from './systems.ts';
 
 const folder = join(import.meta.dirname, '../..');
 
-describe('what a system lacks', () => {
+describe('tests skipped per platform', () => {
   const rows = lacks.flatMap(({ tests, why }) =>
     Object.entries(tests).map(([file, which]) => ({ file, which, why })),
   );
 
-  test.each(rows)('names tests that there are: $file, $why', ({ file, which }) => {
+  test.each(rows)('refer to existing tests: $file, $why', ({ file, which }) => {
     expect(existsSync(join(folder, file))).toBe(true);
     // Some titles are the names of pages.
     const source = readFileSync(join(folder, file), 'utf8') + pages.join('\n');
@@ -20,7 +20,7 @@ describe('what a system lacks', () => {
     expect(parts.filter((part) => !isThere(part))).toEqual([]);
   });
 
-  test('skips a test there and nowhere else', () => {
+  test('are skipped only on that platform', () => {
     const file = join(folder, 'packages/serve/test/serve.test.ts');
     const title = 'a signal lets running calls finish';
     expect(lackOf('win32', file, title)).toMatch(/^Windows ends a process/);

@@ -9,8 +9,8 @@ import { z } from 'zod';
 /** Never called: only its type is looked at. */
 const used = (_: (context: HandlerContext) => unknown) => {};
 
-describe('an answer has the type of what was asked', () => {
-  test('with a form as a value [ELICIT-06]', () => {
+describe('the type of an answer follows from the request', () => {
+  test('for a form defined with defineForm [ELICIT-06]', () => {
     const form = defineForm({
       type: 'object',
       properties: {
@@ -45,7 +45,7 @@ describe('an answer has the type of what was asked', () => {
     });
   });
 
-  test('with a form written where it is asked, and with a library’s [ELICIT-06]', () => {
+  test('for an inline form and a library schema [ELICIT-06]', () => {
     used((context) => {
       const schema = {
         type: 'object',
@@ -64,7 +64,7 @@ describe('an answer has the type of what was asked', () => {
     });
   });
 
-  test('with a schema for the result, and without [CTX-01]', () => {
+  test('for a request with and without a result schema [CTX-01]', () => {
     used((context) => {
       expectTypeOf(context.request('a')).resolves.toEqualTypeOf<JsonObject>();
       expectTypeOf(context.request('a', {}, { timeoutMs: 1 })).resolves.toEqualTypeOf<JsonObject>();

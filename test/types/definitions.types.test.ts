@@ -24,14 +24,14 @@ interface Parsed {
   unit: string;
 }
 
-test('a raw shape is no schema', () => {
+test('a raw zod shape is rejected as a schema', () => {
   const shape = { q: z.string() };
   // @ts-expect-error -- the error says "required in type 'WrapItInZodObjectOrGiveAType'"
   const define = () => defineTool({ ...described, inputSchema: shape, handler: () => '' });
   expect(define).toThrow('wrap it in z.object');
 });
 
-describe('the arguments of a handler have the type of what has passed the schema [SCHEMA-05]', () => {
+describe('handler arguments have the parsed type of the schema [SCHEMA-05]', () => {
   test('zod', () => {
     defineTool({
       ...described,
@@ -94,7 +94,7 @@ describe('the arguments of a handler have the type of what has passed the schema
     });
   });
 
-  test('no schema: no arguments', () => {
+  test('no schema means no arguments', () => {
     defineTool({
       ...described,
       handler: (args) => {
@@ -104,17 +104,17 @@ describe('the arguments of a handler have the type of what has passed the schema
     });
   });
 
-  test('a schema without a converter is refused', () => {
+  test('a schema without a converter is rejected', () => {
     // @ts-expect-error valibot's own schema cannot tell its JSON Schema
     const define = () => defineTool({ ...described, inputSchema: v.object({}), handler: () => '' });
     expect(define).toThrow('toStandardJsonSchema');
   });
 });
 
-describe('the structured output has the type that the schema accepts [SCHEMA-05]', () => {
+describe('structured output has the input type of the schema [SCHEMA-05]', () => {
   const outputSchema = z.object({ total: z.number(), unit: z.string().default('mm') });
 
-  test('what has a default may be left out', () => {
+  test('members with a default are optional', () => {
     defineTool({ ...described, outputSchema, handler: () => ({ structured: { total: 1 } }) });
     defineTool({
       ...described,
@@ -123,7 +123,7 @@ describe('the structured output has the type that the schema accepts [SCHEMA-05]
     });
   });
 
-  test('a literal stays one where the handler names no parameter, be it later', () => {
+  test('literals keep their type in a handler without parameters, sync or async', () => {
     const schema = z.object({ unit: z.enum(['mm', 'cm']), list: z.array(z.string()) });
     const json = { type: 'object', properties: { unit: { enum: ['mm', 'cm'] } } } as const;
     defineTool({
@@ -153,13 +153,13 @@ describe('the structured output has the type that the schema accepts [SCHEMA-05]
     });
   });
 
-  test('a promise that only fails needs no type of its own', () => {
+  test('a promise that only rejects needs no annotation', () => {
     const outputSchema = z.object({ unit: z.enum(['mm', 'cm']) });
     defineTool({ ...described, outputSchema, handler: () => Promise.reject(new Error('no')) });
     defineTool({ ...described, handler: () => Promise.reject(new Error('no')) });
   });
 
-  test('a literal stays one, in every form of handler', () => {
+  test('literals keep their type in every form of handler', () => {
     const schema = z.object({ unit: z.enum(['mm', 'cm']), list: z.array(z.string()) });
     const json = {
       type: 'object',
@@ -196,11 +196,11 @@ describe('the structured output has the type that the schema accepts [SCHEMA-05]
     });
   });
 
-  test('an error for the model needs no structure', () => {
+  test('an error result needs no structured output', () => {
     defineTool({ ...described, outputSchema, handler: () => ({ isError: true, content: [] }) });
   });
 
-  test('anything else is refused', () => {
+  test('other results are rejected', () => {
     // @ts-expect-error text alone is no structured output
     defineTool({ ...described, outputSchema, handler: () => 'text' });
     // @ts-expect-error a property is missing
@@ -211,7 +211,7 @@ describe('the structured output has the type that the schema accepts [SCHEMA-05]
     defineTool({ ...described, outputSchema, handler: () => Promise.resolve('text') });
   });
 
-  test('valibot, arktype and JSON Schema alike', () => {
+  test('valibot, arktype and JSON Schema behave alike', () => {
     const valibotOutput = toStandardJsonSchema(v.object({ n: v.number() }));
     defineTool({
       ...described,
@@ -254,14 +254,14 @@ describe('the structured output has the type that the schema accepts [SCHEMA-05]
     });
   });
 
-  test('without a schema any tool output is fine', () => {
+  test('any tool output is accepted without a schema', () => {
     expectTypeOf<string>().toExtend<ToolOutput>();
     expectTypeOf<StructuredOutput<{ n: number }>>().toExtend<ToolOutput>();
   });
 });
 
-describe('the helper types', () => {
-  test('tell both sides of a schema', () => {
+describe('helper types', () => {
+  test('infer both sides of a schema', () => {
     expectTypeOf<ParsedBy<typeof zodSchema>>().toEqualTypeOf<Parsed>();
     expectTypeOf<AcceptedBy<typeof zodSchema>>().toEqualTypeOf<{
       n: string;
@@ -269,7 +269,7 @@ describe('the helper types', () => {
     }>();
   });
 
-  test('read a JSON Schema, and know what they do not know', () => {
+  test('infer a JSON Schema, with unknown for unsupported parts', () => {
     expectTypeOf<FromSchema<{ type: 'object' }>>().toEqualTypeOf<{
       readonly [key: string]: unknown;
     }>();
@@ -278,8 +278,8 @@ describe('the helper types', () => {
   });
 });
 
-describe('the values of a prompt have the types of its arguments', () => {
-  test('required ones are strings, others may be missing', () => {
+describe('prompt values have the types of the arguments', () => {
+  test('required arguments are strings, others are optional', () => {
     definePrompt({
       name: 'review',
       arguments: {
@@ -297,7 +297,7 @@ describe('the values of a prompt have the types of its arguments', () => {
     });
   });
 
-  test('those of a schema are what it has parsed', () => {
+  test('schema arguments have their parsed types', () => {
     definePrompt({
       name: 'zod',
       arguments: z.object({ n: z.coerce.number(), kind: z.enum(['a', 'b']).default('a') }),
@@ -325,7 +325,7 @@ describe('the values of a prompt have the types of its arguments', () => {
     });
   });
 
-  test('a schema must take strings, and completion its members', () => {
+  test('a schema must accept strings, and completers must match its members', () => {
     definePrompt({
       name: 'counts',
       // @ts-expect-error a client sends no numbers
@@ -343,7 +343,7 @@ describe('the values of a prompt have the types of its arguments', () => {
     expect(define).toThrow('"other"');
   });
 
-  test('a completion knows what it completes', () => {
+  test('completers are typed by the argument names', () => {
     definePrompt({
       name: 'review',
       arguments: {
@@ -360,7 +360,7 @@ describe('the values of a prompt have the types of its arguments', () => {
     });
   });
 
-  test('what a prompt gives is checked', () => {
+  test('the result of a prompt is type-checked', () => {
     definePrompt({ name: 'p', get: () => ({ messages: [] }) });
     // @ts-expect-error a number is no prompt
     definePrompt({ name: 'p', get: () => 7 });

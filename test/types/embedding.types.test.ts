@@ -32,7 +32,7 @@ const host = setup({
 
 type Logic = McpServer['sessionLogic'];
 
-describe('the logic of a session is typed', () => {
+describe('session logic is typed', () => {
   test('in its output, its emitted events, its snapshot', () => {
     expectTypeOf<OutputFrom<Logic>>().toEqualTypeOf<SessionOutput>();
     expectTypeOf<EmittedFrom<Logic>>().toEqualTypeOf<SessionEmitted>();
@@ -40,7 +40,7 @@ describe('the logic of a session is typed', () => {
     expectTypeOf<ActorRefFrom<Logic>>().toEqualTypeOf<SessionActorRef>();
   });
 
-  test('where it is invoked: input, output, snapshots', () => {
+  test('in an invoke: input, output, snapshots', () => {
     host.createMachine({
       context: {},
       invoke: {
@@ -80,7 +80,7 @@ describe('the logic of a session is typed', () => {
     });
   });
 
-  test('where it is spawned, and on its ref', () => {
+  test('in a spawn and on the actor ref', () => {
     host.createMachine({
       context: ({ spawn }) => ({ session: spawn('session', { input: { transport } }) }),
     });
@@ -108,7 +108,7 @@ describe('the logic of a session is typed', () => {
     expectTypeOf(sessionOf(actor)).toEqualTypeOf<McpSession>();
   });
 
-  test('in what a host provides', () => {
+  test('in provided implementations', () => {
     const ask = fromPromise<AskOutcome, AskInput>(({ input }) => {
       expectTypeOf(input.timeoutMs).toEqualTypeOf<number>();
       return Promise.resolve({ kind: 'answered', roots: [] });
@@ -120,7 +120,7 @@ describe('the logic of a session is typed', () => {
   });
 });
 
-test('the observables of a session are typed', () => {
+test('session observables are typed', () => {
   expectTypeOf<McpSession['state$']>().toEqualTypeOf<Observable<SessionState>>();
   expectTypeOf<McpSession['roots$']>().toEqualTypeOf<Observable<RootsReport>>();
   expectTypeOf<McpSession['events$']>().toEqualTypeOf<Observable<SessionEmitted>>();

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../packages/roots/test/temporary-director
 const repository = join(import.meta.dirname, '../..');
 const manifest = createRequire(import.meta.url).resolve('typescript/package.json');
 
-test('a handler that returns a number is told what a tool returns', async () => {
+test('the compiler error for a handler that returns a number names the valid results', async () => {
   const folder = await temporaryDirectory({
     'wrong.ts': `import { defineTool } from '${join(repository, 'src/index.ts')}';
 defineTool({ name: 'a', description: 'b', handler: () => 5 });

@@ -18,19 +18,19 @@ import type {
 const minted = new RequestIds(() => 'end').idOf(1);
 const read = 1 as InboundRequestId;
 
-test('neither is the other, and both are ids', () => {
+test('inbound and outbound ids are incompatible subtypes of ids', () => {
   expectTypeOf<InboundRequestId>().not.toExtend<OutboundRequestId>();
   expectTypeOf<OutboundRequestId>().not.toExtend<InboundRequestId>();
   expectTypeOf<InboundRequestId>().toExtend<RequestId>();
   expectTypeOf<OutboundRequestId>().toExtend<RequestId>();
 });
 
-test('any other text or number is neither', () => {
+test('plain strings and numbers are neither inbound nor outbound ids', () => {
   expectTypeOf<RequestId>().not.toExtend<InboundRequestId>();
   expectTypeOf<RequestId>().not.toExtend<OutboundRequestId>();
 });
 
-test('what is read and what is sent say whose request it is', () => {
+test('frames have inbound ids when received and outbound ids when sent', () => {
   expectTypeOf<InboundRequest['id']>().toEqualTypeOf<InboundRequestId>();
   expectTypeOf<OutboundResult['id']>().toEqualTypeOf<InboundRequestId>();
   expectTypeOf<RequestContext['request']['id']>().toEqualTypeOf<InboundRequestId>();
@@ -38,7 +38,7 @@ test('what is read and what is sent say whose request it is', () => {
   expectTypeOf<InboundResponse['id']>().toEqualTypeOf<OutboundRequestId>();
 });
 
-test('no answer goes to a request of ours, and none of the client is looked for among ours', () => {
+test('the types reject answering an outbound request or correlating an inbound id', () => {
   // @ts-expect-error It is one of ours.
   errorResponse(minted, internalError);
   // @ts-expect-error It is one of ours.

@@ -68,8 +68,8 @@ async function refused(calls: readonly Promise<unknown>[]): Promise<void> {
   }
 }
 
-describe('a client of a server whose type is known', () => {
-  test('takes the arguments of its tools, and knows their results', async () => {
+describe('a test client of a typed server', () => {
+  test('types tool arguments and results', async () => {
     await using client = await testClient(server);
     const { structured } = await client.callTool('add', { a: 1 });
     expectTypeOf(structured).toEqualTypeOf<{ readonly sum: number } | undefined>();
@@ -88,7 +88,7 @@ describe('a client of a server whose type is known', () => {
     await client.callTool('anything');
   });
 
-  test('refuses what no tool has', async () => {
+  test('rejects unknown tools and arguments', async () => {
     await using client = await testClient(server);
     // @ts-expect-error there is no such tool
     await expect(client.callTool('substract', { a: 1 })).rejects.toThrow('add, convert');
@@ -114,7 +114,7 @@ describe('a client of a server whose type is known', () => {
     expect(raw['isError']).toBe(true);
   });
 
-  test('takes the arguments of its prompts, which are strings', async () => {
+  test('types prompt arguments as strings', async () => {
     await using client = await testClient(server);
     await client.getPrompt('review', { code: 'x' });
     await client.getPrompt('trip', { city: 'Rome', days: '2' });
@@ -137,7 +137,7 @@ describe('a client of a server whose type is known', () => {
     await refused(wrong);
   });
 
-  test('completes the arguments of its prompts', async () => {
+  test('types completions of prompt arguments', async () => {
     await using client = await testClient(server);
     const value = '';
     const { values } = await client.complete({ prompt: 'trip' }, { name: 'city', value });
@@ -154,10 +154,10 @@ describe('a client of a server whose type is known', () => {
   });
 });
 
-describe('a client of any server', () => {
+describe('a test client of an untyped server', () => {
   const anyServer: McpServer = server;
 
-  test('takes any names and arguments', async () => {
+  test('accepts any names and arguments', async () => {
     await using client = await testClient(anyServer);
     expectTypeOf(client).toEqualTypeOf<TestClient>();
     const { structured } = await client.callTool('add', { a: 1 });
@@ -166,14 +166,14 @@ describe('a client of any server', () => {
     await expect(client.getPrompt('none', { a: 'b' })).rejects.toThrow('none');
   });
 
-  test('may be the client of a server whose type is known', async () => {
+  test('accepts a client of a typed server', async () => {
     await using client = await testClient(server);
     const one: TestClient = client;
     await expect(one.callTool('none')).rejects.toThrow('none');
   });
 });
 
-test('names that come at run time are taken where the list is empty, or has an item without one', async () => {
+test('accepts run-time names for an empty list or an item without a literal name', async () => {
   const late: Tool = defineTool({ name: 'late', description: 'Late', handler: () => 'late' });
   const prompt: Prompt = definePrompt({ name: 'late', get: () => 'late' });
   const early = defineTool({
@@ -196,7 +196,7 @@ test('names that come at run time are taken where the list is empty, or has an i
   expect((await other.callTool('early', { n: '1' })).isError).toBe(true);
 });
 
-test('valibot and arktype tell as much', async () => {
+test('infers the same types from valibot and arktype', async () => {
   const bounded = defineTool({
     name: 'bounded',
     description: 'Bounded',

@@ -114,11 +114,9 @@ const optionRules: { readonly [member: string]: (value: unknown) => string | und
       clipboardWrite: validatePermission,
     }),
   domain: (domain) =>
-    typeof domain === 'string' ? undefined : ` must be a string, this is ${inspectValue(domain)}`,
+    typeof domain === 'string' ? undefined : ` must be a string, got ${inspectValue(domain)}`,
   prefersBorder: (prefers) =>
-    typeof prefers === 'boolean'
-      ? undefined
-      : ` must be a boolean, this is ${inspectValue(prefers)}`,
+    typeof prefers === 'boolean' ? undefined : ` must be a boolean, got ${inspectValue(prefers)}`,
 };
 
 /**
@@ -141,7 +139,7 @@ export function defineAppResource(app: AppResourceSpecification): Resource {
   }
   if (typeof html !== 'string' && typeof html !== 'function') {
     throw new TypeError(
-      `"html" of ${named} must be a string or a function, this is ${inspectValue(html)}`,
+      `"html" of ${named} must be a string or a function, got ${inspectValue(html)}`,
     );
   }
   const fault = ui === undefined ? undefined : validateMembers(ui, optionRules);
@@ -205,7 +203,7 @@ function validateMembers(
   value: unknown,
   known: { readonly [member: string]: (value: unknown) => string | undefined },
 ): string | undefined {
-  if (!isJsonObject(value)) return ` must be an object, this is ${inspectValue(value)}`;
+  if (!isJsonObject(value)) return ` must be an object, got ${inspectValue(value)}`;
   for (const [member, given] of Object.entries(value)) {
     if (given === undefined) continue;
     const validate = Object.hasOwn(known, member) ? known[member] : undefined;
@@ -218,8 +216,7 @@ function validateMembers(
 
 /** Rejects origins with spaces or semicolons, because a host copies them into its CSP header. */
 function validateOrigins(origins: unknown): string | undefined {
-  if (!Array.isArray(origins))
-    return ` must be a list of origins, this is ${inspectValue(origins)}`;
+  if (!Array.isArray(origins)) return ` must be a list of origins, got ${inspectValue(origins)}`;
   const wrong: unknown = origins.find(
     (origin) => typeof origin !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\/[^\s;,'"]+$/i.test(origin),
   );
@@ -228,5 +225,5 @@ function validateOrigins(origins: unknown): string | undefined {
 }
 
 function validatePermission(permission: unknown): string | undefined {
-  return isJsonObject(permission) ? undefined : ` must be {}, this is ${inspectValue(permission)}`;
+  return isJsonObject(permission) ? undefined : ` must be {}, got ${inspectValue(permission)}`;
 }
