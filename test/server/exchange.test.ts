@@ -30,9 +30,9 @@ const answers: { readonly [method: string]: JsonObject } = {
 function contextOver(capabilities: JsonObject = everything, origin?: RequestOrigin) {
   const asked: OutboundRequest[] = [];
   const said: [method: string, params: JsonObject][] = [];
-  const lacking = vi.fn(latestHandshake.missingCapability.bind(latestHandshake));
+  const missingCapability = vi.fn(latestHandshake.missingCapability.bind(latestHandshake));
   const dialect = Object.assign(Object.create(latestHandshake) as typeof latestHandshake, {
-    lacking,
+    missingCapability,
   });
   const clock: Clock = Object.assign(new SimulatedClock() as unknown as Clock);
   const client = {
@@ -88,7 +88,7 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
     session,
     elicitations: new OpenElicitations(),
   });
-  return { context, asked, said, lacking };
+  return { context, asked, said, missingCapability };
 }
 
 const form = {
@@ -156,14 +156,14 @@ describe('CallContext over a custom request context', () => {
   ];
 
   test.each(questions)('checks the capabilities of the client once: %s', async (_, ask) => {
-    const { context, asked, lacking } = contextOver();
+    const { context, asked, missingCapability } = contextOver();
     await ask(context);
-    expect([asked.length, lacking.mock.calls.length]).toEqual([1, 1]);
+    expect([asked.length, missingCapability.mock.calls.length]).toEqual([1, 1]);
   });
 
   test.each(questions)('sends nothing without the declared capability: %s', async (_, ask) => {
-    const { context, asked, lacking } = contextOver({});
+    const { context, asked, missingCapability } = contextOver({});
     await expect(ask(context)).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
-    expect([asked.length, lacking.mock.calls.length]).toEqual([0, 1]);
+    expect([asked.length, missingCapability.mock.calls.length]).toEqual([0, 1]);
   });
 });

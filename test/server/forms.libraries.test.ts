@@ -78,7 +78,7 @@ describe('a form from a schema library', () => {
       /"address"/,
     );
     expect(() => defineForm(z.object({ age: z.number().positive() }))).toThrow(
-      /"age" has "exclusiveMinimum"/,
+      /"age".*"exclusiveMinimum"/,
     );
     expect(() => defineForm(z.object({ nick: z.string().nullable() }))).toThrow(/"nick"/);
   });

@@ -56,7 +56,7 @@ export const lacks: readonly Lack[] = [
       'test/browser/chromium.test.ts': 'all',
       'packages/cli/test/log.apart.test.ts': /for its owner alone/,
       'test/e2e/recording.test.ts': /readable by its owner only/,
-      'test/tooling/package.test.ts': /a package of its own, executable/,
+      'test/tooling/package.test.ts': /an executable command/,
     },
   },
   {
