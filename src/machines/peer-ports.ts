@@ -194,7 +194,7 @@ export interface PeerRequest {
   /** True for handshake requests, which are sent before the gate opens and never cancelled. */
   readonly isHandshake?: boolean | undefined;
   /** Without a ready channel: wait (default) or fail with `NOT_READY`. */
-  readonly whenOffline?: 'wait' | 'refuse' | undefined;
+  readonly whenAway?: 'wait' | 'refuse' | undefined;
   /**
    * Params of the request. The caller may drop them after sending; they are restored if the request
    * was not processed.

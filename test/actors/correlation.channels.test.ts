@@ -33,9 +33,9 @@ describe('correlation without a channel', () => {
 
   test('rejects a request with whenAway refuse at once', () => {
     const { send, channel } = startHostCorrelation();
-    expect(send('a', { whenOffline: 'refuse' }).ending()).toBe('NOT_READY');
+    expect(send('a', { whenAway: 'refuse' }).ending()).toBe('NOT_READY');
     channel();
-    expect(send('a', { whenOffline: 'refuse' }).ending()).toBe('NOT_READY');
+    expect(send('a', { whenAway: 'refuse' }).ending()).toBe('NOT_READY');
   });
 
   test('limits held requests, without counting sent ones', () => {

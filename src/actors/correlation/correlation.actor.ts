@@ -835,7 +835,7 @@ function refusalOf(
     return { code: 'LIMIT_EXCEEDED', message };
   }
   if (gate.state === 'open' || isHandshake) return undefined;
-  if (request.whenOffline === 'refuse') {
+  if (request.whenAway === 'refuse') {
     return { code: 'NOT_READY', message: `${method} was not sent: the ${peer} is not connected` };
   }
   if (maxWaitingAway === Infinity || pending.waiting.length < maxWaitingAway) return undefined;

@@ -17,8 +17,8 @@ export interface RequestOwner {
   readonly meta?: JsonObject | undefined;
   /** See {@link PeerRequest.inBackground}. */
   readonly inBackground?: boolean;
-  /** See {@link PeerRequest.whenOffline}. */
-  readonly whenAway?: PeerRequest['whenOffline'];
+  /** See {@link PeerRequest.whenAway}. */
+  readonly whenAway?: PeerRequest['whenAway'];
   /** See {@link PeerRequest.awaits}. */
   readonly awaits?: PeerRequest['awaits'];
   /** Called when one of the requests has settled. */
@@ -42,7 +42,7 @@ export class AwaitedRequest implements SendableRequest {
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
   readonly inBackground: boolean | undefined;
-  readonly whenOffline: PeerRequest['whenOffline'];
+  readonly whenAway: PeerRequest['whenAway'];
   readonly awaits: PeerRequest['awaits'];
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
   /** Index in the owner's list of unsettled requests. Written by the owner only. */
@@ -64,7 +64,7 @@ export class AwaitedRequest implements SendableRequest {
     this.timeoutMs = spec.timeoutMs;
     this.maxTotalMs = spec.maxTotalMs;
     this.inBackground = asker.inBackground;
-    this.whenOffline = asker.whenAway;
+    this.whenAway = asker.whenAway;
     this.awaits = asker.awaits;
     const { onProgress, signal } = spec;
     this.onProgress = onProgress && ((progress) => this.#report(onProgress, progress));

@@ -49,7 +49,7 @@ export interface ServerRouterOptions extends RouterOptions {
   /** Computes the description for one client, if it depends on the client. */
   readonly describe?: ((call: RequestContext) => Promise<ServerDescription>) | undefined;
   /** Forwards a notification to the upstream. @returns false if no upstream takes it */
-  forwards?(notification: InboundNotification): boolean;
+  forward?(notification: InboundNotification): boolean;
 }
 
 type ServerRouter = RouterContext<SessionRouterInput, ServerRouterOptions>;
@@ -100,7 +100,7 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
       input.owner.send({ type: 'initialized.received' });
       return true;
     }
-    const isTaken = options.forwards?.(notification);
+    const isTaken = options.forward?.(notification);
     if (method === Method.rootsListChanged) {
       input.owner.send({ type: 'roots.changed' });
     } else if (!isTaken) {

@@ -405,7 +405,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
     return this.manner.onPaused;
   }
 
-  get whenOffline(): PeerRequest['whenOffline'] {
+  get whenAway(): PeerRequest['whenAway'] {
     return this.manner.whenAway;
   }
 
