@@ -85,6 +85,8 @@ export interface NamedCall {
   readonly id: string;
   /** True if an earlier process may have recorded it. */
   readonly isResent: boolean;
+  /** Lets the client see the stream of the call: its journal has begun, or the call has failed. */
+  begun?(): void;
 }
 
 export interface RequestOrigin {

@@ -326,8 +326,12 @@ export class PostAnswer extends RequestAnswer implements Maintained {
     if (this.frame.kind !== 'request' || !recordedCalls) return undefined;
     this.#isDurable = true;
     this.startStream();
-    const id = this.#stream && recordedCalls.idOf(this.#stream.name);
-    return id?.then((named) => ({ id: named, isResent: this.#isResumed }));
+    const stream = this.#stream;
+    let begun = () => {};
+    // A client that has an event id finds the call in the journal.
+    if (!this.#isResumed) stream?.holdUntil(new Promise<void>((resolve) => (begun = resolve)));
+    const id = stream && recordedCalls.idOf(stream.name);
+    return id?.then((named) => ({ id: named, isResent: this.#isResumed, begun }));
   }
 
   /** Ids of the requests it answers. */

@@ -70,6 +70,8 @@ export class WatchedSink implements Maintained {
   #owner: SinkOwner | undefined = undefined;
   #state = sinkChart.initial;
   #held = '';
+  /** Number of promises that the output waits for. */
+  #holds = 0;
   #writtenBytes = 0;
   /** Bytes written at the last change, and its time. */
   #lastWrite: { readonly bytes: number; readonly atMs: number };
@@ -102,8 +104,11 @@ export class WatchedSink implements Maintained {
 
   /** Holds all output back until the promise settles. */
   holdUntil(settled: Promise<void>): void {
+    this.#holds++;
     this.#move({ type: 'output.hold' });
-    const release = () => this.#release();
+    const release = () => {
+      if (--this.#holds === 0) this.#release();
+    };
     settled.then(release, release);
   }
 

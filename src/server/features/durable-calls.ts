@@ -124,9 +124,11 @@ export class DurableCalls {
         (await this.#findRecorded(call, host, poll));
       if (poll && !isRecorded) throw invalidStateError();
       if (!isRecorded) await this.#registry.begin(call, host, tool.handler);
+      named?.begun?.();
       const wait = new HostRequest(host, { isInRounds, isPolled, round: poll?.round ?? 0 });
       return await this.#waitForResult(call, wait, tool);
     } finally {
+      named?.begun?.();
       this.#removeHost(call, host);
     }
   }

@@ -282,6 +282,11 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.release();
   }
 
+  /** Holds back what is sent on the current connection until this has settled. */
+  holdUntil(settled: Promise<void>): void {
+    this.#connection?.sink.holdUntil(settled);
+  }
+
   /** Closes its connection: the next process continues its call. */
   handOver(retryMs: number): void {
     this.#isHandedOver = true;
