@@ -226,6 +226,9 @@ export const citations: {
     'timeoutMs 60000': [['examples/driver/translation.ts', 'requestMs = 60_000']],
   },
   'docs/durability.md': {
+    '10 s': [['packages/nodes/src/postgres/postgres-stores.ts', 'leaseMs: 10_000']],
+    '100,000 sessions': [['packages/nodes/src/stored-bounds.ts', 'maxStoredSessions = 100_000']],
+    '1 GiB': [['packages/nodes/src/stored-bounds.ts', 'maxStoredLogBytes = 1024 * 1024 * 1024']],
     '1 min': [[session, 'taskParkMs: 60 * second']],
     '5 min': [[session, 'abandonedMs: 5 * minute']],
     '20 s': [[session, 'holdMs: 20 * second']],
