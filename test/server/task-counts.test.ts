@@ -3,7 +3,7 @@ import { TaskCounts } from '../../src/server/features/task-counts.ts';
 
 const tally = ({ kept, running, cancelled }: TaskCounts['all']) => [kept, running, [...cancelled]];
 
-test('a task counts towards all and towards its client, by what has become of it', () => {
+test('counts a task in total and per client, by its state', () => {
   const room = new TaskCounts();
   for (const id of ['a1', 'a2', 'a3']) room.add(id, 'ann');
   room.add('b1', 'bob');
@@ -17,7 +17,7 @@ test('a task counts towards all and towards its client, by what has become of it
   expect(tally(room.of('eve'))).toEqual([0, 0, []]);
 });
 
-test('what is parked and goes on here counts once, and what is gone is gone', () => {
+test('counts a parked and resumed task once, and a deleted one no more', () => {
   const room = new TaskCounts();
   room.add('a1', 'ann');
   room.move('a1', 'parked');

@@ -1,6 +1,5 @@
 /**
- * A bridge: a session towards the host, a connection towards the server, and one correlation between
- * them. It is a server as `createMcpServer` makes one, whose upstream is a connection.
+ * A bridge: a server as `createMcpServer` creates it, whose upstream is a connection to another server.
  *
  * @see docs/maintaining/decisions/22-the-bridge.md
  */
@@ -34,7 +33,7 @@ import { ManyServers } from './many-servers.ts';
 import { ToolGuard } from './tool-guard.ts';
 import type { Trust } from './tool-guard.ts';
 
-/** What a bridge declares and asks by itself. Everything else is as for any connection. */
+/** Connection options that the bridge sets itself. */
 type OfBridges =
   | 'auth'
   | 'capabilities'
@@ -48,69 +47,64 @@ type OfBridges =
   | 'sample'
   | 'signal';
 
-/** The options of a bridge. Those of the connection hold for each connection that it opens. */
+/** Options of a bridge. The connection options apply to each connection that it opens. */
 export interface BridgeOptions
   extends Omit<ConnectOptions, OfBridges>, ProcessOptions, Pick<BridgedEntryOptions, 'retry'> {
   /**
-   * With which token servers are reached at their URLs. The token that a client has sent to the bridge
-   * is never handed on.
+   * Source of the token for servers with a URL. The token that a client has sent to the bridge is never forwarded.
    */
   readonly auth?: BridgeAuth;
   /**
-   * What the server has beside the bridged one: its own tools, resources, prompts and options. A tool
-   * of the same name is in the place of the bridged one.
+   * The bridge's own tools, resources, prompts and options. A tool with the name of a bridged one replaces it.
    */
   readonly definition?: Partial<Omit<ServerDefinition, 'upstream'>>;
-  /** Gets what launched servers write to stderr; with many, the name of the one that does. */
+  /** Receives the stderr of launched servers, with the server's name if there are many. */
   readonly onStderr?: (text: string, server: string | undefined) => void;
   /**
-   * How long the first answer to a client waits for the first of many servers, milliseconds; 3000 by
-   * default. From then on, the others have a sixth of it after each that comes. Later ones are
-   * listed when they come.
+   * Time that the first answer to a client waits for the first of many servers, milliseconds. Default: 3000. After each
+   * server that is ready, the next one has a sixth of it. Later servers are listed once they are ready.
    */
   readonly patienceMs?: number;
   /**
-   * Gives a client of many servers three tools in place of all: to find a tool, to describe it, to
-   * call it. `true`: always; a number: as soon as there are that many tools. Never by default.
+   * Replaces the tools of many servers by three: to find, describe and call a tool. `true`: always; a number: from that
+   * many tools on. Default: false.
    */
   readonly search?: boolean | number;
   /**
-   * What was allowed, as `readLockFile` gives it: only tools that are in it and have not changed are
-   * offered. Without it, all are.
+   * A lock read by `readLockFile`: only tools that are in it and have not changed are offered. Default: all tools.
    */
   readonly lock?: ServersLock | undefined;
   /**
-   * `locked`, the default with a lock. `new`: tools that the lock does not know are offered, too.
-   * `all`: the lock is ignored. A tool that is not offered does not exist for the host.
+   * `locked` (the default with a lock): only locked tools are offered. `new`: tools that the lock does not know are
+   * offered as well. `all`: the lock is ignored. Hosts cannot see a tool that is not offered.
    */
   readonly trust?: Trust | undefined;
   /**
-   * Which tools clients are offered, how often they may call them, and before which calls a person is
-   * asked. A pattern is of the names that clients see: with many servers, `server__tool`. A configuration
-   * has policies of each server beside these, of its own names; what one forbids, no other allows.
+   * Policies for offered tools, call rates and confirmations. Patterns match the names that clients see: with many
+   * servers, `server__tool`. A configuration may add policies per server that match the server's own names. A call must
+   * satisfy all policies.
    */
   readonly policies?: ToolPolicies | undefined;
-  /** Counts calls for the rates of all nodes: the `counts` of their stores. By default each process counts for itself. */
+  /** Shared call counts of all nodes: the `counts` of their stores. Default: each process counts for itself. */
   readonly counts?: CallCounts | undefined;
-  /** Only this server of a configuration, with its own names. By default all of them, as one server. */
+  /** Bridges only this server of a configuration, with its own names. Default: all servers, merged into one. */
   readonly server?: string | undefined;
-  /** The source of `${VAR}` in a configuration; the process's environment by default. */
+  /** Source of `${VAR}` in a configuration. Default: the process's environment. */
   readonly environment?: EnvironmentVariables;
-  /** Whether the file that many servers come from is read again when it changes; true by default. */
+  /** Reloads the configuration file when it changes. Default: true. */
   readonly watch?: boolean;
-  /** Gets the configuration of many servers, and each that replaces it. */
+  /** Receives the configuration of many servers, and each one that replaces it. */
   readonly onConfig?: (config: HostsConfig) => void;
 }
 
 /**
- * Many servers by their names: an object with the content of an `mcpServers` file, or what
- * `readHostsFile` gives.
+ * Many servers by name: the content of an `mcpServers` file, or the result of `readHostsFile`.
  */
 export type BridgedServers = HostsConfig | { readonly mcpServers: object };
 
 const minute = 60_000;
 
-/** A host has its own time for each call, and cancels it. These are the last resort. */
+/** Timeouts of last resort: a host has its own timeout per call, and cancels. */
 const bridgeLimits = {
   requestTimeoutMs: 60 * minute,
   requestMaxTotalMs: 24 * 60 * minute,
@@ -118,25 +112,23 @@ const bridgeLimits = {
 };
 
 /**
- * Puts a server of any era, behind any transport, before hosts of any era. Each session gets a
- * connection of its own, and a server that is launched a process of its own, which ends with the
- * session. Requests since 2026-07-28, which have no session, share one with those that say the same
- * of their client.
+ * Connects a server of any era and transport to hosts of any era. Each session gets its own connection, and its own
+ * process of a launched server, which ends with the session. Requests since 2026-07-28 have no session; those with the
+ * same client description share a connection.
  *
- * The server is told what the host has declared, and the host what the server has. Params, results,
- * errors and notifications are handed on as they come.
+ * The bridge forwards the capabilities of both sides, and params, results, errors and notifications unchanged.
  *
  * ```ts
  * await serve(bridge({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-everything'] }));
  * await serve(bridge(await readHostsFile('mcp.json'), { search: 100 }));
  * ```
  *
- * Many servers are one server to a host: `server__tool` in one list. One that cannot be used costs
- * the others nothing.
+ * Many servers appear to a host as one, with tools named `server__tool`. An unavailable server does not affect the
+ * others.
  *
- * @throws {RuntimeError} CONFIG_INVALID: the entry names no server, when its first client comes; a
- *   configuration holds no servers, at once
- * @throws {RangeError} an option is wrong; names it
+ * @throws {RuntimeError} CONFIG_INVALID: the configuration has no servers. An entry that names no server fails when its
+ *   first client connects
+ * @throws {RangeError} an option is out of range; names it
  */
 export function bridge(
   source: ServerEntry | BridgedServers,
@@ -172,7 +164,7 @@ export function bridge(
   const locked = Object.keys(lock?.servers ?? {});
   const alone = options.name ?? (locked.length === 1 ? locked[0] : undefined) ?? 'bridge';
   const uses = policies && new PatternUses(policies, report);
-  /** @param shown whether clients see its name before the names of its tools */
+  /** @param shown true if clients see the server's name before the names of its tools */
   const entryOf = (
     entry: ServerEntry,
     { bridging, timeoutMs, restart, era, tools }: Partial<ServerSettings> = {},
@@ -190,7 +182,7 @@ export function bridge(
     ].filter((each) => Object.values(each.policies).length > 0);
     return new BridgedEntry(entry, {
       ...connecting,
-      // What holds for all concerns those that are launched.
+      // The bridge's sharing applies to launched servers only.
       ...('url' in entry && bridging ? { share: 'session' } : {}),
       ...more,
       ...(shown ? {} : connecting),
@@ -215,7 +207,7 @@ export function bridge(
   if (isEntry(source)) return createMcpServer({ ...own, upstream: upstreamOf(entryOf(source)) });
   const config = isRead(source) ? source : readHosts(source, environment ? { environment } : {});
   const settings = only === undefined ? undefined : settingsOf(config, only);
-  // Without a file nothing can change.
+  // Without a file, the configuration cannot change.
   if (settings && (config.file === undefined || !watch)) {
     onConfig(config);
     const server = entryOf(settings.entry, settings, { name: only });
@@ -227,7 +219,7 @@ export function bridge(
     searchFrom: search === true ? 0 : search === false ? Infinity : search,
     serverInfo: own,
     only,
-    // The tools of many are filtered by their members, which hear of a change.
+    // Managed servers filter the tools of many servers, because they apply configuration changes.
     entryOf: (name, { tools, ...each }) =>
       only === undefined
         ? entryOf(each.entry, each, { name, shown: true })
@@ -236,7 +228,7 @@ export function bridge(
   return createMcpServer({ ...own, upstream: upstreamOf(servers) });
 }
 
-/** The clients' way to what is bridged, which ends with the server. */
+/** An upstream over the bridged servers, closed with the bridge. */
 const upstreamOf = (bridged: BridgedEntry | ManyServers): DefinedUpstream =>
   defineUpstream(
     Object.assign((client: UpstreamClient) => bridged.open(client), {
@@ -246,16 +238,16 @@ const upstreamOf = (bridged: BridgedEntry | ManyServers): DefinedUpstream =>
 
 const defaultPatienceMs = 3000;
 
-/** @throws {RangeError} the word is unknown, or a lock is missing */
+/** @throws {RangeError} unknown value, or the lock is missing */
 function refuseTrust(trust: unknown, lock: ServersLock | undefined): void {
   if (trust !== 'locked' && trust !== 'new' && trust !== 'all') {
-    throw new RangeError(`trust must be "locked", "new" or "all", this is ${inspectValue(trust)}`);
+    throw new RangeError(`trust must be "locked", "new" or "all", got ${inspectValue(trust)}`);
   }
   if (trust === 'all' || lock) return;
-  throw new RangeError(`trust is "${trust}", and there is no lock: give one as "lock"`);
+  throw new RangeError(`trust "${trust}" needs a lock: set the option "lock"`);
 }
 
-/** @throws {RuntimeError} CONFIG_INVALID: the configuration has no such server, or it cannot be used */
+/** @throws {RuntimeError} CONFIG_INVALID: the server is missing, disabled or invalid */
 function settingsOf({ servers, file }: HostsConfig, name: string): ServerSettings {
   const server = servers.get(name);
   if (server?.kind === 'enabled') return server.settings;

@@ -1,7 +1,4 @@
-/**
- * One server of a bridge, for all clients of the bridge: how a client gets to it. How its processes
- * and connections are kept and shared is decided here, and nowhere else.
- */
+/** One server of a bridge, for all its clients: connects them, and decides how processes are shared. */
 import { systemClock } from '../../../src/actors/clock.ts';
 import { connect } from '../../client/src/connect.ts';
 import type { ConnectOptions } from '../../client/src/connect-options.ts';
@@ -26,43 +23,43 @@ import type { SharingClient } from './shared-server.ts';
 import type { PolicyGuard } from './policy-guard.ts';
 import type { ToolGuard } from './tool-guard.ts';
 
-/** How the clients of a bridge share the processes of a launched server. */
+/** Sharing of a launched server's processes between the clients of a bridge. */
 export interface ProcessOptions {
   /**
-   * `session`, the default: each session has a process of its own, and so has each client without a
-   * session. `shared`: all have one together. `pool`: they are spread over `poolSize` processes. A server
-   * that several share cannot ask them anything, unless it speaks 2026-07-28.
+   * `session` (default): one process per session, or per client without a session. `shared`: one process for all.
+   * `pool`: clients are spread over `poolSize` processes. A shared server cannot ask its clients anything, unless it
+   * speaks 2026-07-28.
    */
   readonly share?: 'session' | 'shared' | 'pool' | undefined;
-  /** How many processes a pool has. By default 4. */
+  /** Number of processes in a pool. Default: 4. */
   readonly poolSize?: number | undefined;
-  /** How many processes of the server there are at once. By default 64; one more is refused. */
+  /** Maximum number of concurrent processes. Default: 64; further clients are refused. */
   readonly maxProcesses?: number | undefined;
   /**
-   * How long a process is kept that no client needs at the moment, milliseconds: one that clients share,
-   * or that of a client without a session. By default 5 minutes.
+   * Time for which an idle process is kept, milliseconds: a shared one, or that of a client without a session. Default:
+   * 5 minutes.
    */
   readonly processIdleMs?: number | undefined;
 }
 
-/** How the clients of a bridge get to one of its servers. */
+/** Options of the connections to one server of a bridge. */
 export interface BridgedEntryOptions extends Omit<ConnectOptions, 'auth'>, ProcessOptions {
-  /** With which token the server is reached at its URL. */
+  /** Source of the token for a server with a URL. */
   readonly auth?: BridgeAuth | undefined;
-  /** Gets what the launched server writes to stderr. */
+  /** Receives the stderr of a launched server. */
   readonly onStderr?: ((text: string) => void) | undefined;
   /**
-   * `reads`: a request that was sent to a server that was lost then is sent once more, if the protocol or
-   * the tool's annotations make that harmless. By default nothing is sent twice.
+   * `reads`: resends a request once after the connection was lost, if the protocol or the tool's annotations mark it as
+   * read-only. Default: never resend.
    */
   readonly retry?: HostRequestOptions['retry'];
-  /** Decides which of its tools are offered; all by default. */
+  /** Hides tools that the lock does not allow. Default: offers all. */
   readonly guard?: ToolGuard | undefined;
-  /** Decides what clients may do with them. */
+  /** Restricts tools and calls. */
   readonly policies?: PolicyGuard | undefined;
 }
 
-/** A shorter value of the environment occurs in too many other texts. */
+/** Minimum length of an environment value to redact: shorter values occur in too many other texts. */
 const shortestSecret = 6;
 
 const defaultProcesses = { poolSize: 4, maxProcesses: 64, processIdleMs: 5 * 60_000 };
@@ -78,17 +75,17 @@ export class BridgedEntry {
   readonly #maxProcesses: number;
   readonly #secrets: readonly string[];
   #hasReported = false;
-  /** Undefined if each client has a process of its own. */
+  /** Undefined if each client has its own process. */
   readonly #shared: SharedServers | undefined;
-  /** The clients that have a process of their own, the oldest first. */
+  /** Clients with their own process, oldest first. */
   readonly #own = new Set<UpstreamClient>();
   #processes = 0;
-  /** Whether it has refused `initialize`. */
+  /** True if the server has rejected `initialize`. */
   #isModernOnly = false;
 
   /**
    * @throws {RuntimeError} CONFIG_INVALID: the server cannot be shared
-   * @throws {RangeError} a number is wrong; names it
+   * @throws {RangeError} a number is out of range; names it
    */
   constructor(entry: ServerEntry, given: BridgedEntryOptions) {
     const { onStderr, retry, guard, policies, auth, ...sharable } = given;
@@ -123,13 +120,12 @@ export class BridgedEntry {
   }
 
   /**
-   * Connects one client to the server, until the client's signal is aborted or the upstream closed.
-   * A client of the legacy era that would have sent `initialize` does so: a server of both eras then
-   * speaks the client's own.
+   * Connects one client to the server, until the client's signal aborts or the upstream closes. For a legacy client the
+   * bridge sends `initialize`, so that a server of both eras speaks the client's.
    *
-   * @param moved gets each state of the connection once it has been ready, the present one first
-   * @throws {RuntimeError} why the server is not ready, as `connect`; CONFIG_INVALID: a lock has another
-   * @throws {ProtocolError} -32000: there are too many processes
+   * @param moved receives each state of the connection once it is ready, beginning with the current one
+   * @throws {RuntimeError} as `connect`; CONFIG_INVALID: the lock names another server
+   * @throws {ProtocolError} -32000: too many processes
    */
   async open(
     client: UpstreamClient,
@@ -145,7 +141,7 @@ export class BridgedEntry {
     return { ...offered, tool: async (name) => toolIn(await offered.list('tools'), name) };
   }
 
-  /** Removes the configured headers, environment values and credentials that a server has repeated in an error. */
+  /** Redacts configured headers, environment values and credentials that a server repeated in an error. */
   hide<T>(error: T): T {
     if (!(error instanceof Error)) return error;
     const { message } = error;
@@ -178,24 +174,24 @@ export class BridgedEntry {
     return bridging.over(await this.#connectOwn(client, bridging, hear));
   }
 
-  /** A legacy server may offer fewer tools to a host without these: said once, because nothing else shows it. */
+  /** Warns once that a shared legacy server does not learn its clients' capabilities, and may offer fewer tools. */
   #reportWithheld({ peer }: UpstreamClient, { server }: Connection): void {
     const withheld = ['elicitation', 'roots', 'sampling'].filter(
       (name) => peer.capabilities[name] !== undefined,
     );
     if (this.#hasReported || server?.era !== 'legacy' || withheld.length === 0) return;
     this.#hasReported = true;
-    const message = `The process of ${printableName(server.info.name)} is shared, so it is not told that clients have ${withheld.join(', ')}: tools that need them may be missing. With "share": "session" it is told`;
+    const message = `The shared process of ${printableName(server.info.name)} does not learn that clients have ${withheld.join(', ')}, so tools that need them may be missing: use "share": "session"`;
     const { report = defaultReport } = this.#options;
     report({ level: 'warning', name: 'bridge.capabilities-withheld', message });
   }
 
-  /** Ends what outlives a client. No client is connected, and none will be. */
+  /** Ends shared processes. Call it after the last client has disconnected. */
   async close(): Promise<void> {
     await this.#shared?.close();
   }
 
-  /** Connects a client that has the server to itself. */
+  /** Connects a client to its own process. */
   async #connectOwn(
     client: UpstreamClient,
     bridging: BridgedServer,
@@ -211,7 +207,7 @@ export class BridgedEntry {
       this.#own.add(client);
       eventsOf(connection).listen((event) => {
         if (event.type === 'stderr') this.#onStderr?.(event.text);
-        // Those before the present one are of the time before it was ready.
+        // Earlier states precede readiness.
         if (event.type !== 'state' || event.state !== connection.state) return;
         moved(event.state);
         if (event.state.value === 'closed') gone();
@@ -233,7 +229,7 @@ export class BridgedEntry {
       listens: 'ready',
     };
     if (auth !== undefined) Object.assign(own, { auth });
-    // Not by spreads: each connection would have a hidden class of its own.
+    // Object.assign instead of spreads: a spread gives each connection its own hidden class.
     const given: ConnectOptions = Object.assign(own, this.#options, bridging.hearing);
     if (bridging.era === 'modern' || this.#options.era !== undefined || this.#isModernOnly) {
       return connect(this.#entry, given);
@@ -248,10 +244,10 @@ export class BridgedEntry {
   }
 
   /**
-   * Takes the place of one process, if need be that of a client that asks nothing at the moment.
+   * Takes a process slot, if necessary from an idle client.
    *
-   * @returns what gives the place back
-   * @throws {ProtocolError} -32000: all are in use
+   * @returns releases the slot
+   * @throws {ProtocolError} -32000: all slots are in use
    */
   async #claim(): Promise<() => void> {
     const release = () => {
@@ -269,20 +265,20 @@ export class BridgedEntry {
       await ended;
       return release;
     }
-    const message = `Overloaded: ${this.#maxProcesses} processes of the server are in use (maxProcesses); try again later`;
+    const message = `Overloaded: all ${this.#maxProcesses} processes of the server are in use (maxProcesses); try again later`;
     const data = { reason: 'overloaded', retryable: true };
     throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
   }
 }
 
-/** @throws {RangeError} a number is wrong; names it */
+/** @throws {RangeError} a number is out of range; names it */
 function countsWith(given: ProcessOptions): typeof defaultProcesses {
   const known = Object.entries(given).filter(([, value]) => value !== undefined);
   for (const [name, value] of known) {
     const least = name === 'processIdleMs' ? 0 : 1;
     if (typeof value === 'number' && value >= least) continue;
     throw new RangeError(
-      `${name} must be a number of at least ${least}, this is ${inspectValue(value)}`,
+      `${name} must be a number of at least ${least}, got ${inspectValue(value)}`,
     );
   }
   return { ...defaultProcesses, ...Object.fromEntries(known) };
@@ -291,10 +287,10 @@ function countsWith(given: ProcessOptions): typeof defaultProcesses {
 /** @throws {RuntimeError} CONFIG_INVALID */
 function refuseSharing(entry: ServerEntry, share: unknown): void {
   if (share !== 'shared' && share !== 'pool') {
-    const message = `share must be "session", "shared" or "pool", this is ${inspectValue(share)}`;
+    const message = `share must be "session", "shared" or "pool", got ${inspectValue(share)}`;
     throw new RuntimeError('CONFIG_INVALID', message);
   }
   if (!('url' in entry)) return;
-  const message = `share is "${share}", and the server has a URL: only a server that is launched can be shared`;
+  const message = `share must be "session" for a server with a URL, got "${share}": only launched servers can be shared`;
   throw new RuntimeError('CONFIG_INVALID', message);
 }

@@ -1,8 +1,8 @@
 /**
- * One client's server behind a bridge: what each says to the other, in the era of each.
+ * Translates between one client and its bridged server, if their eras differ.
  *
- * Where both speak the same era, a message is handed on as it is. A server of the legacy era asks in
- * requests, and a client since 2026-07-28 is asked in results; the client's call waits for both.
+ * Messages between the same eras are forwarded unchanged. A legacy server asks in requests, and a client since 2026-07-28
+ * is asked in results; the client's call waits for both.
  */
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { Fact } from '../../../src/actors/facts.ts';
@@ -67,36 +67,36 @@ import type { SharedLease } from './shared-server.ts';
 
 type Era = ServerProfile['era'];
 
-/** A request of the client that the server answers. */
+/** A client's request in flight at the server. */
 interface OpenCall {
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly context: HandlerContext;
   readonly asks: Asks;
-  /** What the server has asked on its behalf and has no answer to; undefined for nothing yet. */
+  /** Open questions of the server within this call; undefined before the first. */
   questions: Set<Promise<unknown>> | undefined;
 }
 
 /**
- * Where a client since 2026-07-28 is asked what a server since then asks: in the result, as it came, or
- * within the call, as a client of the legacy era is.
+ * How a client since 2026-07-28 gets the questions of a server since then: in the result, forwarded unchanged, or within
+ * the call, like a legacy client.
  */
 type Asks = 'inResult' | 'inCall' | undefined;
 
-/** One of a server's lists, as it is now. */
+/** A complete list of a server. */
 export interface ServerList {
-  /** All pages, in the server's order, as they came. */
+  /** Items of all pages, unchanged, in the server's order. */
   readonly items: readonly JsonObject[];
-  /** How long it may be taken for fresh, milliseconds; undefined if the server says nothing. */
+  /** Remaining freshness, milliseconds; undefined if the server states none. */
   readonly ttlMs: number | undefined;
 }
 
-/** The tool of a list that has this name. */
+/** Finds a tool by name. */
 export function toolIn({ items }: ServerList, name: string): JsonObject | undefined {
   return items.find((tool) => tool['name'] === name);
 }
 
-/** A server that a client is connected to. */
+/** A bridged server that a client is connected to. */
 export interface OpenedServer extends Upstream {
   mayRequireInput(method: string, params: JsonObject | undefined): boolean | Promise<boolean>;
   /** @param asks in the result by default */
@@ -106,22 +106,22 @@ export interface OpenedServer extends Upstream {
     context: HandlerContext,
     asks?: Asks,
   ): JsonObject | Promise<JsonObject>;
-  /** A whole list, which is asked for on behalf of no request. Empty if the server has no such. */
+  /** Fetches a complete list, independent of any request. Empty if the server does not have it. */
   list(name: CatalogName): Promise<ServerList>;
-  /** All skills that the server lists, without those that no host could use. Empty if it has none. */
+  /** Fetches the usable skills that the server lists. Empty if it has none. */
   skills(): Promise<readonly ListedSkill[]>;
-  /** The tools that are not offered, with why; undefined without a lock. */
+  /** Hidden tools, with the reason; absent without a lock or policies. */
   heldBack?(): readonly { readonly tool: string; readonly why: string }[];
-  /** Which log messages its client wants, by the least severe. */
+  /** Sets the minimum level of log messages. */
   setLogLevel(level: LogLevel): Promise<void>;
 }
 
 const { maxSubscriptions } = defaultLimits;
 
-/** A server that has not listed its items after this time is asked again with the next list. */
+/** Timeout of a list request, milliseconds. */
 const listTimeoutMs = 60_000;
 
-/** How a server is bridged, as far as each of its clients is concerned. */
+/** Per-client options of a bridged server. */
 export interface BridgingOptions extends Pick<ConnectOptions, 'clock' | 'limits' | 'report'> {
   /** See {@link Upstream.idleMs}. */
   readonly idleMs: number;
@@ -133,33 +133,33 @@ export interface BridgingOptions extends Pick<ConnectOptions, 'clock' | 'limits'
 
 export class BridgedServer {
   readonly #client: UpstreamClient;
-  /** The era of the client. */
+  /** Era of the client. */
   readonly era: Era;
   readonly #rounds: Pick<RoundsHost, 'clock' | 'maxRounds' | 'places'>;
-  /** How long a call may take in all, the questions of the server included, milliseconds. */
+  /** Maximum duration of a call including the server's questions, milliseconds. */
   readonly #maxTotalMs: number;
   /** Undefined until the server is ready. */
   #connection: Connection | undefined = undefined;
-  /** Undefined if the client has the server to itself. */
+  /** Lease of a shared server; undefined if the client has its own. */
   #lease: SharedLease | undefined = undefined;
   readonly #options: BridgingOptions;
-  /** The oldest first. */
+  /** Requests in flight, oldest first. */
   readonly #calls = new Set<OpenCall>();
-  /** Capabilities that the client knows of. */
+  /** Capabilities sent to the client. */
   #declared: JsonObject = {};
   /** True from the loss of the server until it is ready again. */
   #isLost = false;
-  /** How many listen to each resource, since 2026-07-28. */
+  /** Number of subscriptions per resource, since 2026-07-28. */
   #watched: Map<string, number> | undefined = undefined;
   /** Bytes sent to the client of a shared server since it stopped reading; undefined while it reads. */
   #unreadBytes: number | undefined = undefined;
-  /** Limit of what waits for the client, and of what waits for the server. */
+  /** Limit of bytes queued for the client, and of those queued for the server. */
   readonly #maxQueuedBytes: number;
   /** Size of the client's open requests to a shared server. */
   #openBytes = 0;
-  /** The level that the server was set to for clients that want one with each request. */
+  /** Log level set at the server for clients that request one per request. */
   #logLevel: LogLevel | undefined = undefined;
-  /** The level whose refusal is reported. */
+  /** Log level whose rejection was reported. */
   #refusedLevel: LogLevel | undefined = undefined;
 
   constructor(client: UpstreamClient, options: BridgingOptions) {
@@ -173,7 +173,7 @@ export class BridgedServer {
     this.#rounds = { clock, maxRounds: limits.maxRounds, places: new DialogPlaces(limits) };
   }
 
-  /** What the connection is to hear of the server. */
+  /** Callbacks for the connection. */
   get hearing(): Pick<ConnectOptions, 'onNotification' | 'onRequest' | 'revision'> {
     const { version } = this.#client.peer.dialect;
     return {
@@ -184,14 +184,14 @@ export class BridgedServer {
   }
 
   /**
-   * The upstream of the client, over a connection that is ready.
+   * Creates the client's upstream over a ready connection.
    *
-   * @param lease if others share it
+   * @param lease set for a shared server
    */
   over(connection: Connection, lease?: SharedLease): OpenedServer {
     this.#connection = connection;
     this.#lease = lease;
-    // To know which of its tools may be called twice.
+    // Retries depend on the annotations of the tools.
     const { idleMs, retry } = this.#options;
     if (retry === 'reads') connection.tools$.subscribe();
     const { info, instructions, others } = this.#server;
@@ -217,15 +217,15 @@ export class BridgedServer {
   }
 
   /**
-   * Applies backpressure. A server that others share is read on: what this client would get is limited
-   * instead. Progress is dropped first, then the client is disconnected; log messages never reach it.
+   * Applies backpressure. A shared server is not paused; instead, unread output of this client is limited: progress is
+   * dropped first, then the client is disconnected.
    */
   #pause(isPaused: boolean): void {
     if (!this.#lease) return pauseReading(this.#open, isPaused);
     this.#unreadBytes = isPaused ? 0 : undefined;
   }
 
-  /** Disconnects the client of a shared server that does not read and is sent too much. */
+  /** Counts unread output of a shared server, and disconnects the client past the limit. */
   #countUnread(sent: JsonObject = {}): void {
     if (this.#unreadBytes === undefined) return;
     this.#unreadBytes += JSON.stringify(sent).length;
@@ -241,7 +241,7 @@ export class BridgedServer {
     const declared = this.#capabilities[listKinds[name].feature];
     if (!isJsonObject(declared)) return { items: [], ttlMs: undefined };
     const list = listsOf(this.#open)[name];
-    // It may have changed without a word.
+    // Without listChanged and ttl, the list may be stale.
     const refresh = declared['listChanged'] !== true && list.freshUntil === Infinity;
     const items = await list.items({ timeoutMs: listTimeoutMs, refresh });
     const { freshUntil } = list;
@@ -272,9 +272,8 @@ export class BridgedServer {
   }
 
   /**
-   * What the server has for the client. Tasks of the other era are left out: these two do not
-   * understand each other. So are tasks and log messages of a server that others share: nothing says
-   * whose they are.
+   * Capabilities of the server for the client. Tasks of the other era are omitted, because the eras' task protocols are
+   * incompatible. So are tasks and log messages of a shared server, because they cannot be attributed to a client.
    */
   get #capabilities(): JsonObject {
     const { capabilities } = this.#server;
@@ -286,7 +285,7 @@ export class BridgedServer {
     return Object.keys(kept).length > 0 ? { ...others, extensions: kept } : others;
   }
 
-  // What the client asks.
+  // Requests of the client.
 
   async #request(
     method: string,
@@ -303,7 +302,7 @@ export class BridgedServer {
     try {
       const result = await this.#answered(call);
       this.#countUnread(result);
-      // The server may have asked for another call of the client, which this one has carried.
+      // This call may carry a question that the server asked for another call.
       if (call.questions) await Promise.allSettled(call.questions);
       return result;
     } catch (error) {
@@ -317,18 +316,18 @@ export class BridgedServer {
   }
 
   /**
-   * A client of a shared server that reads slowly cannot fill the server's queue alone.
+   * Prevents one client from filling the queue of a slow shared server.
    *
-   * @throws {ProtocolError} -32000, once half of the queue is in use and a quarter is this client's
+   * @throws {ProtocolError} -32000, if half of the queue is in use and a quarter belongs to this client
    */
   #refuseBeyondShare(size: number): void {
     const open = this.#openBytes;
     const max = this.#maxQueuedBytes;
     if (open === 0 || open + size <= max / maxClientsAtLimit) return;
-    // Requests of this turn are open, and not queued yet.
+    // Requests of this turn are counted, but not queued yet.
     const queued = queuedBytesOf(this.#open);
     if (queued + open <= max / 2) return;
-    const message = `Overloaded: ${open} bytes of this client's requests are in flight, and ${queued} bytes wait for the shared server; try again when some have been answered`;
+    const message = `Overloaded: ${open} bytes of this client's requests are in flight, and ${queued} bytes are queued for the shared server; try again later`;
     const data = { reason: 'overloaded', retryable: true };
     throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
   }
@@ -344,7 +343,7 @@ export class BridgedServer {
     return this.#server.era === 'modern' ? this.#byModern(call) : this.#byLegacy(call);
   }
 
-  /** Sets a preference of a legacy client, which a restarted server gets again. */
+  /** Sets a preference of a legacy client, and remembers it for a restarted server. */
   async #prefer(call: OpenCall): Promise<JsonObject> {
     const { method, params } = call;
     const preferences = preferencesOf(this.#open);
@@ -393,21 +392,21 @@ export class BridgedServer {
     return this.#open.request(method, params, options);
   }
 
-  /** A request since 2026-07-28, to a server of the legacy era. */
+  /** Forwards a request since 2026-07-28 to a legacy server. */
   async #byLegacy(call: OpenCall): Promise<JsonObject> {
     const { method, params } = call;
     const meta = params?.['_meta'];
     const level = isJsonObject(meta) ? logLevelOf(meta[MetaKey.logLevel]) : undefined;
     if (level !== undefined) this.#wantLogs(level);
-    // What the request says of its client, the handshake has said.
+    // The handshake has already described the client.
     const result = await this.#send(call, params && withoutMeta(params, ofEnvelopes));
     const { dialect } = this.#client.peer;
-    // Its revision requires what a legacy server cannot say.
+    // The client's revision requires caching hints, which a legacy server does not send.
     const whole = cached.has(method) ? dialect.cacheable(result, uncached) : result;
     return dialect.result(whole, { serverInfo: this.#server.info, capabilities: {} });
   }
 
-  /** A request to a server since 2026-07-28, which is one call to its client, whatever the server asks. */
+  /** Forwards a request to a server since 2026-07-28. Its questions are asked within the same call. */
   async #byModern(call: OpenCall): Promise<JsonObject> {
     const { method, params, context } = call;
     const connection = this.#open;
@@ -443,7 +442,7 @@ export class BridgedServer {
         params: sent,
         maxTotalMs,
         send,
-        // It is read, and made, only if the server asks something.
+        // A getter, because the signal is created on first access.
         get signal() {
           return context.signal;
         },
@@ -451,13 +450,13 @@ export class BridgedServer {
       { result, startedAt },
     );
     const last = more ? await more : result;
-    // The server goes on once the person is done.
+    // URL elicitations are complete once the server has answered.
     for (const elicitationId of urls)
       this.#client.notify(Method.elicitationComplete, { elicitationId });
     return last;
   }
 
-  /** A server that others share is told with each request for whom it is. */
+  /** Adds the client's description to a request for a shared server. */
   #introduced(params: JsonObject | undefined): JsonObject | undefined {
     if (!this.#lease) return params;
     const { info, capabilities } = this.#client.peer;
@@ -467,7 +466,7 @@ export class BridgedServer {
     });
   }
 
-  /** A server of the legacy era has one level for all requests: the lowest that one of them wants. */
+  /** Lowers the log level of a legacy server to the lowest that any request wants. */
   #wantLogs(level: LogLevel): void {
     if (this.#capabilities['logging'] === undefined) return;
     const known = this.#logLevel;
@@ -475,7 +474,7 @@ export class BridgedServer {
     this.#logLevel = level;
     this.#open.setLogLevel(level).catch((error: unknown) => {
       this.#logLevel = known;
-      // Each request that wants logs tries again.
+      // Each later request retries; report the rejection only once.
       if (this.#refusedLevel === level) return;
       this.#refusedLevel = level;
       this.#reportFailure(error, (shown) => logLevelFailed(this.#serverName, shown));
@@ -492,7 +491,7 @@ export class BridgedServer {
         : missingFor(method, capabilities);
     if (missing === undefined) return;
     const name = printableName(this.#server.info.name);
-    const message = `Method not found: ${method} needs the capability "${missing}", which the server ${name} does not have for this client`;
+    const message = `Method not found: ${method} needs the capability "${missing}", which server ${name} does not offer this client`;
     throw new ProtocolError(ErrorCode.methodNotFound, message);
   }
 
@@ -501,13 +500,13 @@ export class BridgedServer {
     return capabilities['tasks'] === undefined ? 'tasks' : undefined;
   }
 
-  /** True if a call that has asked its client was lost with its process: a retry cannot resume it. */
+  /** True if a call was lost with its process while it awaited its client: a retry cannot resume it. */
   #isUnresumable({ method, questions }: OpenCall, error: unknown): boolean {
     const isLost = error instanceof RuntimeError && error.code === 'CLOSED';
     return isLost && this.era === 'modern' && questions !== undefined && method === 'tools/call';
   }
 
-  /** The error as the client gets it: that of a server of its own era as it is. */
+  /** Converts an error for the client. Errors of a server of the same era are forwarded unchanged. */
   #errorFor(error: unknown): unknown {
     if (error instanceof ProtocolError) {
       if (this.era === 'legacy' || !this.#isSameEra) return error;
@@ -519,11 +518,11 @@ export class BridgedServer {
     return new ProtocolError(ErrorCode.serverUnavailable, message, data);
   }
 
-  // What the client tells.
+  // Notifications of the client.
 
   #tell(method: string, params: JsonObject | undefined): void {
-    // Since 2026-07-28 a server hears no notifications: it asks for the roots with each call.
-    // One that others share must not take what one of them says for the word of all.
+    // Since 2026-07-28, servers get no notifications: they request the roots with each call.
+    // A shared server would apply one client's notification to all clients.
     if (this.#server.era === 'modern' || this.#lease) return;
     this.#open.notify(method, params).catch((error: unknown) => {
       this.#reportFailure(error, (shown) => {
@@ -566,15 +565,15 @@ export class BridgedServer {
     return printableName(this.#server.info.name);
   }
 
-  /** @param factOf gets the error without the secrets of the server's entry */
+  /** @param factOf receives the error without secrets of the server's entry */
   #reportFailure(error: unknown, factOf: (shown: unknown) => Fact): void {
     const { report = defaultReport, hide } = this.#options;
     report(factOf(hide(error)));
   }
 
-  // What the server asks.
+  // Requests of the server.
 
-  /** A request of a server of the legacy era. */
+  /** Handles a request of a legacy server. */
   async #asked(...[method, params, asked]: Parameters<RawAnswer>): Promise<JsonObject> {
     const call = this.#callToAskOn();
     const options = questionOptions(params, asked);
@@ -586,7 +585,7 @@ export class BridgedServer {
     }
   }
 
-  /** Asks the client on behalf of one of its calls, which does not end before there is an answer. */
+  /** Asks the client within one of its calls, which stays open until the answer. */
   async #askClient(
     call: OpenCall,
     method: string,
@@ -608,9 +607,8 @@ export class BridgedServer {
   }
 
   /**
-   * The call that a question goes with; undefined if it goes by itself. A server says which only over
-   * HTTP: it is taken to be the last that has asked nothing yet. A client with a stream of its own is
-   * asked there.
+   * The call that carries a question; undefined to send it outside of calls. Over stdio, a server does not name the call,
+   * so the latest call without a question is assumed. A client with its own stream is asked there.
    */
   #callToAskOn(): OpenCall | undefined {
     const isModern = this.era === 'modern';
@@ -620,25 +618,25 @@ export class BridgedServer {
     return able.findLast(({ questions }) => !questions?.size) ?? able.at(-1);
   }
 
-  // What the server tells.
+  // Notifications of the server.
 
-  /** Takes a state of the connection. A server that returns may have other lists. */
+  /** Handles a state of the connection. Announces list changes after a reconnect. */
   moved({ value }: ConnectionState): void {
     const isBack = value === 'ready' && this.#isLost;
     this.#isLost = value !== 'ready';
     if (isBack) for (const changed of listChanges(this.#declared)) this.heard(changed, undefined);
   }
 
-  /** Takes a notification of the server that belongs to no request. */
+  /** Handles a notification of the server that belongs to no request. */
   heard(method: string, params: JsonObject | undefined): void {
     if (method === Method.subscriptionAcknowledged) return;
     if (method === Method.logMessage) return this.#heardLog(params);
     this.#countUnread(params);
-    // The id of our own subscription is nothing to the client.
+    // The subscription id is the bridge's own.
     this.#client.notify(method, params && withoutMeta(params, [MetaKey.subscriptionId]));
   }
 
-  /** A log message goes with the last of the calls that wants it. */
+  /** Sends a log message with the latest call that wants it. */
   #heardLog(params: JsonObject | undefined): void {
     const calls = [...this.#calls];
     const call =
@@ -652,11 +650,10 @@ export class BridgedServer {
 
 const unresumable = {
   code: 'NOT_RESUMABLE',
-  message:
-    'The process that this call waited in has ended. Call the tool anew, from the beginning.',
+  message: 'The process that held this call has ended. Call the tool again from the beginning.',
 } as const;
 
-/** The notifications that a server with these capabilities sends when its lists change. */
+/** List-changed notifications of a server with these capabilities. */
 export function listChanges(capabilities: JsonObject): ReadonlySet<string> {
   const changes = Object.values(listKinds).flatMap(({ feature, changed }) => {
     const declared = capabilities[feature];
@@ -668,12 +665,12 @@ export function listChanges(capabilities: JsonObject): ReadonlySet<string> {
 /** @throws {ProtocolError} -32000: the client has too many subscriptions */
 function refuseMore(subscriptions: number): void {
   if (subscriptions < maxSubscriptions) return;
-  const message = `The client has subscribed to ${maxSubscriptions} resources, and may subscribe to no more: unsubscribe from some first`;
+  const message = `Subscriptions must be at most ${maxSubscriptions} per client: unsubscribe from a resource first`;
   const data = { reason: 'too-many-subscriptions', retryable: false };
   throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
 }
 
-/** The methods whose results say since 2026-07-28 how long they may be kept. */
+/** Methods whose results have caching hints since 2026-07-28. */
 const cached: ReadonlySet<string> = new Set([
   ...Object.values(listKinds).map(({ method }) => method),
   'resources/read',
@@ -687,7 +684,7 @@ const ofEnvelopes: readonly string[] = [
   MetaKey.logLevel,
 ];
 
-/** Params without these members of their `_meta`. */
+/** Removes members from `_meta`. */
 function withoutMeta(params: JsonObject = {}, keys: readonly string[]): JsonObject {
   const meta = params['_meta'];
   if (!isJsonObject(meta)) return params;
@@ -702,7 +699,7 @@ function progressTokenOf(params: JsonObject | undefined) {
   return isRequestId(token) ? token : undefined;
 }
 
-/** The client's progress goes to the server if the server asked for it. */
+/** Forwards the client's progress if the server asked for it. */
 function questionOptions(params: JsonObject | undefined, asked: RawAsked): RequestOptions {
   const { signal } = asked;
   const token = progressTokenOf(params);
@@ -713,12 +710,12 @@ function questionOptions(params: JsonObject | undefined, asked: RawAsked): Reque
   };
 }
 
-/** Params without a request for a task, which the client could not ask about later. */
+/** Removes a task request, because the client could not access the task later. */
 function withoutTask(params: JsonObject | undefined): JsonObject | undefined {
   return params?.['task'] === undefined ? params : omit(params, 'task');
 }
 
-/** A URL to open, with the id that clients of the legacy era want. */
+/** Adds the id that legacy clients require to a URL elicitation. */
 function withId(
   method: string,
   params: JsonObject | undefined,
@@ -736,12 +733,12 @@ function withId(
   return { ...params, elicitationId };
 }
 
-/** Since 2026-07-28 a URL has no id: the client calls again when the person is done. */
+/** Removes the id of a URL elicitation, which has none since 2026-07-28: the client retries when the person is done. */
 function withoutId(params: JsonObject | undefined): JsonObject | undefined {
   return params && omit(params, 'elicitationId');
 }
 
-/** Whether a request since 2026-07-28 wants a log message. */
+/** True if a request since 2026-07-28 wants a log message. */
 function wantsLog(call: OpenCall, message: JsonObject | undefined): boolean {
   const meta = call.params?.['_meta'];
   const wanted = isJsonObject(meta) ? logLevelOf(meta[MetaKey.logLevel]) : undefined;
@@ -750,7 +747,7 @@ function wantsLog(call: OpenCall, message: JsonObject | undefined): boolean {
   return logLevels.indexOf(level) >= logLevels.indexOf(wanted);
 }
 
-/** What a question fails with, as the server gets it: the client's own error as it is. */
+/** Converts a failed question for the server. The client's own error is forwarded unchanged. */
 function answerOf(error: unknown): ProtocolError {
   if (error instanceof ProtocolError) return error;
   if (error instanceof RuntimeError && error.remote) return fromWireError(error.remote);

@@ -1,34 +1,31 @@
-/**
- * How often each principal calls each tool. Each has a bucket of calls that fills with time: as many as
- * the rate says may come at once, and so many in its time on average.
- */
+/** Token buckets that limit how often each principal calls each tool. */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { Rate } from '../../client/src/hosts/tool-policies.ts';
 
-/** What one principal has left of one rate for one tool. */
+/** The bucket of one principal for one rate and tool. */
 interface Bucket {
   readonly rate: Rate;
   left: number;
   filledAt: number;
 }
 
-/** How much is remembered of the calls of a server's clients. */
+/** Maximum number of buckets kept for a server's clients. */
 export interface RateBounds {
-  /** Pairs of a principal and a tool in all. */
+  /** Buckets in total. */
   readonly maxPairs: number;
-  /** Of one principal. */
+  /** Buckets of one principal. */
   readonly maxOfOne: number;
 }
 
 const rateBounds: RateBounds = { maxPairs: 10_000, maxOfOne: 1000 };
 
-/** What has room for no further pair fails for this time, milliseconds. */
+/** Retry delay for calls that would need one bucket too many, milliseconds. */
 const noRoomMs = 1000;
 
 export class CallRates {
   readonly #clock: Clock;
   readonly #bounds: RateBounds;
-  /** By principals, then by tools and patterns. */
+  /** By principal, then by tool and pattern. */
   readonly #buckets = new Map<string, Map<string, Bucket>>();
   #pairs = 0;
 
@@ -38,10 +35,10 @@ export class CallRates {
   }
 
   /**
-   * Counts a call, if each of the rates allows it.
+   * Counts a call if all rates allow it.
    *
-   * @param rates by what tells them apart
-   * @returns how long to wait before the next try, milliseconds; 0: it may be made
+   * @param rates by bucket key
+   * @returns time to wait before retrying, milliseconds; 0 if the call is allowed
    */
   take(principal: string, rates: ReadonlyMap<string, Rate>): number {
     const now = this.#clock.now();
@@ -55,13 +52,13 @@ export class CallRates {
     this.#buckets.set(principal, own);
     for (const each of buckets) fill(each, now);
     const waits = buckets.map(({ left, rate }) => ((1 - left) * rate.perMs) / rate.calls);
-    // Fractions are not exact: what is over by less than a microsecond is over.
+    // Floating-point fractions are inexact: ignore waits below a microsecond.
     const wait = Math.max(0, Math.ceil(Math.max(...waits) - 1e-3));
     if (wait === 0) for (const each of buckets) each.left--;
     return wait;
   }
 
-  /** A call that was counted, and not made. */
+  /** Refunds a counted call that was not made. */
   giveBack(principal: string, rates: ReadonlyMap<string, Rate>): void {
     for (const key of rates.keys()) {
       const bucket = this.#buckets.get(principal)?.get(key);
@@ -75,7 +72,7 @@ export class CallRates {
     return full;
   }
 
-  /** Nobody's count is forgotten for another's: only full buckets say nothing. */
+  /** Drops only full buckets; dropping another would reset its rate limit. */
   #hasRoom(own: ReadonlyMap<string, Bucket>, more: number, now: number): boolean {
     const { maxPairs, maxOfOne } = this.#bounds;
     const fits = () => own.size + more <= maxOfOne && this.#pairs + more <= maxPairs;

@@ -1,11 +1,11 @@
-/** The instructions of many servers, for one model. */
+/** Instructions of many servers, joined for one model. */
 
-/** Longer instructions of one server are cut, characters. */
+/** Maximum length of one server's instructions, characters. Longer ones are cut. */
 const longestPart = 4000;
-/** All together: later ones are left out, and named. */
+/** Maximum total length, characters. Instructions of later servers are omitted, and their servers named. */
 const longest = 24_000;
 
-/** The instructions under the names of their servers; undefined if there are none. */
+/** Joins instructions under the names of their servers; undefined if there are none. */
 export function joinedInstructions(
   parts: readonly (readonly [server: string, instructions: string | undefined])[],
 ): string | undefined {

@@ -1,4 +1,4 @@
-/** One of the servers that a bridge has for one client. Its chart shows whether it can be used. */
+/** One server of a bridge for one client, with its availability as a state machine. */
 import { createActor, fromPromise } from 'xstate';
 import type { Actor } from 'xstate';
 import type { Clock } from '../../../src/actors/clock.ts';
@@ -23,22 +23,22 @@ import type { BridgedEntry } from './bridged-entry.ts';
 import { logLevelFailed } from './bridge-faults.ts';
 import type { OpenedServer, ServerList } from './bridged-server.ts';
 
-/** A server of a bridge, for all clients. */
+/** A server of a bridge, shared by all clients. */
 export interface NamedEntry {
   readonly name: string;
   readonly entry: Pick<BridgedEntry, 'open' | 'hide'>;
   readonly tools: ToolFilter;
 }
 
-/** What a managed needs of the client's other half. */
+/** The upstream that owns a managed server. */
 export interface ManagedServerOwner {
   readonly client: UpstreamClient;
   readonly clock: Clock;
-  /** The server has sent a notification that belongs to no request. */
+  /** Handles a notification of the server that belongs to no request. */
   onNotification(managed: ManagedServer, method: string, params: JsonObject | undefined): void;
-  /** It can be used now, or no longer. A rest is nothing that its client has to know of. */
+  /** Handles a change of availability. Suspending an idle server is not a change. */
   onAvailabilityChanged(managed: ManagedServer): void;
-  /** Gets what could not be repeated at a server that takes the place of another. */
+  /** Receives log facts, such as preferences that could not be restored at a replacement server. */
   readonly note: Report;
 }
 
@@ -55,17 +55,17 @@ export class ManagedServer {
   #named: NamedEntry;
   readonly #host: ManagedServerOwner;
   readonly #actor: Actor<typeof managedServerMachine>;
-  /** What the last attempt has opened. */
+  /** The server opened last. */
   #opened: OpenedServer | undefined = undefined;
   #end = new AbortController();
   #isPaused = false;
-  /** Resources and log level that a legacy client has asked for. */
+  /** Resources and log level set by a legacy client. */
   readonly #subscribed = new Set<string>();
   #logLevel: LogLevel | undefined = undefined;
-  /** Resources that a client since 2026-07-28 listens to. */
+  /** Resources that a client subscribes to since 2026-07-28. */
   readonly #watching = new Set<{ readonly uris: readonly string[]; end: () => void }>();
   readonly #lists = new Map<CatalogName, ServerList>();
-  /** The names of the last list, by their names in the merged list. */
+  /** Own names of the last list, by merged name. */
   readonly #names = new WeakMap<ServerList, ReadonlyMap<string, string>>();
 
   constructor(named: NamedEntry, host: ManagedServerOwner) {
@@ -90,26 +90,26 @@ export class ManagedServer {
     this.#actor.start();
   }
 
-  /** Takes settings that need no new connection. */
+  /** Applies settings that need no new connection. */
   adjust(named: NamedEntry): void {
     this.#named = named;
-    // The new filter may deny some of the known tools.
+    // The new filter may deny known tools.
     this.#lists.delete('tools');
   }
 
-  /** Where it stands, since when (the clock's milliseconds), and why it cannot be used. */
+  /** State, its start (clock ms), and the error if unavailable. */
   get status() {
     const { value: state, context } = this.#actor.getSnapshot();
     const { since, error } = context;
     return { state, since, error };
   }
 
-  /** What it declares; nothing before it was connected. */
+  /** Declared capabilities; empty before the first connection. */
   get capabilities(): JsonObject {
     return this.#opened?.capabilities ?? {};
   }
 
-  /** What it tells a model; nothing while it is missing. */
+  /** Instructions for a model; undefined while unavailable. */
   get instructions(): string | undefined {
     return this.isOffered ? this.#opened?.instructions : undefined;
   }
@@ -119,18 +119,18 @@ export class ManagedServer {
     return state === 'opening' || state === 'waking';
   }
 
-  /** The server, if the client can use it now. */
+  /** The opened server; undefined while unavailable. */
   get usable(): OpenedServer | undefined {
     const { state } = this.status;
     return state === 'ready' || state === 'lost' ? this.#opened : undefined;
   }
 
-  /** Whether a request may be for it: it is usable, or will be as soon as it is asked. */
+  /** True if requests may be routed to the server: it is available, or suspended. */
   get isOffered(): boolean {
     return this.usable !== undefined || this.status.state === 'resting';
   }
 
-  /** Resolves once it is known whether it can be used. Never rejects. */
+  /** Resolves once the current connection attempt has ended. Never rejects. */
   settled(): Promise<void> {
     return new Promise((resolve) => {
       if (!this.#isOpening) return resolve();
@@ -146,10 +146,10 @@ export class ManagedServer {
   }
 
   /**
-   * The server, as soon as the client is connected to it.
+   * Waits until the client is connected to the server.
    *
-   * @param within the call that waits for it; its signal is made if it has to
-   * @throws {ProtocolError} -32000, with why it cannot be used
+   * @param within the waiting call; its signal is read only if the call has to wait
+   * @throws {ProtocolError} -32000, with the reason
    */
   async ready(within?: Pick<HandlerContext, 'signal'>): Promise<OpenedServer> {
     const { usable: now } = this;
@@ -163,12 +163,12 @@ export class ManagedServer {
 
   #unusable(error: unknown): ProtocolError {
     const why = textOfError(error instanceof Error ? error.message : error);
-    const message = `The server ${printableName(this.name)} cannot be used: ${printable(why, 500)}`;
+    const message = `Server ${printableName(this.name)} is unavailable: ${printable(why, 500)}`;
     const data = { reason: 'upstream-failed', server: this.name, retryable: true };
     return new ProtocolError(ErrorCode.serverUnavailable, message, data);
   }
 
-  /** Connects the client to the server: the machine's `open`. */
+  /** Connects the client to the server. The machine's actor `open`. */
   async connect(signal: AbortSignal): Promise<void> {
     const before = this.#opened;
     const end = (this.#end = new AbortController());
@@ -193,14 +193,14 @@ export class ManagedServer {
     if (end.signal.aborted) await opened.close?.();
   }
 
-  /** Stops or continues reading the server, also one that connects later. */
+  /** Pauses or resumes reading the server, also for later connections. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
     if (isPaused) this.#opened?.pause?.();
     else this.#opened?.resume?.();
   }
 
-  /** Notes a preference that the client has set in a request of its own. */
+  /** Remembers a preference that the client has set. */
   prefer(method: string, { uri, level }: JsonObject = {}): void {
     if (method === 'logging/setLevel') this.#logLevel = logLevelOf(level);
     if (typeof uri !== 'string') return;
@@ -208,7 +208,7 @@ export class ManagedServer {
     if (method === 'resources/unsubscribe') this.#subscribed.delete(uri);
   }
 
-  /** Sets the level of log messages, also at a server that connects later. Reports a refusal. */
+  /** Sets the log level, also for later connections. Logs a rejection. */
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#logLevel = level;
     const { usable } = this;
@@ -220,7 +220,7 @@ export class ManagedServer {
     }
   }
 
-  /** Watches resources, also at a server that takes the place of this one. */
+  /** Subscribes to resources, also for later connections. */
   async watch(uris: readonly string[]): Promise<UpstreamWatch> {
     const { watch } = await this.ready();
     if (!watch) return { uris, end: () => {} };
@@ -236,13 +236,13 @@ export class ManagedServer {
     };
   }
 
-  /** Repeats what the client has asked of an earlier server. Sent before the client's next requests. */
+  /** Restores the client's preferences at a new server, before the client's next requests. */
   #restorePreferences(opened: OpenedServer): void {
     const { note } = this.#host;
     const server = printableName(this.name);
     const failed = (what: string) => (error: unknown) => {
       const shown = this.#named.entry.hide(error);
-      const message = `${what} was not repeated at ${server}: ${textOfError(shown)}`;
+      const message = `${what} was not restored at ${server}: ${textOfError(shown)}`;
       note({ level: 'warning', name: 'bridge.not-repeated', message });
     };
     const level = this.#logLevel;
@@ -266,14 +266,14 @@ export class ManagedServer {
     }
   }
 
-  /** Makes room for another client's process. */
+  /** Closes the idle server to free its process slot. */
   async #suspend(): Promise<void> {
     this.#actor.send({ type: 'server.suspend' });
     await this.#opened?.close?.();
   }
 
   #onConnectionState({ value, loss }: ConnectionState): void {
-    // The last state comes after the managed has been closed.
+    // The last state arrives after the machine has stopped.
     if (this.#actor.getSnapshot().status !== 'active') return;
     const error = this.#named.entry.hide(disconnectError(loss));
     if (value === 'ready') this.#actor.send({ type: 'connection.ready' });
@@ -282,14 +282,14 @@ export class ManagedServer {
     else this.#actor.send({ type: 'connection.lost', error });
   }
 
-  /** Its list as it is now. @throws it cannot be used, or does not answer */
+  /** Fetches a list. @throws if the server is unavailable or does not answer */
   async list(name: CatalogName): Promise<ServerList> {
     const list = this.#allowed(name, await (await this.ready()).list(name));
     this.#lists.set(name, list);
     return list;
   }
 
-  /** Its list as it was last; undefined before it was asked. */
+  /** The list as last fetched; undefined before that. */
   known(name: CatalogName): ServerList | undefined {
     return this.#lists.get(name);
   }
@@ -300,39 +300,39 @@ export class ManagedServer {
     return { ...list, items: list.items.filter((item) => isAllowed(String(item['name']), tools)) };
   }
 
-  /** Whether some of its tools may not be offered. */
+  /** True if a filter may hide some tools. */
   get isFiltered(): boolean {
     const { allow, deny } = this.#named.tools;
     return allow !== undefined || deny !== undefined;
   }
 
-  /** Its name in the merged list. */
+  /** Converts an own name to its merged name. */
   shown(own: string): string {
     return mergedName({ server: this.name, tool: own });
   }
 
-  /** Its own name for one in the merged list, as far as it is known. */
+  /** Converts a merged name to the own name, if it was listed. */
   ownName(list: 'tools' | 'prompts', shown: string): string | undefined {
     const known = this.#lists.get(list);
     if (!known) return undefined;
     let names = this.#names.get(known);
     if (!names) {
       const own = known.items.map((item) => String(item['name']));
-      // The first of two with one name has it.
+      // Of duplicates, the first wins.
       names = new Map(own.toReversed().map((name) => [this.shown(name), name]));
       this.#names.set(known, names);
     }
     return names.get(shown);
   }
 
-  /** Whether it declares this, or may still do so. */
+  /** True if the server declares a capability, or may do so once it connects. */
   mayHave(capability: string, member?: string): boolean {
     if (!this.isOffered) return true;
     const declared = this.capabilities[capability];
     return isJsonObject(declared) && (member === undefined || isJsonObject(declared[member]));
   }
 
-  /** Ends it for this client. Resolves once nothing of it is left. */
+  /** Closes the server for this client. Resolves once the connection has ended. */
   async close(): Promise<void> {
     this.#actor.send({ type: 'server.close' });
     this.#end.abort();

@@ -1,49 +1,46 @@
 /**
- * One of the servers that a bridge has for one client: whether the client can use it, and since
- * when not. It does not hold the others up, and it is tried again: a server that comes late, or
- * comes back, is used from then on.
+ * Availability of one server of a bridge for one client. A failed server does not block the others and is retried, so
+ * a late or recovered server becomes available.
  *
- * Ordinary messages never come here. `open` is provided: it connects the client to the server.
+ * Ordinary messages bypass the machine. The actor `open` must be provided: it connects the client to the server.
  */
 import { assign, fromPromise, setup } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
 import { RuntimeError } from '../../../src/protocol/errors.ts';
 import type { InputScope } from '../../../src/machines/peer-ports.ts';
 
-/** How long until a server that could not be reached is tried again. */
+/** Retry delays for an unreachable server. */
 export interface RetryTimes {
-  /** After the first failure, milliseconds; doubled with each. */
+  /** Delay after the first failure, milliseconds; doubles with each further failure. */
   readonly retryMs: number;
   readonly maxRetryMs: number;
 }
 
-/** What a member begins with. */
 export interface ManagedServerInput extends InputScope {
   readonly times: RetryTimes;
-  /** The clock's milliseconds. */
+  /** Current clock time, milliseconds. */
   readonly now: () => number;
 }
 
-/** What a member takes. */
 export type ManagedServerEvent =
   | { readonly type: 'connection.ready' }
-  /** It is opened again, by its own policy. */
+  /** The connection reconnects by itself. */
   | { readonly type: 'connection.lost'; readonly error: Error }
-  /** It is not opened again by itself. */
+  /** The connection does not reconnect by itself. */
   | { readonly type: 'connection.failed'; readonly error: Error }
-  /** The client asks nothing at the moment, and another one needs the place of its process. */
+  /** The client is idle, and another one needs the process slot. */
   | { readonly type: 'server.suspend' }
-  /** The client needs it again. */
+  /** The client needs the suspended server again. */
   | { readonly type: 'server.activate' }
-  /** The client has gone, or the server is no longer wanted. */
+  /** The client has disconnected, or the server was removed. */
   | { readonly type: 'server.close' };
 
 export interface ManagedServerContext extends ManagedServerInput {
-  /** Why it cannot be used; undefined while it can, and until the first attempt has failed. */
+  /** Why the server is unavailable; undefined while it is available or first opening. */
   readonly error: Error | undefined;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly failures: number;
-  /** When it was last found to be usable, or to be no longer, the clock's milliseconds. */
+  /** Time of the last change of availability, clock milliseconds. */
   readonly since: number;
 }
 
@@ -60,7 +57,6 @@ const needsPerson: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'CONFIG_INVALI
 const errorIn = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));
 
-/** One server among those of one client. */
 export const managedServerMachine = setup({
   types: {
     input: {} as ManagedServerInput,
@@ -73,12 +69,11 @@ export const managedServerMachine = setup({
       Math.min(times.maxRetryMs, times.retryMs * 2 ** Math.min(31, Math.max(0, failures - 1))),
   },
   guards: {
-    /** A person has to log in, or to change the configuration: trying again would ask them again. */
+    /** False if a person must log in or fix the configuration: a retry would prompt them again. */
     isRetryable: ({ context: { error } }) =>
       !(error instanceof RuntimeError && needsPerson.has(error.code)),
   },
   actions: {
-    /** Nothing is wrong with it. */
     recovered: assign(({ context }) => ({ error: undefined, failures: 0, since: context.now() })),
     recordFailure: assign(({ context }, { error }: { readonly error: unknown }) => ({
       error: errorIn(error),
@@ -93,7 +88,7 @@ export const managedServerMachine = setup({
   on: { 'server.close': '.closed' },
   states: {
     opening: {
-      description: 'The client is being connected to the server.',
+      description: 'Connecting the client to the server.',
       invoke: {
         src: 'open',
         input: ({ context: { scope } }) => ({ scope }),
@@ -119,7 +114,7 @@ export const managedServerMachine = setup({
       },
     },
     lost: {
-      description: 'The connection has ended, and is being opened again.',
+      description: 'The connection was lost and reconnects.',
       on: {
         'server.suspend': { target: 'resting', actions: 'recovered' },
         'connection.ready': { target: 'ready', actions: 'recovered' },
@@ -130,18 +125,16 @@ export const managedServerMachine = setup({
       },
     },
     failed: {
-      description: 'It could not be reached. It is tried again after a while.',
+      description: 'The server is unreachable. It is retried after a delay.',
       on: { 'server.suspend': { target: 'resting', actions: 'recovered' } },
       after: { retryTimeout: { guard: 'isRetryable', target: 'opening' } },
     },
     resting: {
-      description:
-        'Its process has made room for that of another client. It is opened when it is needed.',
+      description: 'The idle process was closed to free its slot. The next request opens it again.',
       on: { 'server.activate': 'waking' },
     },
     waking: {
-      description:
-        'It is connected again after it has rested. What the client knows of it still holds.',
+      description: 'Reconnecting after a suspension. The lists that the client knows stay valid.',
       invoke: {
         src: 'open',
         input: ({ context: { scope } }) => ({ scope }),
@@ -152,6 +145,6 @@ export const managedServerMachine = setup({
         },
       },
     },
-    closed: { description: 'The client no longer has it.', type: 'final' },
+    closed: { description: 'The server is closed for this client.', type: 'final' },
   },
 });

@@ -1,6 +1,6 @@
 /**
- * The servers of a configuration behind one bridge, for all its clients. A file is watched: what is
- * added, removed or changed in it begins, ends or begins anew for every client, and nothing else.
+ * The servers of a configuration behind one bridge, for all its clients. Watches the file: servers that are added,
+ * removed or changed in it are started, stopped or restarted for every client.
  */
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
@@ -20,16 +20,16 @@ import type { MergingOptions } from './merged-upstream.ts';
 import { OneUpstream } from './one-upstream.ts';
 import { reportServers } from './servers-resource.ts';
 
-/** How a configuration is bridged. */
+/** Options of a bridged configuration. */
 export interface ManyServersOptions extends Omit<MergingOptions, 'clock' | 'note' | 'report'> {
   readonly clock: Clock | undefined;
   readonly report: Report | undefined;
   readonly environment: ReadHostsOptions['environment'];
-  /** The one of its servers that is bridged; all of them if undefined. */
+  /** Name of the only server to bridge. Default: all servers. */
   readonly only: string | undefined;
-  /** Whether a file is read again when it changes. */
+  /** Reloads the file when it changes. */
   readonly watch: boolean;
-  /** Gets each configuration that is used from now on. */
+  /** Receives each configuration when it takes effect. */
   readonly applied: (config: HostsConfig) => void;
   readonly entryOf: (name: string, settings: ServerSettings) => BridgedEntry;
 }
@@ -43,7 +43,7 @@ export class ManyServers {
   readonly #clients = new Set<MergedUpstream | OneUpstream>();
   #config: HostsConfig;
   #named: ReadonlyMap<string, Named>;
-  /** Files are read one after the other: a slow read must not replace a newer one. */
+  /** Reads are sequential, so a slow read cannot replace a newer one. */
   #reading: Promise<void> = Promise.resolve();
   #unwatch: (() => void) | undefined = undefined;
 
@@ -58,9 +58,9 @@ export class ManyServers {
   }
 
   /**
-   * The servers as one client has them. Resolves once those are there that are not late.
+   * Opens the servers for one client. Resolves once all but the late servers are ready.
    *
-   * @throws why the only one cannot be used
+   * @throws the error of the server, if there is only one
    */
   async open(client: UpstreamClient): Promise<MergedUpstream | OneUpstream> {
     this.#watch();
@@ -76,7 +76,7 @@ export class ManyServers {
       const named = this.#named.get(only);
       if (named) return new OneUpstream(client, named, { clock: this.#clock, note: this.#report });
       const { file } = this.#config;
-      throw configInvalid([{ file, server: only, message: 'it is not there any more' }]);
+      throw configInvalid([{ file, server: only, message: 'the server was removed' }]);
     }
     return new MergedUpstream(client, [...this.#named.values()], {
       ...this.#options,
@@ -93,7 +93,7 @@ export class ManyServers {
     return { ...config, servers: new Map(servers) };
   }
 
-  /** Ends what outlives the clients. No client is connected, and none will be. */
+  /** Ends shared processes. Call it after the last client has disconnected. */
   async close(): Promise<void> {
     await Promise.all([...this.#named.values()].map(({ entry }) => entry.close()));
   }
@@ -105,7 +105,7 @@ export class ManyServers {
     this.#unwatch = undefined;
   }
 
-  /** While there are clients. What has changed without any is seen with the next. */
+  /** Watches the file while clients are connected. The next client triggers a reload of changes missed meanwhile. */
   #watch(): void {
     const { file } = this.#config;
     if (file === undefined || !this.#options.watch || this.#unwatch) return;
@@ -132,7 +132,7 @@ export class ManyServers {
   }
 
   #refused(error: unknown): void {
-    const message = `The servers stay as they are: ${textOfError(error instanceof Error ? error.message : error)}`;
+    const message = `Kept the previous servers: ${textOfError(error instanceof Error ? error.message : error)}`;
     this.#report({ level: 'warning', name: 'bridge.config-failed', message });
   }
 
@@ -140,7 +140,7 @@ export class ManyServers {
     const config = this.#bridgedOf(read);
     const changes = changesBetween(this.#config, config);
     const { added, removed } = changes;
-    // The filter of an only server is in its policies.
+    // A single server filters tools by its policies, so a changed filter needs a new connection.
     const isOnly = this.#options.only !== undefined;
     const changed = isOnly ? [...changes.changed, ...changes.adjusted] : changes.changed;
     const adjusted = isOnly ? [] : changes.adjusted;
@@ -154,11 +154,11 @@ export class ManyServers {
     const begun = new Set([...added, ...changed]);
     const all = [...this.#named.values()];
     void this.#replace(all, ended, begun, before);
-    const message = `The file of servers has changed: ${wordsOf({ added, removed, changed, adjusted })}`;
+    const message = `Servers file changed: ${wordsOf({ added, removed, changed, adjusted })}`;
     this.#report({ level: 'info', name: 'bridge.configured', message });
   }
 
-  /** Every client has the new servers. Those that have ended keep nothing. */
+  /** Applies the new servers to every client, then closes the removed ones. */
   async #replace(
     all: readonly Named[],
     ended: ReadonlySet<string>,
@@ -166,10 +166,7 @@ export class ManyServers {
     before: ReadonlyMap<string, Named>,
   ): Promise<void> {
     const clients = [...this.#clients].map((client) => client.apply(all, ended, begun));
-    this.#reportRejected(
-      'A client has not all of the new servers',
-      await Promise.allSettled(clients),
-    );
+    this.#reportRejected('A client did not get all new servers', await Promise.allSettled(clients));
     const gone = [...ended].flatMap((name) => before.get(name) ?? []);
     const closed = await Promise.allSettled(gone.map(({ entry }) => entry.close()));
     this.#reportRejected('A removed server was not closed', closed);

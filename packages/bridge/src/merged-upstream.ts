@@ -1,7 +1,7 @@
 /**
- * The servers of a bridge as one client has them: one upstream, with one list of each kind.
+ * All servers of a bridge merged into one upstream for one client, with one list per kind.
  *
- * A name or a URI says which server a request is for. What is passed on is the server's own.
+ * A name or URI routes a request to its server, under the server's own name.
  */
 import { defaultLimits } from '../../../src/actors/limits.ts';
 import { waitFor } from '../../../src/actors/wait-for.ts';
@@ -48,33 +48,33 @@ import { serversResource, serversUri } from './servers-resource.ts';
 import type { ServerReport } from './servers-resource.ts';
 import { answerFinder, finderTools, listedFinderTools } from './tool-finder.ts';
 
-/** How many servers are made one. */
+/** Options of the merging. */
 export interface MergingOptions {
   readonly clock: Clock;
   /** See `BridgeOptions.patienceMs`. */
   readonly patienceMs: number;
-  /** From how many tools on a client is given three to find them with. */
+  /** Number of tools from which they are replaced by the three search tools. */
   readonly searchFrom: number;
   readonly serverInfo: ServerDescription['serverInfo'];
-  /** Where all servers of the configuration stand, for this client. */
+  /** Status of all configured servers for this client. */
   report(upstream: MergedUpstream): readonly ServerReport[];
-  /** Gets what is wrong with the lists. */
+  /** Receives log facts. */
   readonly note: Report;
 }
 
-/** How many names that two tools have are remembered as reported. */
+/** Maximum number of reported name conflicts to remember. */
 const maxReportedNames = 1000;
 
-/** Longest time that the first list is held for servers that are starting, such as a cold `npx`, milliseconds. */
+/** Maximum wait of the first list for starting servers, such as a cold `npx`, milliseconds. */
 const startTimeoutMs = 15_000;
 
-/** Where a request goes. */
+/** A request with its target server. */
 interface Routed {
   readonly managed: ManagedServer;
   readonly params: JsonObject;
-  /** What the client gets for the server's result. */
+  /** Converts the server's result for the client. */
   readonly answer?: (result: JsonObject) => JsonObject;
-  /** The list that the request names an item of, and the name that the client has used. */
+  /** The list item that the request names, under the client's and the server's name. */
   readonly item?: {
     readonly list: 'tools' | 'prompts';
     readonly shown: string;
@@ -82,33 +82,33 @@ interface Routed {
   };
 }
 
-/** The lists by their methods. */
+/** List name by method. */
 const listOf: { readonly [method: string]: CatalogName } = Object.fromEntries(
   Object.values(listKinds).map(({ method, name }) => [method, name]),
 );
 
-/** The notifications that a list has changed. */
+/** List-changed notifications. */
 const changes = [...new Set(Object.values(listKinds).map(({ changed }) => changed))];
 
 export class MergedUpstream implements Upstream, ManagedServerOwner {
   readonly client: UpstreamClient;
   readonly clock: Clock;
   readonly #options: MergingOptions;
-  /** In the order of the configuration. */
+  /** In configuration order. */
   readonly #servers = new Map<string, ManagedServer>();
   readonly #owners = new ResourceOwners(this.#servers);
-  /** Notifications that are about to be sent, so that many changes become one. */
+  /** Timers of pending notifications, which coalesce many changes into one. */
   readonly #announced = new Map<string, unknown>();
-  /** URIs that the client is told about under the names that have their servers in front. */
+  /** Prefixed URIs that the client subscribes to. */
   readonly #watchedNames = new Set<string>();
-  /** What the client wants to hear; servers that come later are told. */
+  /** Log level set by the client, also for servers that connect later. */
   #logLevel: LogLevel | undefined = undefined;
-  /** Names that were reported because two have them. */
+  /** Reported name conflicts. */
   readonly #twice = new BoundedMap<string, true>(maxReportedNames);
-  /** Until the client has its first answer, there is nothing to tell. */
+  /** Announces list changes; a no-op before the client's first answer. */
   #onAvailability: () => void = () => {};
   #isPaused = false;
-  /** Resolves once all servers have started or failed, or the first list was held for long enough. */
+  /** Resolves once all servers have started or failed, or the wait has timed out. */
   #starting: Promise<void> | undefined = undefined;
 
   constructor(client: UpstreamClient, named: readonly NamedEntry[], options: MergingOptions) {
@@ -118,18 +118,18 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     for (const each of named) this.#servers.set(each.name, new ManagedServer(each, this));
   }
 
-  /** Waits for its servers, but not for late ones: they are listed when they come. */
+  /** Waits for all but late servers, which are listed once they are ready. */
   async start(): Promise<this> {
     const settled = [...this.#servers.values()].map(async (managed) => {
       await managed.settled();
-      if (!managed.usable) throw managed.status.error ?? new Error('it is not usable');
+      if (!managed.usable) throw managed.status.error ?? new Error('the server is unavailable');
     });
     await settledInTime(settled, this.#options);
     this.#onAvailability = () => this.#announceAll();
     return this;
   }
 
-  /** Holds the first lists for servers that are starting: a client may never ask again. */
+  /** Delays the first lists until servers have started, because a client may never list again. */
   #started(): Promise<void> {
     return (this.#starting ??= this.#awaitStart([...this.#servers.values()]));
   }
@@ -138,7 +138,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     const { clock, patienceMs, note } = this.#options;
     const timeoutMs = Math.max(startTimeoutMs, patienceMs);
     const all = Promise.all(servers.map((managed) => managed.settled()));
-    const cancelled = () => new RuntimeError('CANCELLED', 'no client waits for it');
+    const cancelled = () => new RuntimeError('CANCELLED', 'the client has disconnected');
     await waitFor<unknown>(
       { clock, timeoutMs, abortError: cancelled, onTimeout: ({ resolve }) => resolve(undefined) },
       ({ resolve }) => {
@@ -149,7 +149,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     const late = servers.filter(({ status: { state } }) => state === 'opening');
     if (late.length === 0) return;
     const names = late.map(({ name }) => printableName(name)).join(', ');
-    const message = `Listed without servers that were not ready within ${timeoutMs} ms: ${names}. They are listed once they are ready`;
+    const message = `Listed tools without servers that were not ready within ${timeoutMs} ms: ${names}. They are added once ready`;
     note({ level: 'warning', name: 'bridge.server-late', message });
   }
 
@@ -162,9 +162,9 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
   }
 
   /**
-   * The configuration has changed. What is not named stays as it is.
+   * Applies a changed configuration; other servers are kept.
    *
-   * @returns once those have ended that are to end
+   * @returns once the removed servers have closed
    */
   async apply(
     all: readonly NamedEntry[],
@@ -178,7 +178,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
       kept?.adjust(each);
       const managed = kept ?? new ManagedServer(each, this);
       managed.pause(this.#isPaused);
-      // Not connected yet: it is only noted.
+      // The server is not connected yet, so this only records the level.
       if (!kept && this.#logLevel) void managed.setLogLevel(this.#logLevel);
       this.#servers.set(each.name, managed);
     }
@@ -187,11 +187,10 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     await Promise.all(gone.map((managed) => managed.close()));
   }
 
-  // What the client is told of its servers.
+  // Description of the servers.
 
   /**
-   * What the servers have, and what those that are not there yet may have: a client hears of it only
-   * once.
+   * Capabilities of all servers, including those that unavailable servers may have: a client learns them only once.
    */
   get capabilities(): JsonObject {
     const some = (...name: [capability: string, member?: string]) =>
@@ -207,7 +206,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     };
   }
 
-  /** As long as the one of its servers that is kept longest. */
+  /** The longest idle time of all servers. */
   get idleMs(): number | undefined {
     const times = [...this.#servers.values()].flatMap(({ usable }) => usable?.idleMs ?? []);
     return times.length > 0 ? Math.max(...times) : undefined;
@@ -233,7 +232,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     this.#announce(Method.resourceUpdated, { uri: serversUri });
   }
 
-  /** Tells the client soon; once for all that happens until then. */
+  /** Schedules a notification; repeated changes are coalesced. */
   #announce(method: string, params?: JsonObject): void {
     if (this.#announced.has(method)) return;
     const timer = this.clock.setTimeout(() => {
@@ -258,7 +257,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     } else this.client.notify(method, params);
   }
 
-  // What the client asks.
+  // Requests of the client.
 
   async request(
     method: string,
@@ -266,7 +265,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     context: HandlerContext,
   ): Promise<JsonObject> {
     const list = listOf[method];
-    // Lists have one page, so that no cursor has been issued.
+    // Lists have one page, so any cursor is foreign.
     if (params?.['cursor'] !== undefined && (list || method === 'skills/list')) {
       throw invalidParams('"cursor" must be one that this server has issued');
     }
@@ -276,7 +275,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     return this.#pass(await this.#route(method, params ?? {}), method, context);
   }
 
-  /** Every request that is for one of the servers passes here, with the server's own names in its params. */
+  /** Forwards a request to its server, with the server's own names in its params. */
   async #pass(routed: Routed, method: string, context: HandlerContext): Promise<JsonObject> {
     const { managed, params, answer } = routed;
     const server = await managed.ready(context);
@@ -294,7 +293,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     return answer ? answer(result) : result;
   }
 
-  /** The error for an item that failed because its server lists no such: it names what the client has called. */
+  /** The error for an item that its server does not list, under the name that the client used. */
   async #unlisted({ managed, item }: Routed): Promise<ProtocolError | undefined> {
     if (!item) return undefined;
     const { list, shown, own } = item;
@@ -302,7 +301,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
       const { items } = await managed.list(list);
       return items.some(({ name }) => name === own) ? undefined : await this.#unknown(list, shown);
     } catch {
-      // The server's own answer says what is wrong.
+      // The server's own error is reported instead.
       return undefined;
     }
   }
@@ -314,7 +313,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     return invalidParams(`There is no ${list.slice(0, -1)} ${quoted(name)}${advice}`);
   }
 
-  /** Nobody could be asked for a task later, so that a call is made without one. */
+  /** Removes a task request, because tasks of many servers cannot be routed. */
   #withoutTasks(params: JsonObject): JsonObject {
     const { capabilities } = this.client.peer;
     const others = params['task'] === undefined ? params : omit(params, 'task');
@@ -330,25 +329,25 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
       const { managed, params: own } = await this.#route(method, params ?? {});
       return await (await managed.ready()).mayRequireInput(method, own);
     } catch {
-      // The request itself says why it cannot be answered.
+      // The request itself will fail with the reason.
       return false;
     }
   }
 
   async tool(name: string): Promise<JsonObject | undefined> {
-    // Those that are found by searching are not listed.
+    // Tools behind the search tools are not listed.
     if (await this.#isSearched()) return undefined;
     const { managed, own } = await this.#ownerOf('tools', name);
     return toolIn(await managed.list('tools'), own);
   }
 
-  /** A result of the bridge's own, as the client's revision has it. */
+  /** Formats the bridge's own result for the client's revision. */
   #own(result: JsonObject, { client: { dialect } }: HandlerContext): JsonObject {
     const { serverInfo } = this.#options;
     return dialect.result(result, { serverInfo, capabilities: {} });
   }
 
-  /** What the bridge answers by itself. */
+  /** Answers requests for the bridge itself; undefined for others. */
   async #answered(method: string, params: JsonObject): Promise<JsonObject | undefined> {
     const { uri, name } = params;
     switch (method) {
@@ -388,9 +387,9 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     return this.client.peer.dialect.cacheable({ contents }, uncached);
   }
 
-  // Whose a request is.
+  // Routing.
 
-  /** @throws {ProtocolError} it is nobody's */
+  /** @throws {ProtocolError} no server matches */
   async #route(method: string, params: JsonObject): Promise<Routed> {
     switch (method) {
       case 'tools/call':
@@ -410,7 +409,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     }
   }
 
-  /** The error for a method whose params do not say for which server they are. */
+  /** The error for a method whose params do not name a server. */
   #nobodys(method: string): ProtocolError {
     const { dialect } = this.client.peer;
     const isModern = dialect.sessionOfRequest(this.client) === undefined;
@@ -418,7 +417,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     const lacking = method.startsWith('tasks/')
       ? `needs the capability "${tasks}", which`
       : 'is what';
-    const message = `Method not found: ${printableName(method)} ${lacking} a bridge of many servers does not have: nothing says which of them it is for`;
+    const message = `Method not found: ${printableName(method)} ${lacking} a bridge of many servers does not support, because the request names no server`;
     return new ProtocolError(ErrorCode.methodNotFound, message);
   }
 
@@ -441,7 +440,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     return { managed, params: { ...params, name: own }, item };
   }
 
-  /** A name that spells out its server needs no list; another one may be any server's. */
+  /** Finds the server of a name. A name with a server prefix needs no list. */
   async #ownerOf(
     list: 'tools' | 'prompts',
     name: string,
@@ -449,10 +448,10 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     const { server = '', tool: own = '' } = splitName(name) ?? {};
     const spelt = this.#servers.get(server);
     const isPlain = spelt?.shown(own) === name;
-    // Where some tools are not offered, a name that is not listed may be another name of one of them.
+    // With a filter, an unlisted name may be an alias of a hidden tool.
     const isListed = list === 'tools' && spelt?.isFiltered === true;
     const plain = spelt && isPlain && !isListed ? { managed: spelt, own } : undefined;
-    // A name with a digest may look as if it spelt out its server.
+    // A shortened name with a digest may look like a server prefix.
     const isDigested = mayHaveDigest(name);
     if (plain && !isDigested) return plain;
     if (!isPlain || isDigested || isListed) {
@@ -487,14 +486,14 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     };
   }
 
-  /** @throws {ProtocolError} no server is known to have it */
+  /** @throws {ProtocolError} no server is known to have the URI */
   async #resource(uri: string) {
     const known = this.#owners.of(uri);
     if (known) return known;
     await Promise.all([this.#items('resources'), this.#items('resourceTemplates'), this.#skills()]);
     const found = this.#owners.of(uri);
     if (found) return found;
-    // A server may have more than it lists. Others must not learn of its URIs.
+    // A server may have unlisted resources, and other servers must not see its URIs.
     const able = [...this.#servers.values()].filter((managed) => managed.mayHave('resources'));
     const [only] = able;
     if (only && able.length === 1) return { managed: only, uri };
@@ -531,7 +530,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     return (await this.#items('tools')).items;
   }
 
-  /** Whether the client is given three tools in place of all. */
+  /** True if the client gets the three search tools instead of all tools. */
   async #isSearched(): Promise<boolean> {
     const { searchFrom } = this.#options;
     if (searchFrom === Infinity) return false;
@@ -543,8 +542,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
   }
 
   /**
-   * All items of a kind as the client sees them. Those of a server that is late come later: the
-   * client is told.
+   * All items of a kind under their merged names. Late servers are added later with a notification.
    */
   async #items(list: CatalogName): Promise<{ items: readonly JsonObject[]; ttlMs: number }> {
     await this.#started();
@@ -567,7 +565,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     return { items: [...own, ...items], ttlMs: isWhole ? Math.min(...ttls) : 0 };
   }
 
-  /** The skills of all. Of two with one URI the first is listed: an entry is its server's word for that URI. */
+  /** Skills of all servers. Of two with the same URI, only the first is listed. */
   async #skills(): Promise<readonly JsonObject[]> {
     await this.#started();
     const servers = [...this.#servers.values()].filter(({ isOffered }) => isOffered);
@@ -584,7 +582,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     );
   }
 
-  /** The first of each name, as it is called; names with a digest may be the same. */
+  /** Removes duplicate names, which shortened names with a digest may produce. */
   #once(list: string, items: readonly JsonObject[]): readonly JsonObject[] {
     const first = new Map<unknown, JsonObject>();
     for (const item of items) {
@@ -599,7 +597,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     if (this.#twice.has(name)) return;
     this.#twice.set(name, true);
     const also = list === 'skills' ? '' : ', or its server';
-    const message = `Of two ${list} that are both named ${quoted(name)} only the first is listed: rename the other${also}`;
+    const message = `Two ${list} are named ${quoted(name)}, only the first is listed: rename the other${also}`;
     this.#options.note({ level: 'warning', name: 'bridge.name-taken', message });
   }
 
@@ -619,7 +617,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
     }
   }
 
-  // The rest.
+  // Lifecycle and notifications.
 
   onClientNotification(method: string, params: JsonObject | undefined): void {
     for (const { usable } of this.#servers.values()) usable?.onClientNotification?.(method, params);
@@ -670,7 +668,7 @@ export class MergedUpstream implements Upstream, ManagedServerOwner {
   }
 }
 
-/** As its servers see it. */
+/** The client as its servers see it, without tasks. */
 function withoutTasks(client: UpstreamClient): UpstreamClient {
   const { peer } = client;
   const { extensions } = peer.capabilities;

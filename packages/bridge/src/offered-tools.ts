@@ -1,7 +1,4 @@
-/**
- * A server with some of its tools, as if it had no others: those that are held back are not listed, and
- * a call of one fails as that of an unknown name does.
- */
+/** Hides some tools of a server: hidden tools are not listed, and calling one fails like an unknown name. */
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import { invalidParams } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
@@ -9,23 +6,23 @@ import { quoted } from '../../../src/protocol/printable.ts';
 import { toolIn } from './bridged-server.ts';
 import type { OpenedServer, ServerList } from './bridged-server.ts';
 
-/** The whole list of a server's tools, its last page, or another page. */
+/** Whether a list of tools is complete, its last page, or another page. */
 export type ListPart = 'whole' | 'last' | 'other';
 
-/** Says which tools are held back, with why. */
+/** Chooses the tools to hide. */
 export interface HoldingBack {
   readonly among: (tools: readonly JsonObject[], part: ListPart) => ReadonlyMap<string, string>;
-  /** True if the name of a tool decides, so that a listed tool needs no newer list. */
+  /** True if only the tool's name matters, so a known tool needs no new list. */
   readonly byName: boolean;
 }
 
-/** A server with the tools that are offered, and the lookup of a called one. */
+/** A server with its offered tools, and the lookup of a called tool. */
 export interface Offering {
   readonly server: OpenedServer;
   /**
-   * The tool that a call names, as it is listed.
+   * Finds the listed tool that a call names.
    *
-   * @throws {ProtocolError} -32602: no such tool is offered
+   * @throws {ProtocolError} -32602: the tool does not exist or is hidden
    */
   readonly calledTool: (params: JsonObject | undefined) => Promise<JsonObject>;
 }

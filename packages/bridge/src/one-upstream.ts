@@ -1,6 +1,6 @@
 /**
- * One server of a configuration as one client has it: with its own names, and all that it has. If its
- * entry changes, the client's session stays, and is connected to the new one.
+ * A single server of a configuration for one client, with its own names. If its entry changes, the client's session
+ * continues with a new connection.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { Report } from '../../../src/actors/facts.ts';
@@ -23,7 +23,7 @@ export class OneUpstream implements Upstream, ManagedServerOwner {
   readonly clock: Clock;
   readonly note: Report;
   #managed: ManagedServer;
-  /** As it was when its client was told of it. */
+  /** The server description last sent to the client. */
   #told: OpenedServer | undefined = undefined;
   #isPaused = false;
 
@@ -38,7 +38,7 @@ export class OneUpstream implements Upstream, ManagedServerOwner {
     this.#managed = new ManagedServer(named, this);
   }
 
-  /** @throws why the server cannot be used */
+  /** @throws the reason why the server is unusable */
   async start(): Promise<this> {
     const managed = this.#managed;
     await managed.settled();
@@ -69,7 +69,7 @@ export class OneUpstream implements Upstream, ManagedServerOwner {
     return this.#told?.idleMs;
   }
 
-  /** The configuration has changed. @returns once the server that it had before has ended */
+  /** Applies a changed configuration. Resolves once a replaced server has ended. */
   async apply(
     all: readonly NamedEntry[],
     ended: ReadonlySet<string>,
@@ -84,7 +84,7 @@ export class OneUpstream implements Upstream, ManagedServerOwner {
     if (ended.has(before.name)) await before.close();
   }
 
-  /** Another server may list other things. */
+  /** Announces list changes after a reconnect to a different server. */
   onAvailabilityChanged(managed: ManagedServer): void {
     const { usable } = managed;
     if (managed !== this.#managed || !this.#told || !usable || usable === this.#told) return;

@@ -13,29 +13,27 @@ import type { UpstreamClient } from '../../../src/server/define/upstream.ts';
 import type { Principal, WantedToken } from '../../../src/protocol/request-origin.ts';
 
 /**
- * The client's token is exchanged for one of the bridged server: see `tokenExchange` of the bridge's
- * `authorization`.
+ * Exchanges the client's token for one of the bridged server: see `tokenExchange` of the bridge's `authorization`.
  *
  * @see RFC 8693
  */
 export interface ExchangeAuth extends Pick<WantedToken, 'audience' | 'scope'> {
-  /** Distinguishes it from other ways to get a token. */
+  /** Discriminator of {@link BridgeAuth}. */
   readonly kind: 'exchange';
-  /** The URL of the bridged server at the authorization server; by default that of the entry, unless there is an `audience`. */
+  /** URL of the bridged server at the authorization server. Default: the entry's URL, unless `audience` is set. */
   readonly resource?: string | undefined;
 }
 
-/** A login of the client's principal that is kept already. A person is never asked for one. */
+/** A stored login of the client's principal. The bridge never asks a person to log in. */
 export interface PrincipalAuth extends Omit<StoredAuth, 'store'> {
   /**
-   * The logins of a principal, by a function; it gets undefined for a client without authorization. By
-   * default a folder for each principal, and for the others that of the person who has started the
-   * bridge. A store that is given itself is for everybody.
+   * Store of logins: one for all clients, or a function of the principal, which is undefined for a client without
+   * authorization. Default: a folder per principal, and for other clients the folder of the user who runs the bridge.
    */
   readonly store?: CredentialStore | ((principal: Principal | undefined) => CredentialStore);
 }
 
-/** With which token a bridge goes to a server. */
+/** Source of the token that a bridge sends to a server. */
 export type BridgeAuth = AuthOption | ExchangeAuth | PrincipalAuth;
 
 /** Chooses the token of each client of one entry. */
@@ -45,12 +43,12 @@ export class OutwardAuth {
 
   constructor(auth: BridgeAuth | undefined, entry: ServerEntry) {
     const isOwn = typeof auth === 'object' && auth.kind === 'client-credentials';
-    // The bridge itself is logged in, once for all its clients.
+    // The bridge has one login for all its clients.
     this.#auth = isOwn ? { store: memoryCredentialStore(), ...auth } : auth;
     this.#entry = entry;
   }
 
-  /** For the connection of this client. */
+  /** The auth option for the connection of a client. */
   of(client: Pick<UpstreamClient, 'exchangeToken' | 'principal'>): AuthOption | undefined {
     const auth = this.#auth;
     if (typeof auth !== 'object' || !('url' in this.#entry)) return auth as AuthOption | undefined;

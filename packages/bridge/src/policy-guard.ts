@@ -1,6 +1,6 @@
 /**
- * The policies of a server's tools: which are offered, how often each principal may call them, and
- * before which calls a person is asked. Every list and every call of the server passes here.
+ * Enforces the policies of a server's tools: offered tools, call rates per principal, and confirmation by a person. All
+ * lists and calls of the server pass through here.
  *
  * @see docs/maintaining/decisions/24-locks-and-policies.md
  */
@@ -31,33 +31,33 @@ import { CallRates } from './call-rates.ts';
 import { withOffered } from './offered-tools.ts';
 import type { HoldingBack } from './offered-tools.ts';
 
-/** Policies, and the names that their patterns are of. */
+/** Policies, and the namespace of their patterns. */
 export interface AppliedPolicies {
   readonly policies: ToolPolicies;
-  /** The server whose name comes before those of its tools; undefined if patterns are of a tool's own name. */
+  /** Server name that prefixes tool names in patterns; undefined if patterns match a tool's own name. */
   readonly server: string | undefined;
   readonly uses: PatternUses;
 }
 
-/** Reports, once, the patterns of policies that match no tool of any server. */
+/** Reports once the policy patterns that match no tool of any server. */
 export class PatternUses {
   readonly #report: Report;
   readonly #unmatched: Set<string>;
-  /** The servers that have not listed all their tools. */
+  /** Servers that have not yet listed all their tools. */
   readonly #unlisted = new Set<string>();
 
   constructor(policies: ToolPolicies, report: Report) {
     this.#report = report;
-    // An annotation that no tool has now may be that of a later one.
+    // A later tool may have an annotation that no tool has now.
     this.#unmatched = new Set(patternsOf(policies).filter((pattern) => !isAnnotation(pattern)));
   }
 
-  /** Waits for the tools of one more server. */
+  /** Waits for the tools of another server. */
   expect(server: string): void {
     this.#unlisted.add(server);
   }
 
-  /** @param isLast whether no further tools of the server follow */
+  /** @param isLast true if no further tools of the server follow */
   listed(server: string, names: readonly string[], isLast: boolean): void {
     for (const pattern of this.#unmatched) {
       if (names.some((name) => fitsTool(pattern, name, undefined))) this.#unmatched.delete(pattern);
@@ -71,29 +71,29 @@ export class PatternUses {
   }
 }
 
-/** How many patterns one line of the log names. */
+/** Maximum number of patterns named in one log line. */
 const maxNamedPatterns = 20;
 
 export interface PolicyGuardOptions {
-  /** The server. */
+  /** Name of the server. */
   readonly name: string;
-  /** All of them hold. */
+  /** A call must satisfy all of these. */
   readonly applied: readonly AppliedPolicies[];
   readonly clock: Clock;
-  /** Counts for all nodes. */
+  /** Shared counts of all nodes. */
   readonly counts: CallCounts | undefined;
   readonly report: Report;
 }
 
-/** What a policy says of a tool. */
+/** The policies that apply to a call of a tool. */
 interface Verdict {
   readonly asks: boolean;
   readonly rates: ReadonlyMap<string, Rate>;
 }
 
-/** A call with a longer name is refused, because names are kept with the counts of calls. */
+/** Maximum length of a tool name in a counted call, because counts store the names. */
 const maxCountedName = 512;
-/** How much of the arguments a person is shown. */
+/** Maximum length of the arguments shown to a person, characters. */
 const maxShownArguments = 2000;
 
 const whatIsAsked = {
@@ -114,7 +114,7 @@ export class PolicyGuard {
   readonly #rates: CallRates;
   readonly #counts: CallCounts | undefined;
   readonly #report: Report;
-  /** Whether what a tool is called is all that the policies look at. */
+  /** True if the policies depend only on tool names, not on annotations. */
   readonly #byName: boolean;
 
   constructor({ name, applied, clock, counts, report }: PolicyGuardOptions) {
@@ -127,7 +127,7 @@ export class PolicyGuard {
     for (const { uses } of applied) uses.expect(name);
   }
 
-  /** The server, with the tools and the calls that the policies allow. */
+  /** Restricts a server to the tools and calls that the policies allow. */
   over(opened: OpenedServer): OpenedServer {
     const among: HoldingBack['among'] = (tools, part) => {
       this.#noteUses(tools, part !== 'other');
@@ -143,7 +143,7 @@ export class PolicyGuard {
           const { asks, rates } = this.#verdict(await calledTool(params));
           return !asks && rates.size === 0;
         } catch {
-          // The request itself says why it cannot be answered.
+          // The request itself will fail with the reason.
           return false;
         }
       },
@@ -153,7 +153,7 @@ export class PolicyGuard {
         if (!verdict.asks && verdict.rates.size === 0) {
           return opened.request(method, params, context, asks);
         }
-        // A call that was counted, or allowed by a person, is one call, whatever it asks.
+        // A counted or confirmed call must stay one call, so its questions are asked within it.
         const go = () => opened.request(method, params, context, 'inCall');
         return this.#policed(params ?? {}, context, verdict, go);
       },
@@ -222,7 +222,7 @@ export class PolicyGuard {
     const shown = `${printableName(tool)} of ${printableName(server)}`;
     const data = { reason: 'rate-limited', server, retryable: !isTooLong };
     if (isTooLong) {
-      const message = `A call of ${shown} is refused: its name is longer than ${maxCountedName} characters`;
+      const message = `Tool name must be at most ${maxCountedName} characters to be called with a rate limit, got ${tool.length}: ${shown}`;
       throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
     }
     const message = `Too many calls of ${shown}: try again in ${Math.ceil(wait / 1000)} s`;
@@ -230,7 +230,7 @@ export class PolicyGuard {
     throw new ProtocolError(ErrorCode.serverUnavailable, message, more);
   }
 
-  /** How long until the rates allow the call, milliseconds. What this node has counted, all of them have. */
+  /** Time until the rates allow the call, milliseconds. Shared counts are used only if this node's allow the call. */
   async #wait(principal: string, tool: string, rates: ReadonlyMap<string, Rate>): Promise<number> {
     const own = this.#rates.take(principal, rates);
     if (own > 0 || !this.#counts) return own;
@@ -239,13 +239,13 @@ export class PolicyGuard {
       if (wait > 0) this.#rates.giveBack(principal, rates);
       return wait;
     } catch (error) {
-      const message = `The calls of ${printableName(tool)} are counted by this node alone: ${textOfError(error)}`;
+      const message = `Shared call counts unavailable, counting ${printableName(tool)} on this node only: ${textOfError(error)}`;
       this.#report({ level: 'warning', name: 'bridge.counted-alone', message });
       return 0;
     }
   }
 
-  /** Asks a person. @returns why the call is not made; undefined if they allow it */
+  /** Asks a person for confirmation. @returns the failure; undefined if the person allows the call */
   async #refusal(
     tool: string,
     params: JsonObject,
@@ -260,13 +260,13 @@ export class PolicyGuard {
       if (answer.action === 'accept' && answer.content.allow) return undefined;
       const isChosen = answer.action !== 'cancel';
       const why = isChosen
-        ? `A person was asked, and does not allow this call of ${called}. Do not call it again unless they say so.`
-        : `A person was asked about this call of ${called}, and has not answered.`;
+        ? `The user declined this call of ${called}. Do not call it again unless they ask for it.`
+        : `The user was asked to allow this call of ${called} and did not answer.`;
       return { code: isChosen ? 'DECLINED' : 'CANCELLED', message: why };
     } catch (error) {
       if (signal.aborted || !(error instanceof RuntimeError)) throw error;
       const { code, requiredCapabilities } = error;
-      const message = `A person must allow each call of ${called}, and could not be asked: ${textOfError(error.message)}`;
+      const message = `Calls of ${called} need the user's permission, which could not be requested: ${textOfError(error.message)}`;
       return new RuntimeError(code, message, { requiredCapabilities });
     }
   }
@@ -277,15 +277,15 @@ type Failure = Parameters<HandlerContext['client']['dialect']['toolFailure']>[0]
 function questionOf(called: string, args: unknown = {}): string {
   const text = printable(printableJson(args), maxShownArguments);
   const digest = jsonDigest(numberText(args) ?? args);
-  // One line: some hosts show no others.
-  return `Allow one call of ${called}? Its arguments are ${text} (sha256 ${digest})`;
+  // One line: some hosts show only the first.
+  return `Allow one call of ${called}? Arguments: ${text} (sha256 ${digest})`;
 }
 
-/** The names of a tool that patterns are compared with: as it is spelt out, and as it is listed. */
+/** Names of a tool that patterns are compared with: the full name, and the listed one. */
 const shownNames = ({ server }: AppliedPolicies, tool: string): readonly string[] =>
   server === undefined ? [tool] : [`${server}__${tool}`, mergedName({ server, tool })];
 
-/** Whether a pattern matches the tool. */
+/** Creates a predicate: does a pattern match the tool? */
 function fitting(applied: AppliedPolicies, name: string, tool: JsonObject) {
   const names = shownNames(applied, name);
   return (pattern: string): boolean => names.some((each) => fitsTool(pattern, each, tool));

@@ -1,9 +1,8 @@
 /**
- * Whose a resource is among many servers.
+ * Maps a resource URI to the server that owns it.
  *
- * A URI stays as its server has given it: results, links and templates contain it. If two servers
- * have the same one, it is the first one's that was seen to have it, and stays so. The other's is
- * named with its server in front: `bridge:SERVER/URI`. That form is understood for every resource.
+ * URIs are not rewritten, because results, links and templates contain them. If two servers have the same URI, the first
+ * one seen keeps it, and the other's is prefixed: `bridge:SERVER/URI`. The prefixed form works for every resource.
  */
 import { uriTemplate } from '../../../src/server/define/uri-template.ts';
 import type { UriTemplate } from '../../../src/server/define/uri-template.ts';
@@ -14,33 +13,33 @@ import { skillRoot } from '../../../src/protocol/skills.ts';
 import type { ManagedServer } from './managed-server.actor.ts';
 import type { ServerList } from './bridged-server.ts';
 
-/** A resource, or a template, at its server. */
+/** A resource or template, and its server. */
 export interface OwnedResource {
   readonly managed: ManagedServer;
   /** The server's own URI. */
   readonly uri: string;
 }
 
-/** How many URIs are remembered with their servers. */
+/** Maximum number of URIs to remember. */
 const maxClaims = 50_000;
 
-/** How many skills are remembered with their servers. */
+/** Maximum number of skills to remember. */
 const maxSkills = 10_000;
 
-/** A longer URI is not looked for among the files of skills, characters. */
+/** Maximum length of a URI that is looked up among skill files, characters. */
 const maxSkillUri = 4096;
 
 const scheme = 'bridge:';
 
-/** A server's resource under the name that no other server's can have. */
+/** Prefixes a URI with its server, which makes it unique. */
 const qualified = (server: string, uri: string): string =>
   `${scheme}${encodeURIComponent(server)}/${uri}`;
 
 export class ResourceOwners {
   readonly #servers: ReadonlyMap<string, ManagedServer>;
-  /** URIs and templates, with the names of their servers. */
+  /** Server name by URI or template. */
   readonly #claims = new BoundedMap<string, string>(maxClaims);
-  /** The directories of skills, with the names of their servers. */
+  /** Server name by skill directory. */
   readonly #skills = new BoundedMap<string, string>(maxSkills);
   readonly #templates = new WeakMap<ServerList, readonly UriTemplate[]>();
 
@@ -48,19 +47,19 @@ export class ResourceOwners {
     this.#servers = servers;
   }
 
-  /** How the client is told a URI, or a template, that a server has. */
+  /** The URI or template under which the client sees a server's resource. */
   shown({ name }: ManagedServer, uri: string): string {
     const owner = this.#ownerOf(uri);
     if (owner === undefined) this.#claims.set(uri, name);
     return owner === undefined || owner === name ? uri : qualified(name, uri);
   }
 
-  /** All names that a client may know a URI of a server by. */
+  /** All forms in which a client may know a server's URI. */
   names(managed: ManagedServer, uri: string): readonly string[] {
     return [...new Set([this.shown(managed, uri), qualified(managed.name, uri)])];
   }
 
-  /** The server that has claimed a URI, unless it is gone. */
+  /** The server that owns a URI, unless it was removed. */
   #ownerOf(uri: string): string | undefined {
     const owner = this.#claims.get(uri);
     if (owner === undefined || this.#servers.has(owner)) return owner;
@@ -68,7 +67,7 @@ export class ResourceOwners {
     return undefined;
   }
 
-  /** The resources that a result of a server names are its own. */
+  /** Records the resources that a server's result mentions as its own. */
   seen(managed: ManagedServer, { content }: JsonObject): void {
     if (!Array.isArray(content)) return;
     for (const block of content as readonly unknown[]) {
@@ -79,21 +78,21 @@ export class ResourceOwners {
     }
   }
 
-  /** The user interface that a tool names is its server's. */
+  /** Records the user interface that a tool names as its server's. */
   seenTool(managed: ManagedServer, { _meta: meta }: JsonObject): void {
     if (!isJsonObject(meta)) return;
     const ui = isJsonObject(meta['ui']) ? meta['ui']['resourceUri'] : meta['ui/resourceUri'];
     if (typeof ui === 'string') this.shown(managed, ui);
   }
 
-  /** Whether a skill is this server's: whatever is in its directory is, too. False if the URI is another server's. */
+  /** Records a skill with its directory. @returns false if another server owns the URI */
   hasSkill(managed: ManagedServer, uri: string): boolean {
     if (this.shown(managed, uri) !== uri) return false;
     this.#skills.set(skillRoot(uri), managed.name);
     return true;
   }
 
-  /** The server with the skill that a file or a directory is in. */
+  /** The server whose skill contains a file or directory. */
   #ownerOfSkill(uri: string): string | undefined {
     if (uri.length > maxSkillUri) return undefined;
     for (let end = uri.length; end > 0; end = uri.lastIndexOf('/', end - 1)) {
@@ -103,7 +102,7 @@ export class ResourceOwners {
     return undefined;
   }
 
-  /** Whose a URI or a template is, as far as it is known. */
+  /** The server of a URI or template; undefined if unknown. */
   of(uri: string): OwnedResource | undefined {
     const named = this.#named(uri);
     if (named) return named;
@@ -115,7 +114,7 @@ export class ResourceOwners {
     return { managed, uri };
   }
 
-  /** The server that a URI has in front. */
+  /** The server named by the prefix of a URI. */
   #named(uri: string): OwnedResource | undefined {
     if (!uri.startsWith(scheme)) return undefined;
     const end = uri.indexOf('/');
@@ -126,7 +125,7 @@ export class ResourceOwners {
     return managed && { managed, uri: uri.slice(end + 1) };
   }
 
-  /** The first server with a template that fits. */
+  /** The first server with a matching template. */
   #fitting(uri: string): ManagedServer | undefined {
     return [...this.#servers.values()].find((managed) => {
       const list = managed.known('resourceTemplates');
@@ -141,7 +140,7 @@ export class ResourceOwners {
       try {
         return [uriTemplate(String(text))];
       } catch {
-        // It can be listed, and fits nothing.
+        // An invalid template can be listed, but matches nothing.
         return [];
       }
     });
@@ -150,7 +149,7 @@ export class ResourceOwners {
   }
 }
 
-/** A result about a resource whose URI had its server in front: the contents have it, too. */
+/** Prefixes the URIs in a result for a resource that was requested with its prefix. */
 export function named(result: JsonObject, own: string, wanted: string): JsonObject {
   const { contents } = result;
   if (own === wanted || !Array.isArray(contents)) return result;

@@ -1,4 +1,4 @@
-/** `bridge://servers`: where each server of a bridge stands for a client, since when and why. */
+/** The resource `bridge://servers`: the state of each server for a client, since when and why. */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { HostedServer } from '../../client/src/hosts/server-entry.ts';
 import { redactText } from '../../diagnostics/src/redaction.ts';
@@ -8,7 +8,7 @@ import type { ManagedServer } from './managed-server.actor.ts';
 
 export const serversUri = 'bridge://servers';
 
-/** As it is listed. */
+/** The resource's list entry. */
 export const serversResource: JsonObject = {
   uri: serversUri,
   name: 'servers',
@@ -18,16 +18,16 @@ export const serversResource: JsonObject = {
   mimeType: 'application/json',
 };
 
-/** One server as the resource has it. */
+/** Entry of one server. */
 export interface ServerReport extends ServerState {
-  /** How it calls itself. */
+  /** Name and version of the server. */
   readonly server?: string;
   readonly tools?: number;
-  /** The tools that are not offered, with why. */
+  /** Hidden tools, with the reason. */
   readonly heldBack?: readonly { readonly tool: string; readonly why: string }[];
 }
 
-/** All servers of a configuration, as one client has them. */
+/** Reports all servers of a configuration for one client. */
 export function reportServers(
   servers: ReadonlyMap<string, HostedServer>,
   running: ReadonlyMap<string, ManagedServer>,

@@ -1,9 +1,8 @@
 /**
  * A launched server that several clients of a bridge share: one process, one connection.
  *
- * Over stdio nothing says for whom a server speaks. So only what certainly belongs to a client gets to
- * it: the answers to its requests, their progress, the changes of what it watches. The server is told of
- * no client in particular: its questions are refused, and its log messages are dropped.
+ * Messages over stdio do not name a client. A client gets only what certainly belongs to it: answers to its requests,
+ * their progress, and updates of resources it watches. The server's questions are rejected, and its log messages dropped.
  *
  * @see docs/maintaining/decisions/23-many-servers-one-bridge.md
  */
@@ -22,39 +21,39 @@ import { printableName } from '../../../src/protocol/printable.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';
 import { unsubscriptionFailed } from './bridge-faults.ts';
 
-/** What a client hears of a server that it shares. */
+/** Callbacks of a client that shares a server. */
 export interface SharingClient {
   onNotification(method: string, params: JsonObject | undefined): void;
-  /** The state of the connection, the present one first. */
+  /** Receives each state of the connection, beginning with the current one. */
   onState(state: ConnectionState): void;
 }
 
-/** A client's place at a server that it shares. */
+/** A client's lease of a shared server. */
 export interface SharedLease {
-  /** The client hears of changes of a resource. @throws what the server answers */
+  /** Subscribes the client to a resource. @throws the server's error */
   watch(uri: string): Promise<void>;
   unwatch(uri: string): Promise<void>;
-  /** How many resources the client watches. */
+  /** Number of resources that the client watches. */
   readonly watched: number;
-  /** Gives up the place, and all that the client watches. */
+  /** Ends the lease and its subscriptions. */
   release(): void;
 }
 
-/** How a server is shared. */
+/** Options of a shared server. */
 export interface SharingOptions {
   readonly entry: ServerEntry;
   readonly connecting: ConnectOptions;
   /** Removes secrets from an error. */
   readonly hide: (error: unknown) => unknown;
   readonly clock: Clock;
-  /** How long a process without a client is kept, milliseconds. */
+  /** Time for which a process without clients is kept, milliseconds. */
   readonly processIdleMs: number;
-  /** Called before a process is started. What it gives is called once that has ended. @throws if there are too many */
+  /** Claims a process slot before a start. The result releases the slot. @throws if all slots are in use */
   readonly claim: () => Promise<() => void>;
   readonly onStderr: ((text: string) => void) | undefined;
 }
 
-/** The changes that concern all clients. */
+/** List changes, which concern all clients. */
 const ofAll: ReadonlySet<string> = new Set([
   'notifications/tools/list_changed',
   'notifications/prompts/list_changed',
@@ -66,12 +65,12 @@ export class SharedServer {
   readonly #opened: Promise<Connection>;
   readonly #abort = new AbortController();
   readonly #onRetired: () => void;
-  /** With the URIs that each watches. */
+  /** Clients with the URIs that each watches. */
   readonly #clients = new Map<SharingClient, Set<string>>();
   #state = upstreamChart.initial;
   #timer: unknown;
 
-  /** @param gone called once, when it takes no more clients */
+  /** @param gone called once, when the server accepts no more clients */
   constructor(options: SharingOptions, gone: () => void) {
     this.#options = options;
     this.#onRetired = gone;
@@ -79,7 +78,7 @@ export class SharedServer {
     this.#opened.then(
       (connection) => this.#ready(connection),
       () => {
-        // Its clients get the error.
+        // The waiting clients get the error.
         this.#move('upstream.failed');
         gone();
       },
@@ -106,16 +105,16 @@ export class SharedServer {
     }
   }
 
-  /** How many share it. */
+  /** Number of clients. */
   get clients(): number {
     return this.#clients.size;
   }
 
   /**
-   * Gives a client a place, once the server is ready.
+   * Adds a client, once the server is ready.
    *
-   * @param signal gives up the place
-   * @throws {RuntimeError} why the server is not ready, as `connect`
+   * @param signal ends the lease
+   * @throws {RuntimeError} as `connect`
    */
   async join(client: SharingClient, signal: AbortSignal): Promise<[Connection, SharedLease]> {
     const { clock } = this.#options;
@@ -147,12 +146,12 @@ export class SharedServer {
     }
   }
 
-  /** Ends it, even if clients share it. */
+  /** Closes the server, even if clients share it. */
   async close(): Promise<void> {
     this.#options.clock.clearTimeout(this.#timer);
     this.#onRetired();
     this.#move('upstream.close');
-    this.#abort.abort(new Error('Nobody uses the server any more'));
+    this.#abort.abort(new Error('The shared server was closed'));
     await this.#opened.then(
       (connection) => connection.close(),
       () => {},
@@ -165,7 +164,7 @@ export class SharedServer {
     const { onStderr } = this.#options;
     connection.events$.subscribe((event) => {
       if (event.type === 'stderr') onStderr?.(event.text);
-      // It is not started again by itself: those who come get another one.
+      // A failed connection is not restarted: later clients get a new process.
       if (event.type === 'state' && event.state.value === 'failed') this.#onRetired();
     });
     this.#checkIdle();
@@ -185,7 +184,7 @@ export class SharedServer {
     this.#checkIdle();
   }
 
-  /** It rests if all clients have left. */
+  /** Starts the idle timeout if all clients have left. */
   #checkIdle(): void {
     if (this.#clients.size > 0) return;
     if (this.#state.value === 'opening') return void this.close();
@@ -200,7 +199,7 @@ export class SharedServer {
   }
 
   #refusal(method: string): ProtocolError {
-    const message = `${printableName(method)} was refused: the process is shared, and nothing says for whose call the server asks. It may ask if each session has a process of its own`;
+    const message = `${printableName(method)} was rejected: a shared process cannot ask, because its request names no client. Use "share": "session"`;
     return new ProtocolError(ErrorCode.methodNotFound, message, { reason: 'shared-process' });
   }
 
@@ -237,10 +236,10 @@ export class SharedServer {
   }
 }
 
-/** The processes of one server that its clients share: they are spread over them. */
+/** A pool of shared processes of one server. */
 export class SharedServers {
   readonly #options: SharingOptions;
-  /** How many processes there may be. */
+  /** Maximum number of processes. */
   readonly #max: number;
   readonly #servers = new Set<SharedServer>();
 
@@ -249,7 +248,7 @@ export class SharedServers {
     this.#max = max;
   }
 
-  /** Gives a client a place at the process with the fewest clients. Errors as {@link SharedServer.join} */
+  /** Adds a client to the process with the fewest clients. Errors as {@link SharedServer.join}. */
   join(client: SharingClient, signal: AbortSignal): Promise<[Connection, SharedLease]> {
     return this.#pickServer().join(client, signal);
   }

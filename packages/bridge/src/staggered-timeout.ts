@@ -1,23 +1,23 @@
-/** How long many servers are waited for together, so that a bad one does not hold the others up. */
+/** Staggered timeout for starting many servers, so that a slow one does not delay the others. */
 import type { Clock } from '../../../src/actors/clock.ts';
 
-/** How patient a bridge is with its servers. */
+/** Options of the timeout. */
 export interface StaggeredTimeout {
   readonly clock: Clock;
   /**
-   * How long the first server is waited for, milliseconds. From then on, the others have a sixth of
-   * it after each that comes: a server that takes much longer than the rest is late.
+   * Timeout for the first server, milliseconds. After each one that settles, the next has a sixth of it: a server that
+   * takes much longer than the rest is late.
    */
   readonly patienceMs: number;
 }
 
-/** How much shorter a pause between two servers may be than the wait for the first. */
+/** Divisor of the timeout between two servers. */
 const pauses = 6;
 
 /**
- * What these give, undefined for those that are late or fail.
+ * Waits for promises; the results of late and failed ones are undefined.
  *
- * @param late called with what comes too late
+ * @param late called with each late result
  */
 export function settledInTime<T>(
   asked: readonly Promise<T>[],
@@ -42,7 +42,7 @@ export function settledInTime<T>(
         const value = await each;
         take(at, value);
       } catch {
-        // It is missing, and its state says why.
+        // A failed server reports its error in its state.
       }
     });
     void Promise.all(all).then(end);

@@ -1,6 +1,5 @@
 /**
- * Three tools in place of many: find a tool, describe it, call it. A model that would drown in
- * hundreds of descriptions reads those that it asks for.
+ * Three tools that replace hundreds: find, describe and call a tool. The model reads only the descriptions it asks for.
  */
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import { invalidParams } from '../../../src/protocol/errors.ts';
@@ -8,7 +7,7 @@ import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { closestMatch } from '../../../src/protocol/suggestions.ts';
 import { quoted } from '../../../src/protocol/printable.ts';
 
-/** Their names. No merged name is like them: each of those has two underscores or a digest. */
+/** Names of the three tools. They cannot collide with merged names, which have two underscores or a digest. */
 export const finderTools = {
   find: 'find_tools',
   describe: 'describe_tool',
@@ -21,7 +20,7 @@ const longestDescription = 300;
 
 const toolName = { type: 'string', description: 'As find_tools gives it' };
 
-/** The three, as they are listed. */
+/** List entries of the three tools. */
 export const listedFinderTools: readonly JsonObject[] = [
   {
     name: finderTools.find,
@@ -57,7 +56,7 @@ export const listedFinderTools: readonly JsonObject[] = [
   },
 ];
 
-/** Finds tools, or describes one. The tools are those of the merged list. */
+/** Answers a search or description, from the merged list. */
 export function answerFinder(
   name: string,
   given: unknown,
@@ -103,7 +102,7 @@ function describeTool({ name }: JsonObject, tools: readonly JsonObject[]): JsonO
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The words of a text, without case: `createIssue` and `create_issue` have the same. */
+/** Splits a text into lower-case words: `createIssue` and `create_issue` give the same. */
 const wordsOf = (text: string): readonly string[] =>
   text
     .replaceAll(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, ' ')
@@ -111,7 +110,7 @@ const wordsOf = (text: string): readonly string[] =>
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '');
 
-/** The words of a tool, and how much each place counts. */
+/** Words of a tool, weighted by their place. */
 function placesOf(
   tool: JsonObject,
 ): readonly (readonly [weight: number, words: readonly string[]])[] {
@@ -126,7 +125,7 @@ function placesOf(
   ];
 }
 
-/** The tools that have one of the words, best first: a rare word counts more than a common one. */
+/** Ranks the tools that contain any of the words. Rare words count more. */
 function ranked(query: string, tools: readonly JsonObject[]): readonly JsonObject[] {
   const wanted = [...new Set(wordsOf(query))];
   if (wanted.length === 0) return tools;
@@ -147,7 +146,7 @@ function ranked(query: string, tools: readonly JsonObject[]): readonly JsonObjec
     .map(({ tool }) => tool);
 }
 
-/** The beginning of a word counts half: `issues` fits `issue`, and `issue` fits `issues`. */
+/** Scores a word match. Prefixes count half: `issue` matches `issues`. */
 function scoreOf(wanted: string, places: ReturnType<typeof placesOf>): number {
   const fit = (word: string): number => {
     if (word === wanted) return 1;

@@ -1,6 +1,5 @@
 /**
- * What was allowed stays what it is: a client is offered the tools of a server that are in a lock and
- * have not changed. Every list and every call of the server passes here.
+ * Enforces a lock: offers only tools that are in it and unchanged. All lists and calls of the server pass through here.
  *
  * @see docs/maintaining/decisions/24-locks-and-policies.md
  */
@@ -26,12 +25,10 @@ import { withOffered } from './offered-tools.ts';
 import type { HoldingBack } from './offered-tools.ts';
 
 /**
- * Which tools are offered: `locked`: those that are in the lock and unchanged; `new`: also those that
- * the lock does not know; `all`: there is no lock.
+ * Offered tools. `locked`: tools in the lock and unchanged. `new`: also tools unknown to the lock. `all`: no lock.
  */
 export type Trust = 'locked' | 'new' | 'all';
 
-/** What is guarded, and by what. */
 export interface ToolGuardOptions {
   readonly name: string;
   readonly entry: ServerEntry;
@@ -40,9 +37,9 @@ export interface ToolGuardOptions {
   readonly report: Report;
 }
 
-/** What has been said is remembered up to this number of tools, and not said of further ones. */
+/** Maximum number of tools whose blocking is logged. */
 const maxTold = 1000;
-/** How many tools one line of the log names. */
+/** Maximum number of tools named in one log line. */
 const maxNamed = 20;
 
 export class ToolGuard {
@@ -56,10 +53,9 @@ export class ToolGuard {
   }
 
   /**
-   * Called before the server is started or reached: to start another command is what a lock is to
-   * prevent.
+   * Checks the entry before the server is started or contacted, because a lock must prevent other commands.
    *
-   * @throws {RuntimeError} CONFIG_INVALID: it is not the one that was allowed
+   * @throws {RuntimeError} CONFIG_INVALID: the entry differs from the lock
    */
   admit(): void {
     const { name, entry, trust } = this.#options;
@@ -69,17 +65,17 @@ export class ToolGuard {
     const why = isUnknown
       ? 'the lock has no server of this name'
       : `it is not as the lock has it (${what.join(', ')})`;
-    const message = `The server ${printableName(name)} is not used: ${why}. mcp-actors bridge lock --update allows it`;
+    const message = `Server ${printableName(name)} is blocked by the lock: ${why}. Run mcp-actors bridge lock --update to allow it`;
     throw new RuntimeError('CONFIG_INVALID', message);
   }
 
-  /** The server with the tools that are offered, and no others. */
+  /** Restricts a server to its offered tools. */
   over(opened: OpenedServer): OpenedServer {
     const among: HoldingBack['among'] = (tools, part) => this.#heldBack(tools, part === 'whole');
     return withOffered(opened, { among, byName: false }).server;
   }
 
-  /** The tools that are not offered, with why. */
+  /** Blocked tools, with the reason. */
   #heldBack(tools: readonly JsonObject[], isWhole: boolean): ReadonlyMap<string, string> {
     const held = this.#reasons(tools, isWhole);
     const fresh = [...held].filter(([tool, why]) => !this.#told.has(`${why}\n${tool}`));
@@ -88,7 +84,7 @@ export class ToolGuard {
     const { name, report } = this.#options;
     const named = fresh.slice(0, maxNamed).map(([tool, why]) => `${printableName(tool)}: ${why}`);
     const more = fresh.length > maxNamed ? `; and ${fresh.length - maxNamed} more` : '';
-    const message = `Tools of ${printableName(name)} are not offered: ${named.join('; ')}${more}. mcp-actors bridge lock shows what differs`;
+    const message = `The lock blocks tools of ${printableName(name)}: ${named.join('; ')}${more}. Run mcp-actors bridge lock to see the differences`;
     report({ level: 'warning', name: 'bridge.held-back', message });
     return held;
   }

@@ -1,7 +1,7 @@
 /**
- * The upstream of one client of a server, from its opening to its end.
+ * The lifecycle of one client's upstream.
  *
- * It has no context and does nothing by itself: see {@link pureChart}.
+ * The chart has no context and no actions: see {@link pureChart}.
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
@@ -10,15 +10,15 @@ import type { PureChart } from '../../../src/machines/pure-chart.ts';
 
 export type UpstreamEvent =
   | { readonly type: 'upstream.opened' }
-  /** It could not be opened, or not in time. */
+  /** Opening failed or timed out. */
   | { readonly type: 'upstream.failed' }
-  /** The first request of several is to be answered. */
+  /** The first request in flight has begun. */
   | { readonly type: 'requests.begun' }
-  /** No request is left. It is told only of clients that share it, or have no session. */
+  /** The last request in flight has settled. Sent only for shared upstreams and clients without a session. */
   | { readonly type: 'requests.settled' }
-  /** Its client has gone, or nothing was asked of it for long. */
+  /** The client has disconnected, or the idle timeout has passed. */
   | { readonly type: 'upstream.close' }
-  /** Nothing is left of it. */
+  /** All resources are released. */
   | { readonly type: 'upstream.closed' };
 
 export const upstreamMachine = setup({
@@ -29,7 +29,7 @@ export const upstreamMachine = setup({
   initial: 'opening',
   states: {
     opening: {
-      description: 'Its client waits for it, and so do the requests that come meanwhile.',
+      description: 'The client and its queued requests wait for the upstream.',
       on: {
         'upstream.opened': 'used',
         'upstream.failed': 'closed',
@@ -37,22 +37,23 @@ export const upstreamMachine = setup({
       },
     },
     used: {
-      description: 'It answers requests, or its client has a session: it is kept.',
+      description: 'Requests are in flight, or the client has a session.',
       on: { 'requests.settled': 'idle', 'upstream.close': 'closing' },
     },
     idle: {
-      description: 'Nothing is asked of it. It makes room for another, or ends after its time.',
+      description:
+        'No request is in flight. The upstream may be evicted, or closes after its idle timeout.',
       on: { 'requests.begun': 'used', 'upstream.close': 'closing' },
     },
     closing: {
-      description: 'What it holds is ended. It takes nothing new.',
+      description: 'Resources are being released. No new requests are accepted.',
       on: { 'upstream.closed': 'closed' },
     },
-    closed: { type: 'final', description: 'Nothing is left of it.' },
+    closed: { type: 'final', description: 'All resources are released.' },
   },
 });
 
-/** The state of an upstream. All in the same state share one snapshot. */
+/** State of an upstream. Equal states share one snapshot. */
 export type UpstreamSnapshot = SnapshotFrom<typeof upstreamMachine>;
 
 export const upstreamChart: PureChart<UpstreamSnapshot, UpstreamEvent> = pureChart(upstreamMachine);

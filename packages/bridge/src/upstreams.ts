@@ -1,6 +1,6 @@
 /**
- * The upstreams of a server's clients. A session with a handshake has one; since 2026-07-28 each
- * client has one that says the same of itself with every request.
+ * The upstreams of a server's clients. A session with a handshake has one. Since 2026-07-28, requests with the same
+ * client description share one.
  */
 import { requestPeer } from '../../../src/actors/correlation/peer-request.ts';
 import { anyMethod } from '../../../src/actors/request-context.ts';
@@ -50,25 +50,25 @@ import type { ServerCatalog, OfferedItems } from '../../../src/server/features/r
 import type { ItemCaller } from '../../../src/server/features/visibility.ts';
 import type { VisibilityOptions } from '../../../src/server/define/visible.ts';
 
-/** What a server says of itself beside its upstream. */
+/** The server's own description, besides its upstream's. */
 type OwnDescription = () => ServerDescription;
 
 const toolsChanged = 'notifications/tools/list_changed';
 
-/** How many notifications wait for a client that is not ready; later ones are dropped. */
+/** Maximum number of notifications queued for a client that is not ready; later ones are dropped. */
 const maxHeldNotices = 1024;
 
-/** How many states that a client may bring back are remembered for its upstream. */
+/** Maximum number of issued `requestState`s remembered per upstream. */
 const maxIssuedStates = 64;
 
-/** How many UTF-16 units of a state are remembered: sealed states differ at their end. */
+/** Number of trailing UTF-16 units of a state to remember: sealed states differ at their end. */
 const rememberedOfState = 64;
 
-/** How many dropped methods of one client and its upstream are reported, each once. */
+/** Maximum number of dropped methods reported per client and upstream, each once. */
 const maxReportedMethods = 20;
 
 /**
- * Gives a server what answers its clients beside its definition, found out for each of them.
+ * Defines an upstream: a source of tools, resources and prompts that is opened per client.
  *
  * @param open called once for each client
  */
@@ -84,7 +84,7 @@ class Upstreams implements UpstreamsFeature {
   readonly #tell: (upstream: ClientUpstream, notice: ChangeNotification) => void;
   readonly #of = new PerSession((session) => new SessionUpstreams(session));
 
-  /** @param tell tells the subscriptions of an upstream's client */
+  /** @param tell notifies the subscriptions of an upstream's client */
   constructor(
     make: UpstreamFactory,
     own: OwnDescription,
@@ -103,7 +103,7 @@ class Upstreams implements UpstreamsFeature {
   ): Promise<UpstreamOutcome> {
     if (!reading.ok) throw new TypeError(reading.fault);
     const held = this.#of.of(session);
-    // Those that were opened to answer server/discover: the client has chosen the other era.
+    // Upstreams opened to answer server/discover are unused once the client has chosen the legacy era.
     held.retire();
     const { principal, tokens } = request.origin ?? {};
     const client = { peer: reading.client, principal, tokens };
@@ -122,7 +122,7 @@ class Upstreams implements UpstreamsFeature {
     }
   }
 
-  /** What the server has for the client of a call. */
+  /** Capabilities of the server for the client of a call. */
   readonly describe = async (call: RequestContext): Promise<ServerDescription> =>
     describe(await this.#at(call).ready(), this.#own());
 
@@ -150,17 +150,17 @@ class Upstreams implements UpstreamsFeature {
     return true;
   }
 
-  /** Ends all upstreams of a session that is over. */
+  /** Closes all upstreams of an ended session. */
   async close(session: SessionScope): Promise<void> {
     await this.#of.peek(session)?.closeAll();
   }
 
-  /** The server's features with its upstreams: what is the server's own is answered by it. */
+  /** Combines the server's features with its upstreams. The server answers for its own items. */
   feature(own: readonly Feature[], catalog: ServerCatalog): Feature {
     const any: RequestHandler = (params, call) => {
       const at = this.#at(call);
       const { method, peer } = call.request;
-      // The revision of the client has no such method.
+      // The client's revision lacks the method.
       if (!peer.dialect.offers(method) && isKnownMethod(method)) {
         throw fromWireError(methodNotOffered(method));
       }
@@ -168,7 +168,7 @@ class Upstreams implements UpstreamsFeature {
     };
     const passed = Object.assign(any, {
       resumption: () => ({ replay: false }),
-      // Every call of a client without a session passes here, and every retry of one.
+      // All calls and retries of clients without a session pass through here.
       returnsInputRequired: async (call: RequestContext) => {
         const at = this.#at(call);
         const upstream = await at.ready();
@@ -204,7 +204,7 @@ class Upstreams implements UpstreamsFeature {
             call.request.params?.['requestState'],
             (made) => new ClientUpstream(session, made, this.#make, this.#tell),
           );
-    // The token that came last is valid for longest.
+    // The latest token is valid longest.
     if (client.tokens) upstream.tokens = client.tokens;
     return upstream;
   }
@@ -215,9 +215,9 @@ type Client = Pick<UpstreamClient, 'peer' | 'principal'> & Pick<RequestOrigin, '
 /** The upstreams of one session. */
 class SessionUpstreams {
   readonly #session: SessionScope;
-  /** That of the client that has sent `initialize`. */
+  /** Upstream of the client that has sent `initialize`. */
   own: ClientUpstream | undefined = undefined;
-  /** Those of clients that say with each request who they are; the one that was used last comes last. */
+  /** Upstreams of clients that describe themselves in each request, least recently used first. */
   readonly #byClient = new Map<string, ClientUpstream>();
 
   constructor(session: SessionScope) {
@@ -230,8 +230,8 @@ class SessionUpstreams {
   }
 
   /**
-   * @param state the request's `requestState`: a retry goes to the upstream of its first round, although
-   * the client may name another `clientInfo` in each round
+   * @param state the request's `requestState`: routes a retry to the upstream of its first round, even if its `clientInfo`
+   * differs
    * @throws {ProtocolError} -32000: too many are in use
    */
   shared(client: Client, state: unknown, make: (client: Client) => ClientUpstream): ClientUpstream {
@@ -244,7 +244,7 @@ class SessionUpstreams {
     return upstream;
   }
 
-  /** The key of the upstream that issued a state to this client, whatever `clientInfo` it had then. */
+  /** Key of the upstream that issued a state to this client, regardless of `clientInfo`. */
   #askedBy(client: Client, own: string, state: unknown): string | undefined {
     if (this.#byClient.get(own)?.hasIssued(state)) return own;
     const anonymous = keyOf(client, false);
@@ -252,7 +252,7 @@ class SessionUpstreams {
     const all = [...this.#byClient].reverse();
     const issuer = all.find(([, each]) => each.hasIssued(state) && isSame(each));
     if (issuer || this.#byClient.has(own)) return issuer?.[0];
-    // Suspended calls of a legacy server are found without it: another process would only cost time.
+    // The router finds suspended calls of a legacy server without an upstream, so do not start another process.
     return all.find(([, each]) => isSame(each))?.[0];
   }
 
@@ -266,12 +266,12 @@ class SessionUpstreams {
     }
     const made = make(client);
     made.whenIdle(upstreamIdleMs, () => this.#byClient.delete(key));
-    // The next request makes another one.
+    // The next request opens a new upstream.
     made.opened.catch(() => this.#byClient.delete(key));
     return made;
   }
 
-  /** Closes each once no request uses it. */
+  /** Closes each upstream once no request uses it. */
   retire(): void {
     for (const each of this.#byClient.values()) each.retire();
   }
@@ -290,10 +290,10 @@ function keyOf({ peer, principal }: Client, withInfo = true): string {
   return JSON.stringify([principal?.id, peer.dialect.version, info, peer.capabilities]);
 }
 
-/** One client's upstream, from its opening to its end. */
+/** The upstream of one client. */
 class ClientUpstream implements OpenUpstream {
   readonly client: Client;
-  /** Rejects if it cannot be opened. */
+  /** Settles once the upstream is open, or has failed. */
   readonly opened: Promise<Upstream>;
   /** Undefined until it is open. */
   upstream: Upstream | undefined = undefined;
@@ -306,9 +306,9 @@ class ClientUpstream implements OpenUpstream {
   #holders = 0;
   #isPaused = false;
   #isRetired = false;
-  /** What its client was told of the tools. */
+  /** The tools last listed to the client. */
   readonly #listed = new ListedParameters();
-  /** The latest states that the upstream issued, shortened. */
+  /** Suffixes of the states issued last. */
   readonly #issued = new BoundedMap<string, true>(maxIssuedStates);
   /** The methods reported by {@link mayForward}. */
   readonly #dropped = new Set<string>();
@@ -351,7 +351,7 @@ class ClientUpstream implements OpenUpstream {
       {
         ...{ clock, timeoutMs, signal: this.#end.signal },
         onTimeout: ({ reject }) => {
-          const message = `it was not ready within ${timeoutMs} ms`;
+          const message = `the upstream was not ready within ${timeoutMs} ms`;
           reject(new RuntimeError('CONNECT_TIMEOUT', message));
         },
         abortError: (cause) => new RuntimeError('CANCELLED', 'no client waits for it', { cause }),
@@ -371,15 +371,15 @@ class ClientUpstream implements OpenUpstream {
       () => {
         this.#move('upstream.failed');
         this.#end.abort();
-        // It may be ready too late.
+        // Close an upstream that opens too late.
         making.then((late) => late.close?.()).catch(() => {});
       },
     );
   }
 
   /**
-   * Whether a message without an id is forwarded. A request without one is dropped and reported once:
-   * it would pass every check of requests, and nobody could answer it.
+   * True if a message without an id may be forwarded. A request without an id is dropped and reported once: it would
+   * bypass the checks of requests, and could not be answered.
    */
   mayForward(method: string, sender: 'client' | 'upstream'): boolean {
     if (method.startsWith('notifications/')) return true;
@@ -391,25 +391,25 @@ class ClientUpstream implements OpenUpstream {
     return false;
   }
 
-  /** Whether it may be closed to make room. */
+  /** True if the upstream may be evicted. */
   get isIdle(): boolean {
     return this.#state.value === 'idle';
   }
 
-  /** Applies backpressure: the client does not read, or reads again. */
+  /** Pauses or resumes the upstream while the client does not read. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
     if (isPaused) this.upstream?.pause?.();
     else this.upstream?.resume?.();
   }
 
-  /** Closes it once no request uses it. */
+  /** Closes the upstream once no request uses it. */
   retire(): void {
     this.#isRetired = true;
     this.#rest();
   }
 
-  /** Closes it after this time without a request. */
+  /** Closes the upstream after this idle time. */
   whenIdle(afterMs: number, ended: () => void): void {
     this.#idle = { afterMs, ended };
   }
@@ -443,7 +443,7 @@ class ClientUpstream implements OpenUpstream {
     }
   }
 
-  /** True if the upstream has returned this `requestState` lately. */
+  /** True if the upstream has recently issued this `requestState`. */
   hasIssued(state: unknown): boolean {
     return typeof state === 'string' && this.#issued.has(shortened(state));
   }
@@ -454,7 +454,7 @@ class ClientUpstream implements OpenUpstream {
     }
   }
 
-  /** @throws {ProtocolError} -32020: a header says something else than the argument that it repeats */
+  /** @throws {ProtocolError} -32020: a header differs from the argument that it mirrors */
   async refuseMismatch({ request: { method, params, origin } }: RequestContext): Promise<void> {
     const { name } = params ?? {};
     if (method !== 'tools/call' || typeof name !== 'string') return;
@@ -467,7 +467,7 @@ class ClientUpstream implements OpenUpstream {
       const tool = await this.upstream?.tool?.(name);
       if (tool) this.#read({ tools: [{ ...tool, name }] });
     } catch {
-      // The call itself meets what keeps the tool from being listed.
+      // The call itself will fail with the reason.
     } finally {
       release();
     }
@@ -476,7 +476,7 @@ class ClientUpstream implements OpenUpstream {
     throw new ProtocolError(ErrorCode.headerMismatch, `Header mismatch: ${fault}`);
   }
 
-  /** @throws {ProtocolError} it cannot be opened */
+  /** @throws {ProtocolError} the upstream cannot be opened */
   async ready(): Promise<Upstream> {
     try {
       return this.upstream ?? (await this.opened);
@@ -485,7 +485,7 @@ class ClientUpstream implements OpenUpstream {
     }
   }
 
-  /** It is in use, until what this returns is called. */
+  /** Marks the upstream as in use. @returns ends the use */
   hold(): () => void {
     this.#holders++;
     this.#session.clock.clearTimeout(this.#timer);
@@ -535,7 +535,7 @@ class ClientUpstream implements OpenUpstream {
   }
 }
 
-/** What the client is told: by the session if it has one, otherwise by what it listens for. */
+/** Notifies the client through its session, or else through its subscriptions. */
 function sessionNotifier(
   upstream: ClientUpstream,
   session: SessionScope,
@@ -584,7 +584,7 @@ const unaskable = {
   why: 'speaks a revision in which it is asked only on behalf of its own requests, and none of them is open',
 };
 
-/** The handler of a method that both the server and its upstream answer. */
+/** Combines the server's and the upstream's handler of a method. */
 function beside(
   method: string,
   own: RequestHandler,
@@ -613,7 +613,7 @@ const listMembers: { readonly [method: string]: string } = {
   'skills/list': 'skills',
 };
 
-/** The first page of the upstream, with the server's own items before it. */
+/** Prepends the server's own items to the first page of the upstream. */
 function joined(member: string, own: RequestHandler, theirs: RequestHandler): RequestHandler {
   const itemsOf = (page: JsonObject): readonly unknown[] => {
     const items = page[member];
@@ -632,14 +632,14 @@ function joined(member: string, own: RequestHandler, theirs: RequestHandler): Re
     try {
       first = (await theirs(params, call)) as JsonObject;
     } catch (error) {
-      // The upstream may have none of them.
+      // The upstream may lack the method.
       if (!(error instanceof ProtocolError) || error.code !== ErrorCode.methodNotFound) throw error;
     }
     return { ...first, [member]: [...items, ...itemsOf(first)] };
   };
 }
 
-/** Whether a request is about something of the server's own. */
+/** True if a request names an item of the server itself. */
 function isOwn(
   method: string,
   params: JsonObject | undefined,
@@ -662,7 +662,7 @@ function shortened(state: string): string {
   return `${state.length} ${state.slice(-rememberedOfState)}`;
 }
 
-/** A result since 2026-07-28 names the server that gave it. */
+/** Adds the server's name to a result, required since 2026-07-28. */
 function identified(result: JsonObject, { serverInfo }: Upstream): JsonObject {
   const meta = result['_meta'];
   const isNamed = isJsonObject(meta) && meta[MetaKey.serverInfo] !== undefined;
@@ -671,7 +671,7 @@ function identified(result: JsonObject, { serverInfo }: Upstream): JsonObject {
   return withMeta(result, { [MetaKey.serverInfo]: { name, version } });
 }
 
-/** Both together, as clients are told. */
+/** Merges capabilities of the server and the upstream. */
 function describe(upstream: Upstream, own: ServerDescription): ServerDescription {
   const instructions = [own.instructions, upstream.instructions].filter(
     (text) => text !== undefined,
@@ -696,7 +696,7 @@ function tooMany(max: number): ProtocolError {
 function unavailable(error: unknown): ProtocolError {
   if (error instanceof ProtocolError) return error;
   const data = { reason: 'upstream-failed', retryable: true };
-  const message = `What the server stands on cannot be reached: ${messageOf(error)}`;
+  const message = `Upstream unreachable: ${messageOf(error)}`;
   return new ProtocolError(ErrorCode.serverUnavailable, message, data);
 }
 

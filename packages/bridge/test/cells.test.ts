@@ -175,7 +175,7 @@ async function refusalOf(
   return error;
 }
 
-describe.each(pairs)('a host of the $host era before a server of the $server era', (pair) => {
+describe.each(pairs)('a $host host of a bridged $server server', (pair) => {
   let host: Host;
 
   beforeAll(async () => {
@@ -184,7 +184,7 @@ describe.each(pairs)('a host of the $host era before a server of the $server era
 
   afterAll(() => host.close());
 
-  test('sees the server as it is', async () => {
+  test("sees the server's own description", async () => {
     expect(host.info).toMatchObject({ name: pair.server, version: '1.0.0' });
     expect(host.instructions).toBe('Call what you like');
     expect(host.capabilities).toEqual({
@@ -200,7 +200,7 @@ describe.each(pairs)('a host of the $host era before a server of the $server era
     });
   });
 
-  test('gets results and errors as they are, unknown members and metadata too', async () => {
+  test('gets results and errors unchanged, with unknown members and metadata', async () => {
     const result = await host.request(
       'tools/call',
       { name: 'echo', arguments: {} },
@@ -229,8 +229,8 @@ describe.each(pairs)('a host of the $host era before a server of the $server era
   });
 });
 
-describe('what a host has not declared', () => {
-  test.each(pairs)('is not declared to the server: $host, $server', async (pair) => {
+describe('a capability that the host has not declared', () => {
+  test.each(pairs)('is not declared to the server ($host host, $server server)', async (pair) => {
     const host = await hostOf(pair.host, bridge(launched(pair), silent), { sampling: {} });
     expect(JSON.parse(await host.callTool('client'))).toEqual({ sampling: {} });
     expect(host.asked).toEqual([]);
@@ -238,8 +238,8 @@ describe('what a host has not declared', () => {
   });
 });
 
-describe('a question of which nobody says to which call it belongs', () => {
-  test('is answered, though another call has carried it and ends meanwhile', async () => {
+describe("a server's question without a related call", () => {
+  test('is answered although the call that carried it ends meanwhile', async () => {
     const host = await hostOf(
       'modern',
       bridge(launched({ host: 'modern', server: 'legacy' }), silent),

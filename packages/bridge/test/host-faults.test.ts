@@ -75,7 +75,7 @@ function hosted(server: McpServer, clock?: TestClock) {
   };
 }
 
-test('a watched file is read again after a FIFO has stood in its place', async () => {
+test('reloads a watched file after a FIFO temporarily replaced it', async () => {
   const file = join(folder, 'mcp.json');
   const write = async (mcpServers: object) => {
     await writeFile(`${file}.new`, JSON.stringify({ mcpServers }));
@@ -96,7 +96,7 @@ test('a watched file is read again after a FIFO has stood in its place', async (
   expect(await host.callTool('c__who')).toBe('c');
 });
 
-test('input that ends before a slow server has started is served', async () => {
+test('serves input that ends before a slow server has started', async () => {
   const clock = new TestClock();
   const go = join(folder, 'go');
   const host = hosted(bridge(entry('a', `after=${go}`), { era: 'legacy', ...silent }), clock);
@@ -109,7 +109,7 @@ test('input that ends before a slow server has started is served', async () => {
   expect(await host.answer(2)).toHaveProperty('result.content.0.text', 'a');
 });
 
-test('server/discover and initialize in one chunk are both answered', async () => {
+test('answers server/discover and initialize in one chunk', async () => {
   const host = hosted(bridge(entry('a'), silent));
   host.send(enveloped(1, 'server/discover'), initialize(2), initialized, request(3, 'tools/list'));
   expect(await host.answer(1)).toHaveProperty('result.supportedVersions');
@@ -117,7 +117,7 @@ test('server/discover and initialize in one chunk are both answered', async () =
   expect(await host.answer(3)).toHaveProperty('result.tools');
 });
 
-test('a retry whose process has ended gets NOT_RESUMABLE', async () => {
+test('fails a retry whose process has ended with NOT_RESUMABLE', async () => {
   const journal = join(folder, 'journal');
   const launched = { command: process.execPath, args: [journalServer, journal] };
   const host = hosted(bridge(launched, { era: 'legacy', ...silent }));
@@ -140,7 +140,7 @@ test('a retry whose process has ended gets NOT_RESUMABLE', async () => {
   expect(JSON.stringify(retried)).toContain('NOT_RESUMABLE');
 });
 
-test('a retry with another clientInfo resumes its call in the process of a legacy server', async () => {
+test('resumes a call of a legacy server for a retry with another clientInfo', async () => {
   const journal = join(folder, 'journal');
   const launched = { command: process.execPath, args: [journalServer, journal] };
   const host = hosted(bridge(launched, { era: 'legacy', ...silent, maxProcesses: 1 }));
@@ -160,7 +160,7 @@ test('a retry with another clientInfo resumes its call in the process of a legac
 });
 
 test.each(['never', 'already'])(
-  'a retry goes to the process that asked, from a clientInfo that has %s called',
+  'routes a retry to the process that asked, from a clientInfo that has %s called',
   async (before) => {
     const description = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
     const args = ['packages/bridge/test/raw-server.mjs', JSON.stringify(description)];
@@ -185,7 +185,7 @@ test.each(['never', 'already'])(
   },
 );
 
-test('a server of 2026-07-28 alone is launched once for each host of the legacy era', async () => {
+test('launches a 2026-07-28-only server once per legacy host', async () => {
   const launches = join(folder, 'launches');
   const noting = `require('node:fs').appendFileSync(process.env.LAUNCHES, 'x')`;
   const script = `${noting}; import('./packages/bridge/test/modern-server.mjs')`;
@@ -203,7 +203,7 @@ test('a server of 2026-07-28 alone is launched once for each host of the legacy 
   }
 });
 
-test('headers and environment values that a server repeats are shown to no host', async () => {
+test('redacts headers and environment values that a server repeats', async () => {
   const script = 'console.error("no access with " + process.env.NOTE); process.exit(3)';
   const echo = { command: process.execPath, args: ['-e', script], env: { NOTE: 'swordfish-9' } };
   const mcpServers = { echo, a: entry('a') };
@@ -219,7 +219,7 @@ test('headers and environment values that a server repeats are shown to no host'
 });
 
 test.each(['error', 'result'])(
-  'an unknown tool that its server reports in its %s is named as the host has called it',
+  'names an unknown tool as the host called it if its server reports it in its %s',
   async (how) => {
     const mcpServers = { files: { ...entry('files'), env: { CROWD_UNKNOWN: how } }, b: entry('b') };
     const host = await hostOf('legacy', bridge({ mcpServers }, { ...silent, patienceMs: 60_000 }));
@@ -230,7 +230,7 @@ test.each(['error', 'result'])(
   },
 );
 
-test('a shared process that is not told what its hosts can do is logged once', async () => {
+test("logs once that a shared process does not learn its hosts' capabilities", async () => {
   const facts: Fact[] = [];
   const server = bridge(entry('a'), {
     share: 'shared',
@@ -249,7 +249,7 @@ test('a shared process that is not told what its hosts can do is logged once', a
 test.each([
   ['one server', (server: ServerEntry) => server],
   ['several servers', (server: ServerEntry) => ({ mcpServers: { a: server } })],
-])('a subscription that fails at %s is reported with its reason', async (_, sourceOf) => {
+])('reports a subscription that fails at %s with its reason', async (_, sourceOf) => {
   const facts: Fact[] = [];
   const launched = { command: process.execPath, args: ['packages/bridge/test/legacy-server.mjs'] };
   const host = hosted(bridge(sourceOf(launched), { report: (fact) => void facts.push(fact) }));
@@ -283,7 +283,7 @@ const loud = {
   args: ['packages/bridge/test/legacy-server.mjs', '--loud'],
 };
 
-test('reports the one of several servers that refuses a log level', async () => {
+test('reports which of several servers refuses a log level', async () => {
   const facts: Fact[] = [];
   const source = { mcpServers: { a: loud, b: { ...loud, args: loud.args.slice(0, 1) } } };
   const host = hosted(bridge(source, { report: (fact) => void facts.push(fact) }));
@@ -296,7 +296,7 @@ test('reports the one of several servers that refuses a log level', async () => 
   ]);
 });
 
-test('reports a log level once that a server refuses with each request', async () => {
+test('reports a repeatedly refused log level once', async () => {
   const facts: Fact[] = [];
   const host = hosted(bridge(loud, { report: (fact) => void facts.push(fact) }));
   for (const id of [1, 2, 3]) {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { joinedInstructions } from '../src/joined-instructions.ts';
 
-test('instructions stand under the names of their servers, and an empty one is left away', () => {
+test("joins instructions under their servers' names, without empty ones", () => {
   const joined = joinedInstructions([
     ['files', 'Read first.'],
     ['silent', undefined],
@@ -13,14 +13,14 @@ test('instructions stand under the names of their servers, and an empty one is l
   expect(joinedInstructions([['silent', undefined]])).toBeUndefined();
 });
 
-test('those of one server are cut after 4,000 characters', () => {
+test('cuts the instructions of one server after 4,000 characters', () => {
   expect(joinedInstructions([['long', 'x'.repeat(4001)]])).toBe(
     `# long\n\n${'x'.repeat(4000)}… (cut)`,
   );
   expect(joinedInstructions([['fits', 'x'.repeat(4000)]])).not.toContain('cut');
 });
 
-test('past 24,000 characters in all the others are left out by name, and shorter ones still find room', () => {
+test('names servers whose instructions do not fit into 24,000 characters, and keeps shorter ones', () => {
   const long = Array.from({ length: 7 }, (_, at) => [`s${at}`, 'y'.repeat(4000)] as const);
   const joined = joinedInstructions([...long, ['short', 'Small.']]) ?? '';
   expect(joined).toContain('# s4\n');

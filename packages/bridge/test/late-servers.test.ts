@@ -48,8 +48,8 @@ async function connected(connecting: Promise<Host>, clock: TestClock): Promise<H
   return found;
 }
 
-describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
-  test('gets the tools of servers that start after the handshake in its first list', async () => {
+describe.each(['legacy', 'modern'] as const)('a %s host of a bridge with late servers', (era) => {
+  test('gets tools of servers that start after the handshake in its first list', async () => {
     const { clock, connecting, facts, go } = await slowlyStarting(era);
     const host = await connected(connecting, clock);
     const listed = names(host.request('tools/list'));
@@ -58,7 +58,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     expect(facts.map(({ name }) => name)).not.toContain('bridge.server-late');
   });
 
-  test('gets a list without servers that take too long, with a log line, and is notified once they are ready', async () => {
+  test('gets a list without slow servers, a log line, and a notification once they are ready', async () => {
     const { clock, connecting, facts, go } = await slowlyStarting(era);
     const host = await connected(connecting, clock);
     const changed = host.next('notifications/tools/list_changed');

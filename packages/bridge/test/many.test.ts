@@ -58,8 +58,8 @@ async function reports(to: Host): Promise<{ readonly [name: string]: Report }> {
 
 const two = { a: server('a'), b: server('b') };
 
-describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
-  test('has the tools, resources, prompts and completions of all servers, each at its own', async () => {
+describe.each(['legacy', 'modern'] as const)('a %s host of many servers', (era) => {
+  test('reaches tools, resources, prompts and completions of all servers', async () => {
     const to = await host(era, two);
     const own = ['who', 'grow', 'link', 'touch', 'quit'];
     expect(await tools(to)).toEqual([
@@ -82,7 +82,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     expect(to.instructions).toBe('# a\n\nAsk a.\n\n# b\n\nAsk b.');
   });
 
-  test('reads a URI that two servers have from the first, and from the other by its name', async () => {
+  test('reads a URI of two servers from the first, and from the other by its prefixed URI', async () => {
     const to = await host(era, two);
     expect(await namesIn(to, 'resources/list', 'resources', 'uri')).toEqual([
       ...['bridge://servers', 'both://x', 'a://own', 'bridge:b/both://x', 'b://own'],
@@ -109,7 +109,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
 });
 
 describe.each(['legacy', 'modern'] as const)(
-  'servers of both eras, for a host of the %s era',
+  'servers of both eras behind one bridge, for a %s host',
   (era) => {
     const of = (name: string) => ({
       command: process.execPath,
@@ -117,7 +117,7 @@ describe.each(['legacy', 'modern'] as const)(
     });
     const both = { old: of('legacy'), new: of('modern') };
 
-    test('are one list, and each asks, tells and answers in its own way', async () => {
+    test('form one list, and each asks, notifies and answers in its own era', async () => {
       const to = await host(era, both);
       const names = await tools(to);
       for (const name of ['old__echo', 'old__form', 'new__echo', 'new__form']) {
@@ -146,7 +146,7 @@ describe.each(['legacy', 'modern'] as const)(
       ]);
     });
 
-    test('are not told of tasks, which are refused by their name: nothing says whose one is', async () => {
+    test('are offered no tasks, and task methods are rejected by name', async () => {
       const extension = { 'io.modelcontextprotocol/tasks': {}, 'example.org/other': {} };
       const declared = era === 'legacy' ? { tasks: {} } : { extensions: extension };
       const made = await hostOf(
@@ -173,7 +173,7 @@ describe.each(['legacy', 'modern'] as const)(
   },
 );
 
-test('a task of 2026-07-28 is refused by the name of its extension, and so is a method of another one', async () => {
+test('rejects methods of the tasks extension and of unknown extensions by name', async () => {
   const { peer } = scriptedConversation(bridge({ mcpServers: two }, patient));
   peer.send(enveloped(1, 'tasks/get', { taskId: 't-1' }));
   expect(await peer.error(1)).toMatchObject({
@@ -185,12 +185,12 @@ test('a task of 2026-07-28 is refused by the name of its extension, and so is a 
   peer.send(enveloped(2, 'example.org/do', {}));
   expect(await peer.error(2)).toMatchObject({
     code: -32601,
-    message: expect.stringContaining('nothing says which of them it is for') as string,
+    message: expect.stringContaining('the request names no server') as string,
   });
   peer.end();
 });
 
-test('a name is cut and gets a digest if it is longer than 64, and moves for no other server', async () => {
+test('cuts names over 64 characters and adds a digest, independently of other servers', async () => {
   const long = `t${'x'.repeat(70)}`;
   const one = { 'a b': server('ab', 'good', `tool=${long}`, 'tool=who.am.i') };
   const alone = await tools(await host('legacy', one));
@@ -207,7 +207,7 @@ test('a name is cut and gets a digest if it is longer than 64, and moves for no 
   await expect(fresh.callTool('a_b__nothing_00000000')).rejects.toThrow('There is no tool');
 });
 
-test('of two tools whose digests are the same, the first is listed and called, and that is reported', async () => {
+test('lists and calls the first of two tools with the same digest, and reports the conflict', async () => {
   const long = `t${'x'.repeat(70)}`;
   const [first, second] = [`${long}31091`, `${long}129377`];
   const facts: string[] = [];
@@ -225,7 +225,7 @@ test('of two tools whose digests are the same, the first is listed and called, a
   expect(facts.filter((each) => each.includes(shown))).toHaveLength(1);
 });
 
-test('after a change of its list no host sees the old one, and the host is told', async () => {
+test('replaces a changed list for every host, and notifies them', async () => {
   const to = await host('legacy', two);
   expect(await tools(to)).not.toContain('b__grown');
   const told = to.next('notifications/tools/list_changed');
@@ -234,7 +234,7 @@ test('after a change of its list no host sees the old one, and the host is told'
   await told;
 });
 
-test('tells of the resources that the host has subscribed to, by the names that it has used', async () => {
+test('notifies of subscribed resources under the URIs that the host used', async () => {
   const to = await host('legacy', two);
   await tools(to);
   await namesIn(to, 'resources/list', 'resources', 'uri');
@@ -258,7 +258,7 @@ test('tells of the resources that the host has subscribed to, by the names that 
   expect(heard).toEqual(expect.arrayContaining(['a logs warning', 'b logs warning']));
 });
 
-test('four bad servers of twenty cost the others nothing, and each is shown with what is wrong', async () => {
+test('serves sixteen servers although four fail, and shows each failure', async () => {
   const bad = ['crash', 'hang', 'garbage', 'flood'];
   const names = Array.from({ length: 20 }, (_, at) => `s${at}`);
   const all = Object.fromEntries(names.map((name, at) => [name, server(name, bad[at] ?? 'tools')]));
@@ -282,10 +282,10 @@ test('four bad servers of twenty cost the others nothing, and each is shown with
   const dumped = describeDump(to.session.dump());
   expect(dumped).toContain('Servers: 17 of 20 can be used');
   expect(dumped).toMatch(/ s0: (?:failed|opening) since \S+: .*code 3/);
-  await expect(to.callTool('s0__who')).rejects.toThrow(/The server s0 cannot be used/);
+  await expect(to.callTool('s0__who')).rejects.toThrow(/Server s0 is unavailable/);
 });
 
-test('what a server of two loses comes back, and its tools stay listed', async () => {
+test('keeps the tools of a lost server listed, and reconnects it', async () => {
   const to = await host('legacy', two);
   const before = await tools(to);
   await expect(to.callTool('a__quit')).rejects.toThrow();
@@ -295,8 +295,8 @@ test('what a server of two loses comes back, and its tools stay listed', async (
   expect(await to.callTool('a__who')).toBe('a');
 });
 
-describe('instead of many tools', () => {
-  test('a host is given three: to find one, to describe it, to call it', async () => {
+describe('search instead of many tools', () => {
+  test('offers three tools: find, describe and call', async () => {
     const to = await host('legacy', two, { search: true });
     expect(await tools(to)).toEqual(['find_tools', 'describe_tool', 'call_tool']);
     const call = (name: string, args: JsonObject) =>
@@ -317,7 +317,7 @@ describe('instead of many tools', () => {
     await expect(call('call_tool', { name: 'c__who' })).rejects.toThrow('There is no tool');
   });
 
-  test('only past a number of tools, if it says so', async () => {
+  test('applies only past a configured number of tools', async () => {
     const to = await host('legacy', two, { search: 11 });
     expect(await tools(to)).toHaveLength(10);
     await to.callTool('a__grow');

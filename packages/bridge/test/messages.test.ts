@@ -14,8 +14,8 @@ const line = (message: object) => JSON.stringify({ jsonrpc: '2.0', ...message })
 describe.each([
   ['one server', rawServer(), ''],
   ['many servers', { mcpServers: { a: rawServer() } }, 'a__'],
-])('before %s', (_, source, prefix) => {
-  test('forwards no request of the host that lacks an id, and reports its method once', async () => {
+])('messages without an id before %s', (_, source, prefix) => {
+  test("drops a host's request without an id, and reports its method once", async () => {
     const host = await rawHost(source, { policies: { deny: ['*say'] } });
     const params = { name: `${prefix}say`, arguments: {} };
     for (let nth = 0; nth < 3; nth++) host.write(line({ method: 'tools/call', params }));
@@ -29,7 +29,7 @@ describe.each([
     expect(reports).toHaveLength(1);
   });
 
-  test('forwards no request of a server that lacks an id, and reports its method once', async () => {
+  test("drops a server's request without an id, and reports its method once", async () => {
     const host = await rawHost(source);
     const asks = line({ method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } });
     const tells = line({ method: 'notifications/example.org/new', params: { n: 1 } });
@@ -46,18 +46,15 @@ test.each([
   ['a policy', rawServer(), { policies: { rate: { '*': '9/s' } } }],
   ['an annotation', rawServer(), { policies: { ask: ['@readOnly'] } }],
   ['many servers', { mcpServers: { a: rawServer() } }, {}],
-])(
-  'with %s, a name of a tool that is not a string is refused with -32602',
-  async (_, source, options) => {
-    const host = await rawHost(source, options);
-    for (const name of ['{"toString":"x"}', '{"__proto__":null}', 'null', '["say"]', '7']) {
-      const answer = JSON.parse(await host.request('tools/call', `{"name":${name}}`)) as JsonObject;
-      expect(answer).toMatchObject({ error: { code: -32602 } });
-    }
-  },
-);
+])('with %s, rejects a tool name that is not a string with -32602', async (_, source, options) => {
+  const host = await rawHost(source, options);
+  for (const name of ['{"toString":"x"}', '{"__proto__":null}', 'null', '["say"]', '7']) {
+    const answer = JSON.parse(await host.request('tools/call', `{"name":${name}}`)) as JsonObject;
+    expect(answer).toMatchObject({ error: { code: -32602 } });
+  }
+});
 
-test('a listed tool whose name is not a string is left out where policies apply', async () => {
+test('omits a listed tool whose name is not a string where policies apply', async () => {
   const host = await rawHost(rawServer(undefined, '{"toString":"x"}'), {
     policies: { deny: ['seen'] },
   });
@@ -75,7 +72,7 @@ describe.each([
   ['many servers', { mcpServers: { a: rawServer() } }, 'a__', {}],
   ['one server with policies', rawServer(), '', { policies: { ask: ['@readOnly'] } }],
 ] as const)('numbers beyond 2^53 before %s', (_, source, prefix, options: BridgeOptions) => {
-  test('reach the server as they were written', async () => {
+  test('reach the server unchanged', async () => {
     const host = await rawHost(source, options);
     const spaced = numbers.replace(':', ' :\t');
     const params = (args: string) =>
@@ -87,7 +84,7 @@ describe.each([
     expect(seen).toContain(`"arguments":${spaced}`);
   });
 
-  test('reach the host as they were written', async () => {
+  test('reach the host unchanged', async () => {
     const host = await rawHost(source, options);
     const result = `{"content":[{"type":"text","text":"n"}],"structuredContent":${numbers}}`;
     const lines = [`{"jsonrpc":"2.0","result":${result},"id":$ID}`];
@@ -104,7 +101,7 @@ describe.each([
     expect(error).toContain(`"data":${numbers}`);
   });
 
-  test('are refused beside a key that is repeated, in either direction', async () => {
+  test('are rejected next to a duplicate key, in both directions', async () => {
     const host = await rawHost(source, options);
     for (const twice of ['"n":1,"n":2', '"\\u006e":1,"o":[{"n":1},{"n":1,"n":1}]']) {
       const params = `{"name":"${prefix}say","arguments":{${twice},"big":9007199254740993}}`;
@@ -124,7 +121,7 @@ describe.each([
   });
 });
 
-test('numbers beyond 2^53 pass a bridge over HTTP, which writes a message of several lines on one', async () => {
+test('numbers beyond 2^53 pass a bridge over HTTP, which joins a multi-line message', async () => {
   const report = () => {};
   const url = await serveHttp(bridge(rawServer(), { report }), { report });
   const host = await rawHost({ url: url.href });
@@ -148,7 +145,7 @@ test('numbers beyond 2^53 pass a bridge over HTTP, which writes a message of sev
   expect(seen).toContain('1e400');
 });
 
-test('a person is asked about the numbers that the server will get', async () => {
+test('the confirmation shows the exact numbers that the server will get', async () => {
   const asked = await rawHost(rawServer(), { policies: { ask: ['say'] } }, { elicitation: {} });
   const call = (n: string) => asked.request('tools/call', `{"name":"say","arguments":{"n":${n}}}`);
   const digests = [];
@@ -173,7 +170,7 @@ describe.each([
   const say = (host: RawHost, line: string) =>
     host.call(`${prefix}say`, { lines: [line] }, { progressToken: 'p' });
 
-  test('of progress and of a changed resource reach the host', async () => {
+  test('in progress and resource updates reach the host', async () => {
     const host = await rawHost(source);
     const progress = `{"progressToken":$TOKEN,"progress":1,${extra}}`;
     await say(host, `{"jsonrpc":"2.0","method":"notifications/progress","params":${progress}}`);
@@ -190,7 +187,7 @@ describe.each([
     expect(JSON.parse(changed)).toMatchObject({ params: JSON.parse(updated) });
   });
 
-  test('of an error reach the host, and so does a key __proto__ of a result', async () => {
+  test('in an error reach the host, and so does a key __proto__ in a result', async () => {
     const host = await rawHost(source);
     const error = `{"code":-31999,"message":"no","data":{"a":1},${extra}}`;
     const failed = await say(host, `{"jsonrpc":"2.0","id":$ID,"error":${error}}`);
@@ -200,7 +197,7 @@ describe.each([
     expect(JSON.stringify(answer['result'])).toBe(result);
   });
 
-  test('and a key __proto__ of params reach the server', async () => {
+  test('and a key __proto__ in params reach the server', async () => {
     const host = await rawHost(source);
     const more = `"__proto__":{"a":1},"example.org/b":[2]`;
     const meta = `"_meta":{"progressToken":"p","__proto__":{"c":3}}`;
@@ -229,7 +226,7 @@ describe.each([
     expect(await host.seen(`${prefix}seen`)).toContain('"reason":"changed my mind"');
   });
 
-  test('a completion is refused if the server declares none', async () => {
+  test('rejects a completion if the server declares none', async () => {
     const host = await rawHost(source);
     const ref = { type: 'ref/prompt', name: `${prefix}greet` };
     const params = JSON.stringify({ ref, argument: { name: 'a', value: '' } });
@@ -257,7 +254,7 @@ test('a cancelled question reaches the host with its reason', async () => {
   expect(told).toContain('"reason":"not needed"');
 });
 
-test('a completion reaches a server of 2024-11-05, which had no capability for it', async () => {
+test('forwards a completion to a 2024-11-05 server, which has no capability for it', async () => {
   const initialize = {
     protocolVersion: '2024-11-05',
     capabilities: { prompts: {} },
@@ -283,7 +280,7 @@ test('unknown members of the initialize result reach the host', async () => {
   expect((await rawHost({ mcpServers }, { server: 'a' })).initialized).toEqual(initialize);
 });
 
-test('a cursor that the bridge has not issued is refused before many servers', async () => {
+test('rejects a cursor it never issued before many servers', async () => {
   const host = await rawHost({ mcpServers: { a: rawServer() } });
   for (const list of ['tools', 'prompts', 'resources', 'resources/templates', 'skills']) {
     const answer = JSON.parse(await host.request(`${list}/list`, '{"cursor":"?"}')) as JsonObject;
@@ -291,7 +288,7 @@ test('a cursor that the bridge has not issued is refused before many servers', a
   }
 });
 
-test('a request for a task does not reach a server of 2026-07-28', async () => {
+test('does not forward a task request to a 2026-07-28 server', async () => {
   const discovered = {
     supportedVersions: ['2026-07-28'],
     capabilities: { tools: {} },

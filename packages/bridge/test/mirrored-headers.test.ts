@@ -69,72 +69,78 @@ const mismatch = (said: string) => ({
 const missing = mismatch('none');
 const other = mismatch('"west"');
 
-describe.each(['legacy', 'modern'] as const)('before a server of the %s era, a bridge', (era) => {
-  test('refuses a call whose headers say something else than its arguments [HMOD-03]', async () => {
-    const noted: unknown[] = [];
-    const { asked, front } = bridged(serverOf(deployOf(noted)), { era });
-    const url = await serveHttp(front);
-    // Nobody has listed the tools yet.
-    expect(await callTool(url, ...inRegion('east'))).toMatchObject(missing);
-    await ask(url, 'tools/list');
-    expect(await callTool(url, ...inRegion('east', 'west'))).toMatchObject(other);
-    expect(noted).toEqual([]);
-    expect(await callTool(url, ...inRegion('east', 'east'))).toMatchObject({ status: 200 });
-    expect(noted).toEqual(['east']);
-    expect(asked.filter((method) => method === 'tools/call')).toHaveLength(1);
-  });
+describe.each(['legacy', 'modern'] as const)(
+  'mirrored headers at a bridge of a %s server',
+  (era) => {
+    test('rejects a call whose headers differ from its arguments [HMOD-03]', async () => {
+      const noted: unknown[] = [];
+      const { asked, front } = bridged(serverOf(deployOf(noted)), { era });
+      const url = await serveHttp(front);
+      // Nobody has listed the tools yet.
+      expect(await callTool(url, ...inRegion('east'))).toMatchObject(missing);
+      await ask(url, 'tools/list');
+      expect(await callTool(url, ...inRegion('east', 'west'))).toMatchObject(other);
+      expect(noted).toEqual([]);
+      expect(await callTool(url, ...inRegion('east', 'east'))).toMatchObject({ status: 200 });
+      expect(noted).toEqual(['east']);
+      expect(asked.filter((method) => method === 'tools/call')).toHaveLength(1);
+    });
 
-  test('asks for no list that its host has just had', async () => {
-    const { asked, front } = bridged(serverOf(deployOf([])), { era });
-    const url = await serveHttp(front);
-    await ask(url, 'tools/list');
-    for (const region of ['east', 'west']) await callTool(url, ...inRegion(region, region));
-    expect(asked.filter((method) => method.startsWith('tools/'))).toEqual([
-      'tools/list',
-      'tools/call',
-      'tools/call',
-    ]);
-  });
-
-  test('looks at the headers of a retry, too [HMOD-03]', async () => {
-    const noted: unknown[] = [];
-    const confirmed = (context: HandlerContext) =>
-      context.request('elicitation/create', {
-        message: 'Sure?',
-        requestedSchema: { type: 'object', properties: {} },
-      });
-    const { front } = bridged(serverOf(deployOf(noted, confirmed)), { era });
-    const url = await serveHttp(front);
-    const capabilities = { elicitation: { form: {} } };
-    const [name, args, { headers }] = inRegion('east', 'east');
-    const first = await callTool(url, name, args, { headers, capabilities });
-    const { resultType, requestState, inputRequests } = first.result ?? {};
-    expect(resultType).toBe('input_required');
-    const inputResponses = Object.fromEntries(
-      Object.keys(inputRequests as JsonObject).map((key) => [
-        key,
-        { action: 'accept', content: {} },
-      ]),
-    );
-    const retry = (said: string) =>
-      ask(
-        url,
+    test('reuses the list that its host has just fetched', async () => {
+      const { asked, front } = bridged(serverOf(deployOf([])), { era });
+      const url = await serveHttp(front);
+      await ask(url, 'tools/list');
+      for (const region of ['east', 'west']) await callTool(url, ...inRegion(region, region));
+      expect(asked.filter((method) => method.startsWith('tools/'))).toEqual([
+        'tools/list',
         'tools/call',
-        { name, arguments: args, requestState, inputResponses } as JsonObject,
-        { headers: { 'mcp-param-region': said }, capabilities },
-      );
-    expect(await retry('west')).toMatchObject(other);
-    expect(await retry('east')).toMatchObject({ status: 200, result: { resultType: 'complete' } });
-  });
-});
+        'tools/call',
+      ]);
+    });
 
-test('a tool that a policy hides is unknown, whatever the headers say', async () => {
+    test('checks the headers of a retry [HMOD-03]', async () => {
+      const noted: unknown[] = [];
+      const confirmed = (context: HandlerContext) =>
+        context.request('elicitation/create', {
+          message: 'Sure?',
+          requestedSchema: { type: 'object', properties: {} },
+        });
+      const { front } = bridged(serverOf(deployOf(noted, confirmed)), { era });
+      const url = await serveHttp(front);
+      const capabilities = { elicitation: { form: {} } };
+      const [name, args, { headers }] = inRegion('east', 'east');
+      const first = await callTool(url, name, args, { headers, capabilities });
+      const { resultType, requestState, inputRequests } = first.result ?? {};
+      expect(resultType).toBe('input_required');
+      const inputResponses = Object.fromEntries(
+        Object.keys(inputRequests as JsonObject).map((key) => [
+          key,
+          { action: 'accept', content: {} },
+        ]),
+      );
+      const retry = (said: string) =>
+        ask(
+          url,
+          'tools/call',
+          { name, arguments: args, requestState, inputResponses } as JsonObject,
+          { headers: { 'mcp-param-region': said }, capabilities },
+        );
+      expect(await retry('west')).toMatchObject(other);
+      expect(await retry('east')).toMatchObject({
+        status: 200,
+        result: { resultType: 'complete' },
+      });
+    });
+  },
+);
+
+test('a tool hidden by a policy is unknown, whatever the headers say', async () => {
   const { front } = bridged(serverOf(deployOf([])), { policies: { deny: ['deploy'] } });
   const url = await serveHttp(front);
   expect(await callTool(url, ...inRegion('east'))).toMatchObject({ error: { code: -32602 } });
 });
 
-test('a host up to 2025-11-25 repeats nothing in headers', async () => {
+test('a host up to 2025-11-25 needs no mirrored headers', async () => {
   const noted: unknown[] = [];
   const { front } = bridged(serverOf(deployOf(noted)));
   const host = await connect({ url: String(await serveHttp(front)) }, { ...silent, era: 'legacy' });
@@ -143,7 +149,7 @@ test('a host up to 2025-11-25 repeats nothing in headers', async () => {
   expect(noted).toEqual(['east']);
 });
 
-describe('of many servers', () => {
+describe('mirrored headers at a bridge of many servers', () => {
   const manyOf = async (noted: unknown[], options: BridgeOptions = {}) => {
     const near = await serveHttp(serverOf(deployOf(noted)));
     // It greets, and its list of tools never comes: no time passes after which it would be late.
@@ -160,7 +166,7 @@ describe('of many servers', () => {
     return await serveHttp(front);
   };
 
-  test('a call is held against its own tool, and waits for no other server [HMOD-03]', async () => {
+  test('compares a call with its own tool, without waiting for other servers [HMOD-03]', async () => {
     const noted: unknown[] = [];
     const url = await manyOf(noted);
     expect(await callTool(url, ...inRegion('east', undefined, 'near__deploy'))).toMatchObject(
@@ -170,7 +176,7 @@ describe('of many servers', () => {
     expect(noted).toEqual(['east']);
   });
 
-  test('a tool that a host finds by searching, and is not listed, wants no headers', async () => {
+  test('a tool found by search needs no headers', async () => {
     const noted: unknown[] = [];
     const url = await manyOf(noted, { search: true });
     await ask(url, 'tools/list');
@@ -181,7 +187,7 @@ describe('of many servers', () => {
 });
 
 test.each([true, false])(
-  'a server over HTTP gets the headers that its tools want, whether the host has listed them (%s) or not [HOST-14]',
+  'an HTTP server gets the headers that its tools require, if the host has listed them (%s) or not [HOST-14]',
   async (isListed) => {
     const noted: unknown[] = [];
     const url = await serveHttp(serverOf(deployOf(noted)));
@@ -203,7 +209,7 @@ test.each([true, false])(
   },
 );
 
-describe('an upstream', () => {
+describe('header checks of an upstream', () => {
   /** Its tool wants the header of that name now, and its client has been told of another one. */
   async function changing(told: string | undefined, now: string | undefined) {
     const looked: string[] = [];
@@ -238,7 +244,7 @@ describe('an upstream', () => {
     return { url, looked, changed: () => clients[0]?.notify('notifications/tools/list_changed') };
   }
 
-  test('is asked anew before a call is refused: the host may have been told by another node', async () => {
+  test('lists again before a call is rejected, because another node may have served the list', async () => {
     const { url, looked } = await changing('Region', 'Place');
     const headers = { 'mcp-param-place': 'east' };
     const args = { region: 'east' };
@@ -247,7 +253,7 @@ describe('an upstream', () => {
     expect(await callTool(url, 'deploy', args)).toMatchObject({ status: 400 });
   });
 
-  test('is asked anew once its list has changed', async () => {
+  test('lists again after a list change', async () => {
     const { url, looked, changed } = await changing(undefined, 'Region');
     expect(await callTool(url, ...inRegion('east'))).toMatchObject({ status: 200 });
     expect(looked).toEqual([]);
@@ -255,7 +261,7 @@ describe('an upstream', () => {
     expect(await callTool(url, ...inRegion('east'))).toMatchObject(missing);
   });
 
-  test('that cannot say what its tools are is given the call', async () => {
+  test('forwards the call if the tools cannot be listed', async () => {
     const calls: unknown[] = [];
     const upstream: Upstream = {
       capabilities: { tools: {} },

@@ -70,7 +70,7 @@ async function answerOf(response: Response): Promise<Message> {
 const act = (session: RawSession, mark: string, ...steps: readonly string[]) =>
   session.call('act', { mark, steps }, mark);
 
-test('the process of a session is found from every node', async () => {
+test('reaches the process of a session from every node', async () => {
   const nodes = [await startNode(), await startNode(), await startNode()];
   const session = await begin(nodes[0]!.url);
   const told: (Told | undefined)[] = [];
@@ -100,7 +100,7 @@ function retryOf(params: JsonObject, { result }: Message, answer: JsonObject): J
   return { ...params, inputResponses: { [String(keys[0])]: answer }, requestState };
 }
 
-test('what a server of 2026-07-28 asks is answered at any node', async () => {
+test("takes answers to a 2026-07-28 server's questions at any node", async () => {
   const args = [program('modern-server.mjs')];
   const [here, there] = [await startNode(args), await startNode(args)];
   const params = { name: 'form', arguments: {} };
@@ -122,7 +122,7 @@ function byTurns(urls: readonly URL[]) {
   return { route, turns: () => turns };
 }
 
-test('what an older server asks is answered at any node, and its process goes on', async () => {
+test("takes answers to an older server's questions at any node, in the same process", async () => {
   const nodes = [await startNode(), await startNode(), await startNode()];
   const { route, turns } = byTurns(nodes.map(({ url }) => url));
   const capabilities = { sampling: {} };
@@ -153,7 +153,7 @@ test('what an older server asks is answered at any node, and its process goes on
   expect(journal.started().length).toBeLessThan(3);
 });
 
-test('a rate is counted for all nodes', async () => {
+test('counts a rate across all nodes', async () => {
   const shared = ['--redis', `${redis!.url}/9`, '--rate', 'act=3/day', '--log-level', 'info'];
   const launched = ['--', process.execPath, program('journal-server.mjs'), journal.path];
   const args = [...command, 'bridge', '--http', '0', ...shared, ...launched];
@@ -169,7 +169,7 @@ test('a rate is counted for all nodes', async () => {
   for (const each of told.slice(3)) expect(each).toContain('rate-limited');
 });
 
-test('a rolling restart under load loses what a process was answering, by name, and nothing else', async () => {
+test('a rolling restart under load fails only calls in flight at a process, with their reason', async () => {
   const nodes = [await startNode(), await startNode(), await startNode()];
   let turn = 0;
   /** As behind a balancer: a node that ends says 503, and another one is asked. */
@@ -228,7 +228,7 @@ test('a rolling restart under load loses what a process was answering, by name, 
   }
 });
 
-test('what an older server asks cannot be answered once its node has ended: it is refused by name, not made twice', async () => {
+test('rejects an answer to an older server whose node has ended, and repeats no call', async () => {
   const nodes = [await startNode(), await startNode(), await startNode()];
   const params = { name: 'act', arguments: { mark: 'asks', steps: ['ask'] } };
   const answer = { role: 'assistant', model: 'ada', content: { type: 'text', text: 'yes' } };

@@ -53,8 +53,8 @@ async function start(auth: BridgeAuth | 'in a file') {
 
 const read = { result: { content: [{ type: 'text', text: 'read' }] } };
 
-describe('a bridge before a server that demands tokens', () => {
-  test('exchanges that of each client, once for each', async () => {
+describe('tokens of a bridge for its server', () => {
+  test("exchanges each client's token once", async () => {
     const { issuer, inner, sent, login, call } = await start({
       kind: 'exchange',
       scope: 'notes:read',
@@ -68,7 +68,7 @@ describe('a bridge before a server that demands tokens', () => {
     for (const token of [...tokens, null]) expect(sent).not.toContain(token);
   });
 
-  test('exchanges anew what the server has refused', async () => {
+  test('exchanges again after the server rejects a token', async () => {
     const { issuer, sent, login, call } = await start({ kind: 'exchange', scope: 'notes:read' });
     const token = await login('ada');
     await call(token);
@@ -77,14 +77,14 @@ describe('a bridge before a server that demands tokens', () => {
     expect(issuer.count('/token')).toBe(2);
   });
 
-  test('exchanges as a file says', async () => {
+  test('exchanges tokens as configured in a file', async () => {
     const { sent, login, call } = await start('in a file');
     const token = await login('ada');
     expect(await call(token, 'notes__read')).toMatchObject(read);
     expect(sent).not.toContain(token);
   });
 
-  test('tells its client if nothing is exchanged', async () => {
+  test('reports a failed exchange to its client', async () => {
     const { login, call } = await start({
       kind: 'exchange',
       audience: 'https://forbidden.example.com',
@@ -95,7 +95,7 @@ describe('a bridge before a server that demands tokens', () => {
     );
   });
 
-  test('goes as itself, with one token for all', async () => {
+  test('uses one token of its own for all clients', async () => {
     const { issuer, login, call } = await start({
       kind: 'client-credentials',
       clientId: 'machine',
@@ -105,7 +105,7 @@ describe('a bridge before a server that demands tokens', () => {
     expect(issuer.count('/token')).toBe(1);
   });
 
-  test('goes with the login that is kept for the principal, and asks nobody for one', async () => {
+  test('uses the stored login of the principal without prompting', async () => {
     const stores = new Map<string, CredentialStore>();
     const store: (principal: { readonly subject: string } | undefined) => CredentialStore = (
       principal,
@@ -131,7 +131,7 @@ describe('a bridge before a server that demands tokens', () => {
     expect([issuer.count('/register'), issuer.count('/authorize')]).toEqual([0, 0]);
   });
 
-  test('has nothing to exchange of a client that is not authenticated', async () => {
+  test('cannot exchange a token for an unauthenticated client', async () => {
     const { url } = await startProtected();
     const report = Object.assign(() => {}, { threshold: 'silent' } as const);
     const server = bridge({ url: url.href }, { report, auth: { kind: 'exchange' } });
@@ -148,21 +148,21 @@ test.each<[unknown, string, string]>([
   [{ kind: 'exchange', resource: 'a' }, 'auth.resource', 'is not a URL'],
   [{ kind: 'exchange', scope: 1 }, 'auth.scope', 'is not a text'],
   [{ kind: 'client-credentials', clientId: 'a' }, 'auth.clientSecret', 'needs it'],
-])('a file with the auth %j is faulty', (auth, key, message) => {
+])('rejects a file with the auth %j', (auth, key, message) => {
   const { faults } = readHosts({ mcpServers: { a: { url: 'https://a.example.com', auth } } });
   expect(faults).toEqual([
     expect.objectContaining({ key, message: expect.stringContaining(message) as string }),
   ]);
 });
 
-test.each(['oauth', { CLIENT_ID: 'a' }])('the auth %j is of another host', (auth) => {
+test.each(['oauth', { CLIENT_ID: 'a' }])('rejects the auth %j for another host', (auth) => {
   const { faults, remarks } = readHosts({
     mcpServers: { a: { url: 'https://a.example.com', auth }, b: { command: 'b', auth } },
   });
   expect([faults, remarks]).toEqual([[], []]);
 });
 
-test('a command has no token', () => {
+test('sends no token to a launched command', () => {
   const { faults } = readHosts({ mcpServers: { a: { command: 'b', auth: 'stored' } } });
   expect(faults).toMatchObject([{ key: 'auth' }]);
 });

@@ -62,8 +62,8 @@ const annotate = (to: Host, called: string, annotations: JsonObject) =>
   call(to, 'change', { called, to: { annotations } });
 const questions = (to: Host) => to.asked.filter(({ method }) => method === 'elicitation/create');
 
-describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
-  test('is not offered what is denied, or not allowed', async () => {
+describe.each(['legacy', 'modern'] as const)('a %s host of a bridge with policies', (era) => {
+  test('is not offered denied tools, or tools that are not allowed', async () => {
     const to = await host(era, crowd('a'), { policies: { deny: ['t*ch', 'gr*', 'quit'] } });
     expect(await tools(to)).toEqual(['who', 'link', 'change']);
     await expect(call(to, 'touch')).rejects.toMatchObject(noTool('touch'));
@@ -73,7 +73,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     await expect(call(some, 'link')).rejects.toMatchObject(noTool('link'));
   });
 
-  test('is offered tools by what the server says of them now', async () => {
+  test('is offered tools by their current annotations', async () => {
     const policies = { allow: ['@readOnly', 'change'] };
     const to = await host(era, crowd('a'), { policies });
     expect(await tools(to)).toEqual(['change']);
@@ -87,7 +87,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     expect(await tools(careful)).toEqual([]);
   });
 
-  test('of many servers is held to the policies of the bridge and of each server', async () => {
+  test('of many servers is bound by the policies of the bridge and of each server', async () => {
     const servers = {
       a: { ...crowd('a'), policies: { deny: ['touch', 'quit'] } },
       b: { ...crowd('b'), policies: { ask: ['who'] } },
@@ -117,7 +117,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     });
   });
 
-  test('asks a person before each call, with the server, the tool and the arguments', async () => {
+  test('asks for confirmation of each call with the server, tool and arguments', async () => {
     const to = await host(era, crowd('a'), { name: 'vault', policies: { ask: ['who'] } });
     for (const secret of ['one', 'two']) {
       const result = await call(to, 'who', { secret });
@@ -126,7 +126,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     const asked = questions(to).map(({ params }) => String(params['message']));
     expect(asked).toEqual([
       expect.stringMatching(
-        /^Allow one call of who of vault\? Its arguments are \{"secret":"one"\} \(sha256 [0-9a-f]{64}\)$/,
+        /^Allow one call of who of vault\? Arguments: \{"secret":"one"\} \(sha256 [0-9a-f]{64}\)$/,
       ),
       expect.stringContaining('"two"'),
     ]);
@@ -138,7 +138,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     ['declines', { action: 'decline' }, /^DECLINED: A person was asked, and does not allow/],
     ['leaves the box empty', { action: 'accept', content: { allow: false } }, /^DECLINED/],
     ['closes the form', { action: 'cancel' }, /^CANCELLED: A person was asked .* not answered/],
-  ])('calls nothing if the person %s', async (_, answer, said) => {
+  ])('does not call the tool if the person %s', async (_, answer, said) => {
     const policies = { ask: ['grow'] };
     const to = await host(era, crowd('a'), { policies }, { person: () => answer });
     const result = await call(to, 'grow');
@@ -149,7 +149,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     expect(await tools(to)).not.toContain('grown');
   });
 
-  test('that shows no forms is refused, and told which capability that needs', async () => {
+  test('without elicitation is rejected with the missing capability', async () => {
     const options = { policies: { ask: ['grow'] } };
     const to = await host(era, crowd('a'), options, { capabilities: { sampling: {} } });
     const refused = call(to, 'grow');
@@ -168,7 +168,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     expect(await to.callTool('who')).toBe('a');
   });
 
-  test('is asked by the policy first, then by a server of 2026-07-28, in one call', async () => {
+  test('is asked by the policy, then by a 2026-07-28 server, in one call', async () => {
     const to = await host(era, modernServer, { policies: { ask: ['form', 'url'] } });
     expect(await to.callTool('form')).toContain('Ada');
     expect(questions(to).map(({ params }) => String(params['message']).slice(0, 9))).toEqual([
@@ -180,7 +180,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     expect(await to.callTool('sample')).toContain('Hi');
   });
 
-  test('is told when to try again if it calls too often', async () => {
+  test('gets a retry time if it exceeds the rate', async () => {
     const to = await host(era, crowd('a'), {
       policies: { rate: { 'wh*': '2/day', '*': '100/h' } },
     });
@@ -200,7 +200,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     await expect(long).rejects.toMatchObject({ data: { retryable: false } });
   });
 
-  test('is denied a tool by its listed name and by the name of its server and its own', async () => {
+  test('is denied a tool under its listed and its full name', async () => {
     // Names that no model accepts are listed with a digest.
     const odd = { CROWD_TOOLS: JSON.stringify({ 'read all': {}, ['long'.repeat(20)]: {} }) };
     const mcpServers = { 'my server': { ...crowd('a'), env: odd }, plain: crowd('b') };
@@ -232,19 +232,16 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
       'a__',
     ],
     ['a filter', { mcpServers: { a: { ...crowd('a'), tools: { deny: ['link'] } } } }, {}, 'a__'],
-  ])(
-    'with %s cannot call a tool by a name that no list contains',
-    async (_, source, options, prefix) => {
-      const to = await host(era, source, options);
-      for (const name of ['LINK', 'link ', 'link\0', 'WHO', 'who ', 'who\0']) {
-        await expect(call(to, prefix + name)).rejects.toMatchObject({ code: -32602 });
-      }
-      expect(await to.callTool(`${prefix}who`)).toBe('a');
-    },
-  );
+  ])('with %s cannot call a tool under an unlisted name', async (_, source, options, prefix) => {
+    const to = await host(era, source, options);
+    for (const name of ['LINK', 'link ', 'link\0', 'WHO', 'who ', 'who\0']) {
+      await expect(call(to, prefix + name)).rejects.toMatchObject({ code: -32602 });
+    }
+    expect(await to.callTool(`${prefix}who`)).toBe('a');
+  });
 });
 
-describe('an agreement of a person', () => {
+describe("a person's confirmation", () => {
   /** Posts a call since 2026-07-28 as a principal. */
   async function caller(options: BridgeOptions) {
     const verifyToken = (subject: string) => ({ subject });
@@ -263,7 +260,7 @@ describe('an agreement of a person', () => {
     };
   }
 
-  test('is for its principal, its tool and its arguments, and for one call', async () => {
+  test('applies to one call of its principal, tool and arguments', async () => {
     const post = await caller({ policies: { ask: ['grow', 'touch'] } });
     const asked = { name: 'grow', arguments: { called: 'once' } };
     const { result } = (await post('ada', asked)) as { result: JsonObject };
@@ -284,7 +281,7 @@ describe('an agreement of a person', () => {
     expect(await post('ada', asked)).toMatchObject({ result: { resultType: 'input_required' } });
   });
 
-  test('is not needed for what another principal may still call', async () => {
+  test('is requested per principal', async () => {
     const post = await caller({ policies: { rate: { who: '1/day' } } });
     const who = { name: 'who', arguments: {} };
     const done = { result: { content: [{ text: 'a' }] } };
@@ -295,11 +292,11 @@ describe('an agreement of a person', () => {
   });
 });
 
-describe('a rate of several nodes', () => {
+describe('a rate across several nodes', () => {
   const many = { policies: { rate: { who: '2/day' } } };
   const late = { data: { reason: 'rate-limited' } };
 
-  test('is what the nodes have counted together, and what is refused there is not counted here', async () => {
+  test('uses the shared count, and refunds locally what that refuses', async () => {
     const waits = [5000, 5000, 5000, 0, 0];
     const asked: string[] = [];
     const counts = {
@@ -323,7 +320,7 @@ describe('a rate of several nodes', () => {
     expect(asked).toHaveLength(5);
   });
 
-  test('is counted by each alone while they cannot count together, and that is told', async () => {
+  test('is counted per node while the shared count is unavailable, with a log line', async () => {
     const facts: Fact[] = [];
     const counts = {
       take: () => Promise.reject(new StoreUnavailable('away', 'gone', { retryAfterMs: 1000 })),
@@ -338,7 +335,7 @@ describe('a rate of several nodes', () => {
   });
 });
 
-describe('the counts of calls', () => {
+describe('call rates', () => {
   const rate = readRate('1/min')!;
   const counted = (bounds?: ConstructorParameters<typeof CallRates>[1]) => {
     const clock = new TestClock();
@@ -347,7 +344,7 @@ describe('the counts of calls', () => {
     return { clock, take };
   };
 
-  test('are bounded for one principal, who gains nothing by made-up names', () => {
+  test("limit one principal's buckets, so invented names gain nothing", () => {
     const { clock, take } = counted({ maxPairs: 10, maxOfOne: 3 });
     for (const tool of ['real', 'x1', 'x2']) expect(take('eve', tool)).toBe(0);
     expect(take('eve', 'x3')).toBe(1000);
@@ -357,7 +354,7 @@ describe('the counts of calls', () => {
     expect(take('eve', 'x3')).toBe(0);
   });
 
-  test('allow so many at once, then one at a time', () => {
+  test('allow a burst, then one call at a time', () => {
     const { clock, take } = counted();
     for (let nth = 0; nth < 2; nth++) {
       expect(take('ada', 'a')).toBe(0);
@@ -368,7 +365,7 @@ describe('the counts of calls', () => {
     }
   });
 
-  test('are exact, though time goes on while a call is counted', () => {
+  test('are exact if time passes while a call is counted', () => {
     const clock = new TestClock();
     const moving = Object.assign(Object.create(clock) as TestClock, {
       now: () => {
@@ -380,7 +377,7 @@ describe('the counts of calls', () => {
     expect(rates.take('ada', new Map([['who', readRate('1/day')!]]))).toBe(0);
   });
 
-  test('are bounded in all: what is full again is forgotten, and nothing else', () => {
+  test('limit all buckets, and drop only full ones', () => {
     const { clock, take } = counted({ maxPairs: 2, maxOfOne: 2 });
     expect(take('ada', 'a')).toBe(0);
     clock.increment(30_000);
@@ -397,13 +394,13 @@ test.each([
   [{ ask: ['@safe'] }, 'policies.ask[0]: "@safe" is not a name of at most 256 characters'],
   [{ rate: { 'a*': '10 per minute' } }, 'is not a number of calls in a time, such as 5/s'],
   [['who'], 'is not an object with any of allow, deny, ask, rate'],
-])('the policies %j are refused at once', (policies, said) => {
+])('rejects the policies %j immediately', (policies, said) => {
   expect(() => bridge(crowd('a'), { policies: policies as never })).toThrow(said);
   const { faults } = readHosts({ mcpServers: { a: { ...crowd('a'), policies } } });
   expect(faults.map(({ key, message }) => `${key}: ${message}`).join('\n')).toContain(said);
 });
 
-test('invented names of tools count against no rate', async () => {
+test('does not count invented tool names', async () => {
   const to = await host('legacy', crowd('a'), { policies: { rate: { '*': '1/day' } } });
   const calls = Array.from({ length: 1001 }, (_, nth) => call(to, `invented ${nth}`));
   const settled = await Promise.allSettled(calls);
@@ -411,7 +408,7 @@ test('invented names of tools count against no rate', async () => {
   expect(await to.callTool('who')).toBe('a');
 });
 
-describe('a pattern that matches no tool', () => {
+describe('a policy pattern that matches no tool', () => {
   const reported = async (source: Parameters<typeof bridge>[0], options: BridgeOptions) => {
     const facts: Fact[] = [];
     const to = await host('legacy', source, { ...options, report: (fact) => facts.push(fact) });
@@ -420,7 +417,7 @@ describe('a pattern that matches no tool', () => {
     return facts.filter(({ name }) => name === 'bridge.pattern-unmatched');
   };
 
-  test('is reported once, when all servers have listed their tools', async () => {
+  test('is reported once, after all servers have listed their tools', async () => {
     const policies = { deny: ['a__who', '*link', 'c__*', '@readOnly'], ask: ['b__grown'] };
     const facts = await reported({ mcpServers: { a: crowd('a'), b: crowd('b') } }, { policies });
     expect(facts).toHaveLength(1);
@@ -428,7 +425,7 @@ describe('a pattern that matches no tool', () => {
     expect(facts[0]?.message).toMatch(/"c__\*", "b__grown"$/);
   });
 
-  test('is reported of the policies of one server, and of a bridge of one', async () => {
+  test('is reported for policies of one server, and for a bridge of one', async () => {
     const own = { ...crowd('a'), policies: { ask: ['whom'], deny: ['who'] } };
     expect(await reported({ mcpServers: { a: own, b: crowd('b') } }, {})).toHaveLength(1);
     expect(await reported(crowd('a'), { policies: { rate: { 'a__*': '1/s' } } })).toHaveLength(1);

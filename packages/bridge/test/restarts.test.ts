@@ -49,7 +49,7 @@ const lost = {
 };
 const waiting = Array.from({ length: 20 }, (_, at) => at + 100);
 
-describe.each(['session', 'shared'] as const)('a process that ends, with share: %s', (share) => {
+describe.each(['session', 'shared'] as const)('a process that dies, with share: %s', (share) => {
   test.each(['never', 'reads'] as const)('and retry: %s', async (retry) => {
     const peer = await hosted(launched(), { share, retry });
     await peer.ask('tools/list');
@@ -170,9 +170,9 @@ async function remote() {
   };
 }
 
-describe('a remote server', () => {
+describe('a remote server that restarts', () => {
   test.each([404, 410] as const)(
-    'that answers its sessions with %d is greeted once more',
+    'gets one new initialize after answering a session with %d',
     async (status) => {
       const { entry, forget } = await remote();
       const peer = await hosted(entry, {});
@@ -186,7 +186,7 @@ describe('a remote server', () => {
     },
   );
 
-  test('whose port refuses several calls is waited for, greeted once, and gets them all', async () => {
+  test('gets one initialize and all calls after its port refused connections', async () => {
     const refused = [1, 2, 3, 4];
     const { entry, down, up } = await remote();
     const states: string[] = [];

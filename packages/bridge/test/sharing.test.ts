@@ -87,7 +87,7 @@ async function answer(peer: Peer, name: string, times: number): Promise<void> {
 describe.each(['session', 'shared', 'pool'] as const)('with share: %s', (share) => {
   const size = { session: 2, shared: 1, pool: 2 }[share];
 
-  test('no client sees anything of another, whatever the server says when', async () => {
+  test('isolates clients from each other, whatever the server sends', async () => {
     const server = bridged({ share, poolSize: 2 });
     const hosts = await Promise.all(['ada', 'bob'].map((name) => hosted(server, name)));
     const step = fc.constantFrom('pause', 'progress', 'log', 'ask', 'ask-late');
@@ -132,7 +132,7 @@ describe.each(['session', 'shared', 'pool'] as const)('with share: %s', (share) 
     await Promise.all(hosts.map(({ leave }) => leave()));
   });
 
-  test('a start that fails or is given up leaves nothing', async () => {
+  test('a failed or cancelled start leaves no process', async () => {
     const failed = scriptedConversation(bridged({ share, restart: 'none' }, 'broken')).peer;
     await expect(failed.handshake()).rejects.toThrow(/cannot serve the client/);
     const { peer, session } = scriptedConversation(bridged({ share }, 'silent'), {
@@ -147,7 +147,7 @@ describe.each(['session', 'shared', 'pool'] as const)('with share: %s', (share) 
 });
 
 describe('a shared process', () => {
-  test('refuses what it may be asked by no client in particular, and names why', async () => {
+  test('rejects questions that belong to no client, with the reason', async () => {
     const server = bridged({ share: 'shared' });
     const { peer } = await hosted(server, 'ada');
     const { answers } = await act(peer, 'ada', 'ask');
@@ -155,7 +155,7 @@ describe('a shared process', () => {
       {
         code: -32601,
         message: expect.stringMatching(
-          /^sampling\/createMessage was refused: the process is shared/,
+          /^sampling\/createMessage was rejected: a shared process cannot ask/,
         ),
         data: { reason: 'shared-process' },
       },
@@ -166,7 +166,7 @@ describe('a shared process', () => {
     expect(journal.arrived().some((line) => /logging|tasks/.test(line))).toBe(false);
   });
 
-  test('tells changes of lists to all, and those of a resource to those who watch it', async () => {
+  test('broadcasts list changes, and sends resource updates to subscribers', async () => {
     const server = bridged({ share: 'shared' });
     const [ada, bob, eve] = await Promise.all(
       ['ada', 'bob', 'eve'].map((name) => hosted(server, name)),
@@ -184,7 +184,7 @@ describe('a shared process', () => {
     expect(journal.arrived().filter((line) => line.endsWith('subscribe'))).toHaveLength(2);
   });
 
-  test('waits for the next client for its time; one that comes back pays no start', async () => {
+  test('stays up for processIdleMs, so a returning client needs no start', async () => {
     const clock = new TestClock();
     const server = bridged({ share: 'shared', processIdleMs: 60_000, clock });
     const first = await hosted(server, 'ada');
@@ -204,7 +204,7 @@ describe('a shared process', () => {
   });
 
   test.each(['one server', 'many servers'])(
-    'ends with the server, of a bridge of %s',
+    'ends with the server of a bridge of %s',
     async (of) => {
       const options = { era: 'legacy', share: 'shared', ...silent } as const;
       const entry = { command: process.execPath, args: [server, journal.path] };
@@ -220,7 +220,7 @@ describe('a shared process', () => {
     },
   );
 
-  test('of 2026-07-28 asks each client in the results of its own calls, in both eras', async () => {
+  test('of 2026-07-28 asks each client in its own calls, in both eras', async () => {
     const args = [join(import.meta.dirname, 'modern-server.mjs')];
     const entry = { command: process.execPath, args };
     const server = bridge(entry, { share: 'shared', processIdleMs: 0, ...silent });
@@ -238,7 +238,7 @@ describe('a shared process', () => {
 });
 
 describe('the number of processes', () => {
-  test('is bounded: one more session is refused, and told to try again', async () => {
+  test('is limited: one more session is rejected as retryable', async () => {
     const server = bridged({ maxProcesses: 1 });
     const { leave } = await hosted(server, 'ada');
     const { peer } = scriptedConversation(server);
@@ -246,7 +246,7 @@ describe('the number of processes', () => {
     expect(await peer.error(1)).toMatchObject({
       code: -32000,
       message: expect.stringContaining(
-        '1 processes of the server are in use (maxProcesses)',
+        'all 1 processes of the server are in use (maxProcesses)',
       ) as never,
       data: { reason: 'overloaded', retryable: true },
     });
@@ -255,7 +255,7 @@ describe('the number of processes', () => {
     expect(journal.started()).toHaveLength(2);
   });
 
-  test('is one for each principal of 2026-07-28; an idle one makes room', async () => {
+  test('is one per 2026-07-28 principal, and idle ones are evicted', async () => {
     const post = await posting(bridged({ maxProcesses: 2, processIdleMs: 60_000 }));
     const actAs = async (name: string, ...steps: readonly string[]) => {
       const params = { name: 'act', arguments: { mark: `${name}-${++marks}`, steps } };
@@ -277,8 +277,8 @@ describe('the number of processes', () => {
   });
 });
 
-describe('one server of many', () => {
-  test('makes room for another client, and rests until it is needed again; the others stay', async () => {
+describe('an idle server among many', () => {
+  test('frees its process for another client until it is needed again', async () => {
     const entry = (name: string) => ({
       command: process.execPath,
       args: [server, journal.path, name],
@@ -318,14 +318,14 @@ describe('one server of many', () => {
 });
 
 test.each([
-  [{ share: 'all' as never }, /share must be "session", "shared" or "pool", this is "all"/],
-  [{ share: 'pool', poolSize: 0 } as const, /poolSize must be a number of at least 1, this is 0/],
+  [{ share: 'all' as never }, /share must be "session", "shared" or "pool", got "all"/],
+  [{ share: 'pool', poolSize: 0 } as const, /poolSize must be a number of at least 1, got 0/],
   [{ maxProcesses: NaN }, /maxProcesses must be a number of at least 1/],
-])('the option %j is refused at once', (options, said) => {
+])('rejects the option %j immediately', (options, said) => {
   expect(() => bridged(options)).toThrow(said);
 });
 
-test('a server with a URL cannot be shared', () => {
+test('rejects sharing of a server with a URL', () => {
   expect(() => bridge({ url: 'https://example.com/mcp' }, { share: 'pool' })).toThrow(
     /only a server that is launched can be shared/,
   );

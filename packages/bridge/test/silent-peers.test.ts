@@ -33,7 +33,7 @@ async function journalled() {
   return { server, starts, arrived: () => readFileSync(journal, 'utf8') };
 }
 
-test('hosts that vanish hold their processes no longer than keepalive and idle time, with a stream or without', async () => {
+test('ends processes of vanished hosts after keepalive and idle time, with and without a stream', async () => {
   const clock = new TestClock();
   const { server, starts } = await journalled();
   const url = await serveHttp(server, {
@@ -73,7 +73,7 @@ test('hosts that vanish hold their processes no longer than keepalive and idle t
 });
 
 test.each(['before', 'after'] as const)(
-  'a host that disappears %s its call has become a stream holds its process for sessionIdleTimeoutMs',
+  'keeps the process of a host that disappears %s its call has become a stream for sessionIdleTimeoutMs',
   async (when) => {
     const clock = new TestClock();
     const { server, starts, arrived } = await journalled();
@@ -110,7 +110,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('a host of 2026-07-28 that listens holds its process until its connection is given up', async () => {
+test('keeps the process of a listening 2026-07-28 host until its connection is dropped', async () => {
   const clock = new TestClock();
   const { server, starts } = await journalled();
   const session = { clock, report: () => {} };
@@ -149,7 +149,7 @@ test('a host of 2026-07-28 that listens holds its process until its connection i
   );
 });
 
-test('after a computer has slept, each server is asked once for its stream', async () => {
+test("reopens each server's stream once after system sleep", async () => {
   const clock = new TestClock();
   const change = defineTool({
     name: 'change',
@@ -188,7 +188,7 @@ test('after a computer has slept, each server is asked once for its stream', asy
   expect(networks.map(({ streams }) => streams)).toEqual([1, 1, 1]);
 });
 
-test('after a computer has slept, a server of 2026-07-28 is asked once more to tell of changes', async () => {
+test('resubscribes once at a 2026-07-28 server after system sleep', async () => {
   const clock = new TestClock();
   const server = createMcpServer({ name: 'a', version: '1', tools: [] });
   let asked = 0;

@@ -28,28 +28,25 @@ async function clientOf(era: (typeof eras)[number], server: McpServer): Promise<
 
 const crossed = eras.flatMap((era) => eras.map((behind) => ({ era, behind })));
 
-describe.each(crossed)(
-  'a client of the $era era before a server of the $behind era',
-  ({ era, behind }) => {
-    test('has its skills, and verifies them', async () => {
-      const bridged = bridge({ transport: end(shop) }, { ...silent, era: behind });
-      const skills = new SkillsClient(await clientOf(era, bridged));
-      const { skills: entries } = await skills.list();
-      expect(entries.map(({ uri }) => uri)).toEqual([
-        'skill://acme/billing/refunds/SKILL.md',
-        'skill://close-the-month/SKILL.md',
-      ]);
-      const [refunds, month] = entries as [(typeof entries)[0], (typeof entries)[0]];
-      expect((await skills.get(refunds.uri)).skill).toEqual(refunds);
-      expect(await skills.read(refunds, 'letters/asking.md')).toMatchObject({ verified: true });
-      expect(await skills.read(month)).toMatchObject({ verified: true });
-      const { resources } = await skills.readDirectory('skill://close-the-month');
-      expect(resources.map(({ name }) => name)).toEqual(['close-the-month', 'templates']);
-    });
-  },
-);
+describe.each(crossed)('skills of a $behind server for a $era client', ({ era, behind }) => {
+  test("lists the server's skills, and verifies them", async () => {
+    const bridged = bridge({ transport: end(shop) }, { ...silent, era: behind });
+    const skills = new SkillsClient(await clientOf(era, bridged));
+    const { skills: entries } = await skills.list();
+    expect(entries.map(({ uri }) => uri)).toEqual([
+      'skill://acme/billing/refunds/SKILL.md',
+      'skill://close-the-month/SKILL.md',
+    ]);
+    const [refunds, month] = entries as [(typeof entries)[0], (typeof entries)[0]];
+    expect((await skills.get(refunds.uri)).skill).toEqual(refunds);
+    expect(await skills.read(refunds, 'letters/asking.md')).toMatchObject({ verified: true });
+    expect(await skills.read(month)).toMatchObject({ verified: true });
+    const { resources } = await skills.readDirectory('skill://close-the-month');
+    expect(resources.map(({ name }) => name)).toEqual(['close-the-month', 'templates']);
+  });
+});
 
-describe.each(eras)('a client of the %s era before many servers', (era) => {
+describe.each(eras)('skills of many servers for a %s client', (era) => {
   const hours = createMcpServer({
     name: 'hours',
     version: '1',
@@ -81,7 +78,7 @@ describe.each(eras)('a client of the %s era before many servers', (era) => {
     return new SkillsClient(await clientOf(era, many));
   };
 
-  test('has the skills of all of them, and each from its own', async () => {
+  test('lists all skills, and reads each from its server', async () => {
     const told: string[] = [];
     const skills = await before({ none, shop, hours, copy: shop }, ({ message }) =>
       told.push(message),
@@ -107,7 +104,7 @@ describe.each(eras)('a client of the %s era before many servers', (era) => {
     expect(resources.map(({ name }) => name)).toEqual(['week.md']);
   });
 
-  test('finds a skill that it has not listed, and no file that nobody has', async () => {
+  test('finds an unlisted skill, and no file that no server has', async () => {
     const skills = await before({ none, shop, hours });
     const { skill } = await skills.get('skill://tell-the-hours/SKILL.md');
     expect(await skills.read(skill, 'hours/week.md')).toMatchObject({ verified: true });
@@ -115,7 +112,7 @@ describe.each(eras)('a client of the %s era before many servers', (era) => {
     await expect(skills.readDirectory('skill://tell-the-hours-too')).rejects.toThrow('too');
   });
 
-  test('is offered none by servers that have none', async () => {
+  test('offers none if no server has any', async () => {
     expect((await before({ none })).supported).toBe(false);
   });
 });

@@ -25,7 +25,7 @@ function waiting(count: number) {
   return { clock, settle, fail, late, over, found: () => found };
 }
 
-test('all that are asked are waited for, if none is much later than the rest', async () => {
+test('waits for all results if none is much later than the rest', async () => {
   const { clock, settle, fail, over, found } = waiting(3);
   clock.increment(599);
   settle[1]?.('b');
@@ -39,7 +39,7 @@ test('all that are asked are waited for, if none is much later than the rest', a
   expect(await over).toEqual(['a', 'b', undefined]);
 });
 
-test('one that comes too late is told of', async () => {
+test('reports a late result', async () => {
   const { clock, settle, late, over } = waiting(2);
   settle[0]?.('a');
   await heard();
@@ -50,13 +50,13 @@ test('one that comes too late is told of', async () => {
   expect(late).toEqual(['1 b']);
 });
 
-test('if there is none at all, the wait ends', async () => {
+test('stops waiting without any result', async () => {
   const { clock, over } = waiting(2);
   clock.increment(600);
   expect(await over).toEqual([undefined, undefined]);
 });
 
-test('the failure of one does not hurry the others', async () => {
+test('a failure does not shorten the wait for the others', async () => {
   const { clock, settle, fail, over, found } = waiting(2);
   fail[0]?.(new Error('it crashed'));
   await heard();

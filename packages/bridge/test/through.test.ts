@@ -95,7 +95,7 @@ describe.each(servers.flatMap((server) => server.eras.map((era) => ({ ...server,
   ({ args, era, asked }) => {
     const entry = { command: process.execPath, args };
 
-    test('says the same of itself, and answers the same', async () => {
+    test('gives the same description and answers as the server itself', async () => {
       const past = await connected(entry, { era });
       const through = await connected(bridged(entry), { era });
       expect(through.server).toEqual(past.server);
@@ -110,7 +110,7 @@ describe.each(servers.flatMap((server) => server.eras.map((era) => ({ ...server,
   },
 );
 
-test('a server over HTTP that closes its connection in mid-call has the host poll, too', async () => {
+test('makes the host poll if an HTTP server closes its connection during a call', async () => {
   const away = gate();
   const behind = createMcpServer({ name: 'polled', version: '1', tools: [pollTool(away)] });
   const soon = { limits: { retryMs: 50 } };

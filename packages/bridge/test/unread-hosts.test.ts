@@ -107,7 +107,7 @@ const numbers = (messages: readonly JsonObject[]) =>
       : [],
   );
 
-describe('a host that stops reading stops the server it has to itself', () => {
+describe('a host that stops reading pauses its own server', () => {
   const servers: [string, () => Promise<[string, McpServer]>][] = [
     [
       'one launched',
@@ -148,7 +148,7 @@ describe('a host that stops reading stops the server it has to itself', () => {
       }, 60_000);
 });
 
-describe('a host that stops reading a server that others share', () => {
+describe('a host that stops reading a shared server', () => {
   const shared = () =>
     bridge(launched('modern'), { ...{ limits, ...silent }, share: 'shared' } as BridgeOptions);
 
@@ -170,7 +170,7 @@ describe('a host that stops reading a server that others share', () => {
     expect(progress).toBeLessThan(4000);
   }, 60_000);
 
-  test('is disconnected when it is sent too much without progress, and other hosts are served', async () => {
+  test('is disconnected past its limit of unread output, and other hosts are served', async () => {
     const server = shared();
     onTestFinished(() => server.close());
     const slow = hosted(server);
@@ -183,7 +183,7 @@ describe('a host that stops reading a server that others share', () => {
     expect(await other.until(2)).toHaveProperty('result.content.0.text', 'yyyyyyyyy');
   }, 60_000);
 
-  test('does not fill the queue of a server that reads slowly: others are served', async () => {
+  test('cannot fill the queue of a slow server alone, so others are served', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'unread-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const until = join(folder, 'go on');

@@ -45,7 +45,7 @@ function serve(
 }
 
 describe('the initialize of a session with an upstream', () => {
-  test('tells the upstream who its client is, and waits for it', async () => {
+  test("passes the client's description to the upstream, and waits for it", async () => {
     const { arrived, pass, release } = gate();
     const clients: UpstreamClient[] = [];
     const { peer, session } = serve(async (client) => {
@@ -71,7 +71,7 @@ describe('the initialize of a session with an upstream', () => {
     expect(session.state).toBe('negotiated');
   });
 
-  test('loses nothing that comes meanwhile, in its order; pings are answered at once', async () => {
+  test('queues messages in order meanwhile, and answers pings at once', async () => {
     const { arrived, pass, release } = gate();
     const notified: string[] = [];
     const asked: string[] = [];
@@ -98,7 +98,7 @@ describe('the initialize of a session with an upstream', () => {
     expect(answered.indexOf(1)).toBeLessThan(answered.indexOf(2));
   });
 
-  test('refuses what would be more than may wait', async () => {
+  test('rejects messages beyond the queue limit', async () => {
     const { arrived, pass, release } = gate();
     const limits = { maxWaiting: 2 };
     const { peer } = serve(
@@ -120,7 +120,7 @@ describe('the initialize of a session with an upstream', () => {
     expect(await peer.response(2)).toHaveProperty('result');
   });
 
-  test('fails with the cause if there is none, and ends the session', async () => {
+  test('fails with the cause if the upstream cannot be opened, and ends the session', async () => {
     const { peer, session, facts } = serve(() => {
       throw new Error('no such command');
     });
@@ -135,7 +135,7 @@ describe('the initialize of a session with an upstream', () => {
     expect(facts.of('upstream.failed')).toHaveLength(1);
   });
 
-  test('is answered although the input has ended, and so is what came with it', async () => {
+  test('is answered with its queued messages after the input has ended', async () => {
     const { arrived, pass, release } = gate();
     const { peer, session } = serve(async () => {
       await pass();
@@ -154,7 +154,7 @@ describe('the initialize of a session with an upstream', () => {
   test.each([
     ['the input has ended and upstreamTimeoutMs is over', 'input-ended', 'upstream-failed'],
     ['the session is told to end', 'shutdown', 'shutting-down'],
-  ])('is refused if %s', async (_, kind, reason) => {
+  ])('is rejected if %s', async (_, kind, reason) => {
     const clock = new TestClock();
     const { arrived, pass } = gate();
     let signal: AbortSignal | undefined;
@@ -183,7 +183,7 @@ describe('the initialize of a session with an upstream', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test('fails after its time, and a late upstream is closed', async () => {
+  test('times out, and closes a late upstream', async () => {
     const clock = new TestClock();
     const closed: string[] = [];
     const { arrived, pass, release } = gate();
@@ -206,7 +206,7 @@ describe('the initialize of a session with an upstream', () => {
     expect(aborted).toBe(true);
   });
 
-  test('is given up with the session', async () => {
+  test('is cancelled with the session', async () => {
     const { arrived, pass } = gate();
     let signal: AbortSignal | undefined;
     const { peer, session } = serve(async (client) => {
@@ -223,7 +223,7 @@ describe('the initialize of a session with an upstream', () => {
 });
 
 describe('a session with an upstream', () => {
-  test('hands on params, results and errors of any method as they are', async () => {
+  test('forwards params, results and errors of any method unchanged', async () => {
     const { peer } = serve(() =>
       upstream({
         request: (method, params) => {
@@ -243,7 +243,7 @@ describe('a session with an upstream', () => {
     expect(await peer.error('e')).toEqual({ code: -31_999, message: 'No', data: { why: [1] } });
   });
 
-  test('asks the client nothing by itself, and what its upstream asks on behalf of a call', async () => {
+  test('forwards questions of its upstream within a call, and asks nothing itself', async () => {
     const { peer } = serve(() =>
       upstream({
         request: async (_method, _params, context) => ({
@@ -259,7 +259,7 @@ describe('a session with an upstream', () => {
     expect(await peer.response(9)).toMatchObject({ result: { roots: { roots: [], 'x/own': 1 } } });
   });
 
-  test('tells and asks the client outside of calls, from when it is ready', async () => {
+  test('forwards notifications and requests outside of calls once ready', async () => {
     let client: UpstreamClient | undefined;
     const { peer } = serve((given) => {
       client = given;
@@ -278,7 +278,7 @@ describe('a session with an upstream', () => {
     });
   });
 
-  test('has tools of its own beside it, in one list, wrapped by one middleware', async () => {
+  test('merges its own tools into one list, behind one middleware', async () => {
     const theirs = { tools: [{ name: 'theirs', 'x/own': 1 }], nextCursor: 'more' };
     const { server, peer } = serve(
       () =>
@@ -314,7 +314,7 @@ describe('a session with an upstream', () => {
     peer.end();
   });
 
-  test('ends it with the session, which waits for that', async () => {
+  test('closes the upstream with the session, which awaits it', async () => {
     const { pass, arrived, release } = gate();
     const { peer, session } = serve(() => upstream({ close: () => pass() }));
     await peer.handshake();
@@ -330,12 +330,12 @@ describe('a session with an upstream', () => {
   });
 });
 
-describe('since 2026-07-28', () => {
+describe('an upstream since 2026-07-28', () => {
   const capabilities = { sampling: {} };
   const ask = (id: number, method: string, more: JsonObject = {}, declared = capabilities) =>
     enveloped(id, method, more, { capabilities: declared });
 
-  test('clients that say the same of themselves share an upstream', async () => {
+  test('is shared by clients with the same description', async () => {
     const made: JsonObject[] = [];
     const { peer } = serve(({ peer: { capabilities: declared } }) => {
       made.push(declared);
@@ -359,7 +359,7 @@ describe('since 2026-07-28', () => {
     expect(made).toEqual([capabilities, {}]);
   });
 
-  test('a method that the revision has not is not handed on', async () => {
+  test('does not get a method unknown to the revision', async () => {
     const { peer } = serve(() => upstream());
     peer.send(ask(1, 'ping'), ask(2, 'logging/setLevel', { level: 'info' }), ask(3, 'x/y'));
     expect(await peer.error(1)).toMatchObject({ code: -32601 });
@@ -367,7 +367,7 @@ describe('since 2026-07-28', () => {
     expect(await peer.response(3)).toMatchObject({ result: { method: 'x/y' } });
   });
 
-  test('an upstream that nobody asks is closed after its time, and one too many is refused', async () => {
+  test('is closed when idle, and limited in number', async () => {
     const clock = new TestClock();
     const closed: unknown[] = [];
     const held = gate();
@@ -397,7 +397,7 @@ describe('since 2026-07-28', () => {
     expect(closed).toEqual([capabilities, { roots: {} }]);
   });
 
-  test('a call that cannot reach its upstream says why; the next one makes another', async () => {
+  test('reports why it is unreachable, and is opened again by the next call', async () => {
     let times = 0;
     const { peer } = serve(() => {
       if (++times === 1) throw new Error('it is down');
@@ -412,7 +412,7 @@ describe('since 2026-07-28', () => {
     expect(await peer.response(2)).toHaveProperty('result');
   });
 
-  test('a client hears what it listens for, and its upstream which resources', async () => {
+  test('sends a client what it subscribed to, and learns the subscribed resources', async () => {
     const clients: UpstreamClient[] = [];
     const watched: string[] = [];
     const { peer } = serve((client) => {
@@ -444,7 +444,7 @@ describe('since 2026-07-28', () => {
   });
 });
 
-test('a plain function is refused as upstream: it carries nothing that could serve it', () => {
+test('rejects a plain function as upstream', () => {
   const plain = () => upstream();
   expect(() => createMcpServer({ name: 'front', version: '1', upstream: plain as never })).toThrow(
     TypeError,

@@ -29,7 +29,7 @@ const short = [
   ...['--process-idle', '100ms'],
 ];
 
-test('a host that listens and vanishes is let go of, alone, and with the last one the process that it held', async (context) => {
+test('drops only the vanished listening host, and ends the process with the last one', async (context) => {
   const net = await networks().catch((error: Error) =>
     context.skip(`two networks cannot be had here: ${error.message.trim()}`),
   );

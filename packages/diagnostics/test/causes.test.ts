@@ -84,7 +84,7 @@ test.each([
   expect(causesOf({ ...idle, ...dump })).toEqual(causes);
 });
 
-test('a question belongs to the call or to the task that asked it', () => {
+test('attributes a question to the call or task that asked it', () => {
   const of = (more: object) =>
     ({ id: 's-1', method: 'ping', state: 'sent', ageMs: 1, leftMs: 9, ...more }) as const;
   const ofCall = of({ relatedTo: 7 });
@@ -97,10 +97,10 @@ test('a question belongs to the call or to the task that asked it', () => {
   ]);
 });
 
-describe('why a session does what it does', () => {
+describe('the headline of a session', () => {
   const server = createMcpServer({ name: 'asked', version: '1' });
 
-  test('it waits for the handshake', () => {
+  test('names a pending handshake', () => {
     const dump = { ...idle, tags: ['awaitsInitialize'], ageMs: 1200 } as const;
     expect(headlineOf(dump)).toMatchObject({ mood: 'waiting', ageMs: 1200 });
     expect(headlineOf({ ...idle, tags: ['awaitsInitialized'] }).sentence).toContain(
@@ -108,13 +108,13 @@ describe('why a session does what it does', () => {
     );
   });
 
-  test('nothing is pending', async () => {
+  test('reports an idle session', async () => {
     await using client = await testClient(server);
     const { mood, sentence } = headlineOf(client.session.dump());
     expect([mood, sentence]).toEqual(['idle', expect.stringContaining('Nothing is pending')]);
   });
 
-  test('it works, and on what', async () => {
+  test('names the running work', async () => {
     const door = gate();
     const wait = defineTool({
       name: 'wait',
@@ -136,7 +136,7 @@ describe('why a session does what it does', () => {
     await Promise.all(calls);
   });
 
-  test('it waits for an answer: the one that has been owed for longest', () => {
+  test('names the oldest pending request to the client', () => {
     const pending: PendingDump[] = [
       { id: 's-1', method: 'sampling/createMessage', state: 'sent', ageMs: 10, leftMs: 90 },
       { id: 's-2', method: 'elicitation/create', state: 'sent', ageMs: 40, leftMs: 60 },
@@ -151,12 +151,12 @@ describe('why a session does what it does', () => {
     });
   });
 
-  test('the client does not read, whatever else is pending', () => {
+  test('names a client that does not read before other causes', () => {
     const queues = { ...idle.queues, holds: ['output'] };
     expect(headlineOf({ ...idle, queues }).sentence).toContain('does not read');
   });
 
-  test('it ends', () => {
+  test('names the end of the session', () => {
     expect(headlineOf({ ...idle, tags: ['flushing'] }).mood).toBe('ended');
     expect(headlineOf({ ...idle, tags: ['closed'] }).sentence).toBe('The session is over.');
   });

@@ -31,7 +31,7 @@ const listen: PendingDump = {
   leftMs: 9,
 };
 
-describe('a connection says in a sentence', () => {
+describe('the headline of a connection', () => {
   test.each([
     ['connecting.opening', 'Waiting for lab to be there.'],
     ['connecting.probing', 'Waiting for lab to say which era it is of: server/discover.'],
@@ -45,12 +45,12 @@ describe('a connection says in a sentence', () => {
       'failed',
       'The connection has failed, and is made again only if the host asks: It has exited with code 1.',
     ],
-  ])('in %s what it waits for, and since when', (state, sentence) => {
+  ])('in %s names the current wait and its age', (state, sentence) => {
     const mood = state === 'failed' ? 'failed' : 'waiting';
     expect(headlineOf(dump({ state, loss }))).toEqual({ mood, sentence, ageMs: 900 });
   });
 
-  test('in backoff which attempt comes next, when and why', () => {
+  test('in backoff names the next attempt, its time and the reason', () => {
     expect(headlineOf(dump({ state: 'backoff', attempt: 2, delayMs: 4000, loss }))).toEqual({
       mood: 'waiting',
       sentence: 'Waiting before attempt 3 to connect: It has exited with code 1.',
@@ -60,7 +60,7 @@ describe('a connection says in a sentence', () => {
     });
   });
 
-  test('which request is not answered for longest, subscriptions not counted', () => {
+  test('names the oldest pending request, without subscriptions', () => {
     const call: PendingDump = {
       id: 7,
       method: 'tools/call',
@@ -78,7 +78,7 @@ describe('a connection says in a sentence', () => {
     );
   });
 
-  test('what the server waits for comes first: it is the host that holds it up', () => {
+  test('names a question of the server first', () => {
     const asked: CallDump = {
       id: 1,
       method: 'elicitation/create',
@@ -100,7 +100,7 @@ describe('a connection says in a sentence', () => {
     });
   });
 
-  test('that nothing is pending, or that it is over', () => {
+  test('names an idle or an ended connection', () => {
     expect(headlineOf(dump({ pending: [listen] })).mood).toBe('idle');
     expect(isBlocked(dump({ pending: [listen] }))).toBe(false);
     expect(headlineOf(dump({ state: 'stopping' })).mood).toBe('ended');

@@ -21,7 +21,7 @@ const dump = (
   ...of,
 });
 
-test('each connection says where it stands, those that are not well first', () => {
+test('lists each connection with its status, unhealthy ones first', () => {
   const error = 'It has exited with code 1. Last stderr output: TOKEN=hunter2';
   const text = describeConnections([
     { name: 'idle', state: 'idle', launches: 2 },
@@ -51,7 +51,7 @@ test('each connection says where it stands, those that are not well first', () =
   expect(describeConnections([])).toBe('No connection is open\n');
 });
 
-test('of one that works it is told what is in flight, what is known, and the last words', () => {
+test('shows requests in flight, lists and last stderr of a working connection', () => {
   const lab = dump({
     name: 'lab',
     state: 'ready.stable',
@@ -85,7 +85,7 @@ test('of one that works it is told what is in flight, what is known, and the las
   );
 });
 
-test('of one that is not ready it is told when it is given up, and a subscription is no wait', () => {
+test('shows the deadline of a connection that is not ready, and ignores subscriptions', () => {
   const sent = { state: 'sent', ageMs: 12_000, leftMs: 18_000 } as const;
   const silent = dump({
     ...{ name: 'silent', state: 'connecting.greeting', isUnheard: true, leftMs: 18_000 },

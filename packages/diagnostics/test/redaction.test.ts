@@ -5,7 +5,7 @@ import { redact, redacted, redactText } from '../src/redaction.ts';
 import { Redactor } from '../../recording/src/recording-writer.ts';
 import { isSecretKey, secretPlaces, tokenForms } from '../src/secrets.ts';
 
-describe('secrets', () => {
+describe('redaction of secrets', () => {
   test.each([
     'token',
     'accessToken',
@@ -26,18 +26,18 @@ describe('secrets', () => {
     'Set-Cookie',
     'private_key',
     'credentials',
-  ])('the value of %j is replaced', (key) => {
+  ])('replaces the value of %j', (key) => {
     expect(redact({ [key]: 'hunter2' })).toEqual({ [key]: redacted });
   });
 
   test.each(['progressToken', 'maxTokens', 'author', 'keyboard', 'path'])(
-    'the value of %j stays',
+    'keeps the value of %j',
     (key) => {
       expect(isSecretKey(key)).toBe(false);
     },
   );
 
-  test('are replaced at any depth, in lists and inside of values that are objects', () => {
+  test('replaces secrets at any depth, in lists and in object values', () => {
     const value = { a: [{ b: { token: { deep: 'hunter2' }, ok: 1 } }] };
     expect(redact(value)).toEqual({ a: [{ b: { token: redacted, ok: 1 } }] });
   });
@@ -49,7 +49,7 @@ describe('secrets', () => {
     'GET https://example.org/?access_token=hunter2&x=1',
     'password=hunter2 refused',
     '{"apiKey":"hunter2"}',
-  ])('in a text are replaced: %j', (text) => {
+  ])('replaces secrets in the text %j', (text) => {
     const clean = redactText(text);
     expect(clean).toContain(redacted);
     expect(clean).not.toMatch(/hunter2|abc\.def|eyJ/);
@@ -94,7 +94,7 @@ describe('secrets', () => {
     `NRAK-${mixed(27).toUpperCase()}`,
     `PMAK-${hex(24)}-${hex(34)}`,
     `sntrys_${mixed(60)}`,
-  ])('a token of a common service is hidden: %s', (token) => {
+  ])('hides a token of a common service: %s', (token) => {
     expect(redactText(`The server said ${token}, and ended`)).toBe(
       `The server said ${redacted}, and ended`,
     );
@@ -114,7 +114,7 @@ describe('secrets', () => {
     ],
     ['-----BEGIN RSA PRIVATE KEY-----\nMIIE', `-----BEGIN RSA PRIVATE KEY-----${redacted}`],
     ['token="hunter2', `token="${redacted}`],
-  ])('%j becomes %j', (text, clean) => {
+  ])('turns %j into %j', (text, clean) => {
     expect(redactText(text)).toBe(clean);
   });
 
@@ -128,11 +128,11 @@ describe('secrets', () => {
     'progressToken: 7, maxTokens=100',
     'eyJjdXJzb3IiOjEwMH0',
     '-----BEGIN PUBLIC KEY-----MIIB-----END PUBLIC KEY-----',
-  ])('%j holds none', (text) => {
+  ])('finds no secret in %j', (text) => {
     expect(redactText(text)).toBe(text);
   });
 
-  test('that a cut would divide are replaced whole', () => {
+  test('replaces a secret whole if truncation would cut it', () => {
     const token = `ghp_${'0123456789'.repeat(4)}`;
     for (let before = 440; before <= 500; before++) {
       const clean = redactText(`${'x'.repeat(before - 1)} ${token} and more${'.'.repeat(100)}`);
@@ -141,7 +141,7 @@ describe('secrets', () => {
     }
   });
 
-  test('are replaced in names, too', () => {
+  test('replaces secrets in member names', () => {
     const value = { 'https://ann:hunter2@host/': 1 };
     expect(redact(value)).toEqual({ [`https://${redacted}@host/`]: 1 });
     expect(new Redactor().json(value)).toBe('{"https://[redacted 1]@host/":1}');
@@ -187,12 +187,12 @@ describe('secrets', () => {
       'cookie:"',
     ],
     '-----BEGIN PRIVATE KEY-----',
-  ])('are looked for in linear time in much of %j', (unit) => {
+  ])('searches a long repetition of %j in linear time', (unit) => {
     const text = unit.repeat(2 ** 20 / unit.length);
     expect(redactText(text, Infinity).length).toBeGreaterThan(0);
   });
 
-  test('never reach a line, whatever holds them', () => {
+  test('keeps secrets out of log lines, whatever value holds them', () => {
     const secret = 'hunter2-hunter2';
     const nested = fc.letrec<{ tree: unknown }>((tie) => ({
       tree: fc.oneof(
@@ -220,8 +220,8 @@ describe('secrets', () => {
   });
 });
 
-describe('what a log cannot hold', () => {
-  test('cycles, depth, breadth and length are bounded', () => {
+describe('values that a log cannot represent', () => {
+  test('limits cycles, depth, breadth and length', () => {
     const cycle: { self?: unknown } = {};
     cycle.self = cycle;
     expect(redact(cycle)).toEqual({ self: '[circular]' });
@@ -232,13 +232,13 @@ describe('what a log cannot hold', () => {
     expect(redact('x'.repeat(600))).toBe(`${'x'.repeat(500)}… (100 more)`);
   });
 
-  test('what JSON lacks becomes text', () => {
+  test('converts values that JSON lacks to text', () => {
     const value = [1n, Number.NaN, () => 1, Symbol('s'), new Uint8Array(3), new Set([1]), null];
     const expected = ['1', 'NaN', '[function]', 'Symbol(s)', '[3 bytes]', [1], null];
     expect(redact(value)).toEqual(expected);
   });
 
-  test('an error keeps its name, code, stack and cause', () => {
+  test("keeps an error's name, code, stack and cause", () => {
     const error = new TypeError('outer', { cause: new Error('inner, token=hunter2') });
     expect(redact(error)).toMatchObject({
       name: 'TypeError',
@@ -248,7 +248,7 @@ describe('what a log cannot hold', () => {
     });
   });
 
-  test('an object that throws when it is read is named, not fatal', () => {
+  test('survives an object that throws when it is read, and names it', () => {
     const trap = {
       get bad(): never {
         throw new Error('no');

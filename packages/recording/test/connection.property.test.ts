@@ -164,7 +164,7 @@ async function recorded(era: 'legacy' | 'modern', steps: readonly Step[]): Promi
 }
 
 test.each(['legacy', 'modern'] as const)(
-  'a connection of the %s era that anything happens to replays as it was recorded',
+  'replays a %s connection with random events as recorded',
   async (era) => {
     let compared = 0;
     await fc.assert(

@@ -66,7 +66,7 @@ const played = async (text: string) => {
 const same = { difference: undefined, note: undefined };
 
 describe.each(['legacy', 'modern'] as const)('a recorded connection of the %s era', (era) => {
-  test('is played again: calls, lists, answers of the host, a cancelled call', async () => {
+  test('replays calls, lists, answers of the host and a cancelled call', async () => {
     const text = await recorded(
       { era, elicit: () => ({ action: 'accept', content: { count: 3 } }) },
       async (connection) => {
@@ -88,7 +88,7 @@ describe.each(['legacy', 'modern'] as const)('a recorded connection of the %s er
   });
 });
 
-test('the first difference is told: another frame, another state', async () => {
+test('reports the first difference: another frame, another state', async () => {
   const text = await recorded({ era: 'legacy' }, async (connection) => {
     await connection.callTool('echo', { text: 'hi' });
   });
@@ -105,7 +105,7 @@ test('the first difference is told: another frame, another state', async () => {
   });
 });
 
-test('what has gone over HTTP is played without it: a notification that is awaited, calls, a lost server', async () => {
+test('replays an HTTP connection without HTTP: an awaited notification, calls, a lost server', async () => {
   const serving = await serveHttp(server, { port: 0 });
   onTestFinished(() => serving.close(0));
   const lines: string[] = [];
@@ -130,7 +130,7 @@ test('what has gone over HTTP is played without it: a notification that is await
   expect(await played(text)).toEqual(same);
 });
 
-test('a connection that is lost and made again is played with its times, and no secrets are kept', async () => {
+test('replays a reconnect with its original times, and records no secrets', async () => {
   const lines: string[] = [];
   const record = recordConnection({ write: (text) => lines.push(text) });
   const args = ['-e', 'console.error("API_KEY=hunter2"); process.exitCode = 3'];

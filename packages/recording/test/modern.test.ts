@@ -109,7 +109,7 @@ const bookingAnswers = [
   accept({ name: 'Ada' }),
 ];
 
-test('a conversation with rounds, a subscription, a cancellation and a machine replays without the key', async () => {
+test('replays rounds, a subscription, a cancellation and a machine without the state key', async () => {
   const modern = modernSession();
   const { ask, peer, send, server } = modern;
   await ask('server/discover', {});
@@ -150,14 +150,14 @@ test('a conversation with rounds, a subscription, a cancellation and a machine r
   expect(modern.text()).not.toContain('kept by the state');
 });
 
-test('the author’s handlers play a recorded conversation, too', async () => {
+test('replays a recorded conversation with live handlers', async () => {
   const modern = modernSession();
   await answered(modern, { name: 'ask', arguments: {} }, [accept({ name: 'Ada' })]);
   await answered(modern, booking, bookingAnswers);
   await expectSame(await modern.finish(), { server: createMcpServer(definition) });
 });
 
-test('a call whose handler is run again replays, and so does one whose tool forbids that', async () => {
+test('replays a call whose handler is run again, and one whose tool forbids that', async () => {
   const modern = modernSession({ resume: 'replay' });
   expect(await answered(modern, params, twoNames)).toMatchObject({
     content: [{ text: 'Ada and Grace' }],
@@ -168,7 +168,7 @@ test('a call whose handler is run again replays, and so does one whose tool forb
   await expectSame(await modern.finish());
 });
 
-test('a changed answer is a difference', async () => {
+test('reports a changed answer as a difference', async () => {
   const modern = modernSession();
   await answered(modern, params, twoNames);
   await modern.finish();
@@ -177,7 +177,7 @@ test('a changed answer is a difference', async () => {
   expect(difference?.problem).toBe('the replay sends a frame otherwise than the recorded session');
 });
 
-test('a secret in an answer is in no line, and its recording replays', async () => {
+test('redacts a secret in an answer, and the recording still replays', async () => {
   const modern = modernSession();
   const secret = 'ghp_0123456789abcdefABCDEF0123456789abcd';
   await answered(modern, params, [accept({ name: secret }), accept({ name: 'Ada' })]);

@@ -81,7 +81,7 @@ function withMember(
   return Array.isArray(value) ? value.with(Number(name), changed) : { ...value, [name]: changed };
 }
 
-test('a recording with anything wrong in it is played, or refused with its line', async () => {
+test('replays a mutated recording, or rejects it with the line', async () => {
   await fc.assert(
     fc.asyncProperty(mutation, async (change) => {
       const rows = mutated(change);
@@ -106,7 +106,7 @@ test.each([
     { serverInfo: { name: 'a', version: 1 }, capabilities: {} },
     '"version" of the server',
   ],
-])('a header whose %s is %j is refused by its name', async (member, value, fault) => {
+])('rejects a header whose %s is %j by name', async (member, value, fault) => {
   const [header = '{}', ...rows] = transcript('recorded-echo').split('\n');
   const spoilt = JSON.stringify({ ...(JSON.parse(header) as object), [member]: value });
   await expect(replay(readRecording([spoilt, ...rows].join('\n'), 'it'))).rejects.toThrow(

@@ -23,8 +23,8 @@ async function secretive(redact?: boolean) {
   return { recording: await finish(), text: text() };
 }
 
-describe('secrets', () => {
-  test('are nowhere in a recording, the same is the same in it, and it replays', async () => {
+describe('secrets in a recording', () => {
+  test('are replaced consistently, so the recording still replays', async () => {
     const { recording, text } = await secretive();
     expect(text).not.toContain(secret);
     expect(text).not.toContain('1234');
@@ -41,7 +41,7 @@ describe('secrets', () => {
     await expectSame(recording);
   });
 
-  test('are recorded where that is wanted', async () => {
+  test('are recorded if redaction is off', async () => {
     const { recording, text } = await secretive(false);
     expect(text).toContain(secret);
     expect(recording.header?.redacted).toBe(false);
@@ -49,8 +49,8 @@ describe('secrets', () => {
   });
 });
 
-describe('the bound of a recording', () => {
-  test('ends it with a line that says so, and the session goes on', async () => {
+describe('the size limit of a recording', () => {
+  test('ends it with a notice, and the session continues', async () => {
     const facts = new RecordedFacts();
     let text = '';
     const environment = record({ write: (more) => (text += more) }, { maxBytes: 8192 });
@@ -87,8 +87,8 @@ describe('the bound of a recording', () => {
   });
 });
 
-describe('a sink that fails', () => {
-  test('is reported once, and the session does not notice', async () => {
+describe('a failing sink', () => {
+  test('is reported once, and does not affect the session', async () => {
     let writes = 0;
     const facts = new RecordedFacts();
     const environment = record({
@@ -132,7 +132,7 @@ describe('a recorder changes nothing', () => {
     return JSON.stringify(await peer.call('deep', { depth }));
   };
 
-  test('a result that nests 2,000 deep is answered with and without one, and replays', async () => {
+  test('answers a result nested 2,000 deep with and without a recorder, and replays it', async () => {
     const plain = await answerOf(connect(createMcpServer(features)), 2000);
     expect(plain.length).toBeGreaterThan(2000 * '{"a":}'.length);
     const recorded = recordedSession(features);
@@ -140,7 +140,7 @@ describe('a recorder changes nothing', () => {
     await expectSame(await recorded.finish());
   });
 
-  test('a line that cannot be written ends the recording, and the session goes on', async () => {
+  test('ends the recording at a line that cannot be serialized, and the session continues', async () => {
     const facts = new RecordedFacts();
     const writer = new RecordingWriter({ write: (more) => (text += more) }, {});
     let text = '';
@@ -155,7 +155,7 @@ describe('a recorder changes nothing', () => {
   });
 });
 
-test('tasks are counted in the order in which they are first heard', async () => {
+test('numbers tasks in the order of their first events', async () => {
   const untilStopped = tool('wait', (_, { signal }) => {
     return new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
@@ -180,7 +180,7 @@ test('tasks are counted in the order in which they are first heard', async () =>
   ]);
 });
 
-test('a recorder has one session', () => {
+test('rejects a second session for one recorder', () => {
   const environment = record({ write: () => {} });
   const server = createMcpServer(named);
   const session = server.listen(memory().transport, { environment });
@@ -188,7 +188,7 @@ test('a recorder has one session', () => {
   session.shutdown('done');
 });
 
-describe('a file that is no recording', () => {
+describe('a file that is not a recording', () => {
   const header = async () => {
     const { peer, finish, text } = recordedSession({ ...named, tools: [echo] });
     await peer.handshake();
@@ -248,7 +248,7 @@ describe('a file that is no recording', () => {
     ['{"call":1,"ask":1}\n', /^x\.jsonl:1: "method" must be a string, this is missing$/],
     ['{"call":1,"error":{}}\n', /^x\.jsonl:1: "error" must be an object with "code" and "message"/],
     ['{"resolved":1,"roots":["/a"]}\n', /^x\.jsonl:1: "roots" must be .*, this one is not$/],
-  ])('%j is refused with the line and what is wrong', (text, message) => {
+  ])('with %j is rejected with the line and the problem', (text, message) => {
     const read = () => readRecording(text, 'x.jsonl');
     expect(read).toThrow(RecordingError);
     expect(read).toThrow(message);
@@ -267,14 +267,14 @@ describe('a file that is no recording', () => {
     [{ at: 1e300 }, '"at" must be a number of milliseconds, this is 1e+300'],
     [{ startedAt: 'noon' }, '"startedAt" must be a date, this is "noon"'],
     [{ launch: 'by hand' }, '"launch" must be an object, this is "by hand"'],
-  ])('a header with %j is refused', async (members, fault) => {
+  ])('rejects a header with %j', async (members, fault) => {
     const text = await withHeader(members);
     expect(() => readRecording(text, 'x.jsonl')).toThrow(
       `x.jsonl:1: the header of the recording: ${fault}`,
     );
   });
 
-  test('a limit that is null, as JSON has infinity, is infinite in the replay', async () => {
+  test('replays a null limit as Infinity', async () => {
     const { peer, finish, text } = recordedSession({ ...named, tools: [echo] });
     await peer.handshake();
     await peer.call('echo', {});
@@ -287,7 +287,7 @@ describe('a file that is no recording', () => {
   });
 
   test.each([{ 'no name!': 'optional' }, { name: 'perhaps' }])(
-    'a header with the task tools %j is refused',
+    'rejects a header with the task tools %j',
     async (taskTools) => {
       const recording = readRecording(await header(), 'x.jsonl');
       const spoilt = {
@@ -301,12 +301,12 @@ describe('a file that is no recording', () => {
     },
   );
 
-  test('two recordings in one are refused', async () => {
+  test('rejects two recordings in one file', async () => {
     const text = await header();
     expect(() => readRecording(text + text, 'x.jsonl')).toThrow(/x\.jsonl:\d+: a second recording/);
   });
 
-  test('one that is cut off anywhere replays as far as it goes, and says so', async () => {
+  test('replays a truncated recording as far as it goes, and reports the truncation', async () => {
     const text = await header();
     const first = text.indexOf('\n') + 40;
     for (let end = first; end < text.length - 1; end += 97) {
@@ -316,7 +316,7 @@ describe('a file that is no recording', () => {
     }
   });
 
-  test('a transcript without a header needs a server', async () => {
+  test('rejects a transcript without a header unless a server is given', async () => {
     const recording = readRecording('{"client":[]}\n', 'x.jsonl');
     await expect(replay(recording)).rejects.toThrow(
       'x.jsonl:1: this is a transcript without a header',
@@ -327,7 +327,7 @@ describe('a file that is no recording', () => {
   });
 });
 
-test('a recording is nobody else’s business while it is made: nothing is written before the turn has ended', async () => {
+test('writes nothing before the end of the current turn', async () => {
   const writes: string[] = [];
   const environment = record({ write: (text) => writes.push(text) });
   const { transport, peer } = memory();

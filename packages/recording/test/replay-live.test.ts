@@ -8,7 +8,7 @@ import { askName, expectSame, recordedSession, roots } from './recorded-session.
 const named = { name: 'recorded', version: '1.0.0' };
 const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
 
-describe('live handlers', () => {
+describe('a replay with live handlers', () => {
   const server = (greeting: string) =>
     createMcpServer({
       ...named,
@@ -32,17 +32,17 @@ describe('live handlers', () => {
     return finish();
   }
 
-  test('that give the same are no difference, though nothing of them is taken from the recording', async () => {
+  test('reports no difference if they return the recorded results', async () => {
     await expectSame(await greeted(), { server: server('Hello') });
   });
 
-  test('that give something else are the difference', async () => {
+  test('reports another result as the difference', async () => {
     const recording = await greeted();
     const { difference } = await replay(recording, { server: server('Bye'), patienceMs: 50 });
     expect(difference && differenceText(difference, recording)).toMatch(/^\+ +\{"server":.*Bye/m);
   });
 
-  test('that hang are found missing', async () => {
+  test("reports a hanging handler's missing output", async () => {
     const recording = await greeted();
     const hanging = createMcpServer({
       ...named,

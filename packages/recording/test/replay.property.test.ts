@@ -160,7 +160,7 @@ async function run(steps: readonly Step[]) {
   return finished;
 }
 
-test('a session of random events replays as it was recorded', async () => {
+test('replays a session of random events as recorded', async () => {
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {

@@ -16,8 +16,8 @@ const held = (pass: (signal: AbortSignal) => Promise<void>): Tool =>
     return 'passed';
   });
 
-describe('a replay does what was recorded', () => {
-  test('through a handshake, calls and the end of the input', async () => {
+describe('a replay reproduces a session', () => {
+  test('with a handshake, calls and the end of the input', async () => {
     const { peer, finish } = recordedSession({ ...named, tools: [echo] });
     await peer.handshake();
     await peer.call('echo', { text: 'hi' });
@@ -30,7 +30,7 @@ describe('a replay does what was recorded', () => {
     expect(note).toBeUndefined();
   });
 
-  test('through a stale roots query, in one turn of the event loop and in several', async () => {
+  test('with a stale roots query, in one turn of the event loop and in several', async () => {
     const resolveRoots = async (list: readonly { readonly uri: string }[]) => {
       await flush();
       return list;
@@ -52,7 +52,7 @@ describe('a replay does what was recorded', () => {
     expect(states).toContain('querying.stale');
   });
 
-  test('through roots that were asked for with a call, and then over a channel that opened', async () => {
+  test('with roots requested in a call, then over a newly opened channel', async () => {
     const connection = withoutChannel();
     const { peer, finish } = recordedSession({ ...named, tools: [roots] }, { connection });
     await peer.handshake({ capabilities });
@@ -73,7 +73,7 @@ describe('a replay does what was recorded', () => {
     expect(channels).toEqual(['closed', 'opened', 'closed']);
   });
 
-  test('through what handlers ask, what they withdraw, and what times out', async () => {
+  test('with questions, withdrawn questions and timeouts', async () => {
     const withdraw = tool('withdraw', async (_, { request }) => {
       const controller = new AbortController();
       const asked = request('custom/question', {}, { signal: controller.signal });
@@ -131,7 +131,7 @@ describe('a replay does what was recorded', () => {
     expect(lines.filter((line) => 'timer' in line)).not.toEqual([]);
   });
 
-  test('through cancellation, a full house and a client that does not read', async () => {
+  test('with cancellation, full queues and a client that does not read', async () => {
     const { pass, arrived, release } = gate();
     const big = tool('big', () => 'x'.repeat(400_000));
     const { peer, wire, finish } = recordedSession(
@@ -161,7 +161,7 @@ describe('a replay does what was recorded', () => {
     expect(flow).toContain('flowing');
   });
 
-  test('through tasks, their messages and their end', async () => {
+  test('with tasks, their messages and their ends', async () => {
     const { pass, arrived, release } = gate();
     const work = defineTool({
       name: 'work',
@@ -197,7 +197,7 @@ describe('a replay does what was recorded', () => {
     expect(new Set(tasks)).toEqual(new Set([1, 2]));
   });
 
-  test('through messages that are none, batches, and answers to nobody', async () => {
+  test('with invalid messages, batches and unsolicited responses', async () => {
     const { peer, finish } = recordedSession({ ...named, tools: [echo] });
     await peer.handshake({ protocolVersion: '2025-03-26' });
     peer.sendRaw('{"jsonrpc":\n[]\n{"jsonrpc":"2.0","id":9}\n');
@@ -210,7 +210,7 @@ describe('a replay does what was recorded', () => {
     await expectSame(await finish());
   });
 
-  test('through what handlers throw, and what JSON cannot hold', async () => {
+  test('with handler errors and values that JSON cannot represent', async () => {
     const cycle: { self?: unknown } = {};
     cycle.self = cycle;
     const outcomes: { readonly [name: string]: () => unknown } = {
@@ -239,7 +239,7 @@ describe('a replay does what was recorded', () => {
     await expectSame(await finish());
   });
 
-  test('through what the host does: pings, updates, a shutdown', async () => {
+  test('with pings, updates and a shutdown of the host', async () => {
     const server = createMcpServer({
       ...named,
       tools: [echo],
@@ -272,7 +272,7 @@ describe('a replay does what was recorded', () => {
     expect(linesOf(text()).at(-1)).toMatchObject({ closed: 'shutdown', reason: 'enough' });
   });
 
-  test('through a keepalive that finds nobody', async () => {
+  test('with a keepalive without an answer', async () => {
     const limits = { keepaliveIntervalMs: 1000, keepaliveTimeoutMs: 100, keepaliveFailures: 2 };
     const { peer, session, clock, text } = recordedSession({ ...named, tools: [] }, { limits });
     await peer.handshake();
@@ -287,7 +287,7 @@ describe('a replay does what was recorded', () => {
     await expectSame(readRecording(text(), 'keepalive.jsonl'));
   });
 
-  test('through a log that leaves things out', async () => {
+  test('with a log that drops messages', async () => {
     const chatty = tool('chatty', (_, { log }) => {
       for (let i = 0; i < 5; i++) log.info(`line ${i}`);
       return 'said';
@@ -314,7 +314,7 @@ describe('a replay does what was recorded', () => {
   });
 });
 
-describe('a difference', () => {
+describe('a replay difference', () => {
   async function conversation() {
     const { peer, finish, text } = recordedSession({ ...named, tools: [echo] });
     await peer.handshake();
@@ -328,7 +328,7 @@ describe('a difference', () => {
     return difference && differenceText(difference, recording);
   };
 
-  test('in a frame is shown with its line, its place and the lines before it', async () => {
+  test('in a frame is shown with its line, path and preceding lines', async () => {
     const text = await conversation();
     const rows = text.split('\n');
     const at = rows.findIndex((row) => row.includes('"server"') && row.includes('hi'));
@@ -340,7 +340,7 @@ describe('a difference', () => {
     expect(shown).toMatch(/^- .*ho.*\n\+ .*hi/m);
   });
 
-  test('in a transition, in what is missing and in what is too much', async () => {
+  test('in a transition, in missing and in extra output is shown', async () => {
     const text = await conversation();
     expect(await played(text.replace('"to":"rootsKnown"', '"to":"initialized"'))).toContain(
       'to: "initialized" was recorded, "rootsKnown" is replayed',
@@ -357,7 +357,7 @@ describe('a difference', () => {
     );
   });
 
-  test('in the limits of the session shows as what they lead to', async () => {
+  test('in the limits of the session shows up as their effect', async () => {
     const { pass, arrived, release } = gate();
     const { peer, finish, text } = recordedSession({ ...named, tools: [held(pass)] });
     await peer.handshake();

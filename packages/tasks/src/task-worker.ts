@@ -1,6 +1,6 @@
 /**
- * The tasks of one process that are written down: it has one lease for all that it runs, hears of what
- * others do to them, and goes on with what is due, and with what processes have left that have ended.
+ * Runs the durable tasks of one process. A worker holds one lease for all its tasks, follows the changes that other
+ * processes make to them, and claims tasks that are due or whose process has ended.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { OnceFn } from '../../../src/actors/request-context.ts';
@@ -36,39 +36,38 @@ import type {
 
 /** What a worker of tasks is made of. */
 export interface TaskWorkerOptions {
-  /** Where they are written down. It is closed with the worker. */
+  /** Store of the tasks. Closed with the worker. */
   readonly store: TaskStore;
-  /** The server whose tasks it can run. */
+  /** Name of the server whose tasks the worker can run. */
   readonly server: string;
-  /** When to look after the store. */
   readonly clock: Clock;
-  /** Hears what happens. */
+  /** Receives log facts. */
   readonly report: Report<TaskWorkerFactName>;
-  /** Makes what goes on with tasks; without it none goes on here. */
+  /** Creates the resumer of claimed tasks. Without it, this process resumes none. */
   readonly resumer?: ((worker: TaskWorker) => TaskResumer) | undefined;
-  /** Bounds of the tasks that go on. */
+  /** Limits on resumed tasks. */
   readonly limits?: TaskWorkerLimits | undefined;
 }
 
-/** Bounds of the tasks of a process that go on. */
+/** Limits on the tasks that a process resumes. */
 export interface TaskWorkerLimits {
-  /** How many times a task goes on after its process has ended. */
+  /** Maximum number of restarts of a task after its process has ended. */
   readonly maxRestarts: number;
-  /** How many tasks that go on run here at once. */
+  /** Maximum number of resumed tasks that run at once. */
   readonly maxTasks: number;
-  /** Time that a call waits for an absent host, ms. Default: 5 minutes. */
+  /** Time after which a call without a host is cancelled, ms. Default: 5 minutes. */
   readonly abandonedMs?: number | undefined;
 }
 
-/** How long to wait for a store that is away, milliseconds. */
+/** Delay between retries while the store is unavailable, milliseconds. */
 const retryMs = 1000;
-/** How often to look what others do, at least, milliseconds. */
+/** Maximum interval between heartbeats, milliseconds. */
 const heartbeatMs = 3000;
-/** How many tasks are claimed at a time. */
+/** Maximum number of tasks per claim. */
 const claimBatchSize = 100;
-/** How long a task that cannot go on here is left to others alone, milliseconds. */
+/** Time for which a task that cannot be resumed here is left to other processes, milliseconds. */
 const refusalMs = 30_000;
-/** The longest wait before a task goes on whose process ends again and again, milliseconds. */
+/** Maximum backoff before resuming a task whose process keeps ending, milliseconds. */
 const maxBackoffMs = 60_000;
 
 const processEnded = (message: string): WireError => ({
@@ -79,48 +78,48 @@ const processEnded = (message: string): WireError => ({
 
 const noLimits: TaskWorkerLimits = { maxRestarts: 5, maxTasks: 64 };
 
-/** Writes tasks down, and knows of those that others have written: see {@link TaskStore}. */
+/** The worker of one process: stores, claims and resumes tasks. See {@link TaskStore}. */
 export class TaskWorker {
   readonly #options: TaskWorkerOptions;
   readonly #owner = crypto.randomUUID();
-  /** The tasks that run here. */
+  /** Tasks that run here. */
   readonly #running = new Map<string, TaskClaim & TaskRunner>();
-  /** What is to be written before this ends. */
+  /** Writes to finish before the worker closes. */
   readonly #pendingWrites = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
   #heartbeat: unknown = undefined;
-  /** The look at the store that a beat has begun, and the claims that follow it. */
+  /** The poll begun by a heartbeat, with the claims that follow it. */
   #polling: Promise<void> | undefined = undefined;
   #changesSeen: number | undefined = undefined;
-  /** Tasks that the store has said have changed, until they were read. */
+  /** Changed tasks that were not read yet. */
   readonly #changed = new Set<string>();
-  /** Settles after the last look at what others have done. Looks are made one after the other: none tells what another has told. */
+  /** Settles after the last read of changes. Reads are sequential, so no change is delivered twice. */
   #reads: Promise<void> = Promise.resolve();
   #nextRead: Promise<void> | undefined = undefined;
   readonly #resumer: TaskResumer | undefined;
   readonly #limits: TaskWorkerLimits;
-  /** The tasks that go on here. */
+  /** Ids of resumed tasks that run here. */
   readonly #resumed = new Set<string>();
-  /** How often something of a task is under way that does not run here, or not yet: it begins, ends, was claimed. */
+  /** Operations in progress per task that does not, or not yet, run here. */
   readonly #inProgress = new Map<string, number>();
-  /** Claims are made one after the other: what one has brought is known before the next. */
+  /** Claims are sequential: the tasks of one are known before the next. */
   #claims: Promise<void> = Promise.resolve();
   /**
-   * Until then, by the clock, the store may have tasks of this process that it knows nothing of: the answer to a claim or a
-   * creation was lost. Infinity until the store answers again.
+   * Clock time until which the store may hold tasks of this process that it does not know of, because the reply to a
+   * claim or creation was lost. Infinity until the store answers again.
    */
   #uncertainUntil = -Infinity;
-  /** Those whose clients were told that they cannot be begun. The store may have them all the same. */
+  /** Tasks whose creation was reported as failed. The store may hold them nevertheless. */
   readonly #failedCreations = new BoundedMap<string, true>(1000);
-  /** Those that cannot go on here, and until when others alone may try, by the clock. */
+  /** Tasks that cannot be resumed here, with the clock time until which only other processes may try. */
   readonly #refused = new BoundedMap<string, number>(100);
-  /** When the next parked task is due, before the next beat. */
+  /** Timer for a parked task that is due before the next heartbeat. */
   #claimTimer: unknown = undefined;
-  /** The store's clock less ours, milliseconds. */
+  /** The store's clock minus ours, milliseconds. */
   #aheadMs = 0;
   #unwatch: (() => void) | undefined = undefined;
   readonly #listeners = new Set<(taskId: string) => void>();
-  /** The calls whose hosts wait here, and the sessions that continue them. */
+  /** Hosts that wait here for recorded calls, by task id. */
   readonly #waitingHosts = new Map<string, WaitingHost>();
 
   /** Call {@link start} before any other method. */
@@ -130,7 +129,7 @@ export class TaskWorker {
     this.#resumer = options.resumer?.(this);
   }
 
-  /** Whether tasks go on here. */
+  /** True if this process resumes tasks. */
   get canResume(): boolean {
     return this.#resumer !== undefined;
   }
@@ -140,42 +139,43 @@ export class TaskWorker {
     return this.#options.clock.now() + this.#aheadMs;
   }
 
-  /** The lease of this process, as records name it. */
+  /** Name of this process's lease in the store. */
   get owner(): string {
     return this.#owner;
   }
 
-  /** Calls back when others may have changed a task. @returns ends it */
+  /** Calls back when another process may have changed a task. @returns unsubscribes */
   listen(listener: (taskId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** All tasks of the store, in pages. @throws what the store throws */
+  /** Lists all tasks of the store, in pages. @throws the store's error */
   list(request: TaskListRequest): Promise<readonly FoundTask[]> {
     return this.#options.store.list(request);
   }
 
-  /** Takes the lease, and looks after what others have left. @throws what the store throws */
+  /** Takes the lease, and claims due and abandoned tasks. @throws the store's error */
   async start(): Promise<void> {
     const { store } = this.#options;
     await store.lease(this.#owner);
-    // What others have left may take longer than a lease lasts.
+    // Claiming abandoned tasks may take longer than a lease lasts.
     this.#scheduleHeartbeat();
     await this.#readChanges();
     await this.#claimDue();
     this.#unwatch = store.watch?.(() => void this.#onStoreChange());
   }
 
-  /** Brings a recorded call to a session whose host waits: claims it and calls back to resume it, unless a living process
-   * runs it. Until {@link detachHost} the callback also gets the call if it becomes free later.
-   * @returns the record as it is then; undefined if none is kept
-   * @throws what the store throws
+  /**
+   * Claims a recorded call for a host that waits here, and resumes it, unless a live process runs it. Until
+   * {@link detachHost}, the host also gets the call if it becomes claimable later.
+   * @returns the call as stored afterwards; undefined if it does not exist
+   * @throws the store's error
    */
   async attachHost(taskId: string, attendant: WaitingHost): Promise<LoadedTask | undefined> {
     this.#waitingHosts.set(taskId, attendant);
     const { store } = this.#options;
-    // Another look at what is due may park the call meanwhile, because its host was not here yet.
+    // A concurrent claim may have parked the call before its host was registered here.
     for (let attempt = 1; ; attempt++) {
       const found = await store.read(taskId);
       if (!found || !this.#isKnown(found.record)) return undefined;
@@ -189,13 +189,13 @@ export class TaskWorker {
         await store.leave(record.owner);
       }
       const isAway = host !== undefined && 'awaySince' in host;
-      // Anybody's write makes it due.
+      // A write without a fence makes the call due.
       if (isAway && record.dueInMs) await store.append({ taskId }, { steps: [] });
       await this.#claimDue(taskId);
     }
   }
 
-  /** The step that says that the host of a call is connected to this process. */
+  /** The step that records that a call's host is connected to this process. */
   hostStep(): TaskStep {
     const here: HostStep = { here: this.now(), owner: this.#owner };
     return { key: stepKeys.host, text: JSON.stringify(here) };
@@ -206,12 +206,12 @@ export class TaskWorker {
     this.#waitingHosts.delete(taskId);
   }
 
-  /** Time that a call waits for an absent host, ms. */
+  /** Time after which a call without a host is cancelled, ms. */
   get abandonedMs(): number {
     return this.#limits.abandonedMs ?? 300_000;
   }
 
-  /** Writes a new task. @throws what the store throws */
+  /** Stores a new task. @throws the store's error */
   async create(
     written: StoredTask,
     runner: TaskRunner,
@@ -237,7 +237,7 @@ export class TaskWorker {
     });
   }
 
-  /** What is done to these tasks, which are ours, is under way. */
+  /** Marks own tasks as in progress during an operation. */
   async #trackWhile<T>(taskIds: readonly string[], act: () => Promise<T>): Promise<T> {
     for (const id of taskIds) this.#inProgress.set(id, (this.#inProgress.get(id) ?? 0) + 1);
     try {
@@ -251,7 +251,7 @@ export class TaskWorker {
     }
   }
 
-  /** A task that was claimed runs. */
+  /** Registers a claimed task as running here. */
   track(claim: TaskClaim, runner: TaskRunner): void {
     const { taskId } = claim;
     this.#running.set(taskId, {
@@ -262,16 +262,19 @@ export class TaskWorker {
     });
   }
 
-  /** Writes down how a task that runs here has ended. While the store is away it waits. */
+  /**
+   * Stores the end of a task that runs here. Retries while the store is unavailable.
+   * @returns `ended` also if the end is no longer awaited
+   */
   finish(claim: TaskClaim, written: StoredTask, isAwaited: () => boolean): Promise<WriteResult> {
-    // What follows is its own doing.
+    // Later changes are this process's own.
     this.forget(claim.taskId);
-    const what = `The end of the task ${claim.taskId}`;
+    const what = `End of task ${claim.taskId}`;
     const finish = () => this.#finish(claim, written);
     return this.#trackWhile([claim.taskId], () => this.#write(what, finish, isAwaited));
   }
 
-  /** Writes down how a task that runs here goes on. While the store is away it waits. */
+  /** Stores progress of a task that runs here. Retries while the store is unavailable. */
   async append(
     claim: TaskClaim,
     progress: TaskProgress,
@@ -280,7 +283,7 @@ export class TaskWorker {
     const { taskId } = claim;
     const { parkForMs } = progress;
     if (parkForMs !== undefined) this.forget(taskId);
-    const what = `A step of the task ${taskId}`;
+    const what = `Step of task ${taskId}`;
     const append = () => this.#options.store.append(claim, progress);
     const became = await this.#trackWhile([taskId], () => this.#write(what, append, isAwaited));
     if (parkForMs !== undefined) this.#scheduleClaim(parkForMs);
@@ -316,22 +319,22 @@ export class TaskWorker {
       try {
         return await write();
       } catch (error) {
-        this.#reportStoreError(`${what} is not written yet`, error);
+        this.#reportStoreError(`${what} is not stored yet, retrying`, error);
       }
       if (this.#closing.signal.aborted || !isAwaited()) return 'ended';
       await this.#pause();
     }
   }
 
-  /** A cancelled task and an ended call make room for another one. */
+  /** Ends a stored task. Cancelled tasks and ended calls become evictable. */
   #finish(claim: UnfencedClaim | TaskClaim, written: StoredTask): Promise<WriteResult> {
     const text = JSON.stringify(written);
-    // The result of a call is kept only for a host that has missed it.
+    // A call's result is kept only for a host that missed it.
     const letsGo = written.task.status === 'cancelled' || isCallRecord(claim.taskId);
     return this.#options.store.finish(claim, text, letsGo);
   }
 
-  /** Ends a task that runs elsewhere. @throws what the store throws */
+  /** Ends a task that runs in another process. @throws the store's error */
   async finishElsewhere(written: StoredTask): Promise<WriteResult> {
     const { taskId } = written.task;
     const became = await this.#finish({ taskId }, written);
@@ -339,23 +342,23 @@ export class TaskWorker {
     return became;
   }
 
-  /** Adds to a task that runs elsewhere. @throws what the store throws */
+  /** Adds steps to a task that runs in another process. @throws the store's error */
   async appendElsewhere(taskId: string, steps: readonly TaskStep[]): Promise<WriteResult> {
     const became = await this.#options.store.append({ taskId }, { steps });
     await this.#refresh(taskId);
-    // If it was parked, it is due.
+    // A parked task is now due.
     if (became === 'written') this.#scheduleClaim(0);
     return became;
   }
 
-  /** The end of a task that runs here is no longer awaited. */
+  /** Stops tracking a task that runs here. */
   forget(taskId: string): void {
     this.#running.delete(taskId);
-    // There is room for another one.
+    // A slot is free for another task.
     if (this.#resumed.delete(taskId)) this.#scheduleClaim(0);
   }
 
-  /** The task as it is now; undefined if none is kept. @throws what the store throws */
+  /** Finds a task; undefined if it does not exist. @throws the store's error */
   async find(taskId: string): Promise<LoadedTask | undefined> {
     const found = await this.#options.store.read(taskId);
     if (!found || !this.#isKnown(found.record)) return undefined;
@@ -368,12 +371,12 @@ export class TaskWorker {
     return after && this.#withLiveStatus(after.record);
   }
 
-  /** True for tasks of this server that a state key opens: others do not exist for its clients. */
+  /** True for tasks of this server that a state key opens. Clients cannot see others. */
   #isKnown({ server, text }: TaskRecord): boolean {
     return server === this.#options.server && !isSealed(text);
   }
 
-  /** What runs here and cannot go on elsewhere says more of itself than is written. */
+  /** Decodes a record. A task that runs here without a journal has a more recent state in memory. */
   #withLiveStatus(record: TaskRecord): LoadedTask {
     const found = loadTask(record);
     const running = this.#running.get(record.taskId);
@@ -381,7 +384,7 @@ export class TaskWorker {
     return { ...found, task: running.item(), isHere: true };
   }
 
-  /** Ends when what has to be written is written, or cannot be. Never rejects. */
+  /** Releases the tasks and the store. Resolves once pending writes have settled; never rejects. */
   async close(): Promise<void> {
     const { store, clock } = this.#options;
     clock.clearTimeout(this.#heartbeat);
@@ -389,22 +392,22 @@ export class TaskWorker {
     this.#unwatch?.();
     await this.#resumer?.close();
     this.#closing.abort();
-    // A beat may have been under way.
+    // A heartbeat in progress may have scheduled the next.
     clock.clearTimeout(this.#heartbeat);
     await Promise.allSettled(this.#pendingWrites);
     try {
       await store.leave(this.#owner);
     } catch (error) {
-      this.#reportStoreError('The lease is left to end by itself', error);
+      this.#reportStoreError('The lease was not released and will expire', error);
     }
     try {
       await store.close();
     } catch (error) {
-      this.#reportStoreError('The last writes may be lost', error);
+      this.#reportStoreError('The store did not close cleanly; the last writes may be lost', error);
     }
   }
 
-  /** Claims what belongs to nobody and what is due, and goes on with it, or says that it cannot go on. */
+  /** Claims abandoned and due tasks, and resumes or fails each. */
   #claimDue(taskId?: string): Promise<void> {
     const claims = this.#claims.then(() => this.#claimAll(taskId));
     this.#claims = claims.catch(() => {});
@@ -427,7 +430,7 @@ export class TaskWorker {
     }
   }
 
-  /** If an answer was lost, what the store has for us and we know nothing of is claimed, too. */
+  /** Also claims tasks that the store assigned to us in a reply we never received. */
   async #claim(taskId: string | undefined, max: number): Promise<ClaimedTasks> {
     const { store, server, clock } = this.#options;
     const isUnsure = clock.now() < this.#uncertainUntil;
@@ -439,7 +442,7 @@ export class TaskWorker {
     const request = { owner: this.#owner, server, taskId, max, except, held };
     try {
       const claimed = await store.claim(request);
-      // What was sent before may still arrive.
+      // Requests sent earlier may still reach the store.
       if (this.#uncertainUntil === Infinity) this.#uncertainUntil = clock.now() + store.leaseMs;
       return claimed;
     } catch (error) {
@@ -469,7 +472,7 @@ export class TaskWorker {
     const { maxRestarts } = this.#limits;
     if (claims > maxRestarts) {
       const times = claims === 1 ? 'once' : `${claims} times`;
-      const why = `The process that ran it has ended ${times}, and it may go on ${maxRestarts} times`;
+      const why = `Restart limit reached: its process ended ${times} (maxRestarts ${maxRestarts})`;
       return this.#failOrphan(record, why);
     }
     if (claims > 1 && claims > steps.restarts) {
@@ -482,15 +485,15 @@ export class TaskWorker {
     const refusal = resumer.resume(new ResumedTask(record, found.task, steps, call));
     if (refusal === undefined) {
       const details = { taskId, claims };
-      const message = `The task ${taskId} goes on`;
+      const message = `Resumed task ${taskId}`;
       return report({ level: 'debug', name: 'task.resumed', message, details });
     }
     this.#resumed.delete(taskId);
-    if (isCallRecord(taskId)) return this.#failOrphan(record, `It cannot be resumed: ${refusal}`);
+    if (isCallRecord(taskId)) return this.#failOrphan(record, `Call cannot be resumed: ${refusal}`);
     return this.#refuse(record, refusal);
   }
 
-  /** Leaves a call to the process that its host comes back to, and cancels a call whose host stays away. */
+  /** Parks a call until its host returns, or cancels it once the host has been away too long. */
   async #parkForHost(record: TaskRecord, { host }: StepHistory): Promise<void> {
     const now = this.now();
     const since = host && 'awaySince' in host ? host.awaySince : now;
@@ -501,27 +504,27 @@ export class TaskWorker {
       return this.#scheduleClaim(leftMs);
     }
     const { task, principal } = loadTask(record);
-    const why = `Its host stayed away for ${this.abandonedMs} ms`;
+    const why = `Its host did not return within ${this.abandonedMs} ms`;
     await this.#finish(record, { task: endedTask(task, now, undefined, why), principal });
-    const message = `The call ${record.taskId} was cancelled: ${why}`;
+    const message = `Cancelled call ${record.taskId}: ${why}`;
     this.#options.report({ level: 'warning', name: 'call.abandoned', message });
   }
 
-  /** Gives a claimed task back, and leaves it to other processes for a while. */
+  /** Parks a claimed task, and leaves it to other processes for a while. */
   async #refuse(record: TaskRecord, why: string): Promise<void> {
     const { store, report, clock } = this.#options;
     const { taskId } = record;
-    const message = `The task ${taskId} does not go on here: ${why}`;
+    const message = `Cannot resume task ${taskId} here: ${why}`;
     report({ level: 'warning', name: 'task.refused', message, details: { taskId } });
     this.#refused.delete(taskId);
     this.#refused.set(taskId, clock.now() + refusalMs);
     await store.append(record, { steps: [], parkForMs: 0, isAnnounced: true });
   }
 
-  /** Its client was told that it cannot be begun. */
+  /** Cancels a task whose creation was reported to its client as failed. */
   async #cancelFailedCreation(record: TaskRecord): Promise<void> {
     const { task, principal } = loadTask(record);
-    const why = 'Its client was told that it could not be begun';
+    const why = 'Its creation was reported as failed';
     const ended = endedTask(task, this.now(), undefined, why);
     await this.#finish(record, { task: ended, principal });
   }
@@ -532,11 +535,11 @@ export class TaskWorker {
     const response = errorResponse(undefined, processEnded(why));
     const ended = endedTask(task, this.now(), response);
     await this.#finish(record, { task: ended, principal, response });
-    const message = `The process that ran the task ${record.taskId} has ended`;
+    const message = `Process of task ${record.taskId} has ended`;
     report({ level: 'warning', name: 'task.orphaned', message });
   }
 
-  /** Something is due, perhaps before the next beat. */
+  /** Schedules a claim, unless the next heartbeat comes first. */
   #scheduleClaim(ms: number): void {
     const { clock } = this.#options;
     if (ms >= heartbeatMs || this.#closing.signal.aborted || !this.#resumer) return;
@@ -544,7 +547,7 @@ export class TaskWorker {
       try {
         await this.#claimDue();
       } catch (error) {
-        this.#reportStoreError('What is due waits', error);
+        this.#reportStoreError('Could not claim due tasks', error);
       }
     };
     clock.clearTimeout(this.#claimTimer);
@@ -559,18 +562,18 @@ export class TaskWorker {
     );
   }
 
-  /** Prolongs the lease, whatever else is under way. */
+  /** Renews the lease, independently of other operations. */
   async #sendHeartbeat(): Promise<void> {
     try {
       await this.#options.store.lease(this.#owner);
       if (this.#polling === undefined) this.#polling = this.#poll();
     } catch (error) {
-      this.#reportStoreError('The lease of this process is not prolonged', error);
+      this.#reportStoreError('Could not renew the lease of this process', error);
     }
     if (!this.#closing.signal.aborted) this.#scheduleHeartbeat();
   }
 
-  /** Looks what others have done, and claims what is due. Never rejects. */
+  /** Reads changes of other processes, and claims due tasks. Never rejects. */
   async #poll(): Promise<void> {
     try {
       await this.#readChanges();
@@ -581,7 +584,7 @@ export class TaskWorker {
     this.#polling = undefined;
   }
 
-  /** Looks what others have done, and what time it is: once more after a look that is under way, however many ask. */
+  /** Reads changes and the store's clock. Concurrent calls share one read after the current one. */
   #readChanges(): Promise<void> {
     return (this.#nextRead ??= this.#reads.then(() => {
       this.#nextRead = undefined;
@@ -604,7 +607,7 @@ export class TaskWorker {
     }
   }
 
-  /** The store has told that something has changed. */
+  /** Handles a change notification of the store. */
   async #onStoreChange(): Promise<void> {
     try {
       await this.#readChanges();
@@ -614,7 +617,7 @@ export class TaskWorker {
     }
   }
 
-  /** Somebody has done something to a task. */
+  /** Checks a running task after another process has changed it. */
   async #refresh(taskId: string): Promise<void> {
     const running = this.#running.get(taskId);
     if (!running) return;
@@ -624,7 +627,7 @@ export class TaskWorker {
       return running.onSteps(loadTask(record).steps);
     }
     this.forget(taskId);
-    const message = `Another process has ended or claimed the task ${taskId}`;
+    const message = `Another process has ended or claimed task ${taskId}`;
     this.#options.report({ level: 'warning', name: 'task.overtaken', message });
     running.onOvertaken();
   }

@@ -35,8 +35,8 @@ function holdAppends({ store }: Process) {
   return door;
 }
 
-describe('two answers to one question in flight', () => {
-  test('at its own node: a rerun gets the answer that the handler got', async () => {
+describe('two concurrent answers to one question', () => {
+  test("at the task's own node: a rerun gets the answer that the handler got", async () => {
     const world = new World();
     const { sizes, tool } = asking();
     const first = await world.start([tool]);
@@ -61,7 +61,7 @@ describe('two answers to one question in flight', () => {
   });
 
   test.each(['own', 'other'] as const)(
-    'at two nodes, the %s one first: a rerun gets the answer that the handler got',
+    'at two nodes, %s first: a rerun gets the answer that the handler got',
     async (earlier) => {
       const world = new World();
       const { sizes, tool } = asking();
@@ -89,7 +89,7 @@ describe('two answers to one question in flight', () => {
   );
 });
 
-test('refuses answers beyond maxTaskBytes at every node, and takes a shorter one', async () => {
+test('refuses answers beyond maxTaskBytes at every node, then accepts a shorter one', async () => {
   const world = new World();
   const { sizes, tool } = asking();
   const limits = { maxTaskBytes: 3000 };

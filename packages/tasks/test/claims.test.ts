@@ -98,7 +98,7 @@ const kinds: readonly StoreKind[] = [
 describe.each(kinds)('claims in $name', ({ needs, open, aClaim, aTask }) => {
   beforeEach((context) => needs(context));
 
-  test.each([1, 2, 3])('are not made in vain by %i at once', async (count) => {
+  test.each([1, 2, 3])('%i concurrent workers make no futile claims', async (count) => {
     const store = await open();
     const nodes = await Promise.all(Array.from({ length: count }, () => store.node()));
     onTestFinished(async () => void (await Promise.all(nodes.map((node) => node.close()))));

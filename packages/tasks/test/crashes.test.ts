@@ -153,7 +153,7 @@ class Ordeal {
   }
 }
 
-test('a task ends, and makes nothing again that is written, wherever its process ends', async () => {
+test('completes a task without repeating recorded steps, wherever its process is killed', async () => {
   const whole = new Ordeal();
   await whole.run([]);
   const { points } = whole;
@@ -161,7 +161,7 @@ test('a task ends, and makes nothing again that is written, wherever its process
   for (let point = 1; point <= points; point++) await new Ordeal().run([point]);
 });
 
-test('a task ends, however often its process ends', async () => {
+test('completes a task whose process is killed repeatedly', async () => {
   const chance = new Chance(seed);
   for (let had = 0; had < crashes;) {
     const points = Array.from({ length: chance.between(2, 6) }, () => chance.between(1, 40));

@@ -30,7 +30,7 @@ const durable = (handler: (args: JsonObject, context: HandlerContext) => unknown
   });
 
 describe('a durable call', () => {
-  test('continues in the next process, and makes what is recorded once', async () => {
+  test('continues in the next process without repeating recorded steps', async () => {
     const world = new World();
     const { charges, door, tool } = charging();
     const first = await world.supervise([tool]);
@@ -48,7 +48,7 @@ describe('a durable call', () => {
     expect(second.peer.violations).toEqual([]);
   });
 
-  test('runs if the process before has not recorded it', async () => {
+  test('runs if the previous process had not recorded it', async () => {
     const world = new World();
     const { charges, door, tool } = charging();
     const first = await world.supervise([tool]);
@@ -63,7 +63,7 @@ describe('a durable call', () => {
     expect(textIn(await answer)).toBe('charge 1');
   });
 
-  test('gives its recorded result to a host that has missed it, without running again', async () => {
+  test('returns its recorded result to a host that missed it, without running again', async () => {
     const world = new World();
     const { charges, door, tool } = charging();
     door.release();
@@ -75,7 +75,7 @@ describe('a durable call', () => {
     expect(charges).toEqual(['charged']);
   });
 
-  test('keeps the error that it has failed with', async () => {
+  test('keeps the error it failed with', async () => {
     const world = new World();
     const tool = durable(() => {
       throw new Error('out of stock');
@@ -89,7 +89,7 @@ describe('a durable call', () => {
     expect(again.result).toEqual(failed.result);
   });
 
-  test('belongs to the tool and the arguments that it was begun with', async () => {
+  test('is bound to its original tool and arguments', async () => {
     const world = new World();
     const door = gate();
     const tool = durable(async () => {
@@ -106,7 +106,7 @@ describe('a durable call', () => {
     door.release();
   });
 
-  test('is cancelled by its host, and stays cancelled', async () => {
+  test('stays cancelled once its host cancels it', async () => {
     const world = new World();
     const signals: AbortSignal[] = [];
     const tool = durable(async (_, { signal }) => {
@@ -130,7 +130,7 @@ describe('a durable call', () => {
     expect(signals).toHaveLength(1);
   });
 
-  test('is cancelled if its host does not come back, and no process runs it meanwhile', async () => {
+  test('is cancelled if its host does not return, and does not run meanwhile', async () => {
     const world = new World();
     const { charges, tool } = charging();
     const first = await world.supervise([tool]);
@@ -151,7 +151,7 @@ describe('a durable call', () => {
     expect(errorIn(answer)?.data).toEqual({ reason: 'cancelled', retryable: false });
   });
 
-  test('is resumed by the process that its host comes back to, whichever has looked first', async () => {
+  test('is resumed by the process its host returns to, whichever polled first', async () => {
     const world = new World();
     const { charges, door, tool } = charging();
     const first = await world.supervise([tool]);
@@ -169,7 +169,7 @@ describe('a durable call', () => {
     expect(other.facts).not.toContain('task.resumed');
   });
 
-  test('fails if its process ends too often', async () => {
+  test('fails when its process exceeds the restart limit', async () => {
     const world = new World();
     const { charges, tool } = charging();
     let process = await world.supervise([tool], { limits: { maxRestarts: 1 } });
@@ -186,7 +186,7 @@ describe('a durable call', () => {
     expect(charges).toEqual(['charged']);
   });
 
-  test('answers two requests with the same id alike', async () => {
+  test('answers two requests with the same call id identically', async () => {
     const world = new World();
     const { charges, door, tool } = charging();
     const first = await world.supervise([tool]);
@@ -200,7 +200,7 @@ describe('a durable call', () => {
     expect(charges).toEqual(['charged']);
   });
 
-  test('is no task: clients neither list nor find it', async () => {
+  test('cannot be listed or found as a task', async () => {
     const world = new World();
     const { door, tool } = charging();
     const first = await world.supervise([tool]);
@@ -216,7 +216,7 @@ describe('a durable call', () => {
     await answer;
   });
 
-  test('makes room for others once it has ended', async () => {
+  test('frees its quota once it has ended', async () => {
     const world = new World();
     const tool = durable(() => 'done');
     const { call } = await world.supervise([tool], { limits: { maxKeptTasks: 2 } });
@@ -226,7 +226,7 @@ describe('a durable call', () => {
     }
   });
 
-  test('is shown by a dump, with the processes that have ended amid it, and as no task that runs', async () => {
+  test('appears in a dump with its restarts, and does not count as a running task', async () => {
     const world = new World();
     const { door, tool } = charging();
     const first = await world.supervise([tool]);
@@ -244,7 +244,7 @@ describe('a durable call', () => {
     expect(second.session.dump().tasks).toEqual([]);
   });
 
-  test('is listed as a tool that need not run as a task', async () => {
+  test('is listed as a tool with optional tasks', async () => {
     const world = new World();
     const { tool } = charging();
     const { peer } = await world.supervise([tool]);
@@ -253,7 +253,7 @@ describe('a durable call', () => {
     expect(result['tools']).toMatchObject([{ execution: { taskSupport: 'optional' } }]);
   });
 
-  test('is not repeated if its tool is not durable', async () => {
+  test('is not repeated after a restart if its tool is not durable', async () => {
     const world = new World();
     let runs = 0;
     const tool = defineTool({
@@ -269,7 +269,7 @@ describe('a durable call', () => {
   });
 });
 
-describe('a durable call whose host cannot come back', () => {
+describe('a durable call whose host cannot return', () => {
   test('ends with its session', async () => {
     const world = new World();
     const { tool } = charging();
@@ -282,7 +282,7 @@ describe('a durable call whose host cannot come back', () => {
     expect(ended?.status).toBe('cancelled');
   });
 
-  test('fails in the next process if it was killed', async () => {
+  test('fails in the next process after a kill', async () => {
     const world = new World();
     const { tool } = charging();
     const first = await world.supervise([tool], { isSupervised: false });
@@ -312,7 +312,7 @@ describe('progress of a durable call', () => {
       .filter(({ method }) => method === 'notifications/progress')
       .map(({ params }) => params as JsonObject);
 
-  test('never runs backwards, and says where the call was resumed', async () => {
+  test('never decreases, and names the step at which the call resumed', async () => {
     const world = new World();
     const [beforeKill, afterKill] = [gate(), gate()];
     const doors = new Map([[2, beforeKill]]);
@@ -357,7 +357,7 @@ describe('questions of a durable call', () => {
   };
   const elicitation = { elicitation: { form: {} } };
 
-  test('are asked again by the next process, under the same name, and answers stay', async () => {
+  test('are asked again by the next process under the same key, and answers are kept', async () => {
     const world = new World();
     const { tool, seen } = asking();
     const first = await world.supervise([tool], { capabilities: elicitation });
@@ -379,7 +379,7 @@ describe('questions of a durable call', () => {
     expect(second.peer.count('elicitation/create')).toBe(1);
   });
 
-  test('fail without an answer in time, as those of any call', async () => {
+  test('time out without an answer, as for any call', async () => {
     const world = new World();
     const tool = durable(async (_, { elicit }) => {
       const asked = elicit({
@@ -401,8 +401,8 @@ describe('questions of a durable call', () => {
   });
 });
 
-describe('at the end of its session', () => {
-  test('a durable call that waits is not answered, and continues elsewhere', async () => {
+describe('at the end of a session', () => {
+  test('leaves a waiting durable call unanswered, to continue in another process', async () => {
     const world = new World();
     const { charges, door, tool } = charging();
     const first = await world.supervise([tool]);
@@ -419,7 +419,7 @@ describe('at the end of its session', () => {
   });
 });
 
-test('a tool that is a machine continues its call in its state', async () => {
+test('a machine tool resumes its call in the stored state', async () => {
   const world = new World();
   const tool = defineTool({
     name: 'nap',
@@ -458,7 +458,7 @@ describe('a durable call of 2026-07-28', () => {
   };
   const supervised = { supervised: true };
 
-  test('asks in its result, and continues in the next process with the answer', async () => {
+  test('asks with input_required, and continues in the next process with the answer', async () => {
     const world = new World();
     let runs = 0;
     const tool = durable(async (_, { elicit, once }) => {
@@ -484,7 +484,7 @@ describe('a durable call of 2026-07-28', () => {
     expect([first, second].flatMap(({ peer }) => peer.violations)).toEqual([]);
   });
 
-  test('refuses an answer that is malformed, and goes on with a good one', async () => {
+  test('rejects a malformed answer, and continues with a valid one', async () => {
     const world = new World();
     const tool = durable(async (_, { elicit }) => {
       const { action } = await elicit({ message: 'Size?', schema: form });
@@ -499,7 +499,7 @@ describe('a durable call of 2026-07-28', () => {
     expect(textIn(await send(process, three, good))).toBe('decline');
   });
 
-  test('refuses a state that it never issued', async () => {
+  test('rejects a requestState it never issued', async () => {
     const world = new World();
     const tool = durable(() => 'done');
     const process = await world.start([tool]);
@@ -509,7 +509,7 @@ describe('a durable call of 2026-07-28', () => {
     }
   });
 
-  test('of a client that takes tasks is a task, as before', async () => {
+  test('becomes a task if its client supports tasks', async () => {
     const world = new World();
     const { door, tool } = charging();
     const process = await world.start([tool]);

@@ -60,11 +60,11 @@ const refusal = async (peer: ScriptedPeer, id: number, method: string, params: o
   return peer.error(id);
 };
 
-describe('how many tasks a client has', () => {
+describe('the number of tasks of a client', () => {
   const tooMany = { code: -32000, data: { reason: 'too-many-tasks', retryable: true } };
   const limits = { maxKeptTasks: 2 };
 
-  test('is counted over all processes: one more is refused, and a cancelled one makes room anywhere', async () => {
+  test('is limited across processes, and a cancelled task frees its place everywhere', async () => {
     const table = new TaskTable();
     const [a, b] = [await start(table, undefined, limits), await start(table, undefined, limits)];
     const task = await begin(a.peer, 'hold');
@@ -82,7 +82,7 @@ describe('how many tasks a client has', () => {
     expect(table.tasks.size).toBe(2);
   });
 
-  test('goes on after a process has ended, until their time is over', async () => {
+  test('still counts after a process has ended, until the tasks expire', async () => {
     const table = new TaskTable();
     const before = await start(table, undefined, limits);
     for (let n = 0; n < 2; n++) await begin(before.peer, 'hold');
@@ -96,8 +96,8 @@ describe('how many tasks a client has', () => {
   });
 });
 
-describe('what a client hears was written before', () => {
-  test('that a task has begun', async () => {
+describe('a task is stored before its client learns', () => {
+  test('that it was created', async () => {
     const { store, peer } = await start(new TaskTable());
     const writing = gate();
     store.fault = (method) => (method === 'create' ? writing.pass() : undefined);
@@ -110,7 +110,7 @@ describe('what a client hears was written before', () => {
     expect((await kept(store, task.taskId)).task).toEqual(task);
   });
 
-  test('and how it has ended', async () => {
+  test('how it ended', async () => {
     const { store, peer, join } = await start(new TaskTable(), [taskTool('say', () => 'said')]);
     const { peer: other } = await join();
     const writing = gate();
@@ -129,7 +129,7 @@ describe('what a client hears was written before', () => {
     });
   });
 
-  test('and that it is cancelled', async () => {
+  test('that it was cancelled', async () => {
     const { door, hold, reasons } = held();
     const { store, peer } = await start(new TaskTable(), [hold]);
     const task = await begin(peer, 'hold');
@@ -148,8 +148,8 @@ describe('what a client hears was written before', () => {
   });
 });
 
-describe('a store that cannot be asked', () => {
-  test('refuses new tasks, and nothing else', async () => {
+describe('an unavailable store', () => {
+  test('blocks only new tasks', async () => {
     const { store, peer, told } = await start(new TaskTable(), [taskTool('say', () => 'said')]);
     store.fault = () => {
       throw new Error('no space left');
@@ -166,7 +166,7 @@ describe('a store that cannot be asked', () => {
     expect((await change(peer)).status).toBe('completed');
   });
 
-  test('hears of an end when it is back', async () => {
+  test("receives a task's end once it is available again", async () => {
     const { store, peer, clock } = await start(new TaskTable(), [taskTool('say', () => 'said')]);
     store.fault = (method) => {
       if (method === 'finish') throw new Error('away');
@@ -181,8 +181,8 @@ describe('a store that cannot be asked', () => {
   });
 });
 
-describe('a process that has ended', () => {
-  test('is told of, to both kinds of clients, and by nothing before its lease is over', async () => {
+describe('a process that died', () => {
+  test('fails its tasks for clients of both eras, but not before its lease expires', async () => {
     const table = new TaskTable();
     const first = await start(table);
     const task = await begin(first.peer, 'hold');
@@ -201,7 +201,7 @@ describe('a process that has ended', () => {
     expect((await refusal(peer, 8, 'tasks/cancel', { taskId })).code).toBe(-32602);
   });
 
-  test('leaves nothing open: another one that begins ends its tasks', async () => {
+  test('has its tasks ended by the next process that starts', async () => {
     const table = new TaskTable();
     const { peer } = await start(table);
     const task = await begin(peer, 'hold');
@@ -214,7 +214,7 @@ describe('a process that has ended', () => {
     expect(facts).toEqual(['task.orphaned']);
   });
 
-  test('has ended tasks whose results are there', async () => {
+  test('leaves the results of its ended tasks readable', async () => {
     const table = new TaskTable();
     const first = await start(table, [taskTool('say', () => 'said')]);
     const task = await begin(first.peer, 'say');
@@ -229,7 +229,7 @@ describe('a process that has ended', () => {
     });
   });
 
-  test('and lives after all: it can write nothing, and the signal of its handler fires', async () => {
+  test('aborts its handler and cannot write, if it was only stopped', async () => {
     const table = new TaskTable();
     const { hold, reasons } = held();
     const { peer, clock, facts } = await start(table, [hold]);
@@ -246,7 +246,7 @@ describe('a process that has ended', () => {
 });
 
 describe('a task that runs in another process', () => {
-  test('is waited for and cancelled from here', async () => {
+  test('can be awaited and cancelled from this process', async () => {
     const table = new TaskTable();
     const { door, hold } = held();
     const [first, second] = [await start(table, [hold]), await start(table)];
@@ -267,7 +267,7 @@ describe('a task that runs in another process', () => {
   });
 });
 
-test('a request that is cancelled while its task is written leaves no task that runs', async () => {
+test('a request cancelled while its task is being stored leaves no running task', async () => {
   let runs = 0;
   const count = taskTool('count', () => `${++runs}`);
   const { store, peer } = await start(new TaskTable(), [count]);
@@ -287,7 +287,7 @@ test('a request that is cancelled while its task is written leaves no task that 
   expect(await peer.ask('tasks/list')).toEqual({ tasks: [] });
 });
 
-test('a process that ends says so of what runs', async () => {
+test('a shutdown fails the running tasks with its reason', async () => {
   const { store, worker, session, peer, clock } = await start(new TaskTable());
   const { taskId } = await begin(peer, 'hold');
   await flush();

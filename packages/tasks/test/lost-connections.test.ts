@@ -46,7 +46,7 @@ const ready = Buffer.from('Z\0\0\0\u0005I');
 /** How a connection to Postgres ends: in place of the answer to LISTEN, in the same read as it, or in the same read as the greeting. */
 const ends = ['unanswered', 'answered', 'greeted'] as const;
 
-test('a server outlives connections to Postgres that end while it begins to listen', async (context) => {
+test('a server survives Postgres connections that are lost while it starts to listen', async (context) => {
   needsPostgres(context);
   const postgres = await PostgresServer.start();
   onTestFinished(() => postgres.stop());
@@ -91,7 +91,7 @@ test('a server outlives connections to Postgres that end while it begins to list
   expect(await server.answer(1)).toMatchObject({ result: { content: [{ text: 'said' }] } });
 });
 
-test('a connection to Redis that is made after its store was closed is closed', async (context) => {
+test('closes a Redis connection that was established after its store closed', async (context) => {
   needsRedis(context);
   const redis = await RedisServer.start();
   onTestFinished(() => redis.stop());
@@ -123,7 +123,7 @@ test('a connection to Redis that is made after its store was closed is closed', 
   expect(late.closed).toBe(true);
 });
 
-test('a client of the package redis without a listener for errors is given one', async (context) => {
+test('adds an error listener to a redis client without one', async (context) => {
   needsRedis(context);
   const redis = await RedisServer.start();
   onTestFinished(() => redis.stop());

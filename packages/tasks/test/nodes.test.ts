@@ -17,7 +17,7 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
   });
   afterAll(() => shared?.close());
 
-  test('a server of another name does not find a task', async () => {
+  test('a server with another name does not find a task', async () => {
     const { tool } = charging();
     const shop = await startNode(shared, [tool]);
     const bank = await startNode(shared, [tool], { name: 'bank' });
@@ -45,7 +45,7 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
     expect(await first.look(task)).toMatchObject({ status: 'working' });
   });
 
-  test('a listener at another node is told each end once', async () => {
+  test('notifies a subscriber at another node of each end once', async () => {
     const { tool } = charging();
     const first = await startNode(shared, [tool]);
     const second = await startNode(shared, [tool]);
@@ -64,7 +64,7 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
     expect(told.toSorted()).toEqual(taskIds.toSorted());
   });
 
-  test('keys of "once" that no UTF-8 holds are made once, and told apart', async () => {
+  test('once keys without a UTF-8 form are run once and kept distinct', async () => {
     const made: string[] = [];
     const keys = ['a\ud800', 'a\ud801', '\udc00', String.raw`"a\ud800"`, 'a\u0000', 'ä🥊'];
     const tool = defineTool({
@@ -88,7 +88,7 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
     expect(made).toEqual(keys);
   });
 
-  test('a description and the time of the last change are the same at every node, and outlive a node', async () => {
+  test('status message and lastUpdatedAt are the same at every node, and survive a node', async () => {
     const doors = [gate(), gate(), gate()] as const;
     const tool = defineTool({
       name: 'walk',
@@ -138,7 +138,7 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
     expect(new Set(times.slice(0, 4)).size).toBeGreaterThan(1);
   });
 
-  test('a task that cannot go on is described at every node, too', async () => {
+  test('shows the status message of a task that is not durable at every node', async () => {
     const door = gate();
     const tool = defineTool({
       name: 'walk',
@@ -158,7 +158,7 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
     await second.sees(task, ({ status }) => status === 'completed');
   });
 
-  test('a question that a rerun does not ask again is withdrawn', async () => {
+  test('withdraws a question that a rerun does not repeat', async () => {
     const asking = (message: string) =>
       defineTool({
         name: 'order',

@@ -71,14 +71,14 @@ async function opened(options: PostgresTaskStoreOptions = {}) {
 }
 
 describe('the tables', () => {
-  test('are made by whichever node comes first, and used by all', async () => {
+  test('are created by the first node, and used by all', async () => {
     const schema = newSchema();
     const stores = await Promise.all([1, 2, 3].map(() => opened({ schema })));
     await stores[0]!.create(task);
     expect((await stores[2]!.read('t1'))?.record.text).toBe('begun');
   });
 
-  test('are made by what is printed for somebody who may; then a node needs no right to', async () => {
+  test('are created by the printed migrations, so nodes need no DDL rights', async () => {
     const schema = newSchema();
     const closed = { schema, migrate: false };
     await expect(opened(closed)).rejects.toThrow('in version 0, and 2 is needed');
@@ -95,7 +95,7 @@ describe('the tables', () => {
     }
   });
 
-  test('of an earlier version are changed, and their tasks are kept and count nothing', async () => {
+  test('of an earlier version are migrated; their tasks are kept and do not count towards quotas', async () => {
     const schema = newSchema();
     const [first = ''] = postgresTaskMigrations({ schema }).split(/^ALTER TABLE .* ADD share/m);
     await pool.query(`${first}; COMMIT`);
@@ -111,7 +111,7 @@ describe('the tables', () => {
     expect(rows).toEqual([]);
   });
 
-  test('are read by a beat no more, however many tasks wait', async () => {
+  test('are read by a heartbeat at constant cost, however many tasks wait', async () => {
     const asked: [text: string, values: unknown[]][] = [];
     const watched = {
       on: () => {},
@@ -139,14 +139,14 @@ describe('the tables', () => {
     }
   });
 
-  test('of a later version are refused', async () => {
+  test('of a later version are rejected', async () => {
     const schema = newSchema();
     await opened({ schema });
     await pool.query(`INSERT INTO "${schema}".migrations VALUES (9)`);
     await expect(opened({ schema })).rejects.toThrow('in version 9, which this version does not');
   });
 
-  test('hold nothing of a task whose time is over, nor of steps of one that has ended', async () => {
+  test('keep no expired tasks, and no steps of ended ones', async () => {
     const schema = newSchema();
     const store = await opened({ schema });
     const ended = await store.create(task);
@@ -166,7 +166,7 @@ describe('the tables', () => {
   });
 });
 
-describe('a step with the SQL of its author', () => {
+describe('a step with SQL of the handler', () => {
   /** A store, a table of the author's, and what is in it. */
   async function shop() {
     const schema = newSchema();
@@ -177,7 +177,7 @@ describe('a step with the SQL of its author', () => {
     return { store, charge, charges, claim: await store.create(task) };
   }
 
-  test('is written with it', async () => {
+  test('is committed with the SQL', async () => {
     const { store, charge, charges, claim } = await shop();
     const became = await store.appendWith!(claim, 'charge', async (sql) => {
       await sql.query(charge(9));
@@ -189,7 +189,7 @@ describe('a step with the SQL of its author', () => {
     expect((await store.read('t1'))?.record.steps).toEqual([{ key: 'charge', text: 'charged' }]);
   });
 
-  test('is undone with it if it throws, or if its connection is lost', async () => {
+  test('is rolled back with the SQL on an error or a lost connection', async () => {
     const { store, charge, charges, claim } = await shop();
     const failing = store.appendWith!(claim, 'charge', async (sql) => {
       await sql.query(charge(9));
@@ -206,7 +206,7 @@ describe('a step with the SQL of its author', () => {
     expect([await charges(), (await store.read('t1'))?.record.steps]).toEqual([[], []]);
   });
 
-  test('is not begun by who has lost the task, and keeps others from claiming it meanwhile', async () => {
+  test('is refused to a process that lost the task, and blocks claims until it commits', async () => {
     const { store, claim } = await shop();
     await store.lease('b');
     const request = { owner: 'b', server: 'shop', max: 1 };
@@ -225,7 +225,7 @@ describe('a step with the SQL of its author', () => {
   });
 });
 
-describe('once in a task', () => {
+describe('context.once in a task', () => {
   /** A process whose tool does this, and a client that begins tasks and looks at them. */
   async function serving(store: TaskStore, handler: (context: HandlerContext) => Promise<string>) {
     const work = defineTool({
@@ -259,7 +259,7 @@ describe('once in a task', () => {
     return { worker, facts, begin, resultOf };
   }
 
-  test('survives the loss of its store if it makes no query, and is made once', async () => {
+  test('survives a store outage if it makes no query, and runs once', async () => {
     const own = await PostgresServer.start();
     onTestFinished(() => own.stop());
     const [begun, door] = [gate(), gate()];
@@ -285,7 +285,7 @@ describe('once in a task', () => {
   test.each([
     ['that queries waits for a connection', 'SELECT 1', 1],
     ['that does not query holds no connection', undefined, 6],
-  ])('%s, and leases and new tasks always find one', async (_, query, atOnce) => {
+  ])('%s, and leases and new tasks always get a connection', async (_, query, atOnce) => {
     const small = new pg.Pool({ connectionString: server.url, max: 4 });
     onTestFinished(() => small.end());
     const commandTimeoutMs = 1000;
@@ -316,7 +316,7 @@ describe('once in a task', () => {
   });
 });
 
-test('who watches is told of what others have done, and again after its connection was lost', async () => {
+test("notifies a watcher of other processes' changes, also after a reconnect", async () => {
   const schema = newSchema();
   const [here, there] = [await opened({ schema }), await opened({ schema })];
   const claims = [await there.create(task), await there.create({ ...task, taskId: 't2' })];
@@ -338,7 +338,7 @@ test('who watches is told of what others have done, and again after its connecti
   await expect.poll(() => seen).toEqual(['t1', 't2']);
 });
 
-test('changes are told once, also those that are seen while an older transaction runs', async () => {
+test('delivers each change once, also those seen while an older transaction runs', async () => {
   const store = await opened();
   const claims = [await store.create(task), await store.create({ ...task, taskId: 't2' })];
   const { upTo } = await store.changes(undefined);
@@ -355,7 +355,7 @@ test('changes are told once, also those that are seen while an older transaction
   expect((await store.changes(second.upTo)).taskIds).toEqual([]);
 });
 
-test('TLS is spoken where it is asked for', async () => {
+test('uses TLS if configured', async () => {
   const url = `${server.url}?sslmode=verify-full`;
   await expect(postgresTaskStore({ url })).rejects.toThrow(/self.signed/);
   const store = await postgresTaskStore({
@@ -371,7 +371,7 @@ test('TLS is spoken where it is asked for', async () => {
   expect(rows).toContainEqual({ ssl: true });
 });
 
-test('a Postgres that is gone refuses at once, and takes up what waits when it is back', async () => {
+test('an unreachable Postgres fails fast, and pending writes complete once it is back', async () => {
   const own = await PostgresServer.start();
   onTestFinished(() => own.stop());
   const store = await postgresTaskStore({ url: own.url });
@@ -386,7 +386,7 @@ test('a Postgres that is gone refuses at once, and takes up what waits when it i
   expect((await store.read('t1'))?.record.text).toBe('done');
 });
 
-test('a pool that has no connection to give refuses in time', async () => {
+test('a pool without a free connection times out', async () => {
   const small = new pg.Pool({ connectionString: server.url, max: 1 });
   onTestFinished(() => small.end());
   const store = await postgresTaskStore({
@@ -406,6 +406,6 @@ test.each([
   [{ schema: '' }, TypeError],
   [{ schema: 'x'.repeat(64) }, TypeError],
   [{ leaseMs: -1 }, RangeError],
-])('an option that cannot be is refused: %j', async (options, kind) => {
+])('rejects the invalid option %j', async (options, kind) => {
   await expect(postgresTaskStore({ pool, ...options })).rejects.toBeInstanceOf(kind);
 });

@@ -81,7 +81,7 @@ async function opened(options: RedisTaskStoreOptions = {}) {
   return store;
 }
 
-test('what has ended leads nowhere, and what is over is gone', async () => {
+test('removes ended tasks from the indexes, and deletes expired ones', async () => {
   const prefix = `mcp:${++worlds}:`;
   const store = await opened({ prefix });
   const [ended, over] = [await store.create(task), await store.create({ ...task, taskId: 't2' })];
@@ -109,7 +109,7 @@ test('what has ended leads nowhere, and what is over is gone', async () => {
   expect(await leadBy('owners')).toEqual(['b']);
 });
 
-test('what leads to a task is kept for as long as the task', async () => {
+test('keeps index entries as long as their task', async () => {
   const prefix = `mcp:${++worlds}:`;
   const [a, b] = [await opened({ prefix }), await opened({ prefix })];
   const day = 24 * 60 * 60 * 1000;
@@ -130,7 +130,7 @@ test('what leads to a task is kept for as long as the task', async () => {
   await lastsAMonth('task:t1', '{tasks}:due:shop', '{tasks}:kept', '{tasks}:ids');
 });
 
-test('a task that is asked for by its id is claimed from nobody who lives, and not from oneself', async () => {
+test("a claim by id takes no task of a live process, nor one's own", async () => {
   const prefix = `mcp:${++worlds}:`;
   const [a, b] = [await opened({ prefix }), await opened({ prefix })];
   await a.create(task);
@@ -142,7 +142,7 @@ test('a task that is asked for by its id is claimed from nobody who lives, and n
   expect([await claimBy(b, 'b'), await claimBy(b, 'b')]).toEqual([1, 0]);
 });
 
-test('what has changed is told again in a Redis that counts anew', async () => {
+test('delivers changes again after Redis has lost its counter', async () => {
   const store = await opened();
   await store.finish(await store.create(task), 'done');
   const { upTo, taskIds } = await store.changes(undefined);
@@ -151,7 +151,7 @@ test('what has changed is told again in a Redis that counts anew', async () => {
   expect((await store.changes(upTo + 1000)).taskIds).toEqual(['t1']);
 });
 
-test('a task that somebody has begun to claim, and is heard of no more, is claimed by another', async () => {
+test('claims a task whose earlier claim was interrupted', async () => {
   const prefix = `mcp:${++worlds}:`;
   const [a, c] = [await opened({ prefix }), await opened({ prefix })];
   await a.create(task);
@@ -166,7 +166,7 @@ test('a task that somebody has begun to claim, and is heard of no more, is claim
   expect(await claim()).toBe(1);
 });
 
-test('a task is free for others if its owner never had a lease', async () => {
+test('a task is claimable if its owner never had a lease', async () => {
   const prefix = `mcp:${++worlds}:`;
   const [a, b] = [await opened({ prefix }), await opened({ prefix })];
   await a.create({ ...task, owner: 'nobody' });
@@ -178,7 +178,7 @@ test('a task is free for others if its owner never had a lease', async () => {
 test.each([
   ['its owner has told of progress', { fence: 1 }, { steps: [], isAnnounced: true }],
   ['somebody has added to it', {}, { steps: [] }],
-])('a task is free for others once its owner has left, also if %s', async (_, by, progress) => {
+])('a task is claimable once its owner has left, also if %s', async (_, by, progress) => {
   const prefix = `mcp:${++worlds}:`;
   const [a, b] = [await opened({ prefix }), await opened({ prefix })];
   await a.create(task);
@@ -190,7 +190,7 @@ test.each([
   expect(await claim()).toBe(1);
 });
 
-test('a claim takes no more than it may, and leaves the tasks of other servers to them', async () => {
+test('a claim respects its maximum, and takes no tasks of other servers', async () => {
   const prefix = `mcp:${++worlds}:`;
   const [a, b] = [await opened({ prefix }), await opened({ prefix })];
   for (const taskId of ['t1', 't2', 't3', 't4']) await a.create({ ...task, taskId });
@@ -206,7 +206,7 @@ test('a claim takes no more than it may, and leaves the tasks of other servers t
   expect(await countBy('shop', { max: 9 })).toBe(2);
 });
 
-test('who looks for changes hears of what was claimed by its id, and not of what was parked', async () => {
+test('changes list tasks claimed by id, and not parked ones', async () => {
   const prefix = `mcp:${++worlds}:`;
   const [a, b] = [await opened({ prefix }), await opened({ prefix })];
   await a.create(task);
@@ -222,7 +222,7 @@ test('who looks for changes hears of what was claimed by its id, and not of what
   expect((await a.changes(upTo)).taskIds).toEqual(['t1']);
 });
 
-test('a parked task that is led to too early is claimed when it is due', async () => {
+test('a parked task indexed too early is claimed when it is due', async () => {
   const prefix = `mcp:${++worlds}:`;
   const store = await opened({ prefix });
   const claimed = await store.create({ ...task, ttlMs: 600_000 });
@@ -236,7 +236,7 @@ test('a parked task that is led to too early is claimed when it is due', async (
   expect((await claim()).tasks).toMatchObject([{ taskId: 't1' }]);
 });
 
-test('a list passes over what is gone, and goes on behind it', async () => {
+test('a list skips deleted tasks and continues after them', async () => {
   const prefix = `mcp:${++worlds}:`;
   const store = await opened({ prefix });
   for (const taskId of ['t1', 't2', 't3']) await store.create({ ...task, taskId });
@@ -258,7 +258,7 @@ async function losing(isLost: (command: readonly string[]) => boolean) {
   return Object.assign(ready, { sendCommand: sendCommand as typeof ready.sendCommand });
 }
 
-test('a task that was parked is claimed when it is due, though its process has seen no more of that', async () => {
+test('claims a due task although its process missed the reply to the parking', async () => {
   const prefix = `mcp:${++worlds}:`;
   let isLast = false;
   // From the write to the task on, nothing comes back.
@@ -274,7 +274,7 @@ test('a task that was parked is claimed when it is due, though its process has s
   expect(tasks).toMatchObject([{ taskId: 't1' }]);
 });
 
-test('a node whose own lease is over stays led to its tasks, and others resume them after its end', async () => {
+test('an expired node keeps its index entries, and others resume its tasks after its end', async () => {
   const prefix = `mcp:${++worlds}:`;
   const [a, b] = [await opened({ prefix }), await opened({ prefix })];
   for (const taskId of ['t1', 't2', 't3']) await a.create({ ...task, taskId, ttlMs: 600_000 });
@@ -290,7 +290,7 @@ const answer = { steps: [{ key: 'answer:q1', text: 'yes' }] };
 test.each([
   ['wakes a parked task', true],
   ['is told to the owner', false],
-])('an answer %s, though its process has ended once it was written', async (_, isParked) => {
+])('an answer %s, although its process died right after the write', async (_, isParked) => {
   const prefix = `mcp:${++worlds}:`;
   let isLast = false;
   const dying = await losing(([, , , key = '']) => (isLast ||= key === `${prefix}task:t1`));
@@ -305,7 +305,7 @@ test.each([
   expect(tasks).toMatchObject(isParked ? [{ taskId: 't1', steps: answer.steps }] : []);
 });
 
-test('a claim gives what it has got though it has lost another, and fails if it has got none', async () => {
+test('a partly failed claim returns its tasks, and fails if it has none', async () => {
   const prefix = `mcp:${++worlds}:`;
   const lost = new Set([`${prefix}task:t1`]);
   const half = await losing(([, , , key = '']) => lost.has(key));
@@ -322,7 +322,7 @@ test('a claim gives what it has got though it has lost another, and fails if it 
   await expect(none).rejects.toMatchObject({ fault: 'away' });
 });
 
-test('steps come back in the order in which they were written, however many there are', async () => {
+test('returns any number of steps in write order', async () => {
   const store = await opened();
   // With texts as long as these Redis keeps no order of its own.
   const text = 'x'.repeat(100);
@@ -335,7 +335,7 @@ test('steps come back in the order in which they were written, however many ther
 });
 
 test.each(['leaseMs', 'commandTimeoutMs'])(
-  '%s that cannot be is refused by its name, before anything is asked',
+  'rejects an invalid %s by name before connecting',
   async (name) => {
     const options = { url: 'redis://127.0.0.1:1', [name]: 0 };
     const refusal = `${name} must be a positive number of milliseconds, got 0`;
@@ -344,7 +344,7 @@ test.each(['leaseMs', 'commandTimeoutMs'])(
   },
 );
 
-test('a ready client is taken, and stays open', async () => {
+test('accepts a connected client, and leaves it open', async () => {
   const ready = await createClient({ url: redis.url, ...client }).connect();
   onTestFinished(() => ready.destroy());
   const store = await redisTaskStore({ client: ready, prefix: `mcp:${++worlds}:` });
@@ -355,7 +355,7 @@ test('a ready client is taken, and stays open', async () => {
   expect(ready.isReady).toBe(true);
 });
 
-test('a store that is gone is said to be away in time, and goes on when it is back', async () => {
+test('reports an unreachable store in time, and recovers once it is back', async () => {
   const own = await RedisServer.start({ durability: 'everything' });
   onTestFinished(() => own.stop());
   const store = await opened({ url: own.url, commandTimeoutMs: 2000 });
@@ -387,7 +387,7 @@ describe('tasks in a cluster', () => {
     return opened({ client: ready as never, prefix });
   };
 
-  test('are woken by an answer whose process has ended once it was written', async () => {
+  test('resume on an answer whose process died right after the write', async () => {
     let isLast = false;
     const ready = createCluster({ rootNodes: cluster.rootNodes });
     ready.on('error', () => {});
@@ -427,7 +427,7 @@ describe('tasks in a cluster', () => {
     for (const taskId of ['parked', 'owned']) await b.finish({ taskId }, 'done');
   });
 
-  test('are on all masters, and outlive one that dies', async () => {
+  test('spread over all masters, and survive the death of one', async () => {
     const [a, b] = [await clustered(), await clustered()];
     const masters = await cluster.masters();
     const ids: string[] = [];

@@ -8,8 +8,8 @@ import type { Migrate } from '../../../src/server/define/tool-machine.ts';
 import { StoredTasks } from '../../serve/src/stored-tasks.ts';
 import { World, capabilities, charging, required, settled, textOf } from './task-world.ts';
 
-describe('a handler', () => {
-  test('is run again with what it has made once', async () => {
+describe('a resumed handler', () => {
+  test('runs again with its once values', async () => {
     const world = new World();
     const { charges, door, tool } = charging();
     const first = await world.start([tool]);
@@ -26,7 +26,7 @@ describe('a handler', () => {
     expect(second.facts).toContain('task.resumed');
   });
 
-  test('fails if its process ends too often, and waits longer each time', async () => {
+  test('backs off after each restart, and fails past the restart limit', async () => {
     const world = new World();
     const { charges, tool } = charging();
     let process = await world.start([tool], { maxRestarts: 2 });
@@ -47,7 +47,7 @@ describe('a handler', () => {
     expect(error['message']).toContain('3 times');
   });
 
-  test('is given the answers of its client, and asks on', async () => {
+  test("gets its client's answers, and asks further questions", async () => {
     const world = new World();
     const seen: unknown[] = [];
     const form = (name: string) => ({
@@ -88,7 +88,7 @@ describe('a handler', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('is answered by another process', async () => {
+  test('takes an answer given at another process', async () => {
     const world = new World();
     const tool = defineTool({
       name: 'order',
@@ -125,7 +125,7 @@ describe('a handler', () => {
     expect(textOf(await second.sees(task, 'completed'))).toContain('"L"');
   });
 
-  test('that does otherwise than before fails with an error that names both', async () => {
+  test('that diverges fails with an error that names both steps', async () => {
     const world = new World();
     const asking = (message: string) =>
       defineTool({
@@ -154,7 +154,7 @@ describe('a handler', () => {
     expect(text).toContain('Which colour?');
   });
 
-  test('sleeps over the end of its process, costs nothing meanwhile, and wakes once', async () => {
+  test('sleeps across the end of its process without running, and wakes once', async () => {
     const world = new World();
     const woken: string[] = [];
     const tool = defineTool({
@@ -190,7 +190,7 @@ describe('a handler', () => {
     expect(woken).toEqual(['woken', 'woken']);
   });
 
-  test('that only waits is given up when its session ends, and goes on in the next', async () => {
+  test('that only waits is parked when its session ends, and resumes in the next', async () => {
     const world = new World();
     const tool = defineTool({
       name: 'nap',
@@ -214,7 +214,7 @@ describe('a handler', () => {
   });
 });
 
-test('a tool that is not durable fails honestly', async () => {
+test('a task of a tool that is not durable fails with the reason', async () => {
   const world = new World();
   const { tool } = charging();
   const plain = { ...tool, durable: false };
@@ -228,7 +228,7 @@ test('a tool that is not durable fails honestly', async () => {
   });
 });
 
-describe('a machine', () => {
+describe('a resumed machine tool', () => {
   const reminding = (states: { readonly fetching?: () => Promise<string> } = {}) =>
     setup({
       types: {
@@ -269,7 +269,7 @@ describe('a machine', () => {
       ...(migrate ? { migrate } : {}),
     });
 
-  test('goes on in its state, and its timers are due when they were', async () => {
+  test('resumes in its state, with the original due times of its timers', async () => {
     const world = new World();
     const first = await world.start([toolOf(reminding())]);
     const task = await first.begin('remind');
@@ -285,7 +285,7 @@ describe('a machine', () => {
     expect(textOf(await second.sees(task, 'completed'))).toBe('reminded');
   });
 
-  test('invokes its actors anew', async () => {
+  test('invokes its actors again', async () => {
     const world = new World();
     let fetches = 0;
     const fetching = () => (++fetches === 1 ? new Promise<string>(() => {}) : Promise.resolve(''));
@@ -308,7 +308,7 @@ describe('a machine', () => {
     expect([textOf(await second.sees(task, 'completed')), fetches]).toEqual(['reminded', 2]);
   });
 
-  test('invokes an actor without a name anew, with its timers', async () => {
+  test('invokes an inline actor again, with its timers', async () => {
     const begun: string[] = [];
     const inner = createMachine({
       initial: 'working',
@@ -341,7 +341,7 @@ describe('a machine', () => {
     expect(await second.sees(task, 'completed')).toMatchObject({ status: 'completed' });
   });
 
-  test('of a version without its state does not go on, and loses nothing', async () => {
+  test('of a version without the stored state is not resumed, and loses nothing', async () => {
     const world = new World();
     const first = await world.start([toolOf(reminding())]);
     const task = await first.begin('remind');
@@ -361,7 +361,7 @@ describe('a machine', () => {
     expect(textOf(await older.sees(task, 'completed'))).toBe('reminded');
   });
 
-  test('is left to the version that has its state, while both run', async () => {
+  test('is left to the version that has its state if both run', async () => {
     const world = new World();
     const first = await world.start([toolOf(reminding())]);
     const other = createMachine({ id: 'reminding', initial: 'idle', states: { idle: {} } });
@@ -373,7 +373,7 @@ describe('a machine', () => {
     await world.kill(first);
     await world.pass(3000);
     expect(newer.said.join()).toContain(
-      'does not go on here: The call waits in the state "asking", which the machine "reminding" does not have any more',
+      'here: The call waits in the state "asking", which the machine "reminding" does not have any more',
     );
     await world.pass(3000);
     expect(newer.facts.filter((name) => name === 'task.refused')).toHaveLength(1);
@@ -412,7 +412,7 @@ describe('a machine', () => {
   test.each([
     ['asking', 'confirming'],
     ['fetching', 'loading'],
-  ])('whose state "%s" has another name goes on by "migrate"', async (was, now) => {
+  ])('whose state "%s" was renamed resumes through migrate', async (was, now) => {
     const world = new World();
     let fetches = 0;
     const fetching = () => (++fetches === 1 ? new Promise<string>(() => {}) : Promise.resolve(''));
@@ -443,7 +443,7 @@ describe('a machine', () => {
     expect(textOf(await second.sees(task, 'completed'))).toBe(`was ${was}`);
   });
 
-  test('whose state has another name keeps the due time of its timer', async () => {
+  test('whose state was renamed keeps the due time of its timer', async () => {
     const world = new World();
     const first = await world.start([toolOf(reminding())]);
     const task = await first.begin('remind');
@@ -459,7 +459,7 @@ describe('a machine', () => {
     expect(textOf(await second.sees(task, 'completed'))).toBe('was asking');
   });
 
-  test('is woken once by a timer that was set before', async () => {
+  test('fires a timer set before the restart once', async () => {
     const ticking = setup({ types: { context: {} as { readonly ticks: number } } }).createMachine({
       id: 'ticking',
       context: { ticks: 0 },

@@ -28,7 +28,7 @@ describe('sealed tasks', () => {
   const task = { taskId: 't1', server: 'shop', owner: 'a', text: 'secret', ttlMs: 60_000 };
   const progress = { steps: [{ key: 'k', text: 'secret' }] };
 
-  test('say nothing to who reads the store, and are opened by who has the key, also by an older one', async () => {
+  test('are unreadable in the store, and open with the current or an older key', async () => {
     const table = new TaskTable();
     const store = sealed(table);
     const quota = { key: 'secret', max: 9 };
@@ -38,7 +38,7 @@ describe('sealed tasks', () => {
     expect(rotated?.record).toMatchObject({ text: 'secret', ...progress });
   });
 
-  test('are not there for who has another key', async () => {
+  test('do not exist for a server with another key', async () => {
     const table = new TaskTable();
     await sealed(table).create(task);
     const other = sealed(table, [newer]);
@@ -51,30 +51,27 @@ describe('sealed tasks', () => {
   test.each([
     ['no key', (store: TaskStore) => store],
     ['another key', (store: TaskStore) => sealedTaskStore(store, textSealer([newer]))],
-  ])(
-    'go on at a process with their key, if one with %s has claimed them first',
-    async (_, seal) => {
-      const world = new World();
-      const { charges, door, tool } = charging();
-      const withKey = (store: TaskStore) => sealedTaskStore(store, textSealer([key]));
-      const first = await world.start([tool], {}, undefined, withKey);
-      const sealedTask = await first.begin('charge');
-      await settled();
-      await world.kill(first);
-      const without = await world.start([tool], {}, undefined, seal);
-      const own = await without.begin('charge');
-      expect(without.facts).toEqual(['task.refused']);
-      expect(world.table.tasks.get(sealedTask.taskId)).toMatchObject({ owner: '', state: 'open' });
-      const second = await world.start([tool], {}, undefined, withKey);
-      await settled();
-      door.release();
-      expect(textOf(await second.sees(sealedTask, 'completed'))).toBe('charge 1');
-      await without.sees(own, 'completed');
-      expect(charges).toHaveLength(2);
-    },
-  );
+  ])('resume at a process with their key after one with %s has claimed them', async (_, seal) => {
+    const world = new World();
+    const { charges, door, tool } = charging();
+    const withKey = (store: TaskStore) => sealedTaskStore(store, textSealer([key]));
+    const first = await world.start([tool], {}, undefined, withKey);
+    const sealedTask = await first.begin('charge');
+    await settled();
+    await world.kill(first);
+    const without = await world.start([tool], {}, undefined, seal);
+    const own = await without.begin('charge');
+    expect(without.facts).toEqual(['task.refused']);
+    expect(world.table.tasks.get(sealedTask.taskId)).toMatchObject({ owner: '', state: 'open' });
+    const second = await world.start([tool], {}, undefined, withKey);
+    await settled();
+    door.release();
+    expect(textOf(await second.sees(sealedTask, 'completed'))).toBe('charge 1');
+    await without.sees(own, 'completed');
+    expect(charges).toHaveLength(2);
+  });
 
-  test('cannot be given the text of another task, or of another step', async () => {
+  test('reject the text of another task or step', async () => {
     const table = new TaskTable();
     const store = sealed(table);
     await store.create(task);

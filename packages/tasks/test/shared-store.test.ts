@@ -16,8 +16,8 @@ function loseNext(store: MemoryTaskStore, method: 'create' | 'claim'): void {
   };
 }
 
-describe('an answer of the store that is lost', () => {
-  test('to a claim: what was claimed goes on all the same, once', async () => {
+describe('a lost reply of the store', () => {
+  test('to a claim: the task is resumed nevertheless, once', async () => {
     const world = new World();
     const { charges, door, tool } = charging();
     const first = await world.start([tool]);
@@ -39,7 +39,7 @@ describe('an answer of the store that is lost', () => {
     ]);
   });
 
-  test('to a creation: the client was told that nothing was begun, and nothing runs', async () => {
+  test('to a creation: the client gets an error, and the task never runs', async () => {
     const world = new World();
     const { charges, tool } = charging();
     const { store, peer, ...process } = await world.start([tool]);
@@ -58,7 +58,7 @@ describe('an answer of the store that is lost', () => {
   });
 });
 
-describe('the lease of a process is prolonged', () => {
+describe('the lease of a process is renewed', () => {
   /** Whether a process has a lease after the time of several. */
   async function keepsLease(world: World, owner: string): Promise<boolean> {
     for (let n = 0; n < 20; n++) await world.pass(100);
@@ -85,7 +85,7 @@ describe('the lease of a process is prolonged', () => {
     },
   );
 
-  test('while it begins, whatever others have left', async () => {
+  test('during startup, however many abandoned tasks there are', async () => {
     const world = new World();
     const { tool } = charging();
     const store = new MemoryTaskStore(world.table);
@@ -100,7 +100,7 @@ describe('the lease of a process is prolonged', () => {
   });
 });
 
-test('a process says nothing old of a task that others have ended, before it hears of that', async () => {
+test('shows the current state of a task ended by another process, before the change notification', async () => {
   const world = new World();
   const { tool } = charging();
   const [first, second] = [await world.start([tool]), await world.start([tool])];
@@ -111,7 +111,7 @@ test('a process says nothing old of a task that others have ended, before it hea
   expect(first.facts).not.toContain('task.overtaken');
 });
 
-test('listeners are told an end once, however often the store says that something has changed', async () => {
+test('notifies subscribers of an end once, however many change notifications arrive', async () => {
   const world = new World();
   const { tool } = charging();
   const store = new MemoryTaskStore(world.table);
@@ -138,7 +138,7 @@ test('listeners are told an end once, however often the store says that somethin
   expect(ends).toMatchObject([{ params: { status: 'cancelled' } }]);
 });
 
-test('a change whose task could not be read is looked at again', async () => {
+test('retries a change whose task could not be read', async () => {
   const world = new World();
   const { tool } = charging();
   const [first, second] = [await world.start([tool]), await world.start([tool])];
@@ -155,7 +155,7 @@ test('a change whose task could not be read is looked at again', async () => {
   expect(first.facts).toContain('task.overtaken');
 });
 
-test('a dump says how old a task is, its last step, what it waits for, and what was given up', async () => {
+test("a dump shows a task's age, last step and waits, and the number of parked tasks", async () => {
   const world = new World();
   const tool = defineTool({
     name: 'remind',
@@ -214,7 +214,7 @@ test('reports a checkpoint beyond maxTaskBytes once, and finishes the task', asy
   expect(told.of('task.unsaved')).toMatchObject([{ level: 'warning' }]);
 });
 
-describe('what a task writes is bounded, in all its processes together', () => {
+describe('the steps of a task are limited across processes', () => {
   const noting = (notes: (n: number) => string) =>
     defineTool({
       name: 'note',

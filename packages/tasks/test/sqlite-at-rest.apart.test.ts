@@ -22,7 +22,7 @@ vi.mock('../src/sqlite/sqlite.ts', async (original) => ({
   },
 }));
 
-test('a beat looks at no task that waits', async () => {
+test('a heartbeat reads no waiting tasks', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'mcp-tasks-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   const store = await sqliteTaskStore(directory);

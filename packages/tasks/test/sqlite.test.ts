@@ -46,7 +46,7 @@ async function openWorld(): Promise<TaskStoreWorld> {
 describe('tasks in a directory', () => {
   for (const { name, check } of taskStoreContract) test(name, () => check(openWorld));
 
-  test('a write that was torn has no effect, and takes nothing with it', async () => {
+  test('a torn write has no effect, and damages no other', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'mcp-tasks-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     const [whole, torn] = [join(directory, 'whole'), join(directory, 'torn')];
@@ -64,7 +64,7 @@ describe('tasks in a directory', () => {
     await after.close();
   });
 
-  test('what was written and what is read settle once the log is on the disk, many by one sync', async () => {
+  test('reads and writes settle once the log is on disk, many per sync', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'mcp-tasks-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     const store = await sqliteTaskStore(directory);
@@ -97,7 +97,7 @@ describe('tasks in a directory', () => {
     await store.create({ ...task, taskId: 't5' });
   });
 
-  test('a directory of a later version is refused', async () => {
+  test('rejects a directory of a later version', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'mcp-tasks-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     await (await sqliteTaskStore(directory)).close();
@@ -136,14 +136,14 @@ describe('the directory of tasks', () => {
     return store;
   }
 
-  test('is made for its user alone, and so is what lies in it', async () => {
+  test('is created for its user only, with all its files', async () => {
     const state = await within();
     await opened(state);
     expect(await modesIn(state)).toEqual(['700', '600', '600', '700']);
     expect(await modeOf(join(state, 'owners/a.db'))).toBe('600');
   });
 
-  test('of an earlier version is tightened', async () => {
+  test('of an earlier version gets stricter modes', async () => {
     const state = await within(0o755);
     await (await openTaskStore(state, { insecure: true })).close();
     await chmod(join(state, 'tasks.db'), 0o644);
@@ -151,14 +151,14 @@ describe('the directory of tasks', () => {
     expect(await modesIn(state)).toEqual(['700', '600', '600', '700']);
   });
 
-  test('with other files in it keeps its mode, and its tasks are tightened', async () => {
+  test('with other files keeps its mode, and its tasks get stricter modes', async () => {
     const state = await within(0o755);
     await writeFile(join(state, 'package.json'), '{}');
     await opened(state);
     expect(await modesIn(state)).toEqual(['755', '600', '600', '700']);
   });
 
-  test('that passes its group on keeps what the group may do, and a server warns of it', async () => {
+  test('with setgid keeps its group permissions, and a server warns', async () => {
     const state = await within(0o2775);
     const reported: unknown[] = [];
     const server = createMcpServer({ name: 'shop', version: '1.0.0' });
@@ -168,7 +168,7 @@ describe('the directory of tasks', () => {
     expect(reported).toMatchObject([{ level: 'warning', name: 'tasks.exposed' }]);
   });
 
-  test('that everybody can write to is refused, unless that is meant', async () => {
+  test('that is world-writable is rejected, unless allowed explicitly', async () => {
     const state = await within(0o777);
     await expect(openTaskStore(state)).rejects.toThrow(
       'must not be writable by everybody, got mode 777',
@@ -177,7 +177,7 @@ describe('the directory of tasks', () => {
     expect(await modeOf(state)).toBe('777');
   });
 
-  test('of another user is refused, unless that is meant', async (context) => {
+  test('of another user is rejected, unless allowed explicitly', async (context) => {
     if (process.getuid?.() !== 0) context.skip('only root gives a directory to another user');
     const state = await within(0o700);
     await chown(state, 4242, 4242);

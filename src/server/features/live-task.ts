@@ -22,43 +22,43 @@ import type { TaskStep } from '../../../packages/tasks/src/task-store.ts';
 
 type TaskRef = ActorRefFrom<typeof taskMachine>;
 
-/** A request for a result that does not exist yet. */
+/** A pending `tasks/result` request. */
 interface ResultWaiter {
   readonly request: RelatedRequest;
   settle(answer: TaskAnswer): void;
-  /** The task goes on elsewhere. */
+  /** The task now runs in another process. */
   redirect(find: (call: RequestContext) => Promise<TaskView>): void;
 }
 
-/** What the work of a task asks a client that is sent no questions. */
+/** Questions of a task whose client polls for them. */
 export interface AskedQuestions {
-  /** What is open. */
+  /** Open questions, as `inputRequests`. */
   readonly inputRequests: JsonObject;
-  /** Takes answers. @throws {ProtocolError} -32602 naming the answer that is malformed */
+  /** Takes answers. @throws {ProtocolError} -32602 naming the malformed answer */
   answer(answers: JsonObject): Promise<void>;
 }
 
-/** True if the task's status will not change again. */
+/** True if the task's status is final. */
 export function hasEnded({ status }: Task): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
 export class LiveTask implements TaskView {
   readonly taskId: string;
-  /** The id of the principal whose task it is; undefined without authentication. */
+  /** Id of the principal that owns the task; undefined without authentication. */
   readonly owner: string | undefined;
   /** Whose share of the bounds it counts towards; see `RequestOrigin.clientKey`. */
   readonly party: string | undefined;
-  /** Its place in the list of the session's tasks; see `RegistryEntry`. */
+  /** Position in the session's list of tasks; see `RegistryEntry`. */
   readonly place: number;
   readonly #actor: TaskRef;
-  /** What its work asks a client that is sent no questions. */
+  /** Questions of a task whose client polls for them. */
   readonly questions: AskedQuestions;
-  /** Its params while its handler runs, its result after that, as they are counted. */
+  /** Memory reserved for the params while the handler runs, then for the result. */
   readonly retained: Reservation;
   readonly journal: TaskJournal | undefined;
   readonly firstSteps: readonly TaskStep[] | undefined;
-  /** Processes that ended while running it. */
+  /** Number of processes that ended while running the task. */
   restarts = 0;
   readonly #waiters = new Set<ResultWaiter>();
   /** Ends the handler's run, once it has started. */
@@ -82,12 +82,12 @@ export class LiveTask implements TaskView {
     this.firstSteps = parts.firstSteps;
   }
 
-  /** True for the work of an ordinary call, which no client finds as a task. */
+  /** True for an ordinary durable call, which clients cannot access as a task. */
   get isCall(): boolean {
     return isCallRecord(this.taskId);
   }
 
-  /** Whether the caller of this request may see it. */
+  /** True if the caller of a request owns the task. */
   isVisibleTo({ request: { origin } }: RequestContext): boolean {
     return this.owner === origin?.principal?.id;
   }
@@ -102,7 +102,7 @@ export class LiveTask implements TaskView {
     return this.latest(this.item);
   }
 
-  /** The task as it is now; as it was, if its time to live is over. */
+  /** The current task; `before` if its time to live is over. */
   latest(before: Task): DetailedTask {
     const snapshot = this.#actor.getSnapshot();
     const { response } = snapshot.context;
@@ -110,7 +110,7 @@ export class LiveTask implements TaskView {
     return { ...(taskIn(snapshot) ?? before), inputRequests, response };
   }
 
-  /** Where its work stands, if that can go on in another process. */
+  /** Status of the journal; undefined without one or after the end. */
   get runStatus(): DurableRunStatus | undefined {
     return this.hasEnded ? undefined : this.journal?.status;
   }
@@ -120,13 +120,13 @@ export class LiveTask implements TaskView {
     return !task || hasEnded(task);
   }
 
-  /** The request that has waited longest for the result. */
+  /** The oldest pending request for the result. */
   get waiting(): RelatedRequest | undefined {
     for (const { request } of this.#waiters) return request;
     return undefined;
   }
 
-  /** Sets how the handler's run is ended. */
+  /** Sets the function that ends the handler's run. */
   setCancelRun(end: CancelRun): void {
     this.#cancelRun = end;
   }
@@ -138,17 +138,17 @@ export class LiveTask implements TaskView {
     return true;
   }
 
-  /** The run has ended with this response. */
+  /** Ends the task with the response of its handler. */
   answered(response: OutboundResponse, at?: string): void {
     this.#actor.send({ type: 'run.answered', response, at });
   }
 
-  /** The handler has said how far it is. */
+  /** Sets the status message. */
   described(message: string, at?: string): void {
     this.#actor.send({ type: 'task.describe', message, at });
   }
 
-  /** Somebody else has ended it; without a response it was cancelled. */
+  /** Takes over an end that another process stored. Without a response the task was cancelled. */
   endedElsewhere(response: OutboundResponse | undefined, at: string): void {
     if (!response) return void this.cancel(at);
     this.answered(response, at);
@@ -160,19 +160,19 @@ export class LiveTask implements TaskView {
     return resultOf(this.#answer());
   }
 
-  /** How many requests wait for the result. */
+  /** Number of pending requests for the result. */
   get waiters(): number {
     return this.#waiters.size;
   }
 
-  /** Answers the requests that wait for the result. */
+  /** Answers all pending requests for the result. */
   settleWaiters(): void {
     for (const waiter of [...this.#waiters]) waiter.settle(this.#answer());
   }
 
   /**
-   * Ends whatever still runs, because the task has expired or its session has ended.
-   * @param answer for the requests that wait for the result
+   * Ends the handler, because the task has expired or its session has ended.
+   * @param answer error for the pending requests for the result
    */
   dispose(reason: RuntimeError, answer: ProtocolError): void {
     this.#cancelRun(reason);
@@ -182,8 +182,8 @@ export class LiveTask implements TaskView {
   }
 
   /**
-   * It no longer runs here, and may go on elsewhere.
-   * @param find finds it there, for a request that waits for its result
+   * Stops the task here, because another process may resume it.
+   * @param find finds the task there, for pending requests for its result
    */
   moveElsewhere(find: (call: RequestContext) => Promise<TaskView>): void {
     this.#cancelRun();

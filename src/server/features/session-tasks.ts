@@ -53,46 +53,46 @@ import { PolledQuestions } from './task-questions.ts';
 import { TaskCounts } from './task-counts.ts';
 import type { TaskCount } from './task-counts.ts';
 
-/** The names of the facts that tasks report. */
+/** Names of the log facts of tasks. */
 export type TaskFactName =
   | 'task.created'
   /** A task has completed, failed or been cancelled. */
   | 'task.ended'
-  /** A task's time to live is over. */
+  /** The time to live of a task is over. */
   | 'task.expired';
 
-/** How long it takes at least until it is looked again which tasks are over elsewhere, milliseconds. */
+/** Minimum interval between expiry checks of parked tasks, milliseconds. */
 const expiryCheckMs = 1000;
 
-/** A task that was given up here. */
+/** A task that was parked here, and may run in another process. */
 interface ParkedTask extends Pick<LiveTask, 'taskId' | 'owner' | 'place'> {
-  /** When it is no longer kept, milliseconds since 1970. */
+  /** End of its time to live, milliseconds since 1970. */
   readonly endsAt: number;
-  /** Whether its client can ask for a list. */
+  /** True if its client can call `tasks/list`. */
   readonly isListed: boolean;
 }
 
-/** What a task is made of. */
+/** Inputs of a new or resumed task. */
 interface Preparation extends Pick<LiveTask, 'taskId' | 'retained' | 'firstSteps'> {
   readonly ttlMs: number;
-  /** Set if the work is that of an ordinary call. */
+  /** Set for an ordinary durable call. */
   readonly durableCall?: DurableCall | undefined;
-  /** Set if it was begun before. */
+  /** Set for a resumed task. */
   readonly begun?: TaskInput['begun'];
   readonly steps?: StepHistory;
 }
 
-/** A task as it is asked for. */
+/** A requested task. */
 interface NewTaskOptions {
-  /** The time to live that the client asks for. It gets at most the maximum and at least one poll interval. */
+  /** Time to live requested by the client, ms. Clamped between one poll interval and the maximum. */
   readonly requestedTtlMs: number | undefined;
-  /** Whether the handler can go on after its process. */
+  /** True if another process can resume the handler. */
   readonly isResumable: boolean;
   /** Set if a supervisor resends the call under its id until it is answered. */
   readonly supervised: NamedCall | undefined;
 }
 
-/** What a task goes on from. */
+/** The step that stores the request, from which the task is resumed. */
 function callStep({ request }: RequestContext, isResendable = false): TaskStep {
   const { params = {}, size, peer, origin } = request;
   const { dialect, info, capabilities } = peer;
@@ -108,28 +108,28 @@ function callStep({ request }: RequestContext, isResendable = false): TaskStep {
 export class SessionTasks {
   readonly #session: SessionScope;
   readonly #notice: (notice: ChangeNotification) => void;
-  /** By id, the oldest first. */
+  /** By id, oldest first. */
   readonly #tasks = new Map<string, LiveTask>();
   #nextPlace = 1;
-  /** How many there are, with those elsewhere. */
+  /** Counts of tasks, including parked ones. */
   readonly #counts = new TaskCounts();
-  /** Those that were given up here, and may go on elsewhere; they count, and are listed. */
+  /** Tasks parked here. They count towards the limits, and are listed. */
   readonly #parkedTasks = new Map<string, ParkedTask>();
-  /** When the next of them may be over, milliseconds since 1970. */
+  /** Earliest end of a parked task's time to live, milliseconds since 1970. */
   #nextParkedExpiry = Infinity;
-  /** What writes them down, if they are to outlive the process. */
+  /** Stores the tasks; undefined without a task store. */
   readonly #durable: DurableTasks<LiveTask> | undefined;
-  /** Ordinary calls whose work is recorded; undefined if none can be resumed. */
+  /** Ordinary durable calls; undefined if calls cannot be resumed. */
   readonly #calls: DurableCalls | undefined;
 
   #limitsOfCalls: JournalLimits | undefined = undefined;
 
-  /** The tasks that run elsewhere and that the session's subscriptions are told of, and who hears of them. */
+  /** Subscribed tasks that run in other processes, with the subscribing client. */
   readonly #watched = new Map<string, PeerDescription>();
-  /** Ends hearing of them. */
+  /** Unsubscribes from the store's changes. */
   #unlisten: (() => void) | undefined = undefined;
 
-  /** @param notice tells the session's subscriptions */
+  /** @param notice notifies the session's subscriptions */
   constructor(session: SessionScope, notice: (notice: ChangeNotification) => void) {
     this.#session = session;
     this.#notice = notice;
@@ -150,12 +150,12 @@ export class SessionTasks {
     });
   }
 
-  /** Undefined if no ordinary call of this session is recorded. */
+  /** Ordinary durable calls; undefined if calls cannot be resumed. */
   get calls(): DurableCalls | undefined {
     return this.#calls;
   }
 
-  /** Records an ordinary call, and begins its work. It takes the place of its request among those that run. */
+  /** Records an ordinary call, and starts its handler. The handler takes the concurrency slot of the request. */
   async #beginCall(
     call: DurableCall,
     host: RequestContext,
@@ -164,7 +164,7 @@ export class SessionTasks {
     const { taskId, isResendable } = call;
     const { task, begin } = this.#prepare(host, handler, {
       taskId,
-      // Its host waits for as long as it likes.
+      // The host decides how long it waits.
       ttlMs: this.#session.limits.maxTaskTtlMs,
       retained: this.#retain(host),
       firstSteps: [callStep(host, isResendable), ...(this.#durable?.hostSteps() ?? [])],
@@ -175,8 +175,8 @@ export class SessionTasks {
   }
 
   /**
-   * Makes a task of a request. The handler starts once the request is answered.
-   * @throws {ProtocolError} -32000, retryable: too many tasks run or are kept
+   * Creates a task for a request. The handler starts once the request is answered.
+   * @throws {ProtocolError} -32000, retryable: too many running or stored tasks
    */
   create(
     call: RequestContext,
@@ -187,7 +187,7 @@ export class SessionTasks {
     if (origin?.resumes instanceof ResumedTask) return this.#resume(call, handler, origin.resumes);
     const { supervised } = options;
     if (!supervised?.isResent || !this.#durable) return this.#create(call, handler, options);
-    // An earlier process may have created the task, and not have said so.
+    // An earlier process may have created the task without answering the request.
     return this.#durable
       .read(supervised.id)
       .then((found) => found?.task ?? this.#create(call, handler, options));
@@ -212,7 +212,7 @@ export class SessionTasks {
     return this.#durable?.begin(task, call, begin, of) ?? begin();
   }
 
-  /** Goes on with a task that was claimed. */
+  /** Resumes a claimed task. */
   #resume(
     call: RequestContext,
     handler: RequestHandler,
@@ -251,7 +251,7 @@ export class SessionTasks {
   ): { readonly task: LiveTask; readonly begin: () => Task } {
     const session = this.#session;
     const { clock, inspect, limits } = session;
-    // A system of its own: one task's timers cost the same however many others the session has.
+    // A separate actor system per task keeps the cost of timers independent of the number of tasks.
     const actor = createActor(taskMachine, {
       id: taskId,
       input: {
@@ -291,7 +291,7 @@ export class SessionTasks {
     if (!durableCall) this.#counts.add(taskId, task.party);
     const begin = () => {
       const { dialect } = call.request.peer;
-      // From here on. That the task begins is the answer to the request, not a change.
+      // Subscribed late on purpose: the initial state is the answer to the request, not a change.
       actor.on('task.changed', ({ task: now }) => this.#onChanged(task, now, dialect));
       actor.on('task.expired', () => this.#onExpired(task));
       this.#tasks.set(taskId, task);
@@ -302,7 +302,7 @@ export class SessionTasks {
     return { task, begin };
   }
 
-  /** The limits of the work of calls: it stays in memory for its host while it waits. */
+  /** Limits of calls, which stay in memory for their hosts while they wait. */
   get #callLimits(): JournalLimits {
     return (this.#limitsOfCalls ??= { ...this.#session.limits, taskParkMs: Infinity });
   }
@@ -314,7 +314,7 @@ export class SessionTasks {
     };
   }
 
-  /** The session has ended: others continue the work, unless it is that of a call whose host cannot come back. */
+  /** Parks a task at the end of the session, or ends a call whose host cannot return. */
   #sessionEnded(task: LiveTask, call = this.#calls?.get(task.taskId)): void {
     if (!task.isCall || call?.isResendable) task.journal?.sessionEnded();
     else void this.#durable?.end(task);
@@ -372,7 +372,7 @@ export class SessionTasks {
     };
   }
 
-  /** Its work is given up until it is due, and goes on wherever somebody claims it. */
+  /** Moves a parked task out of memory. The process that claims it when it is due resumes it. */
   #onParked(task: LiveTask, peer: PeerDescription): void {
     if (!this.#durable || !this.#tasks.delete(task.taskId)) return;
     const { taskId, owner, place, item } = task;
@@ -391,8 +391,8 @@ export class SessionTasks {
   }
 
   /**
-   * A task of this session, or one that is written down.
-   * @throws {ProtocolError} -32602 there is no task with this id for this caller
+   * Finds a task of this session or of the store.
+   * @throws {ProtocolError} -32602: this caller has no task with the id
    */
   find(params: JsonObject | undefined, call: RequestContext): TaskView | Promise<TaskView> {
     const taskId = stringParam(params, 'taskId');
@@ -404,14 +404,14 @@ export class SessionTasks {
     throw notFoundHere(taskId);
   }
 
-  /** The same as it is now, wherever it runs. @throws as {@link find}; -32000, retryable */
+  /** Finds a task with its current state, whichever process runs it. @throws as {@link find}; -32000, retryable */
   async findLatest(params: JsonObject | undefined, call: RequestContext): Promise<TaskView> {
     const task = await this.find(params, call);
     const isSure = !this.#durable || !(task instanceof LiveTask) || task.hasEnded;
     return isSure ? task : this.#durable.latest(task);
   }
 
-  /** Whether a caller may listen to a task; from then on it is told of, wherever it runs. */
+  /** Subscribes a caller to a task, whichever process runs it. @returns false if the caller has no such task */
   async listenTo(taskId: string, call: RequestContext): Promise<boolean> {
     if (isCallRecord(taskId)) return false;
     const task = this.#tasks.get(taskId);
@@ -427,12 +427,12 @@ export class SessionTasks {
     this.#unlisten ??= this.#durable?.listen((changed) => void this.#notifyParked(changed));
   }
 
-  /** A task that runs elsewhere has changed. */
+  /** Notifies subscribers of a change of a task in another process. */
   async #notifyParked(taskId: string): Promise<void> {
     const peer = this.#watched.get(taskId);
     if (!peer || this.#tasks.has(taskId)) return;
     const found = await this.#durable?.read(taskId).catch(() => undefined);
-    // Its end may have been told while it was read.
+    // Another read may have announced the end meanwhile.
     if (!found || this.#watched.get(taskId) !== peer) return;
     if (found.hasEnded) this.#watched.delete(taskId);
     const { task, steps, response } = found;
@@ -444,7 +444,7 @@ export class SessionTasks {
     });
   }
 
-  /** Stops the work of a task. @returns false if it has ended already */
+  /** Cancels a task. @returns false if the task had already ended */
   async cancel(task: TaskView, call: RequestContext): Promise<boolean> {
     if (!this.#durable || !(task instanceof LiveTask)) return task.cancel();
     if (await this.#durable.cancelOwn(task)) return true;
@@ -452,24 +452,24 @@ export class SessionTasks {
     return !task.hasEnded && (await this.#durable.find(task.taskId, call)).cancel();
   }
 
-  /** How many requests wait for the result of a task. */
+  /** Number of pending `tasks/result` requests. */
   get waiters(): number {
     const elsewhere = this.#durable?.waiters ?? 0;
     return this.list().reduce((sum, { waiters }) => sum + waiters, elsewhere);
   }
 
-  /** How many were given up here, and may go on elsewhere. */
+  /** Number of parked tasks. */
   get parkedCount(): number {
     this.#forgetExpiredParked();
     return this.#parkedTasks.size;
   }
 
-  /** The tasks that are kept, the oldest first. */
+  /** Tasks in memory, oldest first. */
   list(): readonly LiveTask[] {
     return [...this.#tasks.values()];
   }
 
-  /** A page's worth of the caller's tasks, the oldest first. Those that go on elsewhere are looked up when they are read. */
+  /** The caller's tasks for `tasks/list`, oldest first. Parked tasks are read from the store on access. */
   listFor(call: RequestContext): readonly RegistryEntry<Promise<Task | undefined>>[] {
     const durable = this.#durable;
     const own = this.list()
@@ -509,11 +509,11 @@ export class SessionTasks {
       this.#watched.delete(taskId);
       this.#counts.delete(taskId);
     }
-    // Not for each task that begins.
+    // Limits how often creations check for expired tasks.
     this.#nextParkedExpiry = Math.max(next, now + expiryCheckMs);
   }
 
-  /** Ends and forgets all tasks. Call it at the end of the session. */
+  /** Ends and forgets all tasks, at the end of the session. */
   stop(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
     this.#unlisten?.();
@@ -528,7 +528,7 @@ export class SessionTasks {
     this.#ensureQuotaOf(this.#counts.all, party === undefined ? 1 : maxClientsAtLimit);
   }
 
-  /** @param times how many times the bounds of one client hold */
+  /** @param times multiple of the limits of one client */
   #ensureQuotaOf(tally: TaskCount, times: number): void {
     const { limits } = this.#session;
     const [maxTasks, maxKeptTasks] = [limits.maxTasks * times, limits.maxKeptTasks * times];
@@ -537,14 +537,14 @@ export class SessionTasks {
     }
     if (tally.kept >= maxKeptTasks) this.#forgetExpiredParked();
     if (tally.kept < maxKeptTasks) return;
-    // The others are kept for as long as their clients were promised.
+    // Only cancelled tasks are evicted: the time to live of others was promised to their clients.
     const [oldest = ''] = tally.cancelled;
     const cancelled = this.#tasks.get(oldest);
     if (!cancelled) throw this.#tooManyKept(maxKeptTasks);
     this.#forget(cancelled);
   }
 
-  /** Counts the request that becomes a task. */
+  /** Reserves memory for the request that becomes a task. */
   #retain({ request: { origin, size } }: RequestContext): Reservation {
     const { quotas, limits } = this.#session;
     const { maxRetainedBytes: max } = limits;
@@ -566,15 +566,15 @@ export class SessionTasks {
   }
 
   /**
-   * Copies a response, so that the handler cannot change it later. A result that JSON cannot
-   * represent, or that has no room, is found now.
+   * Copies a response, so that the handler cannot change it later. Replaces a result that JSON cannot represent, or
+   * that exceeds the client's memory limit, by an error.
    */
   #copyResponse(task: LiveTask, response: OutboundResponse): OutboundResponse {
     try {
       const text = JSON.stringify(response);
       const { maxRetainedBytes: max } = this.#session.limits;
       if (!task.retained.resize(text.length, max)) {
-        const message = `The result of ${text.length} bytes cannot be kept: what is kept for the client may come to ${max}`;
+        const message = `Task result of ${text.length} bytes exceeds the client's retained bytes (maxRetainedBytes ${max})`;
         this.#report({ level: 'warning', name: 'request.refused', message });
         return errorResponse(response.id, { code: ErrorCode.internalError, message });
       }
@@ -590,7 +590,7 @@ export class SessionTasks {
       this.#report({
         level: 'error',
         name: 'response.unserializable',
-        message: `A task's result cannot be written as JSON: ${textOfError(error)}`,
+        message: `Task result is not serializable as JSON: ${textOfError(error)}`,
         details: { error },
       });
       return errorResponse(response.id, internalError);
@@ -621,7 +621,7 @@ export class SessionTasks {
     this.#forget(task);
   }
 
-  /** A bug in the machine, or an invalid time of day: the task is lost, the session goes on. */
+  /** Handles a crash of the machine, such as an invalid time: the task is lost, the session continues. */
   #onFailed(task: LiveTask, error: unknown): void {
     this.#report({
       level: 'error',

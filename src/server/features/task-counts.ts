@@ -1,13 +1,13 @@
-/** How many tasks of each client run and are kept in a session. */
+/** Number of running and stored tasks per client of a session. */
 
-/** What a task is while it is kept. `parked`: it was given up here, and goes on wherever somebody claims it. */
+/** State of a counted task. `parked`: another process may claim it. */
 type CountedState = 'running' | 'ended' | 'cancelled' | 'parked';
 
-/** A number of tasks. */
+/** A count of tasks. */
 export class TaskCount {
   kept = 0;
   running = 0;
-  /** Those that are forgotten first, the oldest first. */
+  /** Cancelled tasks, which are evicted first, oldest first. */
   readonly cancelled = new Set<string>();
 
   count(taskId: string, state: CountedState, by: 1 | -1): void {
@@ -21,7 +21,7 @@ export class TaskCount {
 
 /** Counts the tasks of one session. */
 export class TaskCounts {
-  /** All of them. */
+  /** The count of all clients. */
   readonly all = new TaskCount();
   readonly #clients = new Map<string, TaskCount>();
   readonly #counted = new Map<string, readonly [party: string | undefined, state: CountedState]>();
@@ -31,19 +31,19 @@ export class TaskCounts {
     return this.#clients.get(party) ?? new TaskCount();
   }
 
-  /** A new task. */
+  /** Counts a new, running task. */
   add(taskId: string, party: string | undefined): void {
     this.delete(taskId);
     this.#count(taskId, party, 'running');
   }
 
-  /** What has become of a task that is counted. */
+  /** Changes the state of a counted task. */
   move(taskId: string, state: CountedState): void {
     const [party] = this.#counted.get(taskId) ?? [];
     if (this.delete(taskId)) this.#count(taskId, party, state);
   }
 
-  /** It is no longer kept. @returns false if it was not counted */
+  /** Stops counting a task. @returns false if it was not counted */
   delete(taskId: string): boolean {
     const counted = this.#counted.get(taskId);
     if (!counted) return false;

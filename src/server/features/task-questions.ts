@@ -1,6 +1,5 @@
 /**
- * What the work of a task asks a client that looks at its tasks: the questions wait here until the
- * client answers them.
+ * Questions of a task whose client polls: they stay open here until the client answers with `tasks/update`.
  *
  * @see the extension io.modelcontextprotocol/tasks, "Task Update Requests"
  */
@@ -22,7 +21,7 @@ export class PolledQuestions {
 
   /** @throws {RuntimeError} REQUEST_TIMEOUT, CANCELLED */
   ask(spec: OutboundRequest): Promise<JsonObject> {
-    // It lives as long as its task, unless the handler says otherwise.
+    // Without a timeout of the handler, a question stays open as long as its task.
     const question = new InputRequest(spec, this.#clock, Infinity);
     question.key = this.#keys.take(spec.key);
     this.#open.push(question);
@@ -33,7 +32,7 @@ export class PolledQuestions {
     return question.result;
   }
 
-  /** The work has ended: no one waits for answers. */
+  /** Fails all open questions, because the handler has ended. */
   end(reason: string): void {
     for (const question of this.#open) question.fail(new RuntimeError('CANCELLED', reason));
   }
@@ -42,7 +41,7 @@ export class PolledQuestions {
     return this.#open.length;
   }
 
-  /** What is open, as `inputRequests`. */
+  /** Open questions, as `inputRequests`. */
   get inputRequests(): JsonObject {
     const open = this.#open.filter(({ state }) => state === 'open');
     return inputRequestsOf(
@@ -51,9 +50,9 @@ export class PolledQuestions {
   }
 
   /**
-   * Takes answers; those to what is not open are ignored.
+   * Takes answers; ignores answers to questions that are not open.
    *
-   * @throws {ProtocolError} -32602 naming the answer that is malformed; none is taken then
+   * @throws {ProtocolError} -32602 naming the malformed answer; no answer is taken then
    */
   async answer(answers: JsonObject): Promise<void> {
     const given = this.#open.filter(({ key }) => Object.hasOwn(answers, key));

@@ -1,4 +1,4 @@
-/** Tool calls as tasks, for servers whose tools may never offer them: loaded with the first tool that does. */
+/** The tasks feature, loaded with the first tool that offers tasks. */
 import { wrapHandler } from '../../actors/request-context.ts';
 import type { RequestHandler } from '../../actors/request-context.ts';
 import { LazyModule } from '../../actors/lazy-module.ts';
@@ -10,11 +10,11 @@ import type { OfferedItems } from './registry.ts';
 import { offersTasks } from './task-tools.ts';
 import type { TasksFeature } from './task-tools.ts';
 
-/** As {@link TasksFeature}, before its code is loaded. */
+/** A {@link TasksFeature} whose code is loaded on demand. */
 export interface TasksOnDemand extends TasksFeature {
-  /** True if any tool offers tasks now; then the code begins to load. */
+  /** True if any tool currently offers tasks. Reading it starts loading the code. */
   readonly isOffered: boolean;
-  /** Begins to load the code, for a session that records calls. */
+  /** Starts loading the code, for a session that records calls. */
   begin(): void;
 }
 
@@ -22,7 +22,7 @@ const code = new LazyModule(() => import('./tasks.ts'));
 
 const methods = ['tasks/get', 'tasks/list', 'tasks/result', 'tasks/update', 'tasks/cancel'];
 
-/** @param notice tells the subscriptions of a session */
+/** @param notice notifies the subscriptions of a session */
 export function tasksOnDemand(
   tools: OfferedItems<Tool>,
   notice: (session: SessionScope, notice: ChangeNotification) => void,

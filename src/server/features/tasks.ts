@@ -1,6 +1,6 @@
 /**
- * Tool calls as tasks: the request is answered at once, the tool runs on, and the client fetches
- * the result later.
+ * Tool calls as tasks: the request is answered at once, the tool keeps running, and the client fetches the result
+ * later.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
@@ -24,18 +24,18 @@ import { SessionTasks } from './session-tasks.ts';
 import { asCall, isResumable } from './task-tools.ts';
 import type { TasksFeature } from './task-tools.ts';
 
-/** The retryable error of a call that an earlier process had: its handler may have run. */
+/** The retryable error for a resent call of a tool that is not durable, whose handler may already have run. */
 function notRepeated(params: JsonObject | undefined): ProtocolError {
   const name = inspectValue(params?.['name']);
-  const message = `The process that ran ${name} has ended, and the tool is not durable: it may have done a part of its work`;
+  const message = `The process that ran ${name} has ended, and the tool is not durable: it may have done part of its work`;
   const data = { reason: 'process-ended', retryable: true };
   return new ProtocolError(ErrorCode.serverUnavailable, message, data);
 }
 
 /**
- * The feature of a server; see `tasksOnDemand`.
+ * Creates the tasks feature of a server; see `tasksOnDemand`.
  *
- * @param notice tells the subscriptions of a session
+ * @param notice notifies the subscriptions of a session
  */
 export function tasksFeature(
   tools: OfferedItems<Tool>,
@@ -52,7 +52,7 @@ export function tasksFeature(
     return tasksOf(call);
   };
 
-  /** Calls of a revision in which a host is asked in results, and not by requests. */
+  /** Calls whose revision asks the client in results instead of requests. */
   const inRounds = new WeakSet<RequestContext>();
 
   const toolOf = (params: JsonObject | undefined, call: RequestContext) => {

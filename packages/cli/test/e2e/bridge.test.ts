@@ -349,7 +349,7 @@ describe('the servers of a file', () => {
 
     write(file, { b: entry('b') });
     const removed = () => who().catch((error: unknown) => String(error));
-    await expect.poll(removed).toContain('The server a cannot be used: it was removed');
+    await expect.poll(removed).toContain('Server a is unavailable: it was removed');
     write(file, { a: entry('back'), b: entry('b') });
     await expect.poll(removed).toBe('back');
     await closeClients();

@@ -1,13 +1,12 @@
 /**
- * The tables of tasks in Postgres, as the changes that lead to them. A change that was released is never
- * edited: another one is added.
+ * Schema migrations of the task tables in Postgres. Never edit a released migration: add another one.
  */
 import type { SqlConnection } from '../../../../src/actors/request-context.ts';
 
-/** Before a table's name: the schema, quoted. */
+/** The quoted schema, as a prefix of table names. */
 type Place = (table: string) => string;
 
-/** The first leads from nothing to version 1, and so on. */
+/** The first migration creates version 1. */
 const migrations: readonly ((at: Place) => string)[] = [
   (at) => `
 CREATE TABLE ${at('tasks')} (
@@ -95,33 +94,32 @@ CREATE TABLE ${at('removed')} (
 CREATE INDEX removed_since ON ${at('removed')} (removed_at);`,
 ];
 
-/** What this code works with. */
+/** The schema version that this code needs. */
 const version = migrations.length;
 
-/** The version that a schema has. */
+/** Reads the version of a schema. */
 const tableOfVersions = (at: Place) => `CREATE TABLE IF NOT EXISTS ${at('migrations')} (
   version integer PRIMARY KEY,
   applied_at timestamptz NOT NULL DEFAULT now()
 );`;
 
-/** A name as SQL has it. */
+/** Quotes an SQL identifier. */
 export const sqlName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** @throws {TypeError} the name is empty, longer than Postgres takes, or has a NUL */
+/** @throws {TypeError} the name is empty, longer than Postgres allows, or contains a NUL */
 export function placeIn(schema: string): Place {
   const bytes = new TextEncoder().encode(schema).length;
   if (bytes === 0 || bytes > 63 || schema.includes('\0')) {
-    const message = `The name of a schema has 1 to 63 bytes; ${JSON.stringify(schema)} has ${bytes}`;
+    const message = `schema must be a name of 1 to 63 bytes, got ${bytes} bytes: ${JSON.stringify(schema)}`;
     throw new TypeError(message);
   }
   return (table) => `${sqlName(schema)}.${table}`;
 }
 
 /**
- * The SQL that makes the tables, for somebody who may do that: print it, let it be read, and run it. A store
- * whose tables are there needs no right but to use them.
+ * The SQL that creates the tables, for an administrator to review and run. A store whose tables exist needs no DDL rights.
  *
- * @param from the version that is there already; 0 if nothing is
+ * @param from existing version. Default: 0, no tables
  */
 export function postgresTaskMigrations({ schema = 'mcp_actors', from = 0 } = {}): string {
   return `BEGIN;\n${migrationsFrom(schema, from)}\nCOMMIT;\n`;
@@ -138,24 +136,24 @@ function migrationsFrom(schema: string, from: number): string {
   return [first, tableOfVersions(at), ...steps].join('\n');
 }
 
-/** How one process keeps others from changing tables at once: the letters of "mcp_" as a number. */
+/** Advisory lock that serializes migrations: the letters of "mcp_" as a number. */
 const lockOfMigrations = 0x6d63705f;
 
 /**
- * Brings a schema up to what this code knows, unless it is there already, in the transaction that is open.
- * @param may whether tables may be made
- * @throws {Error} the schema is newer, or has to be changed and must not be
+ * Migrates a schema to the current version, in the open transaction.
+ * @param may true if tables may be created and changed
+ * @throws {Error} the schema is newer, or needs a migration that is not allowed
  */
 export async function migrate(sql: SqlConnection, schema: string, may: boolean): Promise<void> {
   const before = await versionOf(sql, schema);
   if (before === version) return;
   refuse(before, schema);
   if (!may) {
-    const message = `The tables of tasks in the schema ${schema} are in version ${before}, and ${version} is needed; run what postgresTaskMigrations prints, or leave migrate on`;
+    const message = `Task tables in the schema ${schema} must be in version ${version}, got ${before}: run the SQL of postgresTaskMigrations, or set migrate`;
     throw new Error(message);
   }
   await sql.query(`SELECT pg_advisory_xact_lock(${lockOfMigrations})`);
-  // Another process may have been first.
+  // Another process may have migrated meanwhile.
   const from = await versionOf(sql, schema);
   refuse(from, schema);
   if (from < version) await sql.query(migrationsFrom(schema, from));
@@ -163,7 +161,7 @@ export async function migrate(sql: SqlConnection, schema: string, may: boolean):
 
 async function versionOf(sql: SqlConnection, schema: string): Promise<number> {
   const at = placeIn(schema);
-  // Asked of the catalogue as it is: to_regclass may remember what was not there before the lock.
+  // Read the catalog: to_regclass may have cached the absence from before the lock.
   const tables = `SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'migrations'`;
   if ((await sql.query(tables, [schema])).rows.length === 0) return 0;
   const { rows } = await sql.query(
@@ -174,6 +172,6 @@ async function versionOf(sql: SqlConnection, schema: string): Promise<number> {
 
 function refuse(found: number, schema: string): void {
   if (found <= version) return;
-  const message = `The tables of tasks in the schema ${schema} are in version ${found}, which this version does not know: it knows ${version}`;
+  const message = `Task tables in the schema ${schema} must be at most in version ${version}, got ${found}: upgrade mcp-actors`;
   throw new Error(message);
 }

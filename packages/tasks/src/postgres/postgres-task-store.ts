@@ -1,6 +1,6 @@
 /**
- * Tasks in Postgres, 13 or newer, for any number of nodes. Each write is one statement, or one transaction
- * with what a handler writes by its own SQL. The time is the server's.
+ * Task store in Postgres 13 or newer, for any number of nodes. Each write is one statement, or one transaction together
+ * with the handler's own SQL. Uses the server's clock.
  */
 import { assertDuration } from '../../../../src/actors/clock.ts';
 import type { SqlConnection } from '../../../../src/actors/request-context.ts';
@@ -25,13 +25,13 @@ import { migrate, placeIn } from './migrations.ts';
 import { Postgres } from './postgres.ts';
 import type { PostgresOptions } from './postgres.ts';
 
-/** Which Postgres, where in it, and how it is reached: by a `url`, or by a pool of your own. */
+/** Options of the Postgres store. Connects by `url`, or through your own pool. */
 export interface PostgresTaskStoreOptions extends Partial<PostgresOptions> {
-  /** The schema that the tables are in; nodes with the same one share their tasks. Default `mcp_actors`. */
+  /** Schema of the tables; nodes with the same schema share tasks. Default: `mcp_actors`. */
   readonly schema?: string;
-  /** How long a lease lasts without a sign of life, milliseconds; 30 s by default. */
+  /** Duration of a lease without renewal, milliseconds. Default: 30 s. */
   readonly leaseMs?: number;
-  /** Whether the tables are made and changed as needed; otherwise they have to be there. Default true. */
+  /** Creates and migrates the tables as needed. Otherwise they must exist. Default: true. */
   readonly migrate?: boolean;
 }
 
@@ -42,13 +42,13 @@ const defaults = {
   migrate: true,
 } as const;
 
-/** How long a lease is remembered whose owner has left nothing open, as SQL has it. */
+/** SQL interval after which an expired lease without open tasks is deleted. */
 const forgetLeasesAfter = `interval '1 day'`;
 
-/** How many tasks are removed at a time whose time is over: nobody waits for them. */
+/** Batch size of deleting expired tasks. */
 const forgottenAtOnce = 1000;
 
-/** A task as a statement gives it: Postgres counts in more than JavaScript does, so numbers may come as texts. */
+/** A task row. Postgres returns 64-bit numbers as texts. */
 interface TaskRow {
   readonly id: string;
   readonly server: string;
@@ -68,27 +68,27 @@ type Statements = ReturnType<typeof statementsIn>;
 function statementsIn(schema: string) {
   const at = placeIn(schema);
   const [tasks, steps, leases, shares] = [at('tasks'), at('steps'), at('leases'), at('shares')];
-  // Asked once by each statement: an index is of no use to what may change from row to row.
+  // A subselect evaluates the time once per statement, so that an index can be used.
   const now = '(SELECT clock_timestamp())';
   const ms = (value: string) => `${value} * interval '1 millisecond'`;
-  /** What is kept of a task named t, but its steps. */
+  /** Columns of a task t, without its steps. */
   const until = (at: string) => `greatest(0, extract(epoch FROM ${at} - ${now}) * 1000)::float8`;
   const record = `t.id, t.server, t.owner, t.fence, t.claims, t.state, t.body, ${until('t.expires_at')} AS ttl,
     CASE WHEN t.owner = '' AND t.state = 'open' THEN ${until('t.due_at')} END AS due`;
   const stepsOf = `coalesce((SELECT json_agg(json_build_object('key', s.key, 'text', s.body) ORDER BY s.place)
     FROM ${steps} s WHERE s.task = t.id AND t.state = 'open'), '[]') AS steps`;
   const isOwned = `EXISTS (SELECT FROM ${leases} l WHERE l.owner = t.owner AND l.ends_at > ${now})`;
-  /** A task of this id that can still be written to: with a fence, by its holder alone. */
+  /** Selects an open task by id; with a fence, only for its holder. */
   const writable = `id = $1 AND state = 'open' AND expires_at > ${now} AND fence = coalesce($2::bigint, fence)`;
   const claimable = `t.state = 'open' AND t.server = $2 AND t.id = coalesce($3, t.id) AND t.expires_at > ${now}
     AND t.id <> ALL($5::text[])`;
-  /** Steps for what the statement calls task, from lists of keys and of texts. */
+  /** Inserts steps of the statement's task, from arrays of keys and texts. */
   const stepsFrom = (keys: string, texts: string) =>
     `SELECT task.id, s.key, s.body FROM task, unnest(${keys}::text[], ${texts}::text[]) WITH ORDINALITY
       s (key, body, place) ORDER BY s.place`;
   const appended = `step AS (INSERT INTO ${steps} (task, key, body) ${stepsFrom('$3', '$4')}
     ON CONFLICT (task, key) DO UPDATE SET body = excluded.body WHERE $2::bigint IS NOT NULL)`;
-  /** Removes tasks, and counts them no more. In order, so that two who do it do not wait for each other. */
+  /** Deletes tasks and updates their quotas, in a fixed order to avoid deadlocks. */
   const forget = (some: string) => `WITH gone AS (DELETE FROM ${tasks} WHERE id = ANY(ARRAY(
       SELECT id FROM ${tasks} WHERE ${some})) RETURNING share),
     less AS (SELECT share, count(*)::int AS n FROM gone GROUP BY share),
@@ -100,11 +100,11 @@ function statementsIn(schema: string) {
     lease: `INSERT INTO ${leases} VALUES ($1, ${now} + ${ms('$2::float8')})
       ON CONFLICT (owner) DO UPDATE SET ends_at = excluded.ends_at`,
     leave: `UPDATE ${leases} SET ends_at = ${now} WHERE owner = $1`,
-    // Others may do the same at this moment: then this one does not wait.
+    // SKIP LOCKED: another process may be deleting the same rows.
     forgetTasks: forget(
       `expires_at <= ${now} ORDER BY expires_at LIMIT ${forgottenAtOnce} FOR UPDATE SKIP LOCKED`,
     ),
-    // It waits for others who do the same.
+    // Waits for concurrent updates of the same row.
     forgetOver: forget(
       `expires_at <= ${now} ORDER BY expires_at, id LIMIT ${forgottenAtOnce} FOR UPDATE`,
     ),
@@ -121,10 +121,10 @@ function statementsIn(schema: string) {
       SELECT id FROM task`,
     read: `SELECT ${record}, ${stepsOf}, ${isOwned} AS is_owned FROM ${tasks} t
       WHERE t.id = $1 AND t.expires_at > ${now}`,
-    // A claim waits for it, and it for a claim.
+    // Serialized with claims of the same task.
     append: `WITH task AS (SELECT id FROM ${tasks} WHERE ${writable} FOR SHARE), ${appended}
       SELECT id FROM task`,
-    // $5: how long it is parked; $6: whether others are told.
+    // $5: parking time; $6: true to announce the change.
     progress: `WITH task AS (UPDATE ${tasks} SET
         owner = CASE WHEN $5::float8 IS NULL THEN owner ELSE '' END,
         due_at = CASE WHEN $2::bigint IS NULL THEN ${now}
@@ -138,13 +138,13 @@ function statementsIn(schema: string) {
       SELECT id FROM ended`,
     whyNot: `SELECT state FROM ${tasks} WHERE id = $1 AND expires_at > ${now}`,
     writable: `SELECT id FROM ${tasks} WHERE ${writable}`,
-    // $3: a process that is stopped meanwhile holds it no longer than that.
+    // $3: limits how long a stopped process holds the lock.
     hold: `SELECT id, set_config('idle_in_transaction_session_timeout', $3, true) FROM ${tasks}
       WHERE ${writable} FOR SHARE`,
-    // The transaction that might have written the step has the same row.
+    // Waits for the transaction that may have written the step.
     settle: `SELECT id FROM ${tasks} WHERE id = $1 FOR UPDATE`,
     step: `SELECT body FROM ${steps} WHERE task = $1 AND key = $2`,
-    // What others are claiming at this moment is theirs.
+    // SKIP LOCKED: tasks that others are claiming are theirs.
     claim: `WITH lost AS (SELECT t.id FROM ${tasks} t
         JOIN ${leases} l ON l.owner = t.owner AND l.ends_at <= ${now}
         WHERE t.owner <> '' AND t.owner <> $1 AND ${claimable} LIMIT $4 FOR UPDATE OF t SKIP LOCKED),
@@ -160,7 +160,7 @@ function statementsIn(schema: string) {
       WHERE state = 'open' AND owner = '' AND server = $1 AND expires_at > ${now} AND due_at > ${now} ORDER BY due_at LIMIT 1`,
     list: `SELECT ${record}, ${stepsOf}, ${isOwned} AS is_owned FROM ${tasks} t
       WHERE t.id > $1 AND t.expires_at > ${now} ORDER BY t.id LIMIT $2`,
-    // What is below has ended: a transaction of a lower number can no longer change anything.
+    // All transactions below this number have ended.
     upTo: `SELECT ${upTo}`,
     changes: `SELECT ${upTo}, coalesce((SELECT json_agg(json_build_object('id', id, 'by', changed::text)) FROM ${tasks}
         WHERE changed >= $1::text::xid8), '[]') AS changed`,
@@ -168,10 +168,10 @@ function statementsIn(schema: string) {
 }
 
 /**
- * Opens the tasks in a Postgres, whose tables are made if they are not there.
+ * Opens a task store in Postgres. Creates the tables if needed.
  *
- * @throws {Error} it cannot be reached; its tables are of a later version, or may not be made; there is no `pg`
- * @throws {TypeError} {RangeError} an option that cannot be
+ * @throws {Error} Postgres is unreachable; the tables are newer, or may not be created; the package `pg` is missing
+ * @throws {TypeError} {RangeError} an option is invalid
  */
 export async function postgresTaskStore(options: PostgresTaskStoreOptions): Promise<TaskStore> {
   const given = { ...defaults, ...options };
@@ -191,7 +191,7 @@ class PostgresTaskStore implements TaskStore {
   readonly leaseMs: number;
   readonly #postgres: Postgres;
   readonly #statements: Statements;
-  /** What the last looks have told of that the next ones find again, by where those begin. */
+  /** Changes that were returned and will be read again, by the position of the next read. */
   readonly #told = new Map<number, ReadonlySet<string>>();
 
   constructor(postgres: Postgres, statements: Statements, leaseMs: number) {
@@ -224,7 +224,7 @@ class PostgresTaskStore implements TaskStore {
     return { taskId, fence: 1 };
   }
 
-  /** @returns whether what was removed had been counted */
+  /** @returns true if a deleted task had counted towards its quota */
   async #forget(
     which: 'forgetTasks' | 'forgetOver' | 'makeRoom',
     ...values: unknown[]
@@ -236,7 +236,7 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
-    // No text in Postgres has one.
+    // Postgres texts cannot contain a NUL.
     if (taskId.includes('\0')) return undefined;
     const [row] = await this.#rows<TaskRow>('read', taskId);
     return row && foundOf(row);
@@ -264,7 +264,7 @@ class PostgresTaskStore implements TaskStore {
     make: (sql: SqlConnection) => Promise<string>,
   ): Promise<WriteResult> {
     const { hold, append } = this.#statements;
-    // A store that is away says nothing against it.
+    // An unavailable store does not contradict the step.
     const [found] = await this.#rows('writable', taskId, fence).catch(() => [{}]);
     if (!found) return this.#whyNot(taskId);
     let connected: Promise<SqlConnection> | undefined;
@@ -272,10 +272,10 @@ class PostgresTaskStore implements TaskStore {
     const begin = () =>
       new Promise<SqlConnection>((resolve, reject) => {
         writing = this.#postgres.transaction(async (sql) => {
-          // Nobody claims it or ends it before this is over.
+          // The row lock blocks claims and ends until the commit.
           const held = await sql.query(hold, [taskId, fence, String(this.leaseMs)]);
           if (held.rows.length === 0) {
-            reject(new RuntimeError('CANCELLED', `The task ${taskId} was ended or claimed`));
+            reject(new RuntimeError('CANCELLED', `Task ${taskId} was ended or claimed`));
             return [];
           }
           resolve(sql);
@@ -285,7 +285,7 @@ class PostgresTaskStore implements TaskStore {
         });
         writing.catch(reject);
       });
-    // A connection is held from the first query on: what needs none also survives the loss of all.
+    // The connection is taken at the first query, so steps without queries survive an outage.
     const sql = {
       query: async (...query: Parameters<SqlConnection['query']>) =>
         (await (connected ??= begin())).query(...query),
@@ -296,7 +296,7 @@ class PostgresTaskStore implements TaskStore {
     try {
       return await this.#written(taskId, writing);
     } catch (error) {
-      // The connection may have been lost after it was written.
+      // The connection may have been lost after the commit.
       const isMade = made.status === 'fulfilled';
       if (isMade && (await this.#hasStep(taskId, key, made.value))) return 'written';
       throw error;
@@ -320,7 +320,7 @@ class PostgresTaskStore implements TaskStore {
     const given = await this.#rows<Pick<TaskRow, 'id'>>('claim', ...values);
     const ids = given.map(({ id }) => id);
     const [tasks, [next]] = await Promise.all([
-      // Only now can the owner before no longer add a step.
+      // The claim has fenced off the previous owner, so the steps are final only now.
       ids.length > 0 ? this.#rows<TaskRow>('claimed', owner, ids) : [],
       this.#rows<Pick<TaskRow, 'due'>>('next', server),
     ]);
@@ -344,7 +344,7 @@ class PostgresTaskStore implements TaskStore {
     const told = this.#told.get(since);
     const changed = found?.changed ?? [];
     const news = changed.filter(({ id, by }) => !told?.has(`${by} ${id}`));
-    // While a transaction of a lower number runs, these are found again.
+    // These changes are read again while an older transaction runs.
     const again = changed.filter(({ by }) => Number(by) >= upTo).map(({ id, by }) => `${by} ${id}`);
     for (const older of this.#told.keys()) if (older < since) this.#told.delete(older);
     this.#told.set(upTo, new Set(again));
@@ -366,7 +366,7 @@ class PostgresTaskStore implements TaskStore {
     return this.#postgres.rows(this.#statements[name], values);
   }
 
-  /** Not queued behind the work of tasks. */
+  /** Runs a statement on the reserved connection if all others are busy. */
   #urgent<TRow extends object>(
     name: keyof Statements,
     ...values: unknown[]
@@ -393,19 +393,19 @@ class PostgresTaskStore implements TaskStore {
   }
 }
 
-/** How many tasks somebody has. */
+/** A quota row. */
 interface ShareRow {
   readonly share: string;
   readonly kept: number;
 }
 
-/** Which transactions are over, and the time. */
+/** Transaction horizon and time. */
 interface Now {
   readonly upTo: string;
   readonly now: number;
 }
 
-/** Keys and texts, as a statement takes them: the last of each key. Keys may hold what no text of Postgres does. */
+/** Converts steps to parameter arrays, keeping the last of each key. Encodes keys that Postgres texts cannot hold. */
 function columnsOf(steps: readonly TaskStep[]): readonly [readonly string[], readonly string[]] {
   const last = new Map(steps.map(({ key, text }) => [JSON.stringify(key), text]));
   return [[...last.keys()], [...last.values()]];

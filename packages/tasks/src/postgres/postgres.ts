@@ -1,6 +1,6 @@
 /**
- * Postgres, by way of the package `pg`, which is loaded only if no pool is given: whom commands go to,
- * how long they may take, and who is told of news.
+ * Access to Postgres through the package `pg`, loaded only if no pool is given: connections, timeouts and
+ * LISTEN/NOTIFY.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { SqlConnection } from '../../../../src/actors/request-context.ts';
@@ -8,37 +8,37 @@ import { FairSemaphore } from '../../../../src/actors/fair-semaphore.ts';
 import { missingPackage } from '../../../processes/src/missing-package.ts';
 import { sqlName } from './migrations.ts';
 
-/** A connection of a pool, as `pg` has it. */
+/** A pooled connection of `pg`. */
 export interface PostgresClient extends SqlConnection {
-  /** Gives it back; with `true` it is closed. */
+  /** Returns the connection to the pool; `true` closes it. */
   release(destroy?: boolean): void;
-  /** Hears of `notification`, `error` and `end`. */
+  /** Subscribes to `notification`, `error` or `end`. */
   on(event: string, listener: (...args: never[]) => void): unknown;
-  /** Ends what `on` began. */
+  /** Unsubscribes. */
   removeListener(event: string, listener: (...args: never[]) => void): unknown;
 }
 
-/** A pool of connections, as `pg` has it. */
+/** A connection pool of `pg`. */
 export interface PostgresPool extends SqlConnection {
-  /** Takes a connection, which is given back by `release`. Rejects if none can be had. */
+  /** Takes a connection, to return by `release`. Rejects if none is available. */
   connect(): Promise<PostgresClient>;
   /** Closes all connections. */
   end(): Promise<void>;
-  /** Hears of `error`, of an idle connection, and of `acquire`, when somebody takes a connection. */
+  /** Subscribes to `error` of an idle connection, or `acquire`. */
   on(event: string, listener: (...args: never[]) => void): unknown;
-  /** Settings: `max` connections; without them, 10 as in `pg`. */
+  /** Pool settings, such as `max` connections. Default: 10, as in `pg`. */
   readonly options?: { readonly max?: number | undefined } | undefined;
 }
 
-/** How Postgres is reached. */
+/** Connection options. */
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`, with `?sslmode=verify-full` and so on. Without one, PGHOST and its like say it. */
+  /** `postgres://user:password@host:port/database`, with `?sslmode=verify-full` and so on. Default: from PGHOST and the like. */
   readonly url?: string | undefined;
-  /** A pool of your own, which stays yours to end, of at least 4 connections. One of them is kept to listen. */
+  /** Your own pool of at least 4 connections, which the store does not end. One connection is kept to listen. */
   readonly pool?: PostgresPool | undefined;
-  /** Settings of the pool that is made, as `pg` takes them, such as `ssl: { ca }` and `max`. */
+  /** Options of the created pool, passed to `pg`, such as `ssl: { ca }` and `max`. */
   readonly settings?: { readonly [name: string]: unknown } | undefined;
-  /** How long a command may take, milliseconds. */
+  /** Timeout of a command, milliseconds. */
   readonly commandTimeoutMs: number;
 }
 
@@ -46,7 +46,7 @@ interface PgModule {
   readonly default: { readonly Pool: new (settings: object) => PostgresPool };
 }
 
-/** By name: no bundle takes it in. */
+/** Imported by a computed name, so that bundlers do not include it. */
 const packageName: string = 'pg';
 
 async function madePool({
@@ -64,9 +64,9 @@ async function madePool({
     ...(url === undefined ? {} : { connectionString: url }),
     application_name: 'mcp-actors',
     connectionTimeoutMillis: commandTimeoutMs,
-    // The server gives up what no caller waits for.
+    // Makes the server cancel statements that no caller awaits.
     statement_timeout: commandTimeoutMs,
-    // A handler that hangs in its transaction keeps its locks no longer than this.
+    // Limits how long a hanging transaction of a handler holds its locks.
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
     ...settings,
@@ -76,8 +76,8 @@ async function madePool({
 const guarded = new WeakSet<PostgresClient>();
 
 /**
- * Keeps the `error` of a lost connection from ending the process. The command that runs on the connection
- * fails with the same error, or the next one does.
+ * Keeps the `error` event of a lost connection from crashing the process. The current or next command fails with the
+ * same error.
  */
 function guard(client: PostgresClient): void {
   if (guarded.has(client)) return;
@@ -85,23 +85,23 @@ function guard(client: PostgresClient): void {
   client.on('error', () => {});
 }
 
-/** Connections that a pool has by default, as `pg` does. */
+/** Default size of a pool, as in `pg`. */
 const defaultPoolSize = 10;
 
 /** Connections kept free of ordinary commands: one listens, one renews leases and creates tasks. */
 const reservedConnections = 2;
 
-/** Limits on the connections of a pool, which all stores that use the pool share. */
+/** Concurrency limits of a pool, shared by all its stores. */
 interface PoolLimits {
-  /** Commands and transactions. */
+  /** Limit of commands and transactions. */
   readonly ordinary: FairSemaphore;
-  /** Transactions alone, which last as long as their author likes: fewer, so that commands still run. */
+  /** Limit of transactions. Lower, because handlers decide their duration and commands must still run. */
   readonly transactions: FairSemaphore;
 }
 
 const limitsByPool = new WeakMap<PostgresPool, PoolLimits>();
 
-/** The limits of a pool, whose connections are guarded from now on. */
+/** Returns the limits of a pool, and guards its connections. */
 function limitsOf(pool: PostgresPool): PoolLimits {
   const known = limitsByPool.get(pool);
   if (known) return known;
@@ -111,20 +111,20 @@ function limitsOf(pool: PostgresPool): PoolLimits {
     transactions: new FairSemaphore(Math.max(1, ordinary - 1)),
   };
   limitsByPool.set(pool, limits);
-  // A lost idle connection: the pool replaces it.
+  // The pool replaces a lost idle connection.
   pool.on('error', () => {});
-  // Before `connect` settles: the server's last words may come in the same read as its first ones.
+  // Attach before `connect` settles, because an error may arrive in the same read.
   pool.on('acquire', guard);
   return limits;
 }
 
-/** How soon it is tried to listen again, milliseconds. */
+/** Retry delay of LISTEN, milliseconds. */
 const listenAgainMs = 1000;
 
-/** How long news are collected before others are told, milliseconds: each telling is a commit that others wait for. */
+/** Interval in which notifications are batched, milliseconds, because each NOTIFY is a serialized commit. */
 const tellAfterMs = 20;
 
-/** The database of a store: every command settles in time, and news reach those who listen. */
+/** The database of a store, with command timeouts and change notifications. */
 export class Postgres {
   readonly #pool: PostgresPool;
   readonly #limits: PoolLimits;
@@ -142,12 +142,12 @@ export class Postgres {
     this.#timeoutMs = options.commandTimeoutMs;
   }
 
-  /** @param channel the name under which news are told */
+  /** @param channel name of the notification channel */
   static async open(channel: string, options: PostgresOptions): Promise<Postgres> {
     return new Postgres(options.pool ?? (await madePool(options)), channel, options);
   }
 
-  /** @throws {Error} what Postgres answers; or it has not answered in time, and nothing is known */
+  /** @throws {Error} the error of Postgres, or a timeout after which the outcome is unknown */
   async rows<TRow>(text: string, values: unknown[] = []): Promise<readonly TRow[]> {
     const overdue = new AbortController();
     const query = () => this.#pool.query(text, values);
@@ -163,9 +163,8 @@ export class Postgres {
   }
 
   /**
-   * Runs a transaction on a connection of its own. Waits for a connection as long as other transactions
-   * have them; `act` may take as long as it likes.
-   * @throws what `act` throws, after all of it is undone
+   * Runs a transaction on its own connection, waiting for one if necessary. `act` has no timeout.
+   * @throws what `act` throws, after a rollback
    */
   transaction<T>(act: (sql: SqlConnection) => Promise<T>): Promise<T> {
     const { transactions, ordinary } = this.#limits;
@@ -187,7 +186,7 @@ export class Postgres {
           await this.#inTime(client.query('ROLLBACK'));
           isReusable = true;
         } catch {
-          // The end of the connection undoes it.
+          // Closing the connection rolls back.
         }
         throw error;
       }
@@ -196,20 +195,20 @@ export class Postgres {
     }
   }
 
-  /** Tells those who listen that there is news, soon, and once for all of it. */
+  /** Schedules a notification; repeated calls are batched. */
   tell(): void {
     this.#telling ??= globalThis.setTimeout(() => {
       this.#telling = undefined;
-      // It is a commit, and need not wait for the disk.
+      // The commit of a notification need not wait for the disk.
       const text = `BEGIN; SET LOCAL synchronous_commit = off; NOTIFY ${sqlName(this.#channel)}; COMMIT`;
-      // Who was not told looks by themselves.
+      // Watchers also poll.
       this.rows(text).catch(() => {});
     }, tellAfterMs);
   }
 
   /**
-   * See TaskStore.watch. One connection is kept for it.
-   * @param changed gets the text of the news; undefined whenever listening begins, and news may have been missed
+   * Watches the channel on a dedicated connection; see TaskStore.watch.
+   * @param changed receives the notification's text; undefined after each (re)connect, when notifications may be lost
    */
   watch(changed: (text?: string) => void): () => void {
     const watching = new AbortController();
@@ -218,7 +217,7 @@ export class Postgres {
     return () => watching.abort();
   }
 
-  /** Never rejects. */
+  /** Listens until the last watcher has left, reconnecting as needed. Never rejects. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#telling);
@@ -227,13 +226,13 @@ export class Postgres {
 
   async #listen(changed: (text?: string) => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // Nothing is lost with it: watchers also look by themselves.
+      // Watchers also poll, so no change is lost.
       await this.#hear(changed, signal).catch(() => {});
       await setTimeout(listenAgainMs, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
-  /** Settles once the connection is lost, or is no longer needed. */
+  /** Settles once the connection is lost or no longer needed. */
   async #hear(changed: (text?: string) => void, signal: AbortSignal): Promise<void> {
     const client = await this.#connection();
     try {
@@ -262,7 +261,7 @@ export class Postgres {
       guard(client);
       return client;
     } catch (error) {
-      // One that comes later goes back.
+      // Return a connection that arrives too late.
       connecting.then(
         (client) => client.release(),
         () => {},
@@ -272,13 +271,13 @@ export class Postgres {
   }
 
   /**
-   * A pool of somebody's own may wait for a connection, or for an answer, for ever.
-   * @param overdue aborted with the error once the time is over
+   * Adds a timeout, because a caller's pool may wait forever for a connection or a reply.
+   * @param overdue aborts with the error after the timeout
    */
   #inTime<T>(asked: Promise<T>, overdue?: AbortController): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = globalThis.setTimeout(() => {
-        const error = new Error(`Postgres has not answered in ${this.#timeoutMs} ms`);
+        const error = new Error(`Postgres did not answer within ${this.#timeoutMs} ms`);
         overdue?.abort(error);
         reject(error);
       }, this.#timeoutMs);

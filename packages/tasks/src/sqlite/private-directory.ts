@@ -1,19 +1,19 @@
-/** The directory of tasks: nobody but its user may read or change what lies in it. */
+/** The directory of a task store, accessible only to its user. */
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadSqlite } from './sqlite.ts';
 import type { OpenDatabase } from './sqlite.ts';
 
-/** How a directory of tasks is checked. */
+/** Options of the permission checks. */
 export interface TaskDirectoryOptions {
-  /** Skips every check, and leaves the modes of files and directories alone. Default false. */
+  /** Skips all checks, and leaves file modes unchanged. Default: false. */
   readonly insecure?: boolean | undefined;
-  /** Called once with a warning if a group can use the directory. */
+  /** Receives a warning once if the directory is accessible to a group. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** The database, its log and its index. */
+/** Files of the database: data, log and shared memory. */
 export const databaseFile = 'tasks.db';
 /** The database of sessions over HTTP. */
 export const sessionsFile = 'sessions.db';
@@ -23,14 +23,14 @@ export const locksFolder = 'owners';
 const databases = [databaseFile, sessionsFile];
 const files = databases.flatMap((name) => [name, `${name}-wal`, `${name}-shm`]);
 
-/** Bits of a mode. */
+/** Permission bits. */
 const [everybody, group, setGroup, writableByEverybody] = [0o007, 0o070, 0o2000, 0o002];
 
 /**
- * Opens a directory of tasks, which is made if it is not there.
+ * Opens the directory of a task store. Creates it if needed.
  *
- * @returns opens the databases in it
- * @throws {Error} there is no SQLite, or the directory cannot be used
+ * @returns opens the databases in the directory
+ * @throws {Error} SQLite is missing, or the directory is unusable
  */
 export async function openDirectory(
   directory: string,
@@ -45,11 +45,11 @@ export async function openDirectory(
 }
 
 /**
- * Makes a directory that only its user can use, or tightens one that has wider modes. A directory that passes its
- * group on (setgid, as on the volumes of a pod with `fsGroup`) keeps what the group may do.
+ * Creates a directory that only its user can access, or restricts the mode of an existing one. A setgid directory, such
+ * as a pod volume with `fsGroup`, keeps its group permissions.
  *
- * @returns the mode of new files; undefined if they get that of the process
- * @throws {Error} everybody can write to the directory, or it belongs to another user than this one and root
+ * @returns mode of new files; undefined for the process's default
+ * @throws {Error} the directory is world-writable, or owned by a user other than this one and root
  */
 async function openPrivateDirectory(
   directory: string,
@@ -93,7 +93,7 @@ async function openPrivateDirectory(
   return isShared ? 0o660 : 0o600;
 }
 
-/** Makes an empty file with this mode, unless it is there. */
+/** Creates an empty file with this mode, unless it exists. */
 function createPrivateFile(path: string, mode: number): void {
   try {
     closeSync(openSync(path, 'wx', mode));
@@ -101,7 +101,7 @@ function createPrivateFile(path: string, mode: number): void {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw error;
   }
-  // Whatever the umask of the process takes away.
+  // chmod, because the umask may have removed bits.
   chmodSync(path, mode);
 }
 
@@ -112,7 +112,7 @@ async function holdsTasksAlone(directory: string): Promise<boolean> {
   );
 }
 
-/** Takes bits from the mode of a file of this user. */
+/** Removes permission bits from a file of this user. */
 async function tighten(path: string, user: number, taken: number): Promise<void> {
   const { mode, uid } = (await lstat(path).catch(unlessMissing)) ?? { mode: 0, uid: -1 };
   if (uid === user && mode & taken) await chmod(path, mode & ~taken & 0o7777);

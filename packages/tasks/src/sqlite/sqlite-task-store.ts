@@ -1,7 +1,7 @@
 /**
- * Tasks in a directory: SQLite, with its log ahead of its data, and each write on the disk before it
- * settles. Any number of processes of one machine may share the directory. A read waits for the disk too, so that it
- * tells nothing that a power cut could undo.
+ * Task store in a directory: SQLite in WAL mode. Each write is synced to disk before it settles. Any number of processes
+ * on one machine may share the directory. Reads wait for the sync too, so they return nothing that a power cut could
+ * undo.
  */
 import { join } from 'node:path';
 import type {
@@ -27,18 +27,18 @@ import type { TaskDirectoryOptions } from './private-directory.ts';
 import type { OpenDatabase } from './sqlite.ts';
 import { SyncedDatabase } from './synced-database.ts';
 
-/** How a directory of tasks is opened. */
+/** Options of the SQLite store. */
 export interface SqliteTaskStoreOptions extends TaskDirectoryOptions {
   /**
-   * How long a lease lasts without a sign of life, milliseconds; 30 s by default. Only a process that
-   * is stopped is waited for: one that has ended is known by its lock.
+   * Duration of a lease without renewal, milliseconds. Default: 30 s. Matters only for stopped processes: a lock reveals
+   * ended ones at once.
    */
   readonly leaseMs?: number;
-  /** The time of day, milliseconds since 1970. */
+  /** Current time, milliseconds since 1970. */
   readonly now?: () => number;
 }
 
-/** The tables as this code knows them. */
+/** Format version of the tables. */
 const format = 3;
 
 const tables = `
@@ -122,8 +122,8 @@ interface TaskRow {
 }
 
 /**
- * Opens the tasks in a directory, which is made if it is not there.
- * @throws {Error} there is no SQLite, or the directory cannot be used
+ * Opens a task store in a directory. Creates it if needed.
+ * @throws {Error} SQLite is missing, or the directory is unusable
  */
 export async function sqliteTaskStore(
   directory: string,
@@ -153,7 +153,7 @@ class SqliteTaskStore implements TaskStore {
     this.#database = new SyncedDatabase(join(directory, databaseFile), open, known, statements);
   }
 
-  /** Call it before any other method. @throws {Error} the log cannot be opened */
+  /** Starts the store; call it first. @throws {Error} the log cannot be opened */
   begin(): Promise<void> {
     return this.#database.begin();
   }
@@ -304,12 +304,12 @@ class SqliteTaskStore implements TaskStore {
     try {
       for (const owner of this.#locks.held) await this.leave(owner);
     } catch {
-      // Its lease ends by itself.
+      // The lease will expire.
     }
     await this.#database.close();
   }
 
-  /** Writes to a task that has not ended, if nobody else has claimed it. */
+  /** Writes to an open task if the fence matches. */
   async #written(claim: UnfencedClaim | TaskClaim, write: () => void): Promise<WriteResult> {
     const became = this.#database.transaction(() => {
       const row = this.#row(claim.taskId);
@@ -345,7 +345,7 @@ class SqliteTaskStore implements TaskStore {
     return (this.#database.get('count') as { readonly last: number }).last;
   }
 
-  /** The owners whose leases last. */
+  /** Owners with valid leases. */
   #living(): readonly string[] {
     const leases = this.#database.all('leases', this.#now()) as readonly {
       readonly owner: string;

@@ -1,41 +1,40 @@
 /**
- * SQLite, as Node has it since 22.13, or as a package brings it that has the same interface. Neither
- * is loaded before somebody asks for a database.
+ * SQLite, built into Node since 22.13, or from a package with the same interface. Loaded on first use.
  */
 
 import { missingPackage } from '../../../processes/src/missing-package.ts';
 
-/** A value of a column. */
+/** A column value. */
 export type Column = string | number | null;
 
-/** A statement that is compiled once. */
+/** A prepared statement. */
 export interface Statement {
   run(...values: readonly Column[]): { readonly changes: number | bigint };
   get(...values: readonly Column[]): unknown;
   all(...values: readonly Column[]): readonly unknown[];
 }
 
-/** An open database. Every call blocks until it is done. */
+/** An open database with synchronous calls. */
 export interface Database {
   exec(sql: string): void;
   prepare(sql: string): Statement;
   close(): void;
 }
 
-/** Opens the database at a path. Its calls wait this long for those of other processes, milliseconds. */
+/** Opens the database at a path, with a busy timeout in milliseconds. */
 export type OpenDatabase = (path: string, timeoutMs: number) => Database;
 
 interface SqliteModule {
   readonly DatabaseSync: new (path: string, options: { readonly timeout: number }) => Database;
 }
 
-/** Node's own, which the types of Node 20 do not know. */
+/** Node's own module, missing from the types of Node 20. */
 const ownName: string = 'node:sqlite';
 
-/** Brings SQLite to a Node that has none. By name: no bundle takes it in. */
+/** Package with SQLite for older Node. Imported by a computed name, so that bundlers do not include it. */
 const packageName: string = '@photostructure/sqlite';
 
-/** @throws {Error} there is no SQLite; it says what to install */
+/** @throws {Error} SQLite is missing; names the package to install */
 export async function loadSqlite(): Promise<OpenDatabase> {
   const { DatabaseSync } = await sqliteModule();
   return (path, timeoutMs) => new DatabaseSync(path, { timeout: timeoutMs });
@@ -45,7 +44,7 @@ async function sqliteModule(): Promise<SqliteModule> {
   try {
     return (await import(ownName)) as SqliteModule;
   } catch {
-    // An older Node.
+    // Older Node lacks the module.
   }
   try {
     return (await import(packageName)) as SqliteModule;

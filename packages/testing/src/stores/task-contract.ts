@@ -71,7 +71,7 @@ async function endLease({ b, world }: TaskPlay): Promise<void> {
  * The contract of a store of tasks, such as one of your own: `test(name, () => check(openWorld))`.
  */
 export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
-  taskCase('a task is read by every process as it was written', async ({ a, b }) => {
+  taskCase('every process reads a task as it was stored', async ({ a, b }) => {
     same(await a.create(taskOf()), { taskId: 't1', fence: 1 }, 'the claim');
     const { record, isOwned } = (await b.read('t1')) ?? {};
     const { ttlMs = 0, ...rest } = record ?? {};
@@ -85,7 +85,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
       same(await b.read(id), undefined, `the task ${id.slice(0, 9)}`);
     }
   }),
-  taskCase('any text is kept as it is', async ({ a, b }) => {
+  taskCase('any text is stored unchanged', async ({ a, b }) => {
     const text = 'ä \u2028\u2029 \ud83e\udd4a "quoted"\n\r\t\\ \' $1 {tag} '.repeat(5000);
     const claim = await a.create(taskOf({ text }));
     await a.append(claim, oneStep(text.slice(0, 40), text));
@@ -94,13 +94,13 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     await a.finish(claim, `${text}!`);
     same((await b.read('t1'))?.record.text, `${text}!`, 'the last text');
   }),
-  taskCase('an id is given once', async ({ a, b }) => {
+  taskCase('an id can be created only once', async ({ a, b }) => {
     await a.create(taskOf());
     const second = b.create(taskOf({ owner: 'b', text: 'other' }));
     same(await outcome(second), 'refused', 'the second task of this id');
     same((await a.read('t1'))?.record.text, 'begun', 'the first');
   }),
-  taskCase('steps are kept in order, one for each key, until the end', async ({ a, b }) => {
+  taskCase('steps are kept in order, one per key, until the end', async ({ a, b }) => {
     const claim = await a.create(taskOf(oneStep('call', 'c')));
     same(await a.append(claim, oneStep('once:charge', '1')), 'written', 'a step');
     const both = [...oneStep('checkpoint', 'x').steps, ...oneStep('once:charge', '2').steps];
@@ -124,12 +124,12 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same([state, text], ['ended', 'done'], 'what is kept');
     same(await a.finish({ taskId: 't2' }, 'x'), 'ended', 'the end of a task that is not there');
   }),
-  taskCase('anybody may end a task without a claim', async ({ a, b }) => {
+  taskCase('any process may end a task without a claim', async ({ a, b }) => {
     const claim = await a.create(taskOf());
     same(await b.finish({ taskId: 't1' }, 'cancelled'), 'written', 'the end by another');
     same(await a.finish(claim, 'done'), 'ended', 'the end by its owner');
   }),
-  taskCase('nobody claims what a living process has', async (play) => {
+  taskCase('a task of a live process cannot be claimed', async (play) => {
     const { a, b } = play;
     await a.create(taskOf());
     same(await claimed(b, 'b'), [], 'what is claimed');
@@ -138,7 +138,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     await a.lease('a');
     same(await claimed(b, 'b'), [], 'what is claimed after the lease was prolonged');
   }),
-  taskCase('a process does not claim what it has, though its lease has ended', async (play) => {
+  taskCase('a process does not claim its own tasks after its lease has expired', async (play) => {
     const { a, b } = play;
     const claim = await a.create(taskOf());
     await endLease(play);
@@ -147,7 +147,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same(await a.append(claim, oneStep('k', 'v')), 'written', 'its step');
     same(idsOf(await claimed(b, 'b')), ['t1'], 'what another claims');
   }),
-  taskCase('a claim leaves what it is told to leave, and others take it', async (play) => {
+  taskCase('a claim skips excluded tasks, which others can take', async (play) => {
     const { a, b } = play;
     const claim = await a.create(taskOf());
     await a.append(claim, { steps: [], parkForMs: 0 });
@@ -159,7 +159,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     await a.lease('a');
     same(idsOf(await claimed(a, 'a')), ['t1'], 'what another claims');
   }),
-  taskCase('what a process has not heard of is given to it again', async (play) => {
+  taskCase('a claim returns own tasks that the process does not know of', async (play) => {
     const { a, b } = play;
     await a.create(taskOf(oneStep('k', 'v')));
     await endLease(play);
@@ -178,7 +178,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same(await b.finish({ taskId: 't1', fence: 2 }, 'late'), 'fenced', 'by the claim before');
     same(await b.finish({ taskId: 't1', fence: 3 }, 'done'), 'written', 'by this claim');
   }),
-  taskCase('a claim takes what it names, with all that is kept, and no other', async (play) => {
+  taskCase('a claim by id takes that task with all its content, and no other', async (play) => {
     const { a, b } = play;
     const claim = await a.create(taskOf());
     await a.append(claim, oneStep('k', 'v'));
@@ -202,7 +202,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same([others, idsOf(await claimed(b, 'b'))], [[], ['t4']], 'the rest');
     same(await claimed(b, 'b'), [], 'what is claimed twice');
   }),
-  taskCase('what a process has lost it can change no more', async (play) => {
+  taskCase('a process cannot change a task it has lost', async (play) => {
     const { a, b } = play;
     const claim = await a.create(taskOf());
     await endLease(play);
@@ -212,7 +212,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same(await a.finish(claim, 'late'), 'fenced', 'an end');
     same(await b.finish({ taskId: 't1', fence }, 'done'), 'written', 'the end by its owner');
   }),
-  taskCase('a parked task has no owner, and is claimed once, when it is due', async (play) => {
+  taskCase('a parked task has no owner, and is claimed once when it is due', async (play) => {
     const { a, b, world } = play;
     const unit = a.leaseMs / 2;
     for (const [taskId, parkForMs] of [
@@ -238,14 +238,14 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     await a.finish({ taskId: 't1' }, 'cancelled');
     same((await taken(b, 'b')).nextInMs, undefined, 'what is due of ended tasks');
   }),
-  taskCase('what has parked a task can change it no more', async ({ a }) => {
+  taskCase('a process cannot change a task after parking it', async ({ a }) => {
     const claim = await a.create(taskOf());
     await a.append(claim, { steps: [], parkForMs: 0 });
     const [{ fence } = { fence: 0 }] = await claimed(a, 'a');
     same(await a.append(claim, oneStep('k', 'late')), 'fenced', 'a step');
     same(await a.append({ taskId: 't1', fence }, oneStep('k', 'v')), 'written', 'the next step');
   }),
-  taskCase('anybody may add to a task, and wakes it', async ({ a, b }) => {
+  taskCase('a write without a fence makes a parked task due', async ({ a, b }) => {
     const claim = await a.create(taskOf());
     const { upTo } = await a.changes(undefined);
     same(await b.append({ taskId: 't1' }, oneStep('answer', '1')), 'written', 'an answer');
@@ -263,7 +263,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same(await a.append({ taskId: 't2' }, oneStep('k', 'v')), 'ended', 'what is not there');
   }),
   taskCase(
-    'a write without a fence keeps a step that is there, the owner replaces it',
+    'a write without a fence keeps an existing step, the owner replaces it',
     async (play) => {
       const { a, b } = play;
       const claim = await a.create(taskOf());
@@ -280,7 +280,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
       same(await textsOf(), ['by its owner', 'new'], 'the steps after a write of the owner');
     },
   ),
-  taskCase('progress is told to those who look for changes, if it is to be', async ({ a, b }) => {
+  taskCase('changes list progress only if it is announced', async ({ a, b }) => {
     const claim = await a.create(taskOf());
     const { upTo, now } = await b.changes(undefined);
     same(Number.isFinite(now), true, 'the time of the store');
@@ -306,7 +306,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
       'the next one',
     );
   }),
-  taskCase('two who claim at once share what there is', async (play) => {
+  taskCase('concurrent claims divide the tasks', async (play) => {
     const { a, b, world } = play;
     const taskIds = Array.from({ length: 20 }, (_, at) => `t${at}`);
     for (const taskId of taskIds) await a.create(taskOf({ taskId }));
@@ -317,7 +317,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     const got = (await Promise.all(rounds)).flatMap(idsOf);
     same(got.toSorted(), taskIds.toSorted(), 'what both have claimed');
   }),
-  taskCase('a share has so many tasks at all processes, and no more', async ({ a, b, world }) => {
+  taskCase('a quota limits the tasks of all processes', async ({ a, b, world }) => {
     const of = (name: string, taskId: string, more: Partial<NewTaskRecord> = {}) =>
       taskOf({ taskId, quota: { key: name, max: 3 }, ...more });
     // What is made at once is counted.
@@ -340,26 +340,29 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
       'one more after those have expired',
     );
   }),
-  taskCase('what is let go makes room for its share, and ended tasks do not', async ({ a, b }) => {
-    const of = (name: string, taskId: string) => taskOf({ taskId, quota: { key: name, max: 2 } });
-    for (const taskId of ['t1', 't2']) await a.create(of('ann', taskId));
-    const his = await a.create(of('bob', 'his'));
-    await b.finish(his, 'cancelled', true);
-    await b.finish({ taskId: 't1' }, 'done');
-    same(await outcome(b.create(of('ann', 't3'))), 'refused', 'a task beside those');
-    await b.finish({ taskId: 't2' }, 'cancelled', true);
-    same((await a.read('t2'))?.record.text, 'cancelled', 'what was let go');
-    await a.create(of('ann', 't3'));
-    const left = (await a.list({ max: 9 })).map(({ record }) => record.taskId);
-    same([left, await b.read('t2')], [['his', 't1', 't3'], undefined], 'what is kept');
-    same(await outcome(b.create(of('ann', 't4'))), 'refused', 'a task beside those');
-  }),
-  taskCase('a lease ends at once if its process leaves', async ({ a, b }) => {
+  taskCase(
+    'evictable tasks make room in their quota, other ended tasks do not',
+    async ({ a, b }) => {
+      const of = (name: string, taskId: string) => taskOf({ taskId, quota: { key: name, max: 2 } });
+      for (const taskId of ['t1', 't2']) await a.create(of('ann', taskId));
+      const his = await a.create(of('bob', 'his'));
+      await b.finish(his, 'cancelled', true);
+      await b.finish({ taskId: 't1' }, 'done');
+      same(await outcome(b.create(of('ann', 't3'))), 'refused', 'a task beside those');
+      await b.finish({ taskId: 't2' }, 'cancelled', true);
+      same((await a.read('t2'))?.record.text, 'cancelled', 'what was let go');
+      await a.create(of('ann', 't3'));
+      const left = (await a.list({ max: 9 })).map(({ record }) => record.taskId);
+      same([left, await b.read('t2')], [['his', 't1', 't3'], undefined], 'what is kept');
+      same(await outcome(b.create(of('ann', 't4'))), 'refused', 'a task beside those');
+    },
+  ),
+  taskCase('leaving ends a lease at once', async ({ a, b }) => {
     await a.create(taskOf());
     await a.leave('a');
     same(idsOf(await claimed(b, 'b')), ['t1'], 'what is claimed');
   }),
-  taskCase('a task is forgotten when its time is over', async (play) => {
+  taskCase('a task is deleted when its time to live is over', async (play) => {
     const { a, b, world } = play;
     const claim = await a.create(taskOf({ ttlMs: 1 }));
     await a.create(taskOf({ taskId: 't2' }));
@@ -371,7 +374,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     await a.create(taskOf({ text: 'anew' }));
     same((await b.read('t1'))?.record.text, 'anew', 'a new task of its id');
   }),
-  taskCase('claims and ends are seen by those who look for changes', async (play) => {
+  taskCase('changes list claims and ends', async (play) => {
     const { a, b } = play;
     await a.create(taskOf());
     const begun = await b.changes(undefined);
