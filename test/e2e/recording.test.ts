@@ -213,8 +213,8 @@ describe('mcp-actors replay', () => {
     [[], /^mcp-actors: replay needs the FILE/],
     [['gone.jsonl'], /^mcp-actors: gone.jsonl: it cannot be read: ENOENT/],
     [[transcript], /^mcp-actors: .*roots-flow.jsonl:1: this is a transcript without a header/],
-    [[repository], /^mcp-actors: .*: it is not a regular file/],
-    [['/dev/zero'], /^mcp-actors: \/dev\/zero: it is not a regular file/],
+    [[repository], /^mcp-actors: .* must be a regular file/],
+    [['/dev/zero'], /^mcp-actors: \/dev\/zero must be a regular file/],
     [[join(repository, 'package.json')], /^mcp-actors: .*package.json:1: this is not JSON/],
     [['x.jsonl', 'directory'], /^mcp-actors: replay takes directories with --live-handlers alone/],
     [['--inspct', 'x.jsonl'], /^mcp-actors: Unknown option --inspct/],
@@ -228,7 +228,7 @@ describe('mcp-actors replay', () => {
     const pipe = join(base, 'pipe');
     makeNamedPipe(pipe);
     const { code, stderr } = await run(['replay', pipe]);
-    expect([code, stderr]).toEqual([2, `mcp-actors: ${pipe}: it is not a regular file\n`]);
+    expect([code, stderr]).toEqual([2, `mcp-actors: ${pipe} must be a regular file\n`]);
   });
 
   test('rejects invalid directories with --live-handlers', async () => {

@@ -135,9 +135,9 @@ describe.each(['legacy', 'modern'] as const)('a %s host of a bridge with policie
   });
 
   test.each([
-    ['declines', { action: 'decline' }, /^DECLINED: A person was asked, and does not allow/],
+    ['declines', { action: 'decline' }, /^DECLINED: The user declined/],
     ['leaves the box empty', { action: 'accept', content: { allow: false } }, /^DECLINED/],
-    ['closes the form', { action: 'cancel' }, /^CANCELLED: A person was asked .* not answered/],
+    ['closes the form', { action: 'cancel' }, /^CANCELLED: The user was asked .* did not answer/],
   ])('does not call the tool if the person %s', async (_, answer, said) => {
     const policies = { ask: ['grow'] };
     const to = await host(era, crowd('a'), { policies }, { person: () => answer });

@@ -327,6 +327,6 @@ test.each([
 
 test('rejects sharing of a server with a URL', () => {
   expect(() => bridge({ url: 'https://example.com/mcp' }, { share: 'pool' })).toThrow(
-    /only a server that is launched can be shared/,
+    /only launched servers can be shared/,
   );
 });

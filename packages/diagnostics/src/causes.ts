@@ -1,91 +1,89 @@
-/** Why a session does not go on, read from its dump, for all texts and programs that tell it. */
+/** Causes why a session is stalled, derived from its dump. */
 import type { HttpStreamView } from '../../../src/actors/writer/http-view.ts';
 import { isLongLived } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 import type { SessionDump } from './session-dump.ts';
 
-/** A reason why a session does not go on. Times are milliseconds. */
+/** A cause of a stalled session. Times in milliseconds. */
 export type Cause =
-  /** The client has not sent `initialize` since the session started. */
+  /** The client has not sent `initialize` yet. */
   | { readonly kind: 'initialize-missing'; readonly ageMs: number }
   /** The client has not sent `notifications/initialized`; `ageMs` ago it sent its last message. */
   | { readonly kind: 'initialized-missing'; readonly ageMs: number }
   /**
-   * The session is draining. `settling`: calls may still end by themselves. `aborting`: they are
-   * cancelled, and clean up. `flushing`: they have ended, and the rest of the output is being
-   * written.
+   * The session is draining. `settling`: calls may still finish. `aborting`: calls are cancelled and clean up. `flushing`:
+   * calls have ended, and the remaining output is being written.
    */
   | { readonly kind: 'settling' | 'aborting' | 'flushing'; readonly calls: number }
   | { readonly kind: 'closed' }
-  /** The client does not read. No request is started until it has read the output. */
+  /** The client does not read. No request is started until its output is read. */
   | { readonly kind: 'output-blocked'; readonly bytes: number }
-  /** Output waits until the client reads it. Requests are still started. */
+  /** Output is queued until the client reads it. Requests are still started. */
   | { readonly kind: 'output-queued'; readonly bytes: number }
   | Question
   | Suspension
   | HttpCause
-  /** The work of a task has asked its client, which answers when it looks at its tasks. */
+  /** A task has asked its client a question, which the client answers when it polls. */
   | { readonly kind: 'task-input'; readonly subject: CallDump; readonly ageMs: number }
-  /** The limit of running requests is reached, and others wait for a place. */
+  /** The limit of running requests is reached, and others are queued. */
   | { readonly kind: 'running-full'; readonly waiting: number; readonly subject?: CallDump }
   /** The limit of pending requests to the client is reached. */
   | { readonly kind: 'pending-full' }
   /** The limit of running tasks is reached. */
   | { readonly kind: 'tasks-full' }
   /**
-   * `task`: a call waits for its task to end. `roots`: a handler waits until the client's roots are
-   * known. `work`: a handler runs and asks the client nothing.
+   * `task`: a call waits for its task. `roots`: a handler waits for the client's roots. `work`: a handler runs without an
+   * open question.
    */
   | { readonly kind: 'task' | 'roots' | 'work'; readonly subject: CallDump; readonly ageMs: number }
-  /** Asking for the client's roots failed. */
+  /** The roots query failed. */
   | { readonly kind: 'roots-failed'; readonly problem: string | undefined };
 
-/** Over HTTP, a client does not take what it is sent. */
+/** A client does not read its output over HTTP. */
 export type HttpCause =
-  /** The client does not read a stream that is open; `ageMs` ago it has taken something of it. */
+  /** The client does not read an open stream; it last did `ageMs` ago. */
   | {
       readonly kind: 'stream-unread';
       readonly subject: HttpStreamView;
       readonly bytes: number;
       readonly ageMs: number;
     }
-  /** A stream was cut that is not at its end, and the client has not come back to it. */
+  /** An unfinished stream was cut, and the client has not resumed it. */
   | { readonly kind: 'stream-cut'; readonly subject: HttpStreamView; readonly ageMs: number }
-  /** The client has no GET stream, and messages wait for one. */
+  /** Messages are queued for a GET stream, which the client has not opened. */
   | { readonly kind: 'push-waiting'; readonly count: number };
 
-/** The client has not answered a request of the session. */
+/** A request to the client is unanswered. */
 export interface Question {
-  /** Tells it from other causes. */
+  /** Discriminator of {@link Cause}. */
   readonly kind: 'question';
-  /** The request that waits for its answer. */
+  /** The unanswered request. */
   readonly subject: PendingDump;
-  /** The call, or the task's work, that asked. */
+  /** The call or task that asked. */
   readonly askedBy?: CallDump;
-  /** For how long it has waited, milliseconds. */
+  /** Waiting time, milliseconds. */
   readonly ageMs: number;
-  /** The time until it times out. */
+  /** Remaining time until the timeout. */
   readonly leftMs: number;
 }
 
-/** A call has asked its client by ending, and waits for the retry that brings the answers. */
+/** A call returned `input_required` and awaits the client's retry. */
 export interface Suspension {
   readonly kind: 'suspended';
   readonly subject: CallDump;
-  /** The time since it has asked. */
+  /** Time since the question. */
   readonly ageMs: number;
-  /** The time until it is ended. */
+  /** Remaining time until the call is ended. */
   readonly leftMs: number;
 }
 
-/** True for the service that all clients without a session share: it waits for none of them. */
+/** True for the service shared by all clients without a session, which waits for no client. */
 export function isShared({ http }: Pick<SessionDump, 'http'>): boolean {
   return http?.kind === 'requests';
 }
 
 /**
- * All causes, the nearest first. If there are none, the session waits for its client to ask
- * something.
+ * All causes, most immediate first. Empty if the session is idle.
  */
 export function causesOf(dump: SessionDump): readonly Cause[] {
   return [
@@ -129,7 +127,7 @@ function output({ queues: { outboundBytes, holds } }: SessionDump): Cause[] {
   return bytes === 0 ? [] : [{ kind: 'output-queued', bytes }];
 }
 
-/** A client that reads takes what it is sent within this time. */
+/** Time within which a reading client accepts output, milliseconds. */
 const longReadMs = 2000;
 
 function connections({ http }: SessionDump): HttpCause[] {
@@ -138,14 +136,14 @@ function connections({ http }: SessionDump): HttpCause[] {
     const { kind, state, ageMs, unreadBytes: bytes, unreadMs } = subject;
     if (bytes > 0 && unreadMs > longReadMs)
       return [{ kind: 'stream-unread', subject, bytes, ageMs: unreadMs }];
-    // A client may do without a GET stream.
+    // A GET stream is optional.
     return state === 'cut' && kind === 'post' ? [{ kind: 'stream-cut', subject, ageMs }] : [];
   });
   const count = http.kind === 'session' ? http.waitingPushes.count : 0;
   return count === 0 ? causes : [...causes, { kind: 'push-waiting', count }];
 }
 
-/** The oldest first, as in the dump. */
+/** Unanswered requests, oldest first as in the dump. */
 function questions({ pending, calls }: SessionDump): Question[] {
   return pending.map((subject) => {
     const askedBy = calls.find((call) => asks(call, subject));
@@ -167,7 +165,7 @@ function suspensions({ calls }: SessionDump): Suspension[] {
   });
 }
 
-/** Tasks whose questions are nowhere among the session's requests. */
+/** Tasks with questions that are not among the session's requests. */
 function taskInputs({ calls, pending }: SessionDump): Cause[] {
   return calls.flatMap((subject): Cause[] => {
     const { taskId, openQuestions, ageMs } = subject;
@@ -177,10 +175,10 @@ function taskInputs({ calls, pending }: SessionDump): Cause[] {
   });
 }
 
-/** The limits that are reached. */
+/** Causes for reached limits. */
 function bounds({ calls, queues: { running, waiting, pending, tasks } }: SessionDump): Cause[] {
   const causes: Cause[] = [];
-  // If many share the session, one of them may have all that it may have while others have none.
+  // In a shared session, one client may have reached its limit while others are idle.
   const isFull = running.count >= (running.maxOfEach ?? running.max);
   if (isFull && waiting.count > 0) {
     const subject = calls.find(({ state, taskId }) => state === 'running' && !taskId);

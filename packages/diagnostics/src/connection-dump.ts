@@ -1,24 +1,24 @@
-/** The dump of a host's connection: its state and why, pending requests, what is known of the server. */
+/** Dump of a host's connection: state, pending requests and server description. */
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { PeerDump } from './peer-dump.ts';
 
-/** A host's connection at one moment. */
+/** Snapshot of a host's connection. */
 export interface ConnectionDump extends PeerDump {
-  /** Tells it from a server's session. */
+  /** Discriminator: `host` here, `server` for a session. */
   readonly side: 'host';
-  /** What the host calls the server. */
+  /** The host's name for the server. */
   readonly name: string;
-  /** The time since the connection has come to where it stands, inner states not counted. */
+  /** Time in the current top-level state. */
   readonly sinceMs: number;
-  /** The time until it is given up, while it is not ready yet. */
+  /** Remaining time until the connection attempt fails, while not ready. */
   readonly leftMs?: number;
-  /** New attempts since it was last stable; 0 for the first. */
+  /** Reconnect attempts since the last stable connection; 0 for the first. */
   readonly attempt: number;
-  /** Of a wait before the next attempt, as a whole. */
+  /** Total backoff before the next attempt. */
   readonly delayMs?: number;
-  /** Channels that were opened: processes that were launched, endpoints that were tried. */
+  /** Number of opened channels: launched processes or contacted endpoints. */
   readonly launches: number;
-  /** The server, once it has introduced itself; then that of the last handshake. */
+  /** The server of the last handshake; undefined before the first. */
   readonly server?: {
     readonly name: string;
     readonly version: string;
@@ -26,22 +26,22 @@ export interface ConnectionDump extends PeerDump {
     readonly revision: string;
     readonly capabilities: JsonObject;
   };
-  /** Why there is no connection, or why the last one ended. */
+  /** Why there is no connection, or why the last one was lost. */
   readonly loss?: { readonly kind: string; readonly message: string };
-  /** The last that the server's processes have written to their standard error. */
+  /** Tail of the server's stderr. */
   readonly lastWords?: string;
-  /** The lists that were wanted. */
+  /** The lists that the host has requested. */
   readonly lists: readonly ListDump[];
 }
 
 /** One of the server's lists. */
 export interface ListDump {
-  /** Which list: `tools`, `resources`, `resourceTemplates` or `prompts`. */
+  /** Name: `tools`, `resources`, `resourceTemplates` or `prompts`. */
   readonly name: string;
-  /** Of its chart, such as `asking.stale`. */
+  /** State of the list's machine, such as `asking.stale`. */
   readonly state: string;
-  /** How many entries are known. */
+  /** Number of known entries. */
   readonly entries: number;
-  /** What the host sees: `stale`, if they may have changed since the server gave them. */
+  /** Freshness for the host; `stale` if the list may have changed since. */
   readonly known: 'asking' | 'known' | 'stale' | 'failed' | 'unsupported';
 }

@@ -1,10 +1,10 @@
-/** A connection's state in one sentence, for the top of a page: whom it waits for, or why it is lost. */
+/** Headline of a connection: its state in one sentence. */
 import type { ConnectionDump } from './connection-dump.ts';
 import type { Headline } from './format.ts';
 import { isLongLived } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 
-/** The end, then what is missing for a connection, then what the server asks, then what it is asked. */
+/** Headline by priority: end, missing connection, question of the server, pending request. */
 export function connectionHeadline(dump: ConnectionDump): Headline {
   const [first = ''] = dump.state.split('.');
   switch (first) {
@@ -60,7 +60,7 @@ function backoff(dump: ConnectionDump): Headline {
   return { mood: 'waiting', sentence, ageMs: sinceMs, leftMs, ends: 'tried again' };
 }
 
-/** By the innermost state of `connecting`. */
+/** Sentences by the innermost state of `connecting`. */
 function describeConnecting({ name, state }: ConnectionDump): string {
   switch (state.split('.').at(-1)) {
     case 'clearing':
@@ -80,7 +80,7 @@ function describeConnecting({ name, state }: ConnectionDump): string {
   }
 }
 
-/** What the host has to answer: as long as it does not, the server may not go on. */
+/** Headline for a question of the server, which may block it until the host answers. */
 function asked({ name, calls }: ConnectionDump): Headline | undefined {
   const oldest = oldestOf(calls);
   if (!oldest) return undefined;

@@ -1,4 +1,4 @@
-/** A host's connections at one moment, as text for people. */
+/** Text report of a host's connections. */
 import { printable, printableName } from '../../../src/protocol/printable.ts';
 import type { ConnectionDump } from './connection-dump.ts';
 import { formatCount, formatLastHeard, formatBytes, formatDuration } from './format.ts';
@@ -6,23 +6,23 @@ import { isLongLived } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 import { redactText } from './redaction.ts';
 
-/** One of a host's servers, with or without a connection. */
+/** A server of a host, with or without a connection. */
 export interface HostedDump {
   readonly name: string;
-  /** As the connection's; `idle` or `disabled` if nothing is to run. */
+  /** State of the connection; `idle` or `disabled` without one. */
   readonly state: string;
   readonly launches: number;
-  /** Why there is no connection, with the last words of the server's process. */
+  /** Why there is no connection, with the tail of the server's stderr. */
   readonly error?: string;
-  /** The connection, if there is one. */
+  /** Dump of the connection, if there is one. */
   readonly connection?: ConnectionDump;
 }
 
 const maxErrorCharacters = 1000;
-/** Of a list only the first are told. The JSON form has them all. */
+/** Maximum number of listed items. The JSON form has all. */
 const maxRows = 20;
 
-/** A line for each, those that are not well first, and under it what is in flight and what is known. */
+/** Formats each connection, unhealthy ones first, with its requests in flight and lists. */
 export function describeConnections(dumps: readonly HostedDump[]): string {
   const isWell = ({ state }: HostedDump) => Number(state === 'ready' || state === 'idle');
   const lines = dumps
@@ -67,7 +67,7 @@ function details({ error, connection }: HostedDump): readonly string[] {
           `lists: ${lists.map(({ name, entries, known }) => `${name} ${known}, ${entries}`).join('; ')}`,
         ]
       : []),
-    // What the first line says is not said again.
+    // Avoids repeating the first line.
     ...(loss && loss.message !== error ? [`last lost: ${shown(loss.message)}`] : []),
     ...(lastWords === undefined || error?.includes(lastWords) === true
       ? []
@@ -94,12 +94,12 @@ function rows<T>(list: readonly T[], row: (item: T) => string): readonly string[
   return list.length > maxRows ? [...told, `… and ${list.length - maxRows} more`] : told;
 }
 
-/** What a server has said, harmless for a terminal, on one line and without secrets. */
+/** Formats server text for a terminal: one line, escaped, redacted. */
 function shown(text: string): string {
   return printable(redactText(text, maxErrorCharacters));
 }
 
-/** What a process has written last, so much of it as there is room for. */
+/** Tail of a process's stderr, cut to the available width. */
 function lastLines(text: string): readonly string[] {
   const end = redactText(text, Infinity).slice(-maxErrorCharacters);
   return end.split('\n').map((line) => printable(line));

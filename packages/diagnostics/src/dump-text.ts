@@ -1,4 +1,4 @@
-/** A dump as text for people: why nothing goes on, and everything that is in flight. */
+/** Text form of a session's dump: causes of a stall, and everything in flight. */
 import { Method } from '../../../src/protocol/methods.ts';
 import { printableName } from '../../../src/protocol/printable.ts';
 import {
@@ -17,14 +17,13 @@ import { describeHttpCause, httpLines, streamRow } from './http-text.ts';
 import { causesOf, isShared } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
 
-/** Many causes of one kind are all alike: a client that answers nothing, for example. */
+/** Maximum number of listed causes of one kind, which are often alike. */
 const maxOfAKind = 20;
 
 /**
- * Says in words what a session waits for and since when: one sentence for each cause, without a
- * full stop, the nearest causes first.
+ * Describes what a session waits for and since when: one sentence per cause, without a full stop, most immediate first.
  *
- * @returns at least one sentence: if nothing is pending, that the session waits for the client
+ * @returns at least one sentence; for an idle session, that it waits for the client
  */
 export function explainDump(dump: SessionDump): readonly string[] {
   const ofKind = new Map<Cause['kind'], Cause[]>();
@@ -103,7 +102,7 @@ function sentenceOf(cause: Cause, { queues, tasks }: SessionDump): string {
   }
 }
 
-/** Whom a suspended call has asked, and what. */
+/** Client and questions of a suspended call. */
 function describeAsked({ openQuestions, questions = [], client }: CallDump): string {
   const who = client ? printableName(client.name) : 'the client';
   const what =
@@ -135,25 +134,24 @@ function purposeOf(method: string): string {
   return method === Method.ping ? '; it is asked whether it is there' : '';
 }
 
-/** Names the client's request, or the task that it has become: `tools/call 7 (search)`. */
+/** Formats a request of the client, or its task: `tools/call 7 (search)`. */
 function describeCall({ id, method, subject, taskId }: CallDump): string {
   const name = `${printableName(method)} ${printableName(String(id))}`;
   const call = subject === undefined ? name : `${name} (${printableName(subject)})`;
   return taskId === undefined ? call : `the task ${printableName(taskId)}, begun by ${call},`;
 }
 
-/** Capitalizes a sentence, but not a method's name. */
+/** Capitalizes a sentence, unless it begins with a method name. */
 function capitalized(text: string): string {
   return text.startsWith('the ') ? `The ${text.slice(4)}` : text;
 }
 
-/** Longer lists are cut. The JSON form of a dump has them whole. */
+/** Maximum number of listed items. The JSON form has all. */
 const maxRows = 50;
 
 /**
- * Writes a dump for a person: the client, why nothing goes on, the requests in flight both ways,
- * the roots, the tasks, the actors. Names and ids that the client chose are made harmless for a
- * terminal.
+ * Formats a dump for people: client, causes, requests in flight both ways, roots, tasks and actors. Names and ids chosen by
+ * the client are escaped for terminals.
  *
  * @returns several lines, each with a line feed
  */
@@ -204,7 +202,7 @@ function taskRow(task: TaskDump): string {
   ].join(', ');
 }
 
-/** How many of the servers behind it can be used, and what is wrong with the others. */
+/** Availability of the servers behind a bridge. */
 function serverLines({ servers = [] }: SessionDump): readonly string[] {
   if (servers.length === 0) return [];
   const bad = servers.filter(({ state }) => state !== 'ready');
@@ -245,7 +243,7 @@ function describeRoots({ roots, tags, http }: SessionDump): string {
   return `${state}, ${status}${settled === false ? ' (not settled)' : ''}, ${list.length} in the list${when}`;
 }
 
-/** Of a tool that is a machine. */
+/** State of a machine tool. */
 function inState({ machine }: CallDump): string {
   return machine ? ` in the state ${printableName(machine.state)}` : '';
 }

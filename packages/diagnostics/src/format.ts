@@ -1,13 +1,13 @@
-/** Quantities, and what is said in more than one place, in the words of a text for people. */
+/** Formatting of quantities and shared phrases for people. */
 
 import type { DurableRunStatus } from '../../../src/actors/request-context.ts';
 import type { HttpView } from '../../../src/actors/writer/http-view.ts';
 
-/** When a client is asked for its roots that has no stream of its own. */
+/** Phrase: when a client without a standalone stream is asked for its roots. */
 export const deferredRoots =
   'asked for with the next call that needs them: the client has no stream of its own';
 
-/** `850 ms`, `42 s`, `9 min 18 s`, `2 h 5 min`. */
+/** Formats a duration: `850 ms`, `42 s`, `9 min 18 s`, `2 h 5 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   const seconds = Math.round(ms / 1000);
@@ -17,7 +17,7 @@ export function formatDuration(ms: number): string {
   return withRest(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
 }
 
-/** When a peer was last heard, as the rest of a sentence. */
+/** Phrase: time of the peer's last message. */
 export function formatLastHeard(
   { quietMs, isUnheard }: { readonly quietMs: number; readonly isUnheard?: true },
   inWords = formatDuration,
@@ -25,19 +25,19 @@ export function formatLastHeard(
   return isUnheard ? 'not heard yet' : `last heard ${inWords(quietMs)} ago`;
 }
 
-/** `17 B`, `4 KiB`, `16.5 MiB`. */
+/** Formats a size: `17 B`, `4 KiB`, `16.5 MiB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const [unit, factor] = bytes < 1024 ** 2 ? ['KiB', 1024] : ['MiB', 1024 ** 2];
   return `${Math.round((bytes / factor) * 10) / 10} ${unit}`;
 }
 
-/** `1 request`, `3 requests`. */
+/** Formats a count with its noun: `1 request`, `3 requests`. */
 export function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** What work waits for that can go on elsewhere, as the rest of "waits for"; undefined if for nothing that is known. */
+/** Waits of a durable run, to follow "waits for"; undefined if there are none. */
 export function formatWait({
   questions = [],
   dueInMs,
@@ -47,12 +47,12 @@ export function formatWait({
   return `an answer to ${questions.join(', ')}${due === undefined ? '' : `, ${due} at most`}`;
 }
 
-/** How many tasks were given up, as a part of a sentence. */
+/** Phrase: number of parked tasks. */
 export function formatAbandoned(count: number): string {
   return `${count} ${count === 1 ? 'was' : 'were'} given up here until due`;
 }
 
-/** How a session over HTTP stands, in a few words. */
+/** Short status of an HTTP session. */
 export function formatHttpState(http: HttpView): string {
   if (http.kind === 'requests') {
     return `requests without a session, ${http.served} so far, ${http.due} not answered yet`;
@@ -62,7 +62,7 @@ export function formatHttpState(http: HttpView): string {
   return `${http.state}${idle}, ${formatCount(open, 'stream')} open`;
 }
 
-/** Whether nothing of a session in this state is in progress. */
+/** True if nothing is in progress in this state. */
 export function isQuietSession(state: string): boolean {
   return state === 'idle' || state === 'unused';
 }
@@ -71,20 +71,19 @@ function withRest(whole: number, unit: string, rest: number, restUnit: string): 
   return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${restUnit}`;
 }
 
-/** A session or a connection in one sentence. */
+/** Headline of a session or connection. */
 export interface Headline {
   /**
-   * `waiting`: for the peer, or for a connection to it. `failed`: there is no connection, and none is
-   * made by itself. `working`: handlers run. `idle`: there is nothing to do. `ended`: it has ended or
-   * is ending.
+   * `waiting`: for the peer or a connection. `failed`: no connection and no retry. `working`: handlers run. `idle`: nothing
+   * to do. `ended`: ended or ending.
    */
   readonly mood: 'waiting' | 'failed' | 'working' | 'idle' | 'ended';
-  /** A sentence without ages and other figures that change all the time. */
+  /** Sentence without ages and other volatile figures. */
   readonly sentence: string;
-  /** The age of the oldest thing that it waits for or works on, milliseconds. */
+  /** Age of the oldest wait or work, milliseconds. */
   readonly ageMs?: number;
-  /** The time until it times out, milliseconds; of a backoff, until the next attempt. */
+  /** Remaining time until the timeout or the next attempt, milliseconds. */
   readonly leftMs?: number;
-  /** What is then: it is given up, unless this says otherwise. */
+  /** Outcome at the deadline. Default: failure. */
   readonly ends?: 'tried again';
 }

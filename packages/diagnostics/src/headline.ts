@@ -1,4 +1,4 @@
-/** The state of a session or a connection in one sentence, for the top of a page: what it waits for or works on. */
+/** Headlines of sessions and connections: what they wait for or work on. */
 import { formatCount } from './format.ts';
 import type { Headline } from './format.ts';
 import { isLongLived } from './peer-dump.ts';
@@ -10,9 +10,8 @@ import { causesOf, isShared } from './causes.ts';
 import type { Cause, HttpCause, Question, Suspension } from './causes.ts';
 
 /**
- * A session or a connection in one sentence, from its dump: whom it waits for, or what it works on.
- * Of several causes the most important one counts: the end, what blocks everything, questions to the
- * client, work.
+ * Headline of a session or connection, from its dump. Uses the most important cause: end, blockage, question to the client,
+ * work.
  */
 export function headlineOf(dump: SessionDump | ConnectionDump): Headline {
   if (dump.side === 'host') return connectionHeadline(dump);

@@ -1,11 +1,11 @@
-/** What a dump tells of HTTP, in words. */
+/** Text form of a dump's HTTP part. */
 import { printableName } from '../../../src/protocol/printable.ts';
 import type { HttpCause } from './causes.ts';
 import type { HttpSessionView, HttpStreamView } from '../../../src/actors/writer/http-view.ts';
 import { formatCount, isQuietSession, formatBytes, formatDuration } from './format.ts';
 import type { SessionDump } from './session-dump.ts';
 
-/** Says in a sentence why an HTTP connection holds a session up. */
+/** Describes why an HTTP connection stalls a session. */
 export function describeHttpCause(cause: HttpCause): string {
   switch (cause.kind) {
     case 'stream-unread':
@@ -17,7 +17,7 @@ export function describeHttpCause(cause: HttpCause): string {
   }
 }
 
-/** The lines of a dump's text; none if the session is not over HTTP. */
+/** Lines of a dump's text; empty if the session is not over HTTP. */
 export function httpLines({ http }: SessionDump): string[] {
   if (!http) return [];
   if (http.kind === 'session') return sessionLines(http);
@@ -29,7 +29,7 @@ export function httpLines({ http }: SessionDump): string[] {
   ];
 }
 
-/** One row of a list of streams. */
+/** Row of the stream list. */
 export function streamRow(stream: HttpStreamView): string {
   const { kind, name, state, ageMs, unreadBytes, unreadMs, keptEvents, principal } = stream;
   const unread =
@@ -63,7 +63,7 @@ function answersOf({ answers }: HttpStreamView): string {
   return shortList(answers.map((id) => printableName(String(id)))) || 'a request';
 }
 
-/** How many names of a list are said. */
+/** Maximum number of listed names. */
 const maxNames = 5;
 
 function shortList(names: readonly string[]): string {

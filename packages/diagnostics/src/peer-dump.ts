@@ -1,4 +1,4 @@
-/** What the dumps of a session and of a connection have in common: two peers ask each other. */
+/** Common part of the dumps of sessions and connections. */
 import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
 import type { PendingRequest } from '../../../src/actors/correlation/correlation.actor.ts';
 import type { SuspendedCall } from '../../../src/actors/request-context.ts';
@@ -13,107 +13,106 @@ import type { RequestId } from '../../../src/protocol/frames.ts';
 import { Method } from '../../../src/protocol/methods.ts';
 import { relatedTaskId } from '../../../src/protocol/tasks.ts';
 
-/** One side of a connection at one moment, as JSON can represent it. Times are milliseconds. */
+/** Serializable snapshot of one side of a connection. Times in milliseconds. */
 export interface PeerDump {
   readonly id: string;
-  /** The state with its inner state, such as `draining.flushing`. */
+  /** State with inner state, such as `draining.flushing`. */
   readonly state: string;
-  /** The time since the start. */
+  /** Time since the start. */
   readonly ageMs: number;
-  /** The time since the peer's last message, or since the start if there was none. */
+  /** Time since the peer's last message, or else since the start. */
   readonly quietMs: number;
-  /** Set until the peer has sent its first message. */
+  /** True until the peer's first message. */
   readonly isUnheard?: true;
-  /** Machines with their state. */
+  /** Actors with their states. */
   readonly actors: readonly ActorDump[];
-  /** What the peer asks; of a session also the work of tasks. */
+  /** Requests of the peer; for a session also running tasks. */
   readonly calls: readonly CallDump[];
-  /** What the peer was asked and has not answered. */
+  /** Unanswered requests to the peer. */
   readonly pending: readonly PendingDump[];
-  /** How full the queues are. */
+  /** Levels of the queues. */
   readonly queues: {
     readonly running: Level;
     readonly waiting: Level;
     readonly pending: Level;
     readonly outboundBytes: Level;
-    /** Why no request is started: `output` if the peer does not read. */
+    /** Why requests are not started: `output` if the peer does not read. */
     readonly holds: readonly string[];
   };
 }
 
-/** An actor at one moment. */
+/** Snapshot of an actor. */
 export interface ActorDump {
   readonly id: string;
-  /** The chart that it follows, if that is not called as the actor is. */
+  /** Chart name, if it differs from the actor's. */
   readonly chart?: string;
   readonly kind: 'machine' | 'actor';
   readonly status: string;
   /**
-   * A machine's, and that of an actor that shows one: whether the output flows, whether requests
-   * are served.
+   * State of a machine, or of an actor that exposes one.
    */
   readonly state?: string;
 }
 
-/** A request of the peer, or the work of a task. */
+/** A request of the peer, or a running task. */
 export interface CallDump {
   readonly id: RequestId;
   readonly method: string;
-  /** The name of the tool or prompt, the resource's URI, or the task's id. */
+  /** Tool or prompt name, resource URI, or task id. */
   readonly subject?: string;
-  /** `suspended`: it has asked its client by ending, and waits for the retry. */
+  /** `suspended`: returned `input_required` and awaits the retry. */
   readonly state: CallState | 'suspended';
   readonly ageMs: number;
-  /** Of a suspended call: the time since it has asked its client, and until it is ended. */
+  /** For a suspended call: time since the question, and remaining time. */
   readonly suspendedMs?: number;
   readonly leftMs?: number;
-  /** How many requests it has sent that are not answered. */
+  /** Number of unanswered requests of the call. */
   readonly openQuestions: number;
-  /** Of a suspended call: what it has asked, the first few. */
+  /** For a suspended call: the first questions. */
   readonly questions?: readonly string[];
-  /** Who asks, if each request says that itself. */
+  /** Client, if each request describes it. */
   readonly client?: { readonly name: string; readonly version: string };
-  /** Set while its handler waits until the client's roots are known. */
+  /** True while the handler waits for the client's roots. */
   readonly awaitsRoots?: true;
-  /** The task that it works on, if any. */
+  /** Id of the task, if the request runs as one. */
   readonly taskId?: string;
-  /** If its tool is a machine: which one of those that run, and the state that it is in. */
+  /** Id and state of a machine tool. */
   readonly machine?: { readonly id: string; readonly state: string };
 }
 
-/** A request that we have sent. */
+/** A sent request. */
 export interface PendingDump {
   readonly id: RequestId;
   readonly method: string;
-  /** `held`: not sent until the client has sent `notifications/initialized`, or the server is ready. */
+  /** `held`: delayed until `notifications/initialized`, or until the server is ready. */
   readonly state: 'held' | 'sent';
   readonly ageMs: number;
-  /** The time until it times out. */
+  /** Remaining time until the timeout. */
   readonly leftMs: number;
-  /** The peer's request that it belongs to. */
+  /** The related request of the peer. */
   readonly relatedTo?: RequestId;
-  /** The task that it belongs to. */
+  /** The related task. */
   readonly taskId?: string;
 }
 
-/** How full something is that has a bound. */
+/** Current value and limit. */
 export interface Level {
   readonly count: number;
   readonly max: number;
 }
 
-/** The bounds that a dump tells. */
+/** Limits shown in a dump. */
 type PeerLimits = Pick<Limits, 'maxRunning' | 'maxWaiting' | 'maxPending' | 'maxOutboundBytes'> &
   Partial<Pick<Limits, 'suspendedCallTimeoutMs'>>;
 
-/** The actors of one side whose views tell what is in flight; those of a channel may not be there. */
+/** Actors whose views show requests in flight. A channel's actors may be missing. */
 interface MessagingActors {
   readonly correlation: AnyActorRef;
   readonly router?: AnyActorRef | undefined;
   readonly writer?: AnyActorRef | undefined;
 }
 
-/** What two sides have in flight with each other, and how full their queues are. */
+/** Requests in flight both ways, and queue levels. */
 export type InFlight = Pick<PeerDump, 'calls' | 'pending' | 'queues'>;
 
 /** @param times `lastHeardAt` is -Infinity before the first message */
@@ -127,7 +126,7 @@ export function quietness(times: {
   return { quietMs, ...(lastHeardAt === -Infinity ? { isUnheard: true as const } : {}) };
 }
 
-/** What is in flight both ways. */
+/** Collects the requests in flight both ways. */
 export function dumpInFlight(
   { correlation, router: routing, writer: writing }: MessagingActors,
   limits: PeerLimits,
@@ -150,19 +149,19 @@ export function dumpInFlight(
   };
 }
 
-/** True for a request that is answered when it is over, and not before: nobody waits for that. */
+/** True for long-lived requests such as subscriptions, which are not waits. */
 export function isLongLived({ method }: Pick<PendingDump, 'method'>): boolean {
   return method === Method.listen;
 }
 
-/** The children of a machine. */
+/** Child actors of a machine. */
 export function dumpActors(children: {
   readonly [id: string]: AnyActorRef | undefined;
 }): ActorDump[] {
   return Object.values(children).flatMap((actor) => (actor ? [dumpActor(actor)] : []));
 }
 
-/** @param chart the one that it follows, if that is not called as the actor is */
+/** @param chart chart name, if it differs from the actor's */
 export function dumpActor(actor: MachineActor['actor'], chart?: string): ActorDump {
   const { id } = actor;
   const snapshot = actor.getSnapshot() as Snapshot<unknown> | AnyMachineSnapshot;
@@ -175,7 +174,7 @@ export function dumpActor(actor: MachineActor['actor'], chart?: string): ActorDu
   return { id, kind: 'actor', status, ...(state === undefined ? {} : { state }) };
 }
 
-/** Of a call's questions, so many are told. */
+/** Maximum number of listed questions per call. */
 const maxQuestions = 4;
 
 function dumpCall(

@@ -1,32 +1,30 @@
 /**
- * Makes values fit to be shown, in the log and in every view: without secrets, and bounded in
- * depth, breadth, length and total size.
+ * Prepares values for logs and views: redacts secrets, and limits depth, breadth, length and total size.
  */
 
 import { farthestSight, isSecretKey, secretRanges } from './secrets.ts';
 
-/** What replaces a secret. */
+/** Placeholder of a secret. */
 export const redacted = '[redacted]';
 
 const maxDepth = 6;
 const maxEntries = 50;
 const maxString = 500;
 const maxStack = 4000;
-/** How many values are copied in all, whatever their depth. */
+/** Maximum total number of copied values. */
 const maxValues = 5000;
 
 /**
- * A text without the secrets that are known by their form, at most `limit` characters long.
+ * Redacts secrets with a known form from a text, and cuts it to `limit` characters.
  *
- * @param place what replaces a secret
+ * @param place placeholder of a secret
  */
 export function redactText(
   text: string,
   limit = maxString,
   place: (secret: string) => string = () => redacted,
 ): string {
-  // We look at a bounded part, a little past the limit, to recognise a secret that the limit would
-  // cut.
+  // Scan slightly past the limit, to recognise a secret that the cut would divide.
   const seen = text.slice(0, limit + farthestSight);
   let [clean, from] = ['', 0];
   for (const { start, end } of secretRanges(seen)) {
@@ -40,19 +38,19 @@ export function redactText(
 }
 
 /**
- * A copy that `JSON.stringify` takes: secrets replaced at any depth, errors as objects with their
- * stack and cause, cycles, actors and what JSON lacks as text. Never throws.
+ * Copies a value for `JSON.stringify`: secrets redacted at any depth, errors as objects with stack and cause, cycles, actors
+ * and non-JSON values as text. Never throws.
  *
- * @param values how many values are copied at most, of all depths together
+ * @param values maximum total number of copied values
  */
 export function redact(value: unknown, values = maxValues): unknown {
   return copy(value, { above: [], budget: { left: values } });
 }
 
-/** The place of a value. */
+/** Position of a value in the copy. */
 interface CopyPosition {
   readonly above: readonly object[];
-  /** How many values of the whole may still be copied. */
+  /** Remaining number of values to copy. */
   readonly budget: { left: number };
 }
 
@@ -89,17 +87,17 @@ function copyObject(value: object, { above, budget }: CopyPosition): unknown {
     if (value instanceof Map || value instanceof Set) return copyList([...value], path);
     return Array.isArray(value) ? copyList(value, path) : copyEntries(Object.entries(value), path);
   } catch (error) {
-    // A getter or a proxy may throw; the line is logged all the same.
+    // A getter or proxy may throw; the line is logged nevertheless.
     return `[unreadable: ${redactText(String(error))}]`;
   }
 }
 
-/** Decides itself what `JSON.stringify` makes of it. */
+/** An object with its own `toJSON`. */
 function hasOwnJson(value: object): value is { toJSON(): unknown } {
   return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
-/** Whether it is an actor, which holds its whole system. */
+/** True for an actor, which references its whole system. */
 function isActor(value: object): value is { readonly id: unknown } {
   return 'getSnapshot' in value && 'send' in value && 'id' in value;
 }

@@ -1,12 +1,11 @@
 /**
- * Finds secrets in a text by their form. The two tables are the whole promise:
- * `docs/diagnosing.md` is generated from them.
+ * Finds secrets in a text by their form. The two tables define all forms; `docs/diagnosing.md` is generated from them.
  *
- * The time is linear in the text's length, whatever the text: patterns repeat single characters
- * only, and no match starts inside what an earlier start has read.
+ * Runs in linear time for any text: patterns repeat single characters only, and no match starts inside text that an
+ * earlier one has consumed.
  */
 
-/** A secret in a text: the characters from `start` up to `end`. */
+/** Range of a secret in a text, `end` exclusive. */
 export interface SecretRange {
   readonly start: number;
   readonly end: number;
@@ -14,30 +13,30 @@ export interface SecretRange {
 
 /** For the docs. */
 interface DocumentedSecret {
-  /** What is found. */
+  /** Description, for the docs. */
   readonly what: string;
-  /** Texts that contain it; the part in brackets is found. */
+  /** Example texts, with the secret in brackets. */
   readonly examples: readonly string[];
 }
 
-/** A secret that is known by the text before it. */
+/** A secret recognized by the preceding text. */
 interface SecretPlace extends DocumentedSecret {
-  /** Ends where the secret begins. */
+  /** Pattern that ends where the secret begins. */
   readonly before: RegExp;
-  /** The secret's end; the same as `at` if there is none after all. */
+  /** Finds the end of the secret; `at` if there is none. */
   readonly end: (text: string, at: number, before: RegExpExecArray) => number;
 }
 
-/** A secret that is known by its own characters. */
+/** A secret recognized by its own characters. */
 interface TokenForm extends DocumentedSecret {
   readonly form: RegExp;
 }
 
-/** Words in the name of a key whose value is a secret. */
+/** Words that mark a key's value as secret. */
 const secretWords =
   'token|authorization|passw|passphrase|passcode|pgpass|pwd|secret|api[_-]?key|access[_-]?key|private[_-]?key|cookie|credential|bearer';
 const secretKey = new RegExp(secretWords, 'i');
-/** Names that contain such a word although their value is not a secret. */
+/** Exceptions: key names with such a word whose values are not secret. */
 const harmlessKeys = new Set([
   'progresstoken',
   'maxtokens',
@@ -56,13 +55,13 @@ export const secretKeyWords: readonly string[] = secretWords
   .split('|')
   .map((word) => word.replace('[_-]?', '_'));
 
-/** Whether the key's value is a secret. Case, hyphens and underscores make no difference. */
+/** True if a key's value is secret. Ignores case, hyphens and underscores. */
 export function isSecretKey(key: string): boolean {
   const plain = key.replaceAll(/[^A-Za-z\d]/g, '');
   return secretKey.test(plain) && !harmlessKeys.has(plain.toLowerCase());
 }
 
-/** How a server is reached, as far as it may hold secrets. */
+/** The parts of a server entry that may contain secrets. */
 interface WayToServer {
   readonly url?: string | undefined;
   readonly headers?: { readonly [name: string]: string } | undefined;
@@ -70,16 +69,15 @@ interface WayToServer {
   readonly oauth?: { readonly clientSecret?: string | undefined } | undefined;
 }
 
-/** Headers whose value is never a secret. */
+/** Headers whose values are never secret. */
 const harmlessHeader =
   /^(?:accept.*|cache-control|connection|content-.*|from|host|mcp-.*|origin|pragma|referer|user-agent)$/i;
-/** A shorter text occurs in too many others. */
+/** Minimum length of a secret to redact: shorter texts occur too often. */
 const shortestGiven = 6;
 
 /**
- * The secrets that a host is given to reach a server. They are hidden even if the server repeats them:
- * the values of headers, the credentials in them, the password and the secret parameters of a URL, the
- * variables that are named like a secret. Longest first.
+ * Collects the configured secrets of a server entry, longest first, to redact them wherever the server repeats them: header
+ * values, credentials in headers, password and secret parameters of a URL, and variables named like secrets.
  */
 export function secretsGiven({
   url = '',
@@ -103,7 +101,7 @@ export function secretsGiven({
       }
     }
   }
-  // A server may repeat it in JSON.
+  // A server may repeat the secret in JSON.
   const all = found.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
   return [...new Set(all)]
     .filter((text) => text.length >= shortestGiven)
@@ -136,7 +134,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The text without any of these, each of which becomes what `place` gives. */
+/** Replaces each of these secrets in a text by the result of `place`. */
 export function withoutGiven(
   text: string,
   secrets: Iterable<string>,
@@ -149,13 +147,13 @@ export function withoutGiven(
   return clean;
 }
 
-/** Whether a pattern with the flag `y` matches at a place. */
+/** True if a sticky pattern matches at an index. */
 function matchesAt(pattern: RegExp, text: string, at: number): boolean {
   pattern.lastIndex = at;
   return pattern.test(text);
 }
 
-/** The end of what such a pattern matches at a place. */
+/** End of a sticky pattern's match at an index. */
 const run =
   (pattern: RegExp) =>
   (text: string, at: number): number =>
@@ -163,9 +161,9 @@ const run =
 
 const bareValue = run(/[^\s"'&,;]+/y);
 const restOfLine = run(/[^\r\n"']+/y);
-/** Their value is the rest of the line. */
+/** Keys whose value is the rest of the line. */
 const headers = /^(?:(?:proxy-)?authorization|(?:set-)?cookie)$/i;
-/** Values that are not secrets: nothing, a schema, or what an earlier redaction has left. */
+/** Values that are not secret: empty, a schema, or a placeholder. */
 const noValue = /(?:null|true|false|undefined)\b|\[redacted\b|[{[]\s{0,3}["'\\{}[\]]/y;
 
 export const secretPlaces: readonly SecretPlace[] = [
@@ -178,7 +176,7 @@ export const secretPlaces: readonly SecretPlace[] = [
       '{"apiKey":"[hunter2]"}',
       String.raw`{\"apiKey\":\"[hunter2]\"}`,
     ],
-    // From the separator back to the key: most words have none behind them.
+    // Search backwards from the separator, because most words have none.
     before:
       /(?=[:=])(?<=(?<![\w-])([\w-]{3,128})\\{0,15}["']?\s{0,3})(?::=|=>|[:=])\s{0,3}(?:(\\{0,15})(["'])|(?=[^\s"']))/g,
     end: (text, at, { 1: key = '', 2: escapes = '', 3: quote }) => {
@@ -269,7 +267,7 @@ export const tokenForms: readonly TokenForm[] = [
       '[sk_live_0123456789abcdefghij]',
       '[AIzaSyA0123456789abcdefghijklmnopqrstuv]',
     ],
-    // A class or a file may be called sk-something, too.
+    // A class or file name may also begin with sk-.
     form: /sk-(?<!-sk-)(?=[\w-]{0,64}\d)[\w-]{20,}|sk_(?:live|test)_[A-Za-z\d]{16,}|rk_(?:live|test)_[A-Za-z\d]{16,}|AIza[\w-]{35,}/,
   },
   {
@@ -368,17 +366,17 @@ const tokens = new RegExp(
   'g',
 );
 
-/** How many characters of a secret are needed at most to recognise it. */
+/** Maximum number of characters needed to recognize a secret. */
 export const farthestSight = 1600;
 
 /**
- * One of these precedes every secret that is known by its place. Most names and ids have none.
+ * Characters of which one precedes every secret recognized by its context. Most names and ids have none.
  */
 const placed = /[=:\s]/;
 const shortestToken = 15;
 const none: readonly SecretRange[] = [];
 
-/** The places of the secrets in a text, in order, without overlaps. */
+/** Finds the ranges of secrets in a text, in order, without overlaps. */
 export function secretRanges(text: string): readonly SecretRange[] {
   const mayBePlaced = placed.test(text);
   if (!mayBePlaced && text.length < shortestToken) return none;
@@ -410,9 +408,8 @@ function merged(ranges: readonly SecretRange[]): readonly SecretRange[] {
 }
 
 /**
- * The end of a quoted text: at its quotation mark, or at that of a text around it. In JSON inside
- * JSON a mark has one backslash before it, one level deeper three; a mark within a quoted text has
- * those of one more level.
+ * Finds the end of a quoted text: its closing quote, or that of an enclosing text. In nested JSON, a quote is preceded by
+ * one backslash, one level deeper by three; a quote within the text has those of one more level.
  */
 function endOfQuoted(text: string, from: number, quote: string, escapes: number): number {
   for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {

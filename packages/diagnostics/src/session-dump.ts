@@ -1,4 +1,4 @@
-/** A dump of a session: what is pending and since when, its states, how full its queues are. */
+/** Dump of a session: pending requests, states and queue levels. */
 import type { HttpView } from '../../../src/actors/writer/http-view.ts';
 import { viewOf } from '../../../src/machines/port.ts';
 import { stateName } from '../../../src/machines/names.ts';
@@ -19,80 +19,78 @@ import type { MemoryUse } from '../../../src/actors/memory-budget.ts';
 import { dumpActors, dumpInFlight, quietness } from './peer-dump.ts';
 import type { Level, PeerDump } from './peer-dump.ts';
 
-/** A session at one moment. */
+/** Snapshot of a session. */
 export interface SessionDump extends PeerDump {
-  /** Tells it from a host's connection. */
+  /** Discriminator: `server` here, `host` for a connection. */
   readonly side: 'server';
   /**
-   * What the state means: what the session waits for, whether it is in operation, how far its end
-   * is.
+   * Description of the state.
    */
   readonly tags: readonly SessionTag[];
-  /** The client, once it has introduced itself. */
+  /** The client; undefined before the handshake. */
   readonly client?: {
     readonly name: string;
     readonly version: string;
     readonly revision: string;
     readonly capabilities: JsonObject;
   };
-  /** Its connections, if it is over HTTP. */
+  /** HTTP connections, if the session is over HTTP. */
   readonly http?: HttpView;
-  /** What is known of the client's roots. */
+  /** The client's roots. */
   readonly roots: {
     /**
-     * The state of the roots machine, such as `querying.stale`; `undeclared` if the client has no
-     * roots.
+     * State of the roots machine, such as `querying.stale`; `undeclared` if the client has none.
      */
     readonly state: string;
-    /** What the state means, such as whether the client is being asked. */
+    /** Description of the state. */
     readonly tags: readonly RootsTag[];
-    /** Present once something is known. */
+    /** The roots, once known. */
     readonly status?: RootsStatus;
     readonly settled?: boolean;
     readonly generation?: number;
     readonly problem?: string;
     readonly list: readonly Root[];
   };
-  /** The tasks that are kept, the oldest first. */
+  /** Tasks in memory, oldest first. */
   readonly tasks: readonly TaskDump[];
-  /** Where its tasks are written down; absent if they end with their process. */
+  /** Task store; absent if tasks end with their process. */
   readonly durable?: {
-    /** What the store knows this process by. `mcp-actors tasks` shows it of the tasks that it runs. */
+    /** Lease of this process, which `mcp-actors tasks` shows for its tasks. */
     readonly lease: string;
-    /** How many tasks wait for so long that they were given up here: they go on elsewhere when they are due. */
+    /** Number of parked tasks. */
     readonly givenUp: number;
   };
-  /** The servers behind it, those of all its clients; absent without any. */
+  /** States of the upstream servers of all clients; absent if there are none. */
   readonly servers?: readonly ServerState[];
-  /** What waits and what runs, each with its bound. */
+  /** Waiting and running work, each with its limit. */
   readonly queues: PeerDump['queues'] & {
     readonly [
       name in
         | 'running'
         | 'waiting'
         | 'tasks'
-        /** What the requests in flight come to, and what outlives its request. */
+        /** Memory of requests in flight, and of retained results. */
         | 'inFlightBytes'
         | 'retainedBytes'
     ]: SharedLevel;
   };
 }
 
-/** A task as its client sees it, and where its work stands if it can go on in another process. */
+/** A task as sent to its client, with its run status if it is durable. */
 export interface TaskDump extends Task, Partial<DurableRunStatus> {
-  /** The time since its creation, milliseconds. */
+  /** Time since its creation, milliseconds. */
   readonly ageMs: number;
-  /** How many requests wait for its result. */
+  /** Number of requests that wait for its result. */
   readonly waiters: number;
   /** Set for an ordinary call of a durable tool. */
   readonly isCall?: boolean;
-  /** Processes that ended while running the call; absent if none did. */
+  /** Number of processes that ended while running the call; absent if none. */
   readonly restarts?: number;
 }
 
-/** Of all clients together, if many share the session. */
+/** Level of all clients together, in a shared session. */
 interface SharedLevel extends Level {
-  /** The most that one of them may have; absent if there is but one. */
+  /** Limit per client; absent if there is only one. */
   readonly maxOfEach?: number;
 }
 
@@ -102,7 +100,7 @@ interface TasksView {
   readonly parkedCount: number;
 }
 
-/** A kept task, where its work stands, and the number of requests that wait for its result. */
+/** A task, its run status, and the number of waiting requests. */
 interface KeptTaskView {
   readonly item: Task;
   readonly hasEnded: boolean;
@@ -110,26 +108,26 @@ interface KeptTaskView {
   readonly waiters: number;
   /** True for an ordinary call of a durable tool. */
   readonly isCall: boolean;
-  /** Processes that ended while running it. */
+  /** Number of processes that ended while running the task. */
   readonly restarts: number;
 }
 
-/** What a dump is made of. */
+/** Inputs of a dump. */
 export interface DumpSource {
   readonly id: string;
   readonly snapshot: Pick<
     SessionSnapshot,
     'status' | 'context' | 'value' | 'machine' | 'children' | 'hasTag'
   >;
-  /** Undefined before the first. */
+  /** Undefined before the first task. */
   readonly tasks: TasksView | undefined;
-  /** The lease of the process, if tasks are written down. */
+  /** Lease of the process, if there is a task store. */
   readonly lease: string | undefined;
-  /** The time of day, ISO 8601. */
+  /** Current time, ISO 8601. */
   readonly timeOfDay: string;
   readonly servers: readonly ServerState[];
   readonly limits: Limits;
-  /** What is kept in memory for its clients, in all their sessions together. */
+  /** Memory retained for its clients, across their sessions. */
   readonly held: { readonly [use in MemoryUse]: number };
   readonly now: number;
   readonly startedAt: number;
@@ -137,7 +135,7 @@ export interface DumpSource {
   readonly lastHeardAt: number;
 }
 
-/** A session that failed is closed, whatever state it failed in. */
+/** State of a session; a failed one counts as closed. */
 function stateAndTags(snapshot: DumpSource['snapshot']): Pick<SessionDump, 'state' | 'tags'> {
   if (snapshot.status === 'error') return { state: 'closed', tags: ['closed'] };
   return {
@@ -154,7 +152,7 @@ export function dumpSession(source: DumpSource): SessionDump {
   const writer = viewOf<{ readonly http?: HttpView }>(context.writer);
   const { queues, ...inFlight } = dumpInFlight(context, limits, now);
   const kept = source.tasks?.list() ?? [];
-  // A call takes the place of its request, and none of a task.
+  // A durable call uses the slot of its request, not one of a task.
   const tasks = kept.filter((task) => !task.hasEnded && !task.isCall).length;
   const { lease } = source;
   const ofAll = writer?.http?.kind === 'requests' ? sharedLevel : (level: Level) => level;
@@ -209,12 +207,12 @@ function taskDump(task: KeptTaskView, timeOfDay: string): TaskDump {
   };
 }
 
-/** @param level has the bound of one client; see {@link maxClientsAtLimit} */
+/** @param level with the limit of one client; see {@link maxClientsAtLimit} */
 function sharedLevel({ count, max }: Level): SharedLevel {
   return { count, max: max * maxClientsAtLimit, maxOfEach: max };
 }
 
-/** There is no machine if the client declares no roots, or if they have not been needed yet. */
+/** Roots part of a dump. The machine exists only if the client declares roots and they were requested. */
 function rootsState(
   session: Pick<SessionSnapshot, 'context' | 'hasTag'>,
 ): Pick<SessionDump['roots'], 'state' | 'tags'> {

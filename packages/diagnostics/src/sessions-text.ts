@@ -1,25 +1,25 @@
-/** Many sessions at once, as text for people: those that something holds up, and how many rest. */
+/** Text report of many sessions: stalled ones in detail, idle ones counted. */
 import { printableName } from '../../../src/protocol/printable.ts';
 import { causesOf, isShared } from './causes.ts';
 import { explainDump } from './dump-text.ts';
 import { formatCount, formatHttpState, isQuietSession, formatDuration } from './format.ts';
 import type { SessionDump } from './session-dump.ts';
 
-/** Where sessions over HTTP are served, and how many may be open. */
+/** Address of an HTTP endpoint, and its session limit. */
 export interface ServedEndpoint {
   readonly url: string;
   readonly maxSessions: number;
 }
 
-/** An endpoint at one moment. */
+/** Snapshot of an endpoint. */
 export interface EndpointDump {
   readonly url: string;
-  /** Sessions that are open, and how many may be. */
+  /** Number of open sessions, and the limit. */
   readonly sessions: { readonly count: number; readonly max: number };
-  /** Of those, how many are idle. */
+  /** Number of idle sessions. */
   readonly idle: number;
   readonly streams: { readonly open: number; readonly cut: number };
-  /** Requests without a session: how many have come, and how many are not answered yet. */
+  /** Requests without a session: total and unanswered. */
   readonly requests: { readonly served: number; readonly due: number };
 }
 
@@ -45,16 +45,16 @@ export function dumpEndpoint(
   };
 }
 
-/** One line, with a line feed. */
+/** Formats an endpoint as one line with a line feed. */
 export function describeEndpoint({ url, sessions, idle, streams, requests }: EndpointDump): string {
   const cut = streams.cut === 0 ? '' : `, ${streams.cut} cut`;
   return `${url}: ${sessions.count} of ${sessions.max} sessions open, ${idle} idle; ${formatCount(streams.open, 'stream')} open${cut}; ${formatCount(requests.served, 'request')} without a session, ${requests.due} not answered yet\n`;
 }
 
-/** So many sessions get a line. */
+/** Maximum number of sessions listed. */
 const maxLines = 50;
 
-/** Those that something holds up first, the longest of them first; then the others. */
+/** Sorts stalled sessions first, longest first. */
 export function mostUrgentFirst(dumps: readonly SessionDump[]): readonly SessionDump[] {
   return dumps
     .map((dump) => ({ dump, ageMs: longestOf(dump) }))
@@ -63,8 +63,8 @@ export function mostUrgentFirst(dumps: readonly SessionDump[]): readonly Session
 }
 
 /**
- * A line for each session that something holds up; the others are counted. What clients without a
- * session share is told only if something holds it up.
+ * Formats a line per stalled session; the others are counted. The service for clients without a session is shown only if
+ * stalled.
  * @param dumps the most urgent first
  */
 export function describeSessions(dumps: readonly SessionDump[]): string {
@@ -94,7 +94,7 @@ function describeSuspended(resting: readonly SessionDump[]): string {
   return `${resting.length} ${wait}, the longest for ${formatDuration(longest)}`;
 }
 
-/** How long something has held it up, milliseconds; -1 if nothing does. */
+/** Duration of a stall, milliseconds; -1 if there is none. */
 function longestOf(dump: SessionDump): number {
   const ages = causesOf(dump).map((cause) => ('ageMs' in cause ? cause.ageMs : 0));
   return Math.max(-1, ...ages);

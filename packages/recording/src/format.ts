@@ -1,10 +1,9 @@
 /**
- * The lines of a recording: JSON objects, each known by the members it has. `docs/maintaining/recording-format.md`
- * describes them all.
+ * The lines of a recording: JSON objects, whose members identify their kind.
+ * See `docs/maintaining/recording-format.md`.
  *
- * An input is what reached the session from outside; an output is what the session did. A
- * transcript written by hand has the same lines, but needs only what the client says and what it is
- * answered.
+ * An input reached the session from outside; an output is an action of the session. A handwritten transcript has the same
+ * lines, but needs only the client's messages and the expected answers.
  */
 import type {
   InboundFrame,
@@ -22,73 +21,72 @@ import type { Limits } from '../../../src/actors/limits.ts';
 import type { StateSealer } from '../../../src/rounds/request-state.ts';
 import type { RandomIdUse, SessionSetup } from '../../../src/server/session/session-environment.ts';
 
-/** The version of the format that we write, and the newest that we read. */
+/** Format version to write, and the newest to read. */
 export const recordingVersion = 1;
 
-/** By default a recording stops at this size, bytes. */
+/** Default size limit of a recording, bytes. */
 export const defaultRecordingBytes = 64 * 1024 ** 2;
 
-/** What was computed: by the sealer of request states, or by the handler that judges an answer. */
+/** Kinds of computation: of the request-state sealer, or a handler's validation of an answer. */
 export type ComputedUse = keyof StateSealer | 'answer';
 
-/** What every first line has. */
+/** Common members of headers, the first line. */
 interface AnyHeader {
-  /** The version of the format. */
+  /** Format version. */
   readonly recording: number;
-  /** The version of mcp-actors that wrote it. */
+  /** Version of mcp-actors that wrote the recording. */
   readonly package?: string;
-  /** The platform's version, such as Node's. */
+  /** Version of the platform, such as Node's. */
   readonly platform?: string;
-  /** The clock of the session or connection when it started, milliseconds. */
+  /** Clock at the start, milliseconds. */
   readonly at: number;
-  /** The time of day when it started, ISO 8601. */
+  /** Time of the start, ISO 8601. */
   readonly startedAt: string;
   readonly redacted: boolean;
-  /** How the command was started, if the command recorded. */
+  /** Command line, if the command made the recording. */
   readonly launch?: JsonObject;
 }
 
-/** A line with its time; only lines written by hand have none. */
+/** A line with its time, which only handwritten lines lack. */
 interface Timed {
-  /** The clock of the session or connection, milliseconds. */
+  /** Clock of the session or connection, milliseconds. */
   readonly at?: number;
 }
 
-/** A line of what came from outside. */
+/** An input line. */
 interface Input extends Timed {
-  /** Set if it came from code that the session was calling at that moment. */
+  /** Set if the input came from outside code that the session was calling at that moment. */
   readonly nested?: true;
-  /** Of a nested one of a connection's: which part of its channel was called. */
+  /** Called part of the channel, for a nested input of a connection. */
   readonly within?: string;
   /**
-   * How many rounds of microtasks after the previous input it came, if both came in one turn of the
-   * event loop.
+   * Number of microtask rounds since the previous input, if both came in one turn of the event loop.
    */
   readonly rounds?: number;
 }
 
-/** The first line of a session's recording. */
+/** Header of a session's recording. */
 export interface RecordingHeader extends Omit<SessionSetup, 'limits'>, AnyHeader {
-  /** The limits of the version that recorded: an older one knew fewer. Null stands for infinity. */
+  /** Limits of the recording version; an older one may have fewer. Null means infinity. */
   readonly limits: { readonly [TName in keyof Limits]?: number | null };
 }
 
-/** The first line of a recording of a host's connection. */
+/** Header of a connection's recording. */
 export interface ConnectionHeader extends Omit<ConnectionSetup, 'limits'>, AnyHeader {
   readonly side: 'host';
   readonly limits: { readonly [TName in keyof ConnectionLimits]?: number | null };
 }
 
-/** An origin as JSON holds it. */
+/** JSON form of a request origin. */
 export interface RecordedOrigin extends Omit<RequestOrigin, 'http' | 'noRequestsReason'> {
-  /** Tells the origins of a recording apart: the first is 1. */
+  /** Number of the origin in the recording, from 1. */
   readonly number: number;
   readonly http?: RecordedHttpRequest;
-  /** The origin's `noRequestsReason`. */
+  /** `noRequestsReason` of the origin. */
   readonly unaskable?: string;
 }
 
-/** An HTTP request as its handler sees it. */
+/** An HTTP request as seen by its handler. */
 export interface RecordedHttpRequest {
   readonly method: string;
   readonly target: string;
@@ -97,15 +95,15 @@ export interface RecordedHttpRequest {
 }
 
 interface ClientInput extends Input {
-  /** Where it came from, if it is answered by itself. */
+  /** Origin, if each request is answered separately. */
   readonly origin?: RecordedOrigin;
 }
 
-/** The messages of one chunk of input. */
+/** Messages of one input chunk. */
 export type ClientLine = ClientInput & { readonly client: readonly unknown[] };
-/** The frames of one chunk, if one of them was not a message. */
+/** Frames of one chunk, if one of them was not a valid message. */
 export type FramesLine = ClientInput & { readonly frames: readonly InboundFrame[] };
-/** The client that waited for the answer to a request from this origin has gone. */
+/** The client that awaited the answer to a request of this origin has disconnected. */
 export type GoneLine = Input & {
   readonly gone: number;
   readonly id: RequestId;
@@ -115,21 +113,20 @@ export type GoneLine = Input & {
 export type UnsentLine = Input & {
   /** The method. */
   readonly unsent: string;
-  /** Of a request. */
+  /** Id of a request. */
   readonly id?: RequestId;
   readonly reason: string;
-  /** The error's code, on a host's side. */
+  /** Error code, on the host's side. */
   readonly code?: string;
 };
-/** Input as it is, only in transcripts. */
+/** Raw input, only in transcripts. */
 export type RawLine = Input & { readonly raw: string };
 /** The end of the input. */
 export type EndLine = Input & { readonly end: true };
-/** A timer fired; timers are numbered in the order in which the session set them. */
+/** A timer fired. Timers are numbered in the order in which the session set them. */
 export type TimerLine = Input & { readonly timer: number };
 /**
- * The platform has done what it does off the event loop, or a handler has judged an answer; numbered
- * in the order in which it began.
+ * A computation off the event loop, or a handler's validation of an answer, has finished. Numbered in starting order.
  */
 export type ComputedLine = Input & {
   readonly computed: number;
@@ -137,22 +134,22 @@ export type ComputedLine = Input & {
   readonly value?: unknown;
   readonly thrown?: string;
 };
-/** A random id that the session took. */
+/** A random id taken by the session. */
 export type RandomLine = Input & {
   readonly random: string;
   readonly for: RandomIdUse | 'jitter';
 };
-/** What the author says of a tool whose call goes on: see `replay` and `singleUse` of tools. */
+/** Resumption options of a tool: see `replay` and `singleUse`. */
 export type ResumptionLine = Input & {
   readonly resumption: { readonly replay?: boolean; readonly singleUse?: boolean };
   readonly for: string;
 };
-/** What the writer told the session of its output. */
+/** An event of the writer about its output. */
 export type OutputLine = Input & {
   readonly output: 'blocked' | 'flowing' | 'flushed' | 'stalled' | 'broken';
   readonly error?: string;
 };
-/** What the transport told the session of its client's own channel. */
+/** An event of the transport about the client's standalone stream. */
 export type ChannelLine = Input & { readonly channel: 'opened' | 'closed' };
 /** The host ended the session. */
 export type ShutdownLine = Input & {
@@ -160,22 +157,22 @@ export type ShutdownLine = Input & {
   /** Null stands for infinity. */
   readonly drainTimeoutMs?: number | null;
 };
-/** A notification that belongs to no call. */
+/** A notification outside of calls. */
 export type NotifyLine = Input & {
   readonly notify: string;
   readonly params?: unknown;
   readonly unwritable?: string;
 };
-/** Something that subscriptions listen for has changed. */
+/** A change that subscriptions cover. */
 export type NoticeLine = Input & {
   readonly notice: string;
   readonly uri?: string;
-  /** The numbers of the subscriptions that do not see it. */
+  /** Numbers of the subscriptions that cannot see the change. */
   readonly except?: readonly number[];
 };
-/** Frames that the author's code sent to the writer directly; only older versions write this. */
+/** Frames sent directly by the author's code; written only by older versions. */
 export type WriteLine = Input & { readonly write: readonly unknown[] };
-/** The host asked whether the client is there; `withdrawn` is why it gave up. */
+/** The host pinged the client; `withdrawn` is the reason for cancelling. */
 export type PingLine = Input & {
   readonly ping: number;
   /** Null stands for infinity. */
@@ -188,9 +185,9 @@ export type ResolvedLine = Input & {
   readonly roots?: readonly Root[];
   readonly thrown?: string;
 };
-/** The messages of one chunk that a host has received. A chunk with an invalid one has `frames`. */
+/** Messages of one chunk received by a host; `frames` if one was invalid. */
 export type ReceivedLine = Input & { readonly received: readonly unknown[] };
-/** The server has not served a request, and never will, so it may be sent once more. */
+/** The server will not serve a request, so it may be resent. */
 export type ReturnedLine = Input & {
   /** The method. */
   readonly returned: string;
@@ -198,9 +195,9 @@ export type ReturnedLine = Input & {
   readonly reason: string;
   readonly code?: string;
 };
-/** The transport has taken what was sent. The number counts what was sent and is awaited. */
+/** The transport has accepted an awaited send, numbered among the awaited ones. */
 export type TakenLine = Input & { readonly taken: number };
-/** What became of a connection's channel. */
+/** A state of a connection's channel. */
 export type LinkLine = Input & {
   readonly link:
     | 'opened'
@@ -212,7 +209,7 @@ export type LinkLine = Input & {
     | 'relogged';
   readonly loss?: RecordedLoss;
 };
-/** The host has called a method of its connection; `withdrawn` is why it gave up. */
+/** The host called a method of its connection; `withdrawn` is the reason for cancelling. */
 export type HostLine = Input & {
   readonly host: number;
   readonly calls?: HostMethod | 'watch';
@@ -221,13 +218,13 @@ export type HostLine = Input & {
   readonly unwritable?: string;
   readonly withdrawn?: string;
 };
-/** A loss as JSON holds it. */
+/** JSON form of a connection loss. */
 export interface RecordedLoss extends JsonObject {
   readonly kind: ConnectionLoss['kind'];
 }
 
 interface CallInput extends Input {
-  /** The number of its `started` line. */
+  /** Number of the call's `started` line. */
   readonly call: number;
 }
 
@@ -240,12 +237,12 @@ export type AskLine = CallInput & {
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
   readonly progress?: true;
-  /** The handler judges the answers, if the client brings them in a request. */
+  /** True if the handler validates answers that the client sends in a request. */
   readonly judged?: true;
 };
-/** A handler gave up what it had asked. */
+/** A handler cancelled a question. */
 export type WithdrawLine = CallInput & { readonly ask: number; readonly withdrawn: string };
-/** What a handler did. */
+/** An action of a handler. */
 export type CallLine =
   | AskLine
   | WithdrawLine
@@ -260,12 +257,12 @@ export type CallLine =
       readonly unwritable?: string;
     })
   | (CallInput & { readonly describe: string })
-  /** It asks for the client's roots. */
+  /** The handler requests the client's roots. */
   | (CallInput & { readonly roots: true })
-  /** It has set what it wants to find if it is run again. */
+  /** The handler has set a checkpoint. */
   | (CallInput & { readonly checkpoint: true })
   | (CallInput & { readonly result: unknown })
-  /** It returned what JSON cannot hold; this is why. */
+  /** Why JSON cannot represent the handler's result. */
   | (CallInput & { readonly unwritable: string })
   | (CallInput & { readonly error: WireError })
   | (CallInput & { readonly thrown: string });
@@ -296,20 +293,20 @@ export type InputLine =
   | HostLine
   | CallLine;
 
-/** A frame to the client. */
+/** A frame sent to the client. */
 export type ServerLine = Timed & { readonly server: unknown };
-/** A frame that a host has sent. */
+/** A frame sent by a host. */
 export type SentLine = Timed & { readonly sent: unknown };
-/** What the host has called is settled: with this code, or without an error. */
+/** A call of the host has settled: with this error code, or successfully. */
 export type SettledLine = Timed & { readonly settled: number; readonly code?: string | number };
-/** A frame that we have sent, whichever side we are. */
+/** A sent frame of either side. */
 export type FrameLine = ServerLine | SentLine;
-/** A machine took an event. Tasks and subscriptions are numbered by their first event. */
+/** A transition of a machine. Tasks and subscriptions are numbered by their first event. */
 export type TransitionLine = Timed & {
   readonly machine: string;
   readonly task?: number;
   readonly subscription?: number;
-  /** Of a connection's lists and subscriptions, which of them it is. */
+  /** Name of the list or subscription of a connection. */
   readonly actor?: string;
   readonly on: string;
   readonly from: string;
@@ -321,7 +318,7 @@ export type StartedLine = Timed & {
   readonly id: RequestId;
   readonly method: string;
 };
-/** The session told a handler of the progress of what it had asked. */
+/** The session reported progress of a question to its handler. */
 export type ToldLine = Timed & { readonly told: number; readonly call: number };
 /** The session began to resolve the client's roots. */
 export type ResolveLine = Timed & { readonly resolve: number };
@@ -338,15 +335,15 @@ export type SessionOutputLine =
   | ResolveLine
   | ClosedLine;
 
-/** A remark. */
+/** A comment. */
 export type RemarkLine = { readonly about: string };
-/** Recording stopped here, before the session did. */
+/** Recording stopped before the session ended. */
 export type StoppedLine = Timed & { readonly stopped: string };
 
 /** One line of a session's recording. */
 export type RecordedLine = InputLine | SessionOutputLine | RemarkLine | StoppedLine;
 
-/** In the order in which they are looked for: `told` lines have a `call` as well. */
+/** In order of detection, because `told` lines also have a `call`. */
 const outputKinds = [
   'server',
   'sent',
@@ -357,7 +354,7 @@ const outputKinds = [
   'resolve',
   'closed',
 ] as const;
-/** Of lines with a `call`: some that ask are withdrawn, some that notify are unwritable. */
+/** Kinds of lines with a `call`: questions may be withdrawn, notifications unwritable. */
 const callKinds = [
   'withdrawn',
   'ask',
@@ -399,13 +396,13 @@ const otherKinds = [
   'write',
 ] as const;
 
-/** What kind of line it is: the name of the member that tells. */
+/** Kind of a line, named after its identifying member. */
 export type LineKind =
   | (typeof outputKinds)[number]
   | (typeof callKinds)[number]
   | (typeof otherKinds)[number];
 
-/** The kind of a line; undefined if no member tells. */
+/** Detects the kind of a line; undefined if no member identifies it. */
 export function kindOf(line: object): LineKind | undefined {
   const kindAmong = (kinds: readonly LineKind[]) => kinds.find((kind) => kind in line);
   return kindAmong(outputKinds) ?? kindAmong('call' in line ? callKinds : otherKinds);

@@ -1,4 +1,4 @@
-/** `mcp-actors/recording`: sessions and connections written down, and played again. For Node. */
+/** Entry point `mcp-actors/recording`: records and replays sessions and connections. For Node. */
 export { differenceText, lineText } from './replay/difference.ts';
 export { defaultRecordingBytes } from './format.ts';
 export { record, recordConnection } from './recorder.ts';

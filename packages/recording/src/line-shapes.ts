@@ -1,6 +1,5 @@
 /**
- * The shape of each line of a recording: which members it must have, and of what type. A line that
- * passes here can be given to a session.
+ * Required members and types of each kind of line. A line that passes this check can be replayed.
  */
 import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import type { InboundFrame, JsonObject } from '../../../src/protocol/frames.ts';
@@ -8,17 +7,17 @@ import { kindOf, recordingVersion } from './format.ts';
 import type { LineKind, RecordedLine, RecordingHeader, ConnectionHeader } from './format.ts';
 import { hostMethods } from '../../client/src/connection/connection-environment.ts';
 
-/** A type that a member may have, and what a message calls it. */
+/** A member type, with its name for messages. */
 type MemberType = readonly [accepts: (value: unknown) => boolean, name: string];
 
 interface Shape {
   readonly [member: string]: MemberType;
 }
 
-/** Ends the reading of a file, with what is wrong. */
+/** Throws a validation error. */
 export type Refuse = (fault: string) => never;
 
-/** Some 30,000 years; a time of day that is this far from another one can still be written. */
+/** Maximum time difference, about 30,000 years: dates within it can still be formatted. */
 const longestTimeMs = 1e15;
 
 const isText = (value: unknown) => typeof value === 'string';
@@ -37,7 +36,7 @@ const time: MemberType = [
   'a number of milliseconds',
 ];
 const duration: MemberType = [
-  // JSON has no infinity: it is null.
+  // JSON represents Infinity as null.
   (value) => typeof value === 'number' || value === null,
   'a number of milliseconds',
 ];
@@ -109,7 +108,7 @@ const timed: Shape = {
   within: optional(text),
 };
 
-/** By the kind of line. A member that may be anything is left out. */
+/** Members by kind of line. Members of any type are omitted. */
 const lineShapes: { readonly [kind in LineKind]: Shape } = {
   about: { about: text },
   stopped: { stopped: text },
@@ -198,7 +197,7 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
   closed: { closed: text, reason: optional(text) },
 };
 
-/** What both kinds of header have. */
+/** Common members of both headers. */
 const anyHeader: Shape = {
   package: optional(text),
   platform: optional(text),
@@ -242,7 +241,7 @@ const headerShape: Shape = {
   resume: optional(oneOf('replay')),
 };
 
-/** Refuses a header that cannot be replayed, such as one of a newer version. */
+/** Rejects a header that cannot be replayed, such as one of a newer version. */
 export function assertHeader(
   value: object,
   refuse: Refuse,
@@ -260,7 +259,7 @@ export function assertHeader(
   if (fault !== undefined) refuse(`the header of the recording: ${fault}`);
 }
 
-/** Refuses a line that no session could be given. */
+/** Rejects a line that cannot be replayed. */
 export function assertLine(value: object, refuse: Refuse): asserts value is RecordedLine {
   const kind = kindOf(value);
   if (kind === undefined) {

@@ -1,4 +1,4 @@
-/** What reaches a session or a host's connection and what it does, as lines of a recording, and back. */
+/** Converts inputs and outputs of a session or connection to lines of a recording, and back. */
 import type { AnyActorRef } from 'xstate';
 import type { TransitionListener } from '../../../src/actors/transitions.ts';
 import type { ChannelReport } from '../../client/src/channel/connection-ports.ts';
@@ -25,7 +25,7 @@ import type {
   TransitionLine,
 } from './format.ts';
 
-/** One chunk of input: its messages, or all its frames if one of them was not a message. */
+/** Line of an input chunk: its messages, or all its frames if one was invalid. */
 export function chunkLine(frames: readonly InboundFrame[]): ClientLine | FramesLine {
   const messages = frames.map((frame) =>
     frame.kind === 'batch' ? frame.messages : messageOf(frame),
@@ -33,20 +33,20 @@ export function chunkLine(frames: readonly InboundFrame[]): ClientLine | FramesL
   return messages.includes(undefined) ? { frames } : { client: messages };
 }
 
-/** The same of what a host has received. */
+/** Line of a chunk received by a host. */
 export function receivedLine(frames: readonly InboundFrame[]): ReceivedLine | FramesLine {
   const line = chunkLine(frames);
   return 'client' in line ? { received: line.client } : line;
 }
 
 /**
- * A recorded message as the reader classified it. Its length on the wire is about that of its JSON.
+ * Restores a recorded message as the reader classified it. Its size is estimated from its JSON.
  */
 export function recordedFrame(message: unknown): InboundFrame {
   return classify(message, JSON.stringify(message).length);
 }
 
-/** What the writer tells the session; undefined if a replay need not be told. */
+/** Line of a writer event; undefined if a replay does not need it. */
 export function writerLine(event: TransportFact): OutputLine | ChannelLine | undefined {
   switch (event.type) {
     case 'standaloneStream.opened':
@@ -73,8 +73,8 @@ export function closedLine(cause: CloseCause): ClosedLine {
 }
 
 /**
- * Makes the listener to one session's machines that gives each transition as a line. It numbers the
- * tasks and the subscriptions, each in the order of their first events.
+ * Creates a listener that converts each transition of a session's machines to a line. Tasks and subscriptions are
+ * numbered in the order of their first events.
  */
 export function transitionLines(put: (line: TransitionLine) => void): TransitionListener {
   const numbers = { task: numbering(), subscription: numbering() };
@@ -93,10 +93,10 @@ export function transitionLines(put: (line: TransitionLine) => void): Transition
   };
 }
 
-/** What belongs to a connection's channel: a replay has none. */
+/** Machines of a connection's channel, which a replay does not have. */
 const outside: ReadonlySet<string> = new Set(['process', 'stream', 'authorization', 'slot']);
 
-/** Gives each actor its number, the first that it is asked for 1. */
+/** Numbers actors in the order of first use, from 1. */
 function numbering(): (actor: AnyActorRef) => number {
   const numbers = new WeakMap<AnyActorRef, number>();
   let count = 0;
@@ -108,8 +108,7 @@ function numbering(): (actor: AnyActorRef) => number {
 }
 
 /**
- * The frames as the client gets them. As a writer does, it replaces or leaves out what JSON cannot
- * hold.
+ * Converts frames to their form on the wire. Like the writer, replaces or omits values that JSON cannot represent.
  */
 export function writtenFrames(
   frames: readonly OutboundFrame[],
@@ -121,7 +120,7 @@ export function writtenFrames(
   });
 }
 
-/** The params as JSON holds them, or why it cannot. */
+/** JSON form of params, or the reason why there is none. */
 export function writtenParams(
   params: unknown,
 ): { readonly params: unknown } | { readonly unwritable: string } {
@@ -132,7 +131,7 @@ export function writtenParams(
   }
 }
 
-/** The time of day by the session's clock, ISO 8601: a replay tells the same. */
+/** Time derived from the session's clock, ISO 8601, so that a replay gives the same. */
 export function timeOfDayAt(start: Pick<RecordingHeader, 'at' | 'startedAt'>, now: number): string {
   return new Date(Date.parse(start.startedAt) + (now - start.at)).toISOString();
 }
@@ -152,20 +151,20 @@ export function linkLine(report: ChannelReport): LinkLine {
   return report.type === 'channel.lost' ? { link, loss: recordedLoss(report.loss) } : { link };
 }
 
-/** Why something failed, as an object that JSON holds. */
+/** JSON form of an error. */
 export function recordedError(error: unknown): { readonly reason: string; readonly code?: string } {
   if (!(error instanceof RuntimeError)) return { reason: textOfError(error) };
   return { reason: error.message, code: error.code };
 }
 
-/** The error that was recorded: its code is what a host goes by. */
+/** Restores a recorded error with its code. */
 export function replayedError({ reason, code }: { reason: string; code?: string }): Error {
   return code === undefined
     ? new Error(reason)
     : new RuntimeError(code as RuntimeErrorCode, reason);
 }
 
-/** What a host's call has failed with, as a host tells errors apart. */
+/** Error code of a host's failed call. */
 export function codeOf(error: unknown): string | number {
   return error instanceof RuntimeError || error instanceof ProtocolError ? error.code : 'error';
 }

@@ -1,6 +1,6 @@
 /**
- * Where requests came from that are answered each by itself, as HTTP does: what a recording keeps of
- * it, and how a replay gets it back. What authenticates a client is in neither.
+ * Origins of separately answered requests, as over HTTP: their recorded form and its replay. Neither contains
+ * credentials.
  */
 import type {
   InboundRequestId,
@@ -21,23 +21,23 @@ import type {
 } from './format.ts';
 import { chunkLine, recordedFrame } from './lines.ts';
 
-/** A session's id is as good as a password for the session. */
+/** Session ids are as sensitive as passwords. */
 const sessionHeader = 'mcp-session-id';
 const sessionInQuery = /([?&]session_?id=)[^&#]*/gi;
 
-/** What one session is sent, as lines that say where it came from. */
+/** Converts the input of one session to lines with origins. */
 export class OriginRecorder {
   readonly #numbers = new WeakMap<RequestOrigin, number>();
   #count = 0;
 
-  /** One chunk of input. All that has an origin in it has the same one. */
+  /** Line of an input chunk, whose messages share one origin. */
   chunk(frames: readonly InboundFrame[]): ClientLine | FramesLine {
     const origin = frames.map(originOf).find((each) => each !== undefined);
     if (!origin) return chunkLine(frames);
     return { ...chunkLine(frames.map(withoutOrigin)), origin: this.#recorded(origin) };
   }
 
-  /** The answer to a request is no longer awaited. */
+  /** Line of a request whose answer is no longer awaited. */
   gone({ id, origin }: RelatedRequest, reason: string): GoneLine {
     return { gone: origin ? this.#numberOf(origin) : 0, id, reason };
   }
@@ -61,11 +61,11 @@ export class OriginRecorder {
   }
 }
 
-/** The origins of a recording, for its replay. */
+/** Restores the origins of a recording for its replay. */
 export class ReplayedOrigins {
   readonly #origins = new Map<number, RequestOrigin>();
 
-  /** What a client sent, as the reader hands it on. */
+  /** Restores a client's messages with their origins. */
   framesOf(line: ClientLine | FramesLine): readonly InboundFrame[] {
     const frames = 'client' in line ? line.client.map(recordedFrame) : line.frames;
     if (!line.origin) return frames;
@@ -74,7 +74,7 @@ export class ReplayedOrigins {
     return frames.map((frame) => (mayHaveOrigin(frame) ? { ...frame, origin } : frame));
   }
 
-  /** The request whose client has gone. */
+  /** The request whose client has disconnected. */
   requestOf({ gone, id }: GoneLine): RelatedRequest {
     return { id: id as InboundRequestId, origin: this.#origins.get(gone) };
   }
@@ -84,7 +84,7 @@ function originOf(frame: InboundFrame): RequestOrigin | undefined {
   return 'origin' in frame ? frame.origin : undefined;
 }
 
-/** Responses and notifications are not answered. */
+/** Origin for messages without an answer. */
 function mayHaveOrigin({ kind }: InboundFrame): boolean {
   return kind === 'request' || kind === 'batch' || kind === 'invalid';
 }
@@ -119,7 +119,7 @@ function replayedRequest({
   headers,
 }: RecordedHttpRequest): ServedHttpCall {
   return {
-    // There is none in a replay.
+    // A replay has no HTTP connection.
     closeConnection: () => {},
     method,
     target,

@@ -1,6 +1,5 @@
 /**
- * The author's handlers, recorded: when each starts, what it asks the client and says meanwhile,
- * and what it returns.
+ * Records the author's handlers: starts, questions, notifications and results.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import { isThenable } from '../../../src/actors/request-context.ts';
@@ -23,7 +22,7 @@ import type { Timeline } from './timeline.ts';
 import type { DeliveryEvent } from '../../../src/machines/peer-ports.ts';
 import type { Recipient } from '../../../src/machines/port.ts';
 
-/** The same handlers, by method; what they do is recorded. */
+/** Wraps handlers, by method, so that their actions are recorded. */
 export function recordedHandlers(
   handlers: ReadonlyMap<string, RequestHandler>,
   timeline: Timeline,
@@ -50,7 +49,7 @@ export function recordedHandlers(
   return new Map([...handlers].map(([method, handler]) => [method, recorded(method, handler)]));
 }
 
-/** Runs a handler and records what it returns or throws as an input of the session. */
+/** Runs a handler, and records its result or error as an input of the session. */
 function recordedResult(
   timeline: Timeline,
   call: number,
@@ -82,7 +81,7 @@ function resultMembers(result: unknown) {
 }
 
 function errorMembers(error: unknown, { request: { peer } }: RequestContext) {
-  // What is an error in its revision alone, such as a capability that the client lacks.
+  // Some errors exist only in one revision, such as a missing client capability.
   const wire = toWireError(error) ?? peer.dialect.wireError(error);
   if (!wire) return { thrown: textOfError(error) };
   const written = writtenParams(wire);
@@ -91,11 +90,11 @@ function errorMembers(error: unknown, { request: { peer } }: RequestContext) {
     : { thrown: written.unwritable };
 }
 
-/** An exchange that records what its handler asks the client, says, and says of its task. */
+/** A request context that records its handler's questions, notifications and task messages. */
 class RecordedExchange implements RequestContext {
   context: object | undefined = undefined;
   readonly #exchange: RequestContext;
-  /** The number of its `started` line. */
+  /** Number of the call's `started` line. */
   readonly #call: number;
   readonly #timeline: Timeline;
   #asked = 0;
@@ -106,7 +105,7 @@ class RecordedExchange implements RequestContext {
     this.#timeline = timeline;
   }
 
-  // Read each time: a suspended call goes on with another request.
+  // Read on each access, because a suspended call continues with another request.
   get request(): CalledRequest {
     return this.#exchange.request;
   }

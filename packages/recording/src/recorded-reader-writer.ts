@@ -1,4 +1,4 @@
-/** The reader and the writer of a session or a connection, recorded: what comes, what is said, what becomes of it. */
+/** Records the reader and writer of a session or connection. */
 import type { Port } from '../../../src/machines/port.ts';
 import type {
   DeliveryEvent,
@@ -14,28 +14,28 @@ import type { FrameLine, InputLine } from './format.ts';
 import { writerLine, writtenFrames } from './lines.ts';
 import type { Timeline } from './timeline.ts';
 
-/** How a side's messages are written down. */
+/** Line formats of one side. */
 export interface EndLines {
-  /** What the reader hands on; undefined if it is not an input. */
+  /** Line of a reader event; undefined if it is not an input. */
   received(event: RouterEvent): InputLine | undefined;
   said(frame: unknown): FrameLine;
-  /** What the writer is called, if nested inputs say where they came. */
+  /** Name of the writer, for nested inputs. */
   readonly place?: string;
-  /** Why something was not sent. */
+  /** Line of a failed send. */
   reasonOf(error: unknown): { readonly reason: string; readonly code?: string };
 }
 
-/** A reader and a writer, with snapshots of any kind. */
+/** A reader and a writer with any snapshots. */
 export interface ReaderWriter {
   readonly reader: Port<ReaderEvent, ReaderInput>;
   readonly writer: Port<WriterEvent, WriterInput>;
 }
 
-/** Records any number of ends, one pair after the other. */
+/** Records any number of reader-writer pairs in sequence. */
 export class RecordedEnds {
   readonly #timeline: Timeline;
   readonly #lines: EndLines;
-  /** How many were sent by someone who waits until the transport has taken them. */
+  /** Number of sends awaited until the transport accepts them. */
   #awaited = 0;
 
   constructor(timeline: Timeline, lines: EndLines) {
@@ -43,7 +43,7 @@ export class RecordedEnds {
     this.#lines = lines;
   }
 
-  /** The same ends. */
+  /** Wraps a reader-writer pair. */
   record({ reader, writer }: ReaderWriter): ReaderWriter {
     return { reader: this.#recordReader(reader), writer: this.#recordWriter(writer) };
   }
@@ -90,14 +90,14 @@ export class RecordedEnds {
         }),
       transition: (snapshot, event, scope) => {
         const recorded = event.type === 'frames.send' ? this.#recordSending(event) : event;
-        // What the transport answers at once arrives while the session calls, so it is nested.
+        // A synchronous answer of the transport arrives during the session's call, so it is nested.
         const take = () => port.transition(snapshot, recorded, scope);
         return timeline.call(undefined, take, this.#lines.place);
       },
     };
   }
 
-  /** The same event; what is said is recorded, and what becomes of it beside the answer. */
+  /** Records an event to the writer, and its delivery. */
   #recordSending(event: FramesToSend): FramesToSend {
     const timeline = this.#timeline;
     const unwritable = new Set<OutboundFrame>();
@@ -118,7 +118,7 @@ export class RecordedEnds {
     };
   }
 
-  /** @param unwritable frames that a replay rejects by itself, because JSON cannot represent them */
+  /** @param unwritable frames that JSON cannot represent, which a replay rejects by itself */
   #deliveryLine(
     delivery: DeliveryEvent,
     unwritable: ReadonlySet<OutboundFrame>,

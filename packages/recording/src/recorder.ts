@@ -1,8 +1,7 @@
 /**
- * Records a session or a host's connection: everything that reaches it and everything that it does,
- * in order, so that it can be replayed. The recorder is its environment; without one, nothing is
- * paid. What a connection's channels do to reach the server is not recorded: no command, header, token
- * or variable.
+ * Records all inputs and outputs of a session or host connection in order, so that it can be replayed. The recorder is
+ * its environment; without one there is no cost. How a channel reaches the server (commands, headers, tokens, variables)
+ * is not recorded.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type { RequestHandler } from '../../../src/actors/request-context.ts';
@@ -61,11 +60,10 @@ import { RecordingWriter } from './recording-writer.ts';
 import type { RecordingFactName, RecordingOptions, RecordingSink } from './recording-writer.ts';
 import { Timeline } from './timeline.ts';
 
-/** What is recorded beside the messages, and where it goes. */
+/** Options of a recorder. */
 export interface RecordOptions extends RecordingOptions {
   /**
-   * What the recording says of its origin: the versions of mcp-actors and of the platform, and how
-   * the command was started.
+   * Provenance in the header: versions of mcp-actors and the platform, and the command line.
    */
   readonly header?: Pick<RecordingHeader, 'package' | 'platform' | 'launch'>;
 }
@@ -73,16 +71,16 @@ export interface RecordOptions extends RecordingOptions {
 /** Records one session, as the `environment` of `listen`. */
 export interface Recorder extends SessionEnvironment {
   /**
-   * Writes the lines of the current turn of the event loop to the sink. So does the session's end.
+   * Writes the lines of the current event-loop turn to the sink. The session's end does so too.
    */
   flush(): void;
 }
 
 /**
- * Makes a recorder, for `server.listen(transport, { environment: record(sink) })`.
+ * Creates a recorder, for `server.listen(transport, { environment: record(sink) })`.
  *
- * @param sink takes whole lines of JSON. The recorder calls it after the session's work of a turn.
- * If it throws, the recording ends and the session goes on
+ * @param sink receives whole lines of JSON, after the session's work in each event-loop turn. If it throws, the recording
+ * ends and the session continues
  */
 export function record(sink: RecordingSink, options: RecordOptions = {}): Recorder {
   return new SessionRecorder(sink, options);
@@ -91,16 +89,16 @@ export function record(sink: RecordingSink, options: RecordOptions = {}): Record
 /** Records one connection, as the `record` of `connect`. */
 export interface ConnectionRecorder extends ConnectionEnvironment {
   /**
-   * Writes the lines of the current turn of the event loop to the sink. So does the connection's end.
+   * Writes the lines of the current event-loop turn to the sink. The connection's end does so too.
    */
   flush(): void;
 }
 
 /**
- * Makes a recorder, for `connect(entry, { record: recordConnection(sink) })`.
+ * Creates a recorder, for `connect(entry, { record: recordConnection(sink) })`.
  *
- * @param sink takes whole lines of JSON. The recorder calls it after the connection's work of a turn.
- * If it throws, the recording ends and the connection goes on
+ * @param sink receives whole lines of JSON, after the connection's work in each event-loop turn. If it throws, the
+ * recording ends and the connection continues
  */
 export function recordConnection(
   sink: RecordingSink,
@@ -109,7 +107,7 @@ export function recordConnection(
   return new HostRecorder(sink, options);
 }
 
-/** What recording is for both sides: a file that begins with a header, and a timeline of lines. */
+/** Base of both recorders: a header and a timeline of lines. */
 abstract class SideRecorder {
   protected readonly writer: RecordingWriter;
   readonly #of: 'session' | 'connection';
@@ -132,7 +130,7 @@ abstract class SideRecorder {
 
   clock(clock: Clock): Clock {
     if (this.#timeline)
-      throw new Error(`This recorder has a ${this.#of} already: make one for each`);
+      throw new Error(`This recorder has a ${this.#of} already: create one recorder for each`);
     this.#timeline = new Timeline(this.writer, clock);
     return this.#timeline.recordedClock;
   }
@@ -146,13 +144,13 @@ abstract class SideRecorder {
     transitions.listen(transitionLines((line) => timeline.output(line)));
   }
 
-  /** @throws {Error} nothing has begun */
+  /** @throws {Error} recording has not begun */
   protected get timeline(): Timeline {
     if (!this.#timeline) throw new Error(`The ${this.#of} has not begun`);
     return this.#timeline;
   }
 
-  /** Writes the first line. */
+  /** Writes the header. */
   protected writeHeader(
     startedAt: string,
     setup: SessionSetup | (ConnectionSetup & { readonly side: 'host' }),
@@ -206,7 +204,7 @@ class SessionRecorder extends SideRecorder implements Recorder {
     return (options) => ends.record(transport(options) as ReaderWriter);
   }
 
-  /** What a state keeps for its handler is in no recording: a replay runs none. */
+  /** Handler data in request states is not recorded, because a replay runs no handlers. */
   sealer(sealer: StateSealer): StateSealer {
     const { timeline } = this;
     const withoutKept = (state: RequestState | undefined) =>
@@ -288,7 +286,7 @@ type Call = (...args: readonly unknown[]) => Promise<unknown>;
 class HostRecorder extends SideRecorder implements ConnectionRecorder {
   #hostClock: Clock | undefined;
   #calls = 0;
-  /** Set while the host's call runs that is being recorded: what it calls itself is part of it. */
+  /** True during a recorded call of the host, whose nested calls are not recorded separately. */
   #current: HostMethod | undefined;
 
   constructor(sink: RecordingSink, options: RecordOptions) {
@@ -305,7 +303,7 @@ class HostRecorder extends SideRecorder implements ConnectionRecorder {
     return setup;
   }
 
-  /** The channels get the host's clock: the connection does not see their timers. */
+  /** Clock for channels, whose timers are not the connection's inputs. */
   channel(kind: ChannelKind): ChannelKind {
     const ends = new RecordedEnds(this.timeline, {
       received: (event) =>
@@ -352,7 +350,7 @@ class HostRecorder extends SideRecorder implements ConnectionRecorder {
       const call = (connection[name] as Call).bind(connection);
       return [name, (...args: readonly unknown[]) => this.#called(name, args, call)];
     });
-    // Its own members hide those of its class, so the connection itself calls them too.
+    // Own properties shadow the class's methods, also for the connection's internal calls.
     Object.assign(connection, Object.fromEntries(recorded));
   }
 
@@ -426,7 +424,7 @@ function hasSignal(arg: unknown): arg is { readonly signal: AbortSignal | undefi
   return typeof arg === 'object' && arg !== null && 'signal' in arg;
 }
 
-/** What the host gives, without what JSON does not hold: functions, signals, providers. */
+/** Removes values that JSON cannot represent from the host's options: functions, signals, providers. */
 function lineOf(host: number, calls: HostMethod, args: readonly unknown[]): HostLine {
   const given = calls === 'setRoots' ? [[], ...args.slice(1)] : args;
   const plain = given.map((arg) => (hasSignal(arg) ? { ...arg, signal: undefined } : arg));

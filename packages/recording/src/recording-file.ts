@@ -1,4 +1,4 @@
-/** Recordings as files. For Node. */
+/** Recording files. For Node. */
 import {
   accessSync,
   closeSync,
@@ -18,22 +18,20 @@ import type { RecordingSink } from './recording-writer.ts';
 import { RecordingError, readRecording } from './recording.ts';
 import type { Recording } from './recording.ts';
 
-/** The file cannot be recorded into; the message says why. */
+/** Error of a file that cannot be recorded into. */
 export class RecordingFileError extends Error {
   override readonly name = 'RecordingFileError';
 }
 
-/** The largest file that we read, bytes; V8's longest string is a little longer. */
+/** Maximum size of a file to read, bytes; slightly below V8's maximum string length. */
 const longestFile = 511 * 1024 ** 2;
 
 /**
- * Records one session into a file, as `listen`'s option `environment:
- * recordToFile('session.jsonl')`. Only its owner can read the file. The recorder writes at the end
- * of each turn of the event loop and before the process exits, so that a killed process loses at
- * most one turn.
+ * Records one session into a file, as `listen`'s option `environment: recordToFile('session.jsonl')`. The file is readable
+ * only by its owner. The recorder writes at the end of each event-loop turn and before the process exits, so a killed
+ * process loses at most one turn.
  *
- * @param path a file that does not exist yet, or a directory, which gets a new file named after the
- * time and the process
+ * @param path a new file, or a directory, which gets a new file named after the time and the process
  * @throws {RecordingFileError} the file exists already, or cannot be created
  */
 export function recordToFile(path: string, options: RecordOptions = {}): Recorder {
@@ -53,7 +51,7 @@ export function recordConnectionToFile(
   return intoFile(isDirectory(path) ? join(path, freshName()) : path, options, recordConnection);
 }
 
-/** @param closed called once, when the file is closed */
+/** @param closed called once the file is closed */
 function recordIntoFile(path: string, options: RecordOptions, closed: () => void): Recorder {
   return intoFile(path, options, record, closed);
 }
@@ -81,7 +79,7 @@ function intoFile<T extends { flush(): void }>(
   return recorder;
 }
 
-/** What they have not written yet is written before the process exits. */
+/** Recorders to flush before the process exits. */
 const unfinished = new Set<{ flush(): void }>();
 
 function finish(): void {
@@ -91,7 +89,7 @@ function finish(): void {
 /**
  * Reads a recording or a transcript from a file.
  *
- * @throws {RecordingError} the file cannot be read, or a line is wrong; the message names the line
+ * @throws {RecordingError} the file is unreadable, or a line is invalid; names the line
  */
 export async function readRecordingFile(path: string): Promise<Recording> {
   return readRecording(await textOf(path), path);
@@ -99,10 +97,10 @@ export async function readRecordingFile(path: string): Promise<Recording> {
 
 async function textOf(path: string): Promise<string> {
   try {
-    // Opening a pipe that nobody writes to would block.
+    // Opening a pipe without a writer would block.
     await using file = await openFile(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stats = await file.stat();
-    if (!stats.isFile()) throw new RecordingError(`${path}: it is not a regular file`);
+    if (!stats.isFile()) throw new RecordingError(`${path} must be a regular file`);
     if (stats.size > longestFile) {
       throw new RecordingError(
         `${path}: it has ${stats.size} bytes; recordings of up to ${longestFile} are read`,
@@ -111,13 +109,13 @@ async function textOf(path: string): Promise<string> {
     return await file.readFile('utf8');
   } catch (error) {
     if (error instanceof RecordingError) throw error;
-    throw new RecordingError(`${path}: it cannot be read: ${(error as Error).message}`, {
+    throw new RecordingError(`${path} cannot be read: ${(error as Error).message}`, {
       cause: error,
     });
   }
 }
 
-/** @throws {RecordingFileError} no file can be made there */
+/** @throws {RecordingFileError} the file cannot be created */
 function refuseUnwritable(directory: string): void {
   try {
     accessSync(directory, constants.W_OK);
@@ -138,14 +136,14 @@ function freshName(): string {
   return `${freshStem()}.jsonl`;
 }
 
-/** Named after the time and the process. */
+/** Generates a file name from the time and the process. */
 function freshStem(): string {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
   return `session-${time}-${process.pid}`;
 }
 
 function open(path: string): number {
-  // A device exists already, and there is nothing in it to overwrite.
+  // A device exists already, but contains nothing to overwrite.
   const isDevice = statSync(path, { throwIfNoEntry: false })?.isCharacterDevice() ?? false;
   try {
     const descriptor = openSync(path, isDevice ? 'w' : 'wx', 0o600);
@@ -169,28 +167,28 @@ function isStdout(descriptor: number): boolean {
   return file.dev === stdout.dev && file.ino === stdout.ino;
 }
 
-/** A single write may take only a part, for example when the disk is nearly full. */
+/** Writes all bytes; a single write may be partial, for example on a nearly full disk. */
 function writeWhole(descriptor: number, text: string): void {
   let rest = Buffer.from(text);
   while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
 }
 
-/** How sessions over HTTP are recorded, a file each. */
+/** Options of recording HTTP sessions, one file each. */
 export interface RecordedSessionsOptions extends RecordOptions {
-  /** Hears why a session is not recorded; by default stderr. */
+  /** Receives the reason why a session is not recorded. Default: stderr. */
   readonly report?: Report<'recording.failed'>;
 }
 
-/** How many are recorded at once: each has its file open. */
+/** Maximum number of concurrent recordings, because each keeps its file open. */
 const maxOpen = 256;
 
 /**
- * Gives each session a recorder: as `environment` of a server over HTTP. A session whose file cannot
- * be made is served without; that is reported.
+ * Creates a recorder per session, as `environment` of an HTTP server. A session whose file cannot be created is served
+ * without recording, with a log line.
  *
  * @param path a directory, which gets a file for each session; or the name of the files, each of
  *   which gets the session's number: `session.jsonl` makes `session-1.jsonl`, `session-2.jsonl` …
- * @throws {RecordingFileError} no file could be made there
+ * @throws {RecordingFileError} files cannot be created there
  */
 export function recordSessions(
   path: string,
@@ -208,14 +206,14 @@ export function recordSessions(
       return recorder;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      const message = `Session ${count} is served and not recorded: ${why}`;
+      const message = `Session ${count} is not recorded: ${why}`;
       report({ level: 'error', name: 'recording.failed', message, details: { error } });
       return undefined;
     }
   };
 }
 
-/** How the file of the n-th session is called. */
+/** File name of the n-th session. */
 function namesIn(path: string): (session: number) => string {
   const isFolder = isDirectory(path);
   const { dir, name, ext } = parse(path);

@@ -1,6 +1,6 @@
 /**
- * Writes the lines of a recording: redacted, bounded, in batches. If writing fails, it says so
- * once; the recording ends, the session goes on.
+ * Writes the lines of a recording: redacted, size-limited, in batches. A write error is reported once and ends the
+ * recording; the session continues.
  */
 import { textOfError } from '../../../src/protocol/errors.ts';
 import type { Report } from '../../../src/actors/facts.ts';
@@ -9,35 +9,35 @@ import { defaultRecordingBytes } from './format.ts';
 import { redactText } from '../../diagnostics/src/redaction.ts';
 import { isSecretKey, withoutGiven } from '../../diagnostics/src/secrets.ts';
 
-/** What a recorder reports to its session's host. */
+/** Log facts of a recorder. */
 export type RecordingFactName =
-  /** The recording can no longer be written; the session goes on. */
+  /** Writing failed and the recording ended; the session continues. */
   | 'recording.failed'
-  /** The recording has reached its limit; the session goes on. */
+  /** The recording has reached its size limit; the session continues. */
   | 'recording.stopped';
 
-/** Where a recorder writes. */
+/** Destination of a recording. */
 export interface RecordingSink {
-  /** Takes whole lines. If it throws, the recording ends, not the session. */
+  /** Receives whole lines. If it throws, the recording ends, not the session. */
   write(text: string): void;
   /** Called once, after the last write. */
   close?(): void;
 }
 
-/** How much is recorded, and what is left out of it. */
+/** Size limit and redaction of a recording. */
 export interface RecordingOptions {
-  /** Recording stops at this size, bytes; by default 64 MiB. */
+  /** Size limit, bytes. Default: 64 MiB. */
   readonly maxBytes?: number;
-  /** Whether secrets are replaced; by default true. */
+  /** Redacts secrets. Default: true. */
   readonly redact?: boolean;
 }
 
-/** Lines of one turn of the event loop are written together, up to this many characters. */
+/** Maximum batch of lines within one event-loop turn, characters. */
 const maxBatch = 64 * 1024;
-/** Room for the last line, which says that recording has stopped. */
+/** Bytes reserved for the last line, which records the stop. */
 const lastLineBytes = 256;
 
-/** The members that may hold secrets; the session itself makes the others. */
+/** Members that may contain secrets. The session generates all others. */
 const payloads = new Set([
   'client',
   'frames',
@@ -79,7 +79,7 @@ export class RecordingWriter {
     sink: RecordingSink,
     { maxBytes = defaultRecordingBytes, redact = true }: RecordingOptions,
   ) {
-    if (!(maxBytes > 0)) throw new RangeError(`maxBytes must be positive, this is ${maxBytes}`);
+    if (!(maxBytes > 0)) throw new RangeError(`maxBytes must be positive, got ${maxBytes}`);
     this.#sink = sink;
     this.#maxBytes = maxBytes;
     this.#redactor = redact ? new Redactor() : undefined;
@@ -89,12 +89,12 @@ export class RecordingWriter {
     return this.#redactor !== undefined;
   }
 
-  /** Replaces these texts as secrets from now on, if it replaces any. */
+  /** Adds texts to redact, if redaction is on. */
   conceal(secrets: readonly string[]): void {
     this.#redactor?.conceal(secrets);
   }
 
-  /** Reports failures to the session's host from now on. */
+  /** Sets the recipient of log facts. */
   reportTo(report: Report<RecordingFactName>): void {
     this.#report = report;
   }
@@ -106,7 +106,7 @@ export class RecordingWriter {
     try {
       text = this.#textOf(line);
     } catch (error) {
-      // Too deep or too long for JSON. Without this line the lines after it would not replay.
+      // The line is too deep or too long for JSON. Later lines would not replay without it.
       return this.#stop(line, `a line cannot be written: ${textOfError(error).slice(0, 100)}`);
     }
     const bytes = bytesOf(text);
@@ -119,7 +119,7 @@ export class RecordingWriter {
     if (this.#batch.length > maxBatch) this.flush();
   }
 
-  /** Writes the lines of this turn now. */
+  /** Writes the lines of the current turn. */
   flush(): void {
     const text = this.#batch;
     if (text === '') return;
@@ -131,7 +131,7 @@ export class RecordingWriter {
       this.#report({
         level: 'error',
         name: 'recording.failed',
-        message: `The recording cannot be written any further, the session goes on without: ${textOfError(error)}`,
+        message: `Recording stopped by a write error, the session continues: ${textOfError(error)}`,
         details: { error },
       });
     }
@@ -179,7 +179,7 @@ export class RecordingWriter {
   }
 }
 
-/** Runs it before the event loop looks for input again, if the platform can. */
+/** Runs a callback before the event loop polls for input, if the platform supports it. */
 const afterTurn: (callback: () => void) => void =
   typeof setImmediate === 'function'
     ? (callback) => void setImmediate(callback)
@@ -191,24 +191,24 @@ function bytesOf(text: string): number {
   return /^\p{ASCII}*$/u.test(text) ? text.length : encoder.encode(text).length;
 }
 
-/** So many different secrets get placeholders of their own; all later ones share one. */
+/** Maximum number of distinct placeholders; later secrets share one. */
 const maxSecrets = 10_000;
 
 /**
- * Replaces secrets so that the recording still replays: the same secret gets the same placeholder
- * everywhere, and only texts and numbers are replaced.
+ * Redacts secrets so that the recording still replays: equal secrets get equal placeholders, and only strings and numbers
+ * are replaced.
  */
 export class Redactor {
   readonly #places = new Map<string | number, string>();
   #given: readonly string[] = [];
 
-  /** Replaces these texts too from now on, wherever they occur. */
+  /** Adds texts to redact wherever they occur. */
   conceal(given: readonly string[]): void {
     this.#given = given;
   }
 
   /**
-   * The value as JSON without its secrets; undefined if JSON cannot express it, such as a function.
+   * Serializes a value without its secrets; undefined if JSON cannot represent it, such as a function.
    *
    * @throws what `JSON.stringify` throws, such as for a value that nests too deep
    */
@@ -221,7 +221,7 @@ export class Redactor {
       if (typeof item === 'number') return isSecret ? this.#place(item) : item;
       if (typeof item !== 'object' || item === null) return item;
       const copy = this.#withoutSecretNames(item);
-      // `password: {type: 'string'}` describes a secret and holds none.
+      // `password: {type: 'string'}` is a schema without a secret.
       if (isSecret && !isSchema(item)) secretive.add(copy);
       return copy;
     };
@@ -235,7 +235,7 @@ export class Redactor {
     return redactText(withoutGiven(text, this.#given, place), Infinity, place);
   }
 
-  /** The object itself, or a copy if the name of a member contains a secret. */
+  /** Returns the object, or a copy if a member's name contains a secret. */
   #withoutSecretNames(value: object): object {
     const names = Array.isArray(value) ? [] : Object.keys(value);
     if (names.every((name) => this.#text(name) === name)) return value;

@@ -1,4 +1,4 @@
-/** Reads a recording, or a transcript written by hand. */
+/** Reads a recording or a handwritten transcript. */
 import { inspectValue, isJsonObject } from '../../../src/protocol/classify.ts';
 import { exceedsDepth } from '../../../src/protocol/codec.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
@@ -6,43 +6,43 @@ import type { RecordedLine, RecordingHeader, ConnectionHeader } from './format.t
 import { assertHeader, assertLine } from './line-shapes.ts';
 import type { Refuse } from './line-shapes.ts';
 
-/** A line, other than the header, a remark, or the notice that recording stopped. */
+/** A line other than the header, a comment or the stop notice. */
 export interface NumberedLine<TLine = RecordedLine> {
-  /** Its place in the file; the first line is 1. */
+  /** Line number in the file, from 1. */
   readonly number: number;
-  /** What the line says. */
+  /** Content of the line. */
   readonly line: TLine;
 }
 
 /** A recording in memory. */
 export interface Recording {
-  /** The name of the file, for messages. */
+  /** File name, for messages. */
   readonly name: string;
-  /** What the transcript shows, as its author says it. */
+  /** Title of a transcript, given by its author. */
   readonly about: string | undefined;
-  /** Of a session; undefined in a transcript written by hand. */
+  /** Header of a session; undefined in a handwritten transcript. */
   readonly header: RecordingHeader | undefined;
-  /** Of a host's connection. */
+  /** Header of a host's connection. */
   readonly connection: ConnectionHeader | undefined;
   /** All lines, in order. */
   readonly lines: readonly NumberedLine[];
-  /** Why the session's end is missing; undefined if it is there. */
+  /** Why the session's end is missing; undefined if the recording is complete. */
   readonly unfinished: string | undefined;
 }
 
-/** How deep a line may nest: deeper JSON could not be written again, for lack of stack. */
+/** Maximum nesting of a line: deeper JSON would overflow the stack when serialized. */
 const maxDepth = 4000;
 
-/** The text is not a recording. The message names the file and the line. */
+/** Error of an invalid recording; the message names the file and line. */
 export class RecordingError extends Error {
   override readonly name = 'RecordingError';
 }
 
 /**
- * Reads a recording from its text.
+ * Parses a recording.
  *
- * @param name what messages call the file
- * @throws {RecordingError} a line is wrong; the message names the line and says what to mend
+ * @param name file name for messages
+ * @throws {RecordingError} a line is invalid; names the line and the problem
  */
 export function readRecording(text: string, name: string): Recording {
   const refuseAt =
@@ -51,7 +51,7 @@ export function readRecording(text: string, name: string): Recording {
       throw new RecordingError(`${name}:${number}: ${fault}`);
     };
   const rows = text.split('\n');
-  // A recorder ends each line. If the last one has no end, the process was killed while writing it.
+  // A recorder terminates each line, so an unterminated last line was cut by a kill.
   const rest = rows.pop() ?? '';
   const isCut = rest !== '' && !isJson(rest);
   if (rest !== '' && !isCut) rows.push(rest);

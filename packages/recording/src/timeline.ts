@@ -1,11 +1,10 @@
 /**
- * What crosses the environment of a session, or of a host's connection, in its order and with its
- * time. Here "session" means either.
+ * Orders and times everything that crosses the environment of a session or a host's connection; "session" here means
+ * either.
  *
- * The session's time stands still between two inputs. A replay that sets the time at each input
- * gives the session exactly the times that it had. An input that arrives while the session calls
- * outside code is nested. One that arrives in the same turn as the input before it notes how many
- * rounds of microtasks lie between them. With both, a replay can put each input in the same place.
+ * The session's time stands still between two inputs, so a replay that sets the time at each input reproduces it exactly.
+ * An input that arrives while the session calls outside code is nested. An input in the same event-loop turn as the
+ * previous one records the number of microtask rounds between them. With both, a replay restores the exact order.
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import type {
@@ -18,12 +17,12 @@ import type {
 import { textOfError } from '../../../src/protocol/errors.ts';
 import type { RecordingWriter } from './recording-writer.ts';
 
-/** A line without its time and place, which the timeline adds. */
+/** A line before the timeline adds its time and place. */
 type LineOf<T> = T extends unknown ? Omit<T, 'at' | 'nested' | 'within' | 'rounds'> : never;
 
 /**
- * After this many rounds of microtasks everything that an input causes has happened: none of the
- * session's own chains is as long.
+ * Number of microtask rounds after which all effects of an input have happened; longer than any promise chain of the
+ * session.
  */
 export const settledRounds = 64;
 
@@ -31,13 +30,13 @@ export class Timeline {
   readonly #writer: RecordingWriter;
   readonly #clock: Clock;
   #now: number;
-  /** How many calls into the session and out of it are on the stack. */
+  /** Depth of nested calls into and out of the session. */
   #depth = 0;
-  /** Which outside code is called now, if there is a name for it. */
+  /** Name of the outside code being called, if it has one. */
   #place: string | undefined;
-  /** Rounds of microtasks since the last input; undefined once they have settled. */
+  /** Microtask rounds since the last input; undefined once settled. */
   #rounds: number | undefined;
-  /** The number of the last input: the rounds of an older one end. */
+  /** Number of the last input, which stops the counting for older ones. */
   #lastInput = 0;
   #computed = 0;
   #timers = 0;
@@ -48,12 +47,12 @@ export class Timeline {
     this.#now = wholeMicroseconds(clock.now());
   }
 
-  /** The session's time, milliseconds. */
+  /** Time of the session, milliseconds. */
   get now(): number {
     return this.#now;
   }
 
-  /** The clock that the session gets: its time is this timeline's, and each timer is an input. */
+  /** Clock of the session, driven by the timeline; each timer is an input. */
   get recordedClock(): Clock {
     return {
       now: () => this.#now,
@@ -65,7 +64,7 @@ export class Timeline {
     };
   }
 
-  /** Records an input and gives it to the session. */
+  /** Records an input and passes it to the session. */
   input<T>(line: LineOf<InputLine>, give: () => T): T {
     if (this.#depth > 0) {
       const within = this.#place === undefined ? {} : { within: this.#place };
@@ -79,15 +78,15 @@ export class Timeline {
     return this.#within(give, undefined);
   }
 
-  /** Records what the session does, or a value that it takes from outside. */
+  /** Records an output of the session, or a value that it reads from outside. */
   output(line: LineOf<SessionOutputLine | RandomLine | ResumptionLine>): void {
     this.#writer.put({ at: this.#now, ...line });
   }
 
   /**
-   * The session calls outside code; inputs that arrive meanwhile are nested.
+   * Runs outside code for the session; inputs that arrive meanwhile are nested.
    *
-   * @param place names what is called, unless what was done before tells it
+   * @param place name of the called code, unless the previous output implies it
    */
   call<T>(line: LineOf<SessionOutputLine> | undefined, run: () => T, place?: string): T {
     if (line) this.output(line);
@@ -95,9 +94,9 @@ export class Timeline {
   }
 
   /**
-   * Has something computed off the session's turns, and records what comes of it as an input.
+   * Runs an asynchronous computation, and records its outcome as an input.
    *
-   * @param shown the value as it is recorded
+   * @param shown converts the value to its recorded form
    */
   computed<T>(
     of: ComputedUse,
@@ -115,15 +114,15 @@ export class Timeline {
   }
 
   /**
-   * A signal for the session that aborts when the given one does, once the abort is recorded.
+   * Derives a signal for the session that aborts after the abort is recorded.
    *
-   * @param lineOf the input that the abort is, given its reason
+   * @param lineOf creates the input line from the reason
    */
   signal(
     signal: AbortSignal | undefined,
     lineOf: (reason: string) => LineOf<InputLine>,
   ): AbortSignal | undefined {
-    // One that has aborted already stops the request before it begins.
+    // An already aborted signal stops the request before it begins.
     if (!signal || signal.aborted) return signal;
     const controller = new AbortController();
     signal.addEventListener(
@@ -162,12 +161,12 @@ export class Timeline {
   }
 }
 
-/** Milliseconds in whole microseconds, which JSON gives back unchanged. */
+/** Rounds milliseconds to microseconds, which survive JSON. */
 function wholeMicroseconds(milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000;
 }
 
-/** The reason as the client is told it. */
+/** The reason as sent to the client. */
 function reasonText(reason: unknown): string {
   if (typeof reason === 'string') return reason;
   return reason instanceof Error ? reason.message : 'cancelled';

@@ -184,7 +184,7 @@ test('rejects a second session for one recorder', () => {
   const environment = record({ write: () => {} });
   const server = createMcpServer(named);
   const session = server.listen(memory().transport, { environment });
-  expect(() => server.listen(memory().transport, { environment })).toThrow('make one for each');
+  expect(() => server.listen(memory().transport, { environment })).toThrow('create one recorder for each');
   session.shutdown('done');
 });
 

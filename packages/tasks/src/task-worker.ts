@@ -34,7 +34,7 @@ import type {
   WriteResult,
 } from './task-store.ts';
 
-/** What a worker of tasks is made of. */
+/** Options of a task worker. */
 export interface TaskWorkerOptions {
   /** Store of the tasks. Closed with the worker. */
   readonly store: TaskStore;

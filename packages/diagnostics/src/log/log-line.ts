@@ -9,23 +9,22 @@ export interface LogEntry {
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly level: FactLevel;
-  /** The fact's name. */
+  /** Name of the fact. */
   readonly event: string;
   readonly message: string;
-  /** The session's state at that time, such as `draining.flushing`, if there is a session. */
+  /** State of the session, such as `draining.flushing`; undefined without a session. */
   readonly session?: string | undefined;
   readonly details?: { readonly [field: string]: unknown } | undefined;
 }
 
-/** Writes an entry as one line, with its line feed. */
+/** Formats an entry as one line with a line feed. */
 export type LogForm = (entry: LogEntry) => string;
 
 const maxMessage = 1000;
 const maxDetails = 8000;
 
 /**
- * One JSON object per line: `time`, `level`, `event`, `message`, and, if known, `session`,
- * `details`.
+ * Formats an entry as a JSON object: `time`, `level`, `event`, `message`, and `session` and `details` if known.
  */
 export const jsonForm: LogForm = ({ time, level, event, message, session, details }) => {
   const head = {
@@ -39,8 +38,7 @@ export const jsonForm: LogForm = ({ time, level, event, message, session, detail
 };
 
 /**
- * For people: the time of day, the level, the event, the state, the message; the stack of an error
- * and of its causes below it.
+ * Formats an entry for people: time, level, event, state and message, followed by the stacks of an error and its causes.
  */
 export const humanForm: LogForm = ({ time, level, event, message, session, details }) => {
   const clock = new Date(time).toISOString().slice(11, 23);
@@ -51,18 +49,18 @@ export const humanForm: LogForm = ({ time, level, event, message, session, detai
   const hasTail = shown && Object.keys(shown).length > 0;
   const tail = hasTail ? ` ${JSON.stringify(boundedDetails(shown))}` : '';
   const line = `${clock} ${level} ${event}${state} ${redactText(message, maxMessage)}${tail}`;
-  // A client's text must not move the terminal's cursor.
+  // Escape client text, which must not move the terminal's cursor.
   return [line, ...stack].map((text) => `${printable(text, Infinity)}\n`).join('');
 };
 
-/** The stack of an error, as {@link redact} has copied it, and those of its causes. */
+/** Stacks of an error copied by {@link redact}, and of its causes. */
 function stackLines(error: unknown): readonly string[] {
   if (!isJsonObject(error) || typeof error['stack'] !== 'string') return [];
   const causes = stackLines(error['cause']).map((line) => `  ${line}`);
   return [...error['stack'].split('\n').map((line) => `    ${line}`), ...causes];
 }
 
-/** Bounds each value, and all together: many short values also make a long line. */
+/** Limits each value and their total length, because many short values also make a long line. */
 function boundedDetails(details: LogEntry['details']): unknown {
   if (details === undefined) return undefined;
   const clean = redact(details);

@@ -1,47 +1,46 @@
-/** The log: facts that pass a level, at a bounded rate, written to a sink. */
+/** The log: filters facts by level, limits their rate, and writes them to a sink. */
 import type { Fact, FactLevel, Report } from '../../../../src/actors/facts.ts';
 import { systemClock } from '../../../../src/actors/clock.ts';
 import type { LogForm } from './log-line.ts';
 
-/** From the most detailed to the least; `silent` logs nothing. */
+/** Levels from most to least detailed; `silent` logs nothing. */
 export const logVerbosities = ['debug', 'info', 'warning', 'error', 'silent'] as const;
 
-/** A log takes facts of its threshold's level and above. */
+/** Minimum level of logged facts. */
 export type LogThreshold = (typeof logVerbosities)[number];
 
-/** Facts of a process that serves a session, and of its log. */
+/** Log facts of a serving process and of its log. */
 type CommandFactName =
-  /** The server can be reached over HTTP, and where. */
+  /** The server listens on HTTP; names the address. */
   | 'http.listening'
-  /** The server's address cannot be listened on; the process ends. */
+  /** Listening failed; the process ends. */
   | 'http.unavailable'
-  /** One of the session's actors failed: a bug. */
+  /** An actor of the session crashed, which is a bug. */
   | 'session.failed'
-  /** stdin closed before any message, and is no terminal. */
+  /** stdin closed before any message, and is not a terminal. */
   | 'input.unused'
-  /** A signal ends the session. */
+  /** A signal has ended the session. */
   | 'process.signalled'
-  /** An exception was not caught, or a rejection not handled. */
+  /** Uncaught exception or unhandled rejection. */
   | 'process.failed'
-  /** The session did not end within its drain time; the process ends without it. */
+  /** The session exceeded its drain time; the process ends anyway. */
   | 'process.abandoned'
-  /** A signal asked what is pending, and the answer failed. */
+  /** A dump requested by a signal failed. */
   | 'dump.failed'
-  /** The rate limit held back facts of one name. */
+  /** The rate limit suppressed facts of one name. */
   | 'log.suppressed'
-  /** The sink could not take some lines. */
+  /** The sink lost some lines. */
   | 'log.lost';
 
 export type CommandFact = Fact<CommandFactName>;
 
 /**
- * Where lines go. A failing sink says so by its return value alone: it does not know the log, so a
- * failure to log never causes another line.
+ * Destination of log lines. A sink reports failures only by its return value, so a failure never causes another line.
  */
 export interface LineSink {
   /** @returns false if the line is lost */
   write(line: string): boolean;
-  /** Resolves once the operating system has every line, or cannot take more. Never rejects. */
+  /** Resolves once all lines are handed to the operating system, or lost. Never rejects. */
   flush(): Promise<void>;
 }
 
@@ -49,18 +48,18 @@ export interface LogOptions {
   readonly level: LogThreshold;
   readonly form: LogForm;
   readonly sink: LineSink;
-  /** The session's state, once there is a session. */
+  /** State of the session; undefined before it starts. */
   readonly state?: () => string | undefined;
 }
 
 export interface Log {
-  /** Logs a fact if its level and the rate allow it. Never throws. */
+  /** Logs a fact, if its level and the rate limit allow it. Never throws. */
   readonly report: Report;
-  /** Writes the summaries of held-back facts, and resolves once the sink is flushed. */
+  /** Writes summaries of suppressed facts, and resolves once the sink is flushed. */
   close(): Promise<void>;
 }
 
-/** How many facts of one name are logged in an interval; the rest are counted. */
+/** Maximum number of logged facts of one name per interval; further ones are counted. */
 const maxPerInterval = 20;
 const intervalMs = 1000;
 
@@ -71,7 +70,7 @@ interface Interval {
   readonly level: Fact['level'];
 }
 
-/** Creates a log. It reads the clock with `Date.now`; its timers do not keep the process alive. */
+/** Creates a log. Uses `Date.now`; its timers do not keep the process alive. */
 export function createLog({ level, form, sink, state }: LogOptions): Log {
   const intervals = new Map<string, Interval>();
   let lost = 0;

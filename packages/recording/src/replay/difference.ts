@@ -1,29 +1,28 @@
-/** What a replay does differently from its recording, as text for a person. */
+/** Differences between a replay and its recording, as text for people. */
 import { printableLines } from '../../../../src/protocol/printable.ts';
 import { kindOf } from '../format.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
 
 /** The first difference between a recording and its replay. */
 export interface Difference {
-  /** What is wrong, as a sentence. */
+  /** Description, as a sentence. */
   readonly problem: string;
   /**
-   * The line of the recording that differs; the last one if the replay did more than was recorded.
+   * The differing line of the recording; the last one if the replay produced extra output.
    */
   readonly number: number;
-  /** What the recording has; absent if it has nothing there. */
+  /** Recorded value; absent if there is none. */
   readonly recorded?: object;
-  /** What the replay did instead; absent if it did nothing. */
+  /** Replayed value; absent if there is none. */
   readonly replayed?: object;
 }
 
-/** How many lines before the difference are shown. */
+/** Number of context lines before the difference. */
 const contextLines = 4;
 const maxWidth = 500;
 
 /**
- * A difference as text: the lines before it, what was recorded, and what was replayed. Its control
- * characters are escaped, so a terminal can show it.
+ * Formats a difference: preceding lines, recorded and replayed value. Control characters are escaped for terminals.
  */
 export function differenceText(difference: Difference, recording: Recording): string {
   const { problem, number, recorded, replayed } = difference;
@@ -45,12 +44,12 @@ export function differenceText(difference: Difference, recording: Recording): st
   ]);
 }
 
-/** A line as it is shown to a person, cut if it is long. */
+/** Formats a line for people; long lines are cut. */
 export function lineText({ line }: NumberedLine): string {
   return cut(JSON.stringify(line));
 }
 
-/** What of a line is compared: all but its time. */
+/** The compared part of a line: all but its time. */
 export function withoutTime(line: object): object {
   return Object.fromEntries(Object.entries(line).filter(([key]) => key !== 'at'));
 }
@@ -61,33 +60,32 @@ function cut(text: string): string {
     : text;
 }
 
-/** Two values at the same place. */
+/** Two values at the same path. */
 interface Pair {
   readonly one: unknown;
   readonly other: unknown;
-  /** Which member of the whole it is; undefined for the whole itself. */
+  /** Parent path; undefined for the root. */
   readonly place: Place | undefined;
 }
 
 interface Place {
   readonly above: Place | undefined;
-  /** As it is written after the place above: `.name`, `[0]`. */
+  /** Path segment: `.name`, `[0]`. */
   readonly step: string;
 }
 
-/** Whether both are the same JSON, whatever the order of their members. */
+/** True if both are the same JSON, ignoring the order of members. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   return firstPair(one, other, allNames) === undefined;
 }
 
-/** Whether `found` has everything that `expected` has; arrays item by item. */
+/** True if `found` contains everything in `expected`; arrays are compared item by item. */
 export function includesJson(found: unknown, expected: unknown): boolean {
   return firstPair(expected, found, Object.keys) === undefined;
 }
 
 /**
- * The first place at which two values differ. It keeps its own list of what is left, because a
- * result may nest too deep for recursion.
+ * Finds the first path at which two values differ. Iterative, because a result may nest too deep for recursion.
  */
 function firstPair(
   one: unknown,
@@ -122,7 +120,7 @@ function allNames(one: object, other: object): readonly string[] {
   return [...new Set([...Object.keys(one), ...Object.keys(other)])];
 }
 
-/** JSON has no `undefined`, so an undefined member counts as missing. */
+/** Own members; undefined ones count as missing, because JSON has no `undefined`. */
 function memberOf(value: object, name: string): unknown {
   return Object.hasOwn(value, name)
     ? (value as { readonly [name: string]: unknown })[name]

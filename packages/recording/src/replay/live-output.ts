@@ -1,6 +1,6 @@
 /**
- * What a session with live handlers does, compared with its recording: it takes real time, and
- * the ids of its own requests are not the recorded ones.
+ * Compares the output of a session with live handlers with its recording. Live handlers take real time, and the session's
+ * request ids differ from the recorded ones.
  */
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import type { McpSession } from '../../../../src/server/session.ts';
@@ -8,13 +8,13 @@ import type { ClosedLine } from '../format.ts';
 import type { NumberedLine } from '../recording.ts';
 import type { Difference } from './difference.ts';
 
-/** Outputs that no line of the recording has claimed yet, oldest first. */
+/** Outputs not yet matched with a line of the recording, oldest first. */
 export class UnclaimedOutputs<T> {
   readonly #outputs: T[] = [];
   readonly #patienceMs: number;
   #wake: () => void = () => {};
 
-  /** @param patienceMs how long to wait for an output that is due, real milliseconds */
+  /** @param patienceMs maximum wait for an expected output, real milliseconds */
   constructor(patienceMs: number) {
     this.#patienceMs = patienceMs;
   }
@@ -28,7 +28,7 @@ export class UnclaimedOutputs<T> {
     return this.#outputs[0];
   }
 
-  /** Claims the first output that matches; undefined if none comes in time. */
+  /** Takes the first matching output; undefined after the timeout. */
   async claim(matches: (output: T) => boolean = () => true): Promise<T | undefined> {
     const deadline = performance.now() + this.#patienceMs;
     for (;;) {
@@ -52,21 +52,20 @@ export class UnclaimedOutputs<T> {
 }
 
 /**
- * The ids of the session's own requests. A transcript names them `$first`, a recording has those
- * of the recorded session. A name is bound to the id of the first request that it matches.
+ * Ids of the session's own requests. A transcript uses names such as `$first`, a recording the recorded ids. A name is
+ * bound to the id of the first matching request.
  */
 export class RequestNames {
   readonly #ids = new Map<unknown, unknown>();
   readonly #isName: (id: unknown) => boolean;
 
-  /** @param isName whether an id in the file is such a name */
+  /** @param isName true if an id in the file is such a name */
   constructor(isName: (id: unknown) => boolean) {
     this.#isName = isName;
   }
 
   /**
-   * What is expected, with ids in place of the names. If it is a request with a name that is not
-   * bound yet, the name is bound to the id that `found` has.
+   * Replaces names in an expected frame by ids. Binds an unbound name of a request to the id of `found`.
    */
   bind(expected: unknown, found: unknown): unknown {
     if (isJsonObject(expected) && isJsonObject(found)) {
@@ -79,8 +78,7 @@ export class RequestNames {
   }
 
   /**
-   * The same value with ids in place of the names that are bound. It recurses no deeper than JSON
-   * does: a recorded result may nest deep.
+   * Replaces bound names in a value by ids. Recurses no deeper than JSON does, because a recorded result may nest deep.
    */
   fill<T>(value: T): T {
     if (this.#ids.size === 0) return value;
@@ -88,13 +86,13 @@ export class RequestNames {
     return JSON.parse(JSON.stringify(value, filled)) as T;
   }
 
-  /** Whether the frame has a name as its id that is not bound yet. */
+  /** True if the frame's id is an unbound name. */
   isUnbound(frame: unknown): boolean {
     return isJsonObject(frame) && this.#isName(frame['id']) && !this.#ids.has(frame['id']);
   }
 }
 
-/** Waits for the session to end as the line says. Gives the difference if it does not. */
+/** Waits for the session to end as recorded. @returns the difference, if any */
 export async function compareEnd(
   { closed }: McpSession,
   { number, line }: NumberedLine<ClosedLine>,

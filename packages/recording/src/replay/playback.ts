@@ -1,4 +1,4 @@
-/** How a recording is played: the caller's options, and a count of what was played. */
+/** Options and progress of a replay. */
 import type { Report } from '../../../../src/actors/facts.ts';
 import type { RootsReport } from '../../../../src/protocol/roots.ts';
 import type { McpServer } from '../../../../src/server/create-server.ts';
@@ -7,11 +7,11 @@ import type { Watcher } from '../../../../src/server/session.ts';
 import type { Transport } from '../../../../src/transports/transport.ts';
 import type { NumberedLine } from '../recording.ts';
 
-/** A transport and the client's end of it. */
+/** A transport with its client end. */
 export interface TranscriptConnection {
-  /** What the server listens on. */
+  /** The server's end. */
   readonly transport: Transport;
-  /** The recorded client's end. */
+  /** The client's end, used by the replay. */
   readonly peer: {
     sendRaw(chunk: string | Uint8Array): void;
     readonly received$: { subscribe(next: (frame: unknown) => void): unknown };
@@ -19,37 +19,36 @@ export interface TranscriptConnection {
   };
 }
 
-/** What a replay is played into, and what it may differ in. */
+/** Options of a replay. */
 export interface ReplayOptions {
   /**
-   * Runs the handlers of this server; without it the replay does what the recorded handlers did. A
-   * transcript written by hand needs a server, because it has no results of handlers.
+   * Server whose handlers run live. Without it, the replay uses the recorded results. A handwritten transcript needs a
+   * server, because it has no results.
    */
   readonly server?: McpServer;
-  /** The transport of a transcript, a new one for each replay; by default in memory. */
+  /** Creates the transport of a transcript, per replay. Default: in memory. */
   readonly connection?: TranscriptConnection;
-  /** How long to wait for live handlers, real milliseconds; by default 5,000. */
+  /** Timeout for live handlers, real milliseconds. Default: 5,000. */
   readonly patienceMs?: number;
   /** Watchers of the session, such as the page. */
   readonly watchers?: readonly Watcher[];
   /** Watchers of a host's connection. */
   readonly connectionWatchers?: readonly ConnectionWatcher[];
-  /** As the option of `listen`, for live handlers. */
+  /** Option of `listen`, for live handlers. */
   readonly onRootsUpdated?: (report: RootsReport) => void;
-  /** Hears what the replayed session reports. By default that is dropped. */
+  /** Receives log facts of the replayed session. Default: dropped. */
   readonly report?: Report;
   /**
-   * Called and awaited before each input that begins a turn of the event loop: steps through a
-   * recording.
+   * Called and awaited before each input that begins an event-loop turn, to step through a recording.
    */
   readonly before?: (input: NumberedLine) => void | Promise<void>;
-  /** Called with each input as the session gets it. */
+  /** Called with each replayed input. */
   readonly given?: (input: NumberedLine) => void;
-  /** Called with each output that is as it was recorded. */
+  /** Called with each output that matches the recording. */
   readonly matched?: (output: NumberedLine) => void;
 }
 
-/** One replay under way. */
+/** A running replay. */
 export class Playback {
   readonly connection: TranscriptConnection | undefined;
   readonly patienceMs: number;
@@ -74,7 +73,7 @@ export class Playback {
     this.#options = options;
   }
 
-  /** How many lines were given to the session, and how many of its own were as recorded. */
+  /** Number of replayed inputs, and of matched outputs. */
   get counts(): { readonly inputs: number; readonly outputs: number } {
     return { inputs: this.#inputs, outputs: this.#outputs };
   }

@@ -1,7 +1,6 @@
 /**
- * Plays a recording: gives each input at the moment at which it came, and compares what is done with
- * what was recorded. Nothing waits for real time and nothing is left to chance: the same code does the
- * same in the same order. What is played, and the inputs that only one side has, are the side's.
+ * Replays the inputs of a recording at their original places, and compares the outputs. Deterministic and without real
+ * time. Sessions and connections add their own kinds of input.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { FrameLine, InputLine } from '../format.ts';
@@ -20,19 +19,19 @@ interface Computation {
   reject(error: Error): void;
 }
 
-/** How one side is played. */
+/** Replay of one side: a session or a connection. */
 export interface Side {
-  /** What the recording is of, for messages. */
+  /** Kind of recording, for messages. */
   readonly name: 'session' | 'connection';
-  /** The clock when it started, milliseconds. */
+  /** Clock at the start, milliseconds. */
   readonly at: number;
-  /** A frame that it has sent. */
+  /** Output line of a sent frame. */
   said(frame: unknown): FrameLine;
-  /** What the writer is called, if nested inputs say where they came. */
+  /** Name of the writer, for nested inputs. */
   readonly writer?: string;
 }
 
-/** One replay of one side. */
+/** A replay of one side. */
 export abstract class Player {
   protected readonly playback: Playback;
   protected readonly cursor: RecordingCursor;
@@ -61,7 +60,7 @@ export abstract class Player {
     });
   }
 
-  /** Gives the first difference, or undefined. */
+  /** Runs the replay. @returns the first difference, if any */
   async play(): Promise<Difference | undefined> {
     const { cursor } = this;
     for (let { input } = cursor; input && !cursor.difference; { input } = cursor) {
@@ -70,10 +69,10 @@ export abstract class Player {
         await this.playback.before(input);
         await setImmediate();
       } else {
-        // A nested input is given within the call that it came in; wait here for that call.
+        // Nested inputs are replayed within their outside call; wait for that call.
         const earliest = nested ? 0 : (rounds ?? 0);
         let round = 0;
-        // Not in a function of its own, because awaiting one takes a round, too.
+        // Inline, because awaiting a function would take another microtask round.
         for (; round < settledRounds; round++) {
           if (cursor.input !== input || (round >= earliest && cursor.isCaughtUp)) break;
           await Promise.resolve();
@@ -90,13 +89,13 @@ export abstract class Player {
     return cursor.difference;
   }
 
-  /** Ends what is played, even if its recording has no end: nothing of it stays. */
+  /** Ends the replayed side, even if its recording has no end. */
   protected abstract end(): void | Promise<void>;
 
-  /** Gives an input that only this side has. Says why it cannot, if it cannot. */
+  /** Replays an input specific to this side. @returns the problem, if any */
   protected abstract give(line: InputLine): string | undefined;
 
-  /** What was computed in the recording, once it is there. */
+  /** Resolves with a recorded computation once its line is reached. */
   protected computed<T>(): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#computations.push({ resolve: resolve as Computation['resolve'], reject });
@@ -104,9 +103,9 @@ export abstract class Player {
   }
 
   /**
-   * Gives the inputs that came while outside code was called, which is now.
+   * Replays the inputs nested in the current call of outside code.
    *
-   * @param place which outside code it is, if the recording says so
+   * @param place name of the outside code, if recorded
    */
   protected giveNested(place?: string): void {
     for (;;) {

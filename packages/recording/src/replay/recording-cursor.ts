@@ -1,6 +1,6 @@
 /**
- * Where a replay stands in its recording: which input comes next, and which output is due. It
- * compares what the session does as it does it, and keeps the first difference.
+ * Position of a replay in its recording: the next input and the next expected output. Compares outputs as they occur, and
+ * keeps the first difference.
  */
 import { isInput, isOutput } from '../format.ts';
 import type { Resumption } from '../../../../src/actors/request-context.ts';
@@ -9,7 +9,7 @@ import type { NumberedLine, Recording } from '../recording.ts';
 import { isSameJson, withoutTime } from './difference.ts';
 import type { Difference } from './difference.ts';
 
-/** What a session took, by what it was for, in the order in which it took it. */
+/** Ids taken by the session, in order, by purpose. */
 class Taken<T> {
   readonly #values = new Map<string, T[]>();
 
@@ -27,7 +27,7 @@ class Taken<T> {
 export class RecordingCursor {
   readonly #recording: Recording;
   readonly #matched: (output: NumberedLine) => void;
-  /** What the session is given; what it takes, such as random ids, is not among it. */
+  /** Inputs passed to the session, without values that it reads, such as random ids. */
   readonly #inputs: NumberedLine<InputLine>[] = [];
   readonly #outputs: NumberedLine<SessionOutputLine>[] = [];
   readonly #randomIds = new Taken<string>();
@@ -36,7 +36,7 @@ export class RecordingCursor {
   #nextOutput = 0;
   #difference: Difference | undefined;
 
-  /** @param matched is called with each output that is as it was recorded */
+  /** @param matched called with each matching output */
   constructor(recording: Recording, matched: (output: NumberedLine) => void) {
     this.#recording = recording;
     this.#matched = matched;
@@ -52,33 +52,33 @@ export class RecordingCursor {
     return this.#difference;
   }
 
-  /** The next id that the recorded session took for this; undefined if there is none. */
+  /** The next recorded id for a purpose; undefined if there is none. */
   random(of: string): string | undefined {
     return this.#randomIds.take(of);
   }
 
-  /** What was said of the next call of this method that goes on. */
+  /** The next recorded resumption options of a method. */
   resumption(method: string): Resumption {
     return this.#resumptions.take(method) ?? {};
   }
 
-  /** The next input; undefined at the end. */
+  /** The next input; undefined at the end of the recording. */
   get input(): NumberedLine<InputLine> | undefined {
     return this.#inputs[this.#nextInput];
   }
 
-  /** Moves past the input, which the session is being given. */
+  /** Advances past the current input. */
   take(): void {
     this.#nextInput++;
   }
 
-  /** Whether the session has done everything that it did before this input. */
+  /** True if all outputs before this input have occurred. */
   get isCaughtUp(): boolean {
     const due = this.#due;
     return !due || due.number > (this.input?.number ?? Infinity);
   }
 
-  /** Compares what the session does with what is due. */
+  /** Compares an output with the next expected one. */
   output(output: SessionOutputLine): void {
     if (this.#difference) return;
     this.#prefer(output);
@@ -88,7 +88,7 @@ export class RecordingCursor {
       this.#matched(due);
       return;
     }
-    // If the recording breaks off, nobody knows what came next.
+    // Past the end of a truncated recording, nothing can be compared.
     if (!due && this.#recording.unfinished !== undefined) return;
     this.#difference = due
       ? {
@@ -105,8 +105,8 @@ export class RecordingCursor {
   }
 
   /**
-   * Within one turn, when a promise of the host's settles depends on how long the chains of promises
-   * are. It says nothing of what the connection does.
+   * Within one turn, the order in which the host's promises settle depends on the lengths of promise chains, so it is not
+   * compared.
    */
   #prefer(done: SessionOutputLine): void {
     const from = this.#nextOutput;
@@ -118,13 +118,13 @@ export class RecordingCursor {
         this.#outputs.splice(from, 0, ...this.#outputs.splice(at, 1));
         return;
       }
-      // Everything else has its order.
+      // All other outputs are ordered.
       if (!('settled' in done) && !('settled' in output.line)) return;
     }
   }
 
   /**
-   * Notes a difference unless the session has done everything that it did before the next input.
+   * Records a difference if outputs before the next input are missing.
    */
   expectCaughtUp(): void {
     const due = this.#due;
@@ -136,12 +136,12 @@ export class RecordingCursor {
     };
   }
 
-  /** Notes that the replayed session cannot be given this input. */
+  /** Records a difference for an input that cannot be replayed. */
   refuse({ number, line }: NumberedLine, problem: string): void {
     this.#difference ??= { problem, number, recorded: line };
   }
 
-  /** The number of the first input that came in a later turn. */
+  /** Number of the first input of a later turn. */
   get #endOfTurn(): number {
     for (let at = this.#nextInput; at < this.#inputs.length; at++) {
       const input = this.#inputs[at];
@@ -155,7 +155,7 @@ export class RecordingCursor {
   }
 }
 
-/** Whether an input came in the turn of the one before it. */
+/** True if an input came in the same turn as the previous one. */
 function isOfTurn({ rounds, nested }: InputLine): boolean {
   return rounds !== undefined || nested === true;
 }
@@ -166,7 +166,7 @@ function contrast(replayed: string, recorded: string): string {
     : `the replay ${replayed} where the recorded session ${recorded}`;
 }
 
-/** What a session does, as a verb. */
+/** Verb for a kind of output. */
 function verbOf(line: SessionOutputLine): string {
   if ('server' in line || 'sent' in line) return 'sends a frame';
   if ('settled' in line) return `settles call ${line.settled} of the host's`;

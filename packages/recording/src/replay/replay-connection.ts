@@ -1,6 +1,5 @@
 /**
- * Replays a host's connection whose outside is taken from the recording: its channels, and what its
- * host called and answered.
+ * Replays a host's connection with its channels, and the calls and answers of its host, taken from the recording.
  */
 import type { ChannelKind } from '../../../client/src/channel/channel-kind.ts';
 import type {
@@ -30,7 +29,7 @@ import type { Playback } from './playback.ts';
 import { Player } from './player.ts';
 import { replayedChannel } from './replay-ends.actor.ts';
 
-/** Gives the first difference, or undefined. */
+/** Replays a connection. @returns the first difference, if any */
 export function replayConnection(
   recording: Recording,
   header: ConnectionHeader,
@@ -45,7 +44,7 @@ class ConnectionPlayer extends Player {
   readonly #header: ConnectionHeader;
   readonly #connection: HostConnection;
   readonly #signals = new Map<number, AbortController>();
-  /** The channel's connection, once a channel was opened. */
+  /** The channel; undefined before it is opened. */
   #link: Recipient<ChannelReport> | undefined = undefined;
   /** What comes after the end is not recorded. */
   #closing = closingChart.initial;
@@ -59,7 +58,7 @@ class ConnectionPlayer extends Player {
     });
     this.#header = header;
     this.#connection = this.#open();
-    // The host may have called the connection in its listeners.
+    // Listeners of the host may have called the connection.
     this.#connection.events$.subscribe(() => this.giveNested());
     this.#connection.state$.subscribe(() => this.giveNested());
   }
@@ -82,7 +81,7 @@ class ConnectionPlayer extends Player {
       clock: this.clock,
       record: this.#environment(),
       report: () => {},
-      // What they answer is in the recording.
+      // The answers are in the recording.
       ...(offers(Method.rootsList) ? { roots: [] } : {}),
       ...(watchers ? { watchers } : {}),
     });
@@ -161,7 +160,7 @@ class ConnectionPlayer extends Player {
     }
   }
 
-  /** Calls what the host has called. */
+  /** Repeats a recorded call of the host. */
   #host({ host, calls, params, withdrawn }: HostLine): void {
     if (withdrawn !== undefined) return this.#signals.get(host)?.abort(withdrawn);
     if (calls === undefined) return;
@@ -183,7 +182,7 @@ class ConnectionPlayer extends Player {
   }
 }
 
-/** The index of the options among the arguments of what a host calls. */
+/** Index of the options argument by method. */
 const optionsAt: { readonly [method in HostMethod]?: number } = {
   request: 2,
   notify: 2,
@@ -204,7 +203,7 @@ const optionsAt: { readonly [method in HostMethod]?: number } = {
   reconnect: 0,
 };
 
-/** JSON has null for an argument that was left out. */
+/** Restores omitted arguments, which JSON stores as null. */
 function argumentsOf(calls: HostMethod, params: unknown, signal: AbortSignal): unknown[] {
   const args = (Array.isArray(params) ? (params as unknown[]) : []).map((arg) => arg ?? undefined);
   const { [calls]: at } = optionsAt;

@@ -1,6 +1,6 @@
 /**
- * The actors at the edges of what is replayed. The reader gives what the peer sent, the writer takes
- * what is said to it; the channel of a connection does nothing by itself.
+ * Reader, writer and channel of a replay. The reader delivers recorded input, the writer collects output; the channel is
+ * passive.
  */
 import type { ChannelEvent, ChannelInput } from '../../../client/src/channel/connection-ports.ts';
 import { plainActor } from '../../../../src/machines/port.ts';
@@ -29,7 +29,7 @@ import type {
 import { replayedError, writtenFrames } from '../lines.ts';
 import { ReplayedOrigins } from '../origins.ts';
 
-/** What was sent, and who hears if it cannot be. */
+/** A sent frame, and the recipient of its delivery events. */
 interface Sent extends Required<Pick<FramesToSend, 'reportTo'>> {
   readonly frame: OutboundFrame;
 }
@@ -40,33 +40,33 @@ function isNamed(frame: OutboundFrame, method: string, id: unknown): boolean {
   );
 }
 
-/** The two ends of a replayed session. */
+/** Reader and writer of a replayed session. */
 export interface ReplayEnds {
   readonly transport: Transport;
-  /** Gives the session what its client sent. */
+  /** Delivers input of the client. */
   receive(line: ClientLine | FramesLine): void;
-  /** Tells it that the client that waited for an answer has gone. */
+  /** Reports that the client awaiting an answer has disconnected. */
   gone(line: GoneLine): void;
   /**
-   * Tells the sender that the transport could not send it.
-   * @param id of a request, in this session
-   * @returns false if it was never sent
+   * Reports a failed send to its sender.
+   * @param id id of the request in this session
+   * @returns false if the frame was never sent
    */
   unsent(line: UnsentLine, id?: unknown): boolean;
-  /** Tells the sender that it may be sent once more. @returns false if it was never sent */
+  /** Reports to the sender that a request may be resent. @returns false if the frame was never sent */
   returned(line: ReturnedLine): boolean;
-  /** Tells the sender that the transport has it. @returns false if it does not wait for that */
+  /** Reports to the sender that the transport has accepted a frame. @returns false if the sender does not wait */
   taken(line: TakenLine): boolean;
-  /** Tells the session something as its reader or writer would. */
+  /** Sends the session an event of its reader or writer. */
   tell(fact: TransportFact): void;
 }
 
 export function replayEnds(options: {
-  /** Called with each frame as the client would read it. */
+  /** Called with each frame in its form on the wire. */
   said(frame: unknown): void;
-  /** Called when the session asks to be told that everything is written. */
+  /** Called when the session flushes its output. */
   flush?(): void;
-  /** Called after each event that the writer has taken. */
+  /** Called after each event of the writer. */
   afterwards?(): void;
 }): ReplayEnds {
   let router: Recipient<RouterEvent> | undefined = undefined;
@@ -130,7 +130,7 @@ export function replayEnds(options: {
   };
 }
 
-/** What the writer told the session by such a line. */
+/** Restores a writer event from its line. */
 export function writerFact(line: OutputLine | ChannelLine): TransportFact {
   if ('channel' in line) return { type: `standaloneStream.${line.channel}` };
   const { output, error } = line;

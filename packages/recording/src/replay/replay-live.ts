@@ -1,7 +1,6 @@
 /**
- * Replays what a client sent in a session whose handlers run. They take real time, so outputs may
- * come in another order than the recorded one: frames match in any order, the events of each
- * machine in their own.
+ * Replays a client's messages in a session with live handlers. They take real time, so frames match in any order, and
+ * only the events of each machine are ordered.
  */
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../../../src/actors/clock.ts';
@@ -21,7 +20,7 @@ import { replayEnds, writerFact } from './replay-ends.actor.ts';
 import type { ReplayEnds } from './replay-ends.actor.ts';
 import { ReplayClock, optionsOf, replayEnvironment } from './replay-world.ts';
 
-/** Gives the first difference, or undefined. */
+/** Replays with live handlers. @returns the first difference, if any */
 export function replayLive(
   recording: Recording,
   header: RecordingHeader,
@@ -41,7 +40,7 @@ class LivePlayer {
   readonly #names: RequestNames;
   readonly #ends: ReplayEnds;
   readonly #session: McpSession;
-  /** Whether several requests at once may have the same id. */
+  /** True if concurrent requests may have the same id. */
   readonly #hasSharedIds: boolean;
 
   constructor(
@@ -75,7 +74,7 @@ class LivePlayer {
           output: (line) => {
             if ('machine' in line) this.#eventsOf(line).add(line);
           },
-          // The version of the server that plays may differ from the recorded one.
+          // The live server's version may differ from the recorded one.
           server: (live) => ({ ...live, serverInfo: header.server.serverInfo }),
           afterwards: () => {},
         }),
@@ -103,7 +102,7 @@ class LivePlayer {
     };
   }
 
-  /** Ends the session: nothing of it stays. */
+  /** Ends the session. */
   stop(): void {
     this.#session.actor.stop();
   }
@@ -118,7 +117,7 @@ class LivePlayer {
     await setImmediate();
   }
 
-  /** How to give what the client, the clock and the pipe did; the live handlers do the rest. */
+  /** Replays inputs of the client, clock and transport. Live handlers provide the others. */
   #inputOf(line: RecordedLine): (() => void) | undefined {
     const ends = this.#ends;
     if ('client' in line) {
@@ -168,7 +167,7 @@ class LivePlayer {
         isNew ? { ...frame, id: (server as { readonly id: unknown }).id } : frame,
         expected,
       );
-    // A request has one answer: if this is another one, there is nothing to wait for.
+    // A different answer to the same request is final, so do not wait.
     const isOther = (frame: object) => !this.#hasSharedIds && answersSame(frame, expected);
     const found = await this.#frames.claim((frame) => isSame(frame) || isOther(frame));
     if (found && isSame(found)) {
@@ -189,7 +188,7 @@ class LivePlayer {
     this.#playback.matched(each);
   }
 
-  /** What one machine has done and no line has claimed. */
+  /** Unmatched transitions of one machine. */
   #eventsOf({ machine, task, subscription }: TransitionLine): UnclaimedOutputs<object> {
     const key = `${machine} ${task ?? subscription ?? ''}`;
     const known = this.#transitions.get(key);
@@ -201,8 +200,8 @@ class LivePlayer {
 }
 
 /**
- * Seals as the recorded session did: in what its client has sent are the tokens that it was given
- * then. States of another session's stay closed.
+ * Seals with the recorded tokens, because the client's recorded messages contain them. States of other sessions cannot be
+ * opened.
  */
 function recordedSeals({ lines }: Recording, sealer: StateSealer): StateSealer {
   const tokens = lines.flatMap(({ line }) =>
@@ -220,7 +219,7 @@ function recordedSeals({ lines }: Recording, sealer: StateSealer): StateSealer {
   };
 }
 
-/** Whether both are answers to the same request. */
+/** True if both answer the same request. */
 function answersSame(frame: object, expected: unknown): boolean {
   if (!isJsonObject(frame) || !isJsonObject(expected)) return false;
   const isAnswer = !('method' in frame) && !('method' in expected);

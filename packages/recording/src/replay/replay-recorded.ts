@@ -1,4 +1,4 @@
-/** Replays a session whose outside is taken from the recording, what the handlers did included. */
+/** Replays a session with all outside events taken from the recording, including the handlers' actions. */
 import type { Root } from '../../../../src/protocol/roots.ts';
 import type { OutboundFrame } from '../../../../src/protocol/frames.ts';
 import type { TaskSupport } from '../../../../src/protocol/tasks.ts';
@@ -20,7 +20,7 @@ import { Player } from './player.ts';
 import { optionsOf, replayEnvironment } from './replay-world.ts';
 import { paramsOf } from './replayed-handlers.ts';
 
-/** Gives the first difference, or undefined. */
+/** Replays with recorded handlers. @returns the first difference, if any */
 export function replayRecorded(
   recording: Recording,
   header: RecordingHeader,
@@ -61,7 +61,7 @@ class SessionPlayer extends Player {
       ...optionsOf(this.#header),
       clock: this.clock,
       environment: this.#environment(),
-      // It was reported when it happened.
+      // The handler has already reported the error.
       report: () => {},
       ...this.playback.session,
     });
@@ -113,7 +113,7 @@ class SessionPlayer extends Player {
         digest: () => this.computed(),
         turn: () => this.computed(),
       }),
-      // The recording has the notifications that belong to no call.
+      // Notifications outside of calls have their own lines.
       notify: () => {},
       notice: () => {},
     };
@@ -144,7 +144,7 @@ class SessionPlayer extends Player {
     this.#session
       .ping({ ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}), signal })
       .catch(() => {
-        // What the host made of the answer is outside the session.
+        // The host's use of the answer is outside the session.
       });
   }
 

@@ -1,4 +1,4 @@
-/** The world of a replayed session, as the recording has it: its time and its random ids. */
+/** Recorded environment of a replayed session: time and random ids. */
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Limits } from '../../../../src/actors/limits.ts';
 import type { ServerDescription } from '../../../../src/protocol/implementation.ts';
@@ -8,7 +8,7 @@ import type { Transport } from '../../../../src/transports/transport.ts';
 import type { RecordingHeader, SessionOutputLine } from '../format.ts';
 import { closedLine, timeOfDayAt, transitionLines } from '../lines.ts';
 
-/** Tells the recording's time, and fires the timers that fired then. */
+/** A clock that shows recorded times and fires recorded timers. */
 export class ReplayClock implements Clock {
   #now: number;
   #count = 0;
@@ -23,7 +23,7 @@ export class ReplayClock implements Clock {
     return this.#now;
   }
 
-  /** Sets the time that a line has. Time never goes back. */
+  /** Sets the time of a line. Time never goes back. */
   advanceTo(at: number | undefined): void {
     if (at !== undefined && at > this.#now) this.#now = at;
   }
@@ -39,8 +39,8 @@ export class ReplayClock implements Clock {
   }
 
   /**
-   * Fires a timer; the first that was set is 1.
-   * @returns false if it was never set, or was cleared
+   * Fires a timer by number, from 1.
+   * @returns false if the timer was never set, or was cleared
    */
   fire(timer: number): boolean {
     const callback = this.#timers.get(timer);
@@ -52,19 +52,18 @@ export class ReplayClock implements Clock {
 }
 
 /**
- * The environment that every replay has: it gives the recorded time and ids, and observes the
- * machines.
+ * Environment of all replays: provides recorded time and ids, and observes the machines.
  */
 export function replayEnvironment(options: {
   readonly header: RecordingHeader;
   readonly clock: Clock;
   readonly transport: Transport;
-  /** The recorded id; undefined if there is none. */
+  /** The next recorded id; undefined if there is none. */
   random(of: string): string | undefined;
   output(line: SessionOutputLine): void;
-  /** What `initialize` is answered with, given what the playing server would answer. */
+  /** Converts the replaying server's `initialize` result to the recorded one. */
   server(live: ServerDescription): ServerDescription;
-  /** Called after the session has called one of its host's listeners. */
+  /** Called after each call of a host's listener. */
   afterwards(): void;
 }): SessionEnvironment {
   const { header, clock, transport, random, output, server, afterwards } = options;
@@ -87,8 +86,7 @@ export function replayEnvironment(options: {
 }
 
 /**
- * The recorded options of the session; this version's defaults stand for limits that it did not
- * know.
+ * Recorded options of the session, with this version's defaults for limits unknown to the recording version.
  */
 export function optionsOf({ limits, resume }: RecordingHeader): {
   readonly limits: Partial<Limits>;

@@ -1,4 +1,4 @@
-/** Replays a recording in a session of this version and compares what the session does. */
+/** Replays a recording in a session of this version, and compares the outputs. */
 import { RecordingError } from '../recording.ts';
 import type { Recording, NumberedLine } from '../recording.ts';
 import type { Difference } from './difference.ts';
@@ -14,23 +14,22 @@ import { loadLazyModules } from '../../../../src/actors/lazy-module.ts';
 import { includesJson } from './difference.ts';
 import { RequestNames, UnclaimedOutputs, compareEnd } from './live-output.ts';
 
-/** What a replay found. */
+/** Result of a replay. */
 export interface ReplayResult {
-  /** The first difference; undefined if the replay does what was recorded. */
+  /** The first difference; undefined if there is none. */
   readonly difference: Difference | undefined;
-  /** How many lines were given to the session. */
+  /** Number of replayed input lines. */
   readonly inputs: number;
-  /** How many lines of what it did were compared. */
+  /** Number of compared output lines. */
   readonly outputs: number;
-  /** Why the recording has no end, if it has none. */
+  /** Why the recording is incomplete; undefined if it is complete. */
   readonly note: string | undefined;
 }
 
 /**
  * Replays a recording.
  *
- * @throws {RecordingError} it is a transcript, and the options have no server; or no session can be
- *   made of its header, such as with a bound that is less than nothing
+ * @throws {RecordingError} a transcript without a server; or an invalid header, such as a negative limit
  */
 export async function replay(
   recording: Recording,
@@ -60,7 +59,7 @@ export async function replay(
   return { difference, ...playback.counts, note: unfinished };
 }
 
-/** Members of a header may have the right type and yet make no session: those who read them say why. */
+/** Translates errors of header values that have the right type but are invalid. */
 function begun<T>(name: string, begin: () => T): T {
   try {
     return begin();
@@ -76,8 +75,8 @@ function begun<T>(name: string, begin: () => T): T {
 }
 
 /**
- * Plays a transcript written by hand: what a client sends, and what it must be answered, in this
- * order and nothing else. Of a frame, only the given members are compared.
+ * Plays a handwritten transcript: a client's messages and the exact sequence of expected answers. Only the given members
+ * of a frame are compared.
  *
  * @returns the first difference, or undefined
  */
@@ -139,7 +138,7 @@ async function replayTranscript(
       replayed: { server: oldest },
     };
   } finally {
-    // No drain: nobody needs what a handler still does.
+    // No drain, because results of running handlers are not needed.
     session.actor.stop();
   }
 }

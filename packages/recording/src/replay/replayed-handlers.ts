@@ -1,4 +1,4 @@
-/** Handlers that do what the recorded ones did, at the moments when they did it. */
+/** Handlers that repeat the recorded actions at the recorded times. */
 import type {
   RequestContext,
   RequestHandler,
@@ -14,10 +14,10 @@ type Settlement =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: Error };
 
-/** The recording tells which notifications were rejected. */
+/** Recipient without reports: the recording contains the rejected notifications. */
 const unheeded = { send: () => {} };
 
-/** Nobody waits for the roots that a recorded handler has asked for, so no time passes. */
+/** Zero timeout for roots, because no live handler awaits them. */
 const anyTime = {
   timeoutMs: Infinity,
   clock: { now: () => 0, setTimeout: () => 0, clearTimeout: () => {} },
@@ -26,20 +26,20 @@ const anyTime = {
 interface ReplayedCall {
   readonly exchange: RequestContext;
   readonly asked: Map<number, AbortController>;
-  /** What the handler gave before it had returned. */
+  /** The recorded outcome, if it was replayed before the handler was called. */
   settlement: Settlement | undefined;
   settle: (settlement: Settlement) => void;
 }
 
-/** What the handlers tell their replay. */
+/** Callbacks of the handlers to their replay. */
 export interface HandlersListener {
   started(number: number, exchange: RequestContext): void;
   told(call: number, ask: number): void;
-  /** What the recorded handler said of a call that goes on. */
+  /** Recorded resumption options of a call. */
   resumption(method: string): Resumption;
-  /** What the recorded handler made of an answer. */
+  /** Recorded validation of an answer. */
   judged(): Promise<string | undefined>;
-  /** Called while the session calls a handler: gives it the inputs that are nested in this call. */
+  /** Called while the session calls a handler, to replay the nested inputs. */
   giveNested(): void;
 }
 
@@ -61,7 +61,7 @@ export class ReplayedHandlers {
     );
   }
 
-  /** @returns false if the replayed session has not started this call */
+  /** Settles a call. @returns false if the replayed session has not started it */
   do(line: CallLine): boolean {
     const call = this.#calls.get(line.call);
     if (!call) return false;
@@ -119,12 +119,12 @@ export class ReplayedHandlers {
         onProgress: progress ? onProgress : undefined,
         accepts: judged ? () => this.#listener.judged() : undefined,
       })
-      // The recording has what the handler made of it.
+      // The recording contains the handler's reaction.
       .catch(() => {});
   }
 }
 
-/** The params of a line; what JSON could not hold then, it cannot hold now. */
+/** Restores the params of a line, including their failure to serialize. */
 export function paramsOf(line: {
   readonly params?: unknown;
   readonly unwritable?: string;
@@ -155,7 +155,7 @@ function settlementOf(line: SettlingLine): Settlement {
   return { ok: true, result: isWritable ? result : unwritableObject(line.unwritable) };
 }
 
-/** An object that JSON cannot hold. */
+/** An object that JSON cannot represent. */
 function unwritableObject(reason: string): JsonObject {
   return {
     toJSON: () => {
