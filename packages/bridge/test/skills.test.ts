@@ -89,7 +89,7 @@ describe.each(eras)('skills of many servers for a %s client', (era) => {
       'skill://close-the-month/SKILL.md',
       'skill://tell-the-hours/SKILL.md',
     ]);
-    expect(told.filter((message) => message.startsWith('Of two skills'))).toEqual([
+    expect(told.filter((message) => message.startsWith('Two skills'))).toEqual([
       expect.stringContaining('skill://acme/billing/refunds/SKILL.md'),
       expect.stringContaining('skill://close-the-month/SKILL.md'),
     ]);

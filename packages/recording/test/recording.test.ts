@@ -184,7 +184,9 @@ test('rejects a second session for one recorder', () => {
   const environment = record({ write: () => {} });
   const server = createMcpServer(named);
   const session = server.listen(memory().transport, { environment });
-  expect(() => server.listen(memory().transport, { environment })).toThrow('create one recorder for each');
+  expect(() => server.listen(memory().transport, { environment })).toThrow(
+    'create one recorder for each',
+  );
   session.shutdown('done');
 });
 
