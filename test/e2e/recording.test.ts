@@ -211,7 +211,7 @@ describe('mcp-actors replay', () => {
 
   test.concurrent.each<[readonly string[], RegExp]>([
     [[], /^mcp-actors: replay needs the FILE/],
-    [['gone.jsonl'], /^mcp-actors: gone.jsonl: it cannot be read: ENOENT/],
+    [['gone.jsonl'], /^mcp-actors: gone.jsonl cannot be read: ENOENT/],
     [[transcript], /^mcp-actors: .*roots-flow.jsonl:1: this is a transcript without a header/],
     [[repository], /^mcp-actors: .* must be a regular file/],
     [['/dev/zero'], /^mcp-actors: \/dev\/zero must be a regular file/],
@@ -237,7 +237,7 @@ describe('mcp-actors replay', () => {
     const launch = { directories: [1] };
     writeFileSync(file, `${JSON.stringify({ ...(JSON.parse(header) as object), launch })}\n`);
     const { code, stderr } = await run(['replay', '--live-handlers', file]);
-    const fault = `${file}:1: the header of the recording: "launch.directories" must be an array of strings, this is an array`;
+    const fault = `${file}:1: the header of the recording: "launch.directories" must be an array of strings, got an array`;
     expect([code, stderr]).toEqual([2, `mcp-actors: ${fault}\n`]);
   });
 
