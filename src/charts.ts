@@ -1,4 +1,4 @@
-/** The machines whose charts are shown: by the page, and as diagrams. */
+/** Machines that the inspector and `diagram` draw. */
 import type { AnyStateMachine } from 'xstate';
 import { tokenValidityMachine } from '../packages/http/src/token-validity.machine.ts';
 import { authorizationMachine } from '../packages/client/src/auth/authorization.machine.ts';
@@ -36,12 +36,12 @@ import { taskWorkMachine } from '../packages/tasks/src/task-work.machine.ts';
 import { updatesMachine } from '../packages/client/src/lists/updates.machine.ts';
 import { upstreamMachine } from '../packages/bridge/src/upstream.machine.ts';
 
-/** Keeps the names. What each machine takes is its own file's to say: here it would be 80 kB of declarations. */
+/** Keeps only the names in the type: the full machine types would be 80 kB of declarations. */
 const named = <T extends string>(
   machines: Readonly<Record<T, AnyStateMachine>>,
 ): Readonly<Record<T, AnyStateMachine>> => machines;
 
-/** Every machine that has a chart, by its name. */
+/** All machines with a chart, by name. */
 export const charts = named({
   session: sessionMachine,
   roots: rootsMachine,

@@ -1,4 +1,4 @@
-/** The public names. */
+/** Public API of `mcp-actors`: servers, definitions, sessions and transports. */
 export { createMcpServer } from './server/create-server.ts';
 export type { ListenOptions, McpServer } from './server/create-server.ts';
 export { sessionOf } from './server/session-actor.ts';

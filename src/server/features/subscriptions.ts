@@ -92,7 +92,7 @@ export function subscriptionsFeature(
     return new LastAnswers(caller, all, tools.visibility);
   };
   const isBlind = (open: OpenSubscription, method: string, uri: string | undefined) => {
-    const { caller: caller, interests } = open;
+    const { caller, interests } = open;
     if (!caller) return false;
     if (uri !== undefined) {
       if (partial([resources, resourceTemplates]).length === 0) return false;
