@@ -157,6 +157,7 @@ describe('unsupported form fields', () => {
       { type: 'object', properties: {}, required: 'q' },
       /"required" must be an array/,
     ],
+    ['no schema', undefined, /^A form must have a schema, got missing/],
   ])('%s [ELICIT-04]', (_, schema, message) => {
     expect(() => defineForm(schema as FormSource)).toThrow(message);
   });

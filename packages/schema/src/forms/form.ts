@@ -5,7 +5,7 @@
  * @see MCP 2025-11-25, client/elicitation, "Form Mode Elicitation Requests"
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { inspectValue } from '../../../../src/protocol/classify.ts';
+import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { FormDescription, TextFormat } from '../../../../src/protocol/form.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -123,6 +123,11 @@ export class Form<TContent> {
 
   /** @throws {TypeError} see {@link defineForm} */
   constructor(source: FormSource) {
+    if (!isJsonObject(source) && typeof source !== 'function') {
+      throw new TypeError(
+        `A form must have a schema, got ${inspectValue(source)}: pass { message, schema } to elicit`,
+      );
+    }
     const isStandard = isStandardSchema(source);
     const schema = isStandard ? jsonSchemaOf(source, 'input', 'A form') : source;
     const description = readForm(schema);
