@@ -21,12 +21,23 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
   try {
     value = JSON.parse(line);
   } catch (error) {
-    return unreadableLine(parseError((error as SyntaxError).message), line);
+    const frame = unreadableLine(parseError((error as SyntaxError).message), line);
+    return /^\s*[[{]/.test(line) ? frame : { ...frame, text: line.slice(0, maxQuotedText) };
   }
   const duplicate = numberTexts.isOn ? recordNumberTexts(line, value) : undefined;
   if (duplicate === undefined) return classify(value, line.length);
   const error = parseError(`The key ${quoted(duplicate, 60)} must not be repeated in an object`);
   return { kind: 'invalid', error, ...requestOf(value) };
+}
+
+/** Maximum length of quoted plain text, UTF-16 units. */
+const maxQuotedText = 300;
+
+/** Describes an invalid frame from a server. Plain text was most likely printed by mistake. */
+export function describeServerFrame({ text, error }: InvalidFrame): string {
+  return text === undefined
+    ? error.message
+    : `The server printed text to stdout, which is reserved for messages: ${quoted(text, maxQuotedText)}`;
 }
 
 /** The frame of an unreadable line, with the ids of the requests it answers. */

@@ -21,6 +21,8 @@ export type ConnectionLoss =
        * the host.
        */
       readonly withheld?: readonly string[];
+      /** Invalid input received before the connection was ready. */
+      readonly unread?: UnreadInput;
     }
   /** The command could not be started. */
   | { readonly kind: 'spawn-failed'; readonly error: unknown }
@@ -147,8 +149,8 @@ function sentence(loss: ConnectionLoss): string {
   switch (loss.kind) {
     case 'exited':
       return loss.signal === null
-        ? `The server's process has exited with code ${loss.code}`
-        : `The server's process was ended by ${loss.signal}`;
+        ? `The server's process has exited with code ${loss.code}${describeUnread(loss.unread)}`
+        : `The server's process was ended by ${loss.signal}${describeUnread(loss.unread)}`;
     case 'spawn-failed':
       return `The server could not be started: ${reasonOf(loss.error)}`;
     case 'input-ended':
@@ -163,7 +165,7 @@ function sentence(loss: ConnectionLoss): string {
     case 'http':
       return `The server answered with HTTP status ${loss.status}: ${loss.message}`;
     case 'unreachable':
-      return `The server cannot be reached: ${reasonOf(loss.error)}`;
+      return reasonOf(loss.error);
     case 'reconnect':
       return 'The host requested a new connection';
     case 'failure':
@@ -174,8 +176,7 @@ function sentence(loss: ConnectionLoss): string {
 function describeUnread(unread: InvalidInput | undefined): string {
   if (!unread) return '';
   const { count, message } = unread;
-  const frames = count === 1 ? 'an invalid frame' : `${count} invalid frames, the last`;
-  return `, and sent ${frames}: ${message}`;
+  return `. ${message}${count === 1 ? '' : ` (the last of ${count} invalid lines)`}`;
 }
 
 /** The message of our own errors, which are sentences; other errors with their name. */

@@ -127,6 +127,8 @@ export interface InvalidFrame {
    * without a method.
    */
   readonly lacks?: 'content';
+  /** Beginning of a line of plain text, such as a line that a server printed to stdout. */
+  readonly text?: string;
   readonly error: WireError;
   /** See {@link InboundRequest.origin}. */
   readonly origin?: RequestOrigin | undefined;

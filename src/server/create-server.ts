@@ -1,4 +1,5 @@
 /** Composition root: creates servers from definitions, and session actor systems from transports. */
+import { withAuthorStack } from '../protocol/author-stack.ts';
 import type { Report } from '../actors/facts.ts';
 import type { FactName } from './facts.ts';
 import { createActor } from 'xstate';
@@ -79,30 +80,32 @@ export function createMcpServer<
   const TTools extends readonly Tool[] = readonly Tool[],
   const TPrompts extends readonly Prompt[] = readonly Prompt[],
 >(definition: ServerDefinition<TTools, TPrompts>): McpServer<TTools, TPrompts> {
-  const core = new ServerCore(definition);
-  const logic = sessionLogic(core);
-  const server: McpServer<TTools, TPrompts> = {
-    ...core.catalog,
-    get definition() {
-      return core.definition as ServerDefinition<TTools, TPrompts>;
-    },
-    sessionLogic: logic,
-    listen: (transport, options = {}) => listen(core, logic, transport, options),
-    replace: (next) => core.replace(next),
-    use: (middleware) => core.use(middleware),
-    resourceUpdated: (uri) => core.resourceChanged(uri),
-    elicitationCompleted: (elicitationId) => core.elicitationCompleted(elicitationId),
-    visibilityChanged: () => core.visibilityChanged(),
-    close: async () => {
-      await core.definition.upstream?.close?.();
-    },
-  };
-  registerChanges(server, {
-    listen: (listener) => core.listen(listener),
-    notify: (method, uri) => core.remoteChange(method, uri),
-    resync: () => core.resync(),
+  return withAuthorStack(createMcpServer, () => {
+    const core = new ServerCore(definition);
+    const logic = sessionLogic(core);
+    const server: McpServer<TTools, TPrompts> = {
+      ...core.catalog,
+      get definition() {
+        return core.definition as ServerDefinition<TTools, TPrompts>;
+      },
+      sessionLogic: logic,
+      listen: (transport, options = {}) => listen(core, logic, transport, options),
+      replace: (next) => core.replace(next),
+      use: (middleware) => core.use(middleware),
+      resourceUpdated: (uri) => core.resourceChanged(uri),
+      elicitationCompleted: (elicitationId) => core.elicitationCompleted(elicitationId),
+      visibilityChanged: () => core.visibilityChanged(),
+      close: async () => {
+        await core.definition.upstream?.close?.();
+      },
+    };
+    registerChanges(server, {
+      listen: (listener) => core.listen(listener),
+      notify: (method, uri) => core.remoteChange(method, uri),
+      resync: () => core.resync(),
+    });
+    return server;
   });
-  return server;
 }
 
 /** True if an observer needs the session's actors from the start. */

@@ -1,9 +1,12 @@
 /** What is wrong in a definition is said when it is defined, with the item and the member. JavaScript has no types to say it. */
 import {
   createMcpServer,
+  defineAppResource,
+  defineForm,
   definePrompt,
   defineResource,
   defineResourceTemplate,
+  defineSkill,
   defineTool,
   memory,
 } from 'mcp-actors';
@@ -266,4 +269,30 @@ test.each([
     );
     expect(define).toThrow(fault);
   }
+});
+
+/** The function at the top of the error's stack. */
+function firstFrame(define: () => unknown): string | undefined {
+  try {
+    define();
+  } catch (error) {
+    return /^\s+at (?:Object\.)?(\S+)/m.exec((error as Error).stack ?? '')?.[1];
+  }
+  return undefined;
+}
+
+test.each<[string, (given: never) => unknown]>([
+  ['defineTool', defineTool],
+  ['definePrompt', definePrompt],
+  ['defineResource', defineResource],
+  ['defineResourceTemplate', defineResourceTemplate],
+  ['defineAppResource', defineAppResource],
+  ['defineSkill', defineSkill],
+  ['defineForm', defineForm],
+  ['createMcpServer', createMcpServer],
+])('the stack of an error of %s begins at its caller', (_, define) => {
+  function author(): unknown {
+    return define({ name: 5 } as never);
+  }
+  expect(firstFrame(author)).toBe('author');
 });

@@ -1,5 +1,5 @@
 /** Runs the named command, by default the server. */
-import { exitProcess, printableLines } from 'mcp-actors/internal';
+import { exitProcess, missingPackageCode, printableLines } from 'mcp-actors/internal';
 import type { prestart } from 'mcp-actors/internal';
 import { readArguments } from './options/arguments.ts';
 import { UsageError, packageVersion, print } from './command.ts';
@@ -57,11 +57,20 @@ async function run(script: string, ahead: prestart.Prestarted | undefined): Prom
 
 async function fail(error: unknown): Promise<number> {
   const isUsage = error instanceof UsageError;
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const lines = (isUsage ? error.message : text).split('\n');
+  const lines = textToPrint(error).split('\n');
   // An argument or a file may contain control sequences of terminals.
   const said = printableLines(lines);
   // Of a command it begins with the command.
   await print(process.stderr, /^mcp-actors\b/.test(said) ? `${said}\n` : `mcp-actors: ${said}\n`);
   return isUsage ? 2 : 1;
+}
+
+/** A usage error or a missing package needs no stack. */
+function textToPrint(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Compared by code, because the module may have its own copy of the library.
+  const isMissingPackage = 'code' in error && error.code === missingPackageCode;
+  return error instanceof UsageError || isMissingPackage
+    ? error.message
+    : (error.stack ?? error.message);
 }

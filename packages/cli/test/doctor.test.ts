@@ -262,7 +262,7 @@ describe('a process that no signal can ask', () => {
     await once(server, 'listening');
     expect(await askOnPipe(folder, 7, 20)).toEqual({
       ok: false,
-      problem: 'Process 7 has not answered within 20 ms: its event loop is blocked, or busy',
+      problem: 'Process 7 is busy: no answer within 20 ms',
     });
   });
 

@@ -183,6 +183,23 @@ test('a banner on standard output is told line by line, and the server is greete
   expect(await connection.callTool('any')).toEqual(good);
 });
 
+test.each([
+  ['exits', '', 'CLOSED'],
+  ['does not answer', 'setInterval(() => {}, 1000)', 'CONNECT_TIMEOUT'],
+])('quotes the text that a server printed to stdout if it %s', async (_, rest, code) => {
+  const print = `console.log('Listening on port 3000');${rest}`;
+  const connection = openConnection(
+    { command: process.execPath, args: ['-e', print] },
+    { era: 'legacy', report: () => {}, restart: 'none', connectTimeoutMs: 3000 },
+  );
+  await expect(connection.ready()).rejects.toMatchObject({
+    code,
+    message: expect.stringContaining(
+      'The server printed text to stdout, which is reserved for messages: "Listening on port 3000"',
+    ) as string,
+  });
+});
+
 test('the error of a server that is not ready in time names the invalid frames that it sent', async () => {
   const clock = new TestClock();
   const mute = `process.stdout.write('Welcome!\\nReady\\n'); setInterval(() => {}, 1000)`;
@@ -196,7 +213,7 @@ test('the error of a server that is not ready in time names the invalid frames t
   });
   const failed = expect(connection.ready()).rejects.toMatchObject({
     code: 'CONNECT_TIMEOUT',
-    message: expect.stringMatching(/sent 2 invalid frames, the last: .*Ready/) as string,
+    message: expect.stringMatching(/Ready.*the last of 2 invalid lines/) as string,
   });
   await expect.poll(() => counts).toEqual([1, 2]);
   clock.increment(30_000);

@@ -3,14 +3,18 @@ import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** Code of the error for a missing package. Its message suffices, so the command prints no stack. */
+export const missingPackageCode = 'MISSING_PACKAGE';
+
 /**
- * Creates the error for an optional package that cannot be loaded.
+ * Creates the error for an optional package that cannot be loaded, with {@link missingPackageCode}.
  *
  * @param purpose subject and verb, such as `Tasks in Postgres need`
  * @param cause error of loading the package
  */
 export function missingPackage(purpose: string, name: string, cause: unknown): Error {
-  return new Error(`${purpose} the package ${name}: ${howToInstall(name)}`, { cause });
+  const message = `${purpose} the package ${name}: ${howToInstall(name)}`;
+  return Object.assign(new Error(message, { cause }), { code: missingPackageCode });
 }
 
 /** Node resolves packages relative to this file, wherever the command was started. */

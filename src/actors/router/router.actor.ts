@@ -13,6 +13,7 @@ import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { PeerRole, RouterEvent, RouterInput } from '../../machines/peer-ports.ts';
 import { classifyMessage, inspectValue, isRequestId } from '../../protocol/classify.ts';
+import { describeServerFrame } from '../../protocol/codec.ts';
 import { ErrorCode, RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
   AnsweredInput,
@@ -477,7 +478,8 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     if (this.#side.isMeantAsAnswer(frame) && this.#failRequests([id], malformed(message))) {
       return replies.drop(frame);
     }
-    this.options.report({ level: 'warning', name: 'frame.invalid', message: error.message });
+    const problem = this.options.peer === 'server' ? describeServerFrame(frame) : message;
+    this.options.report({ level: 'warning', name: 'frame.invalid', message: problem });
     if (this.#side.answersInvalid(frame, this.gate)) replies.add(errorResponse(id, error), frame);
     else replies.drop(frame);
   }

@@ -3,6 +3,7 @@
  *
  * @see MCP Apps 2026-01-26
  */
+import { withAuthorStack } from '../../protocol/author-stack.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { appMimeType, uiVisibilities } from '../../protocol/apps.ts';
 import type { ToolUi } from '../../protocol/apps.ts';
@@ -128,37 +129,39 @@ const optionRules: { readonly [member: string]: (value: unknown) => string | und
  * @see MCP Apps 2026-01-26
  */
 export function defineAppResource(app: AppResourceSpecification): Resource {
-  checkItem(app, rules);
-  const { html, ui, ...described } = app;
-  const { uri } = described;
-  const named = `the app resource ${inspectValue(uri)}`;
-  if (!uri.startsWith('ui://')) {
-    throw new TypeError(
-      `"uri" of an app resource must start with ui:// , got ${inspectValue(uri)}`,
-    );
-  }
-  if (typeof html !== 'string' && typeof html !== 'function') {
-    throw new TypeError(
-      `"html" of ${named} must be a string or a function, got ${inspectValue(html)}`,
-    );
-  }
-  const fault = ui === undefined ? undefined : validateMembers(ui, optionRules);
-  if (fault !== undefined) {
-    const [path = '', ...rest] = fault.split(' ');
-    throw new TypeError(`"ui${path}" of ${named} ${rest.join(' ')}`);
-  }
-  const _meta = ui && { ...described._meta, ui };
-  return defineResource({
-    ...described,
-    ...(_meta ? { _meta } : {}),
-    mimeType: appMimeType,
-    read: async (context) => {
-      const text: unknown = typeof html === 'string' ? html : await html(context);
-      if (typeof text !== 'string') {
-        throw new TypeError(`"html" of ${named} must return a string, got ${inspectValue(text)}`);
-      }
-      return [{ uri, mimeType: appMimeType, text, ...(_meta ? { _meta } : {}) }];
-    },
+  return withAuthorStack(defineAppResource, () => {
+    checkItem(app, rules);
+    const { html, ui, ...described } = app;
+    const { uri } = described;
+    const named = `the app resource ${inspectValue(uri)}`;
+    if (!uri.startsWith('ui://')) {
+      throw new TypeError(
+        `"uri" of an app resource must start with ui:// , got ${inspectValue(uri)}`,
+      );
+    }
+    if (typeof html !== 'string' && typeof html !== 'function') {
+      throw new TypeError(
+        `"html" of ${named} must be a string or a function, got ${inspectValue(html)}`,
+      );
+    }
+    const fault = ui === undefined ? undefined : validateMembers(ui, optionRules);
+    if (fault !== undefined) {
+      const [path = '', ...rest] = fault.split(' ');
+      throw new TypeError(`"ui${path}" of ${named} ${rest.join(' ')}`);
+    }
+    const _meta = ui && { ...described._meta, ui };
+    return defineResource({
+      ...described,
+      ...(_meta ? { _meta } : {}),
+      mimeType: appMimeType,
+      read: async (context) => {
+        const text: unknown = typeof html === 'string' ? html : await html(context);
+        if (typeof text !== 'string') {
+          throw new TypeError(`"html" of ${named} must return a string, got ${inspectValue(text)}`);
+        }
+        return [{ uri, mimeType: appMimeType, text, ...(_meta ? { _meta } : {}) }];
+      },
+    });
   });
 }
 

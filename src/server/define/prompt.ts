@@ -3,6 +3,7 @@
  *
  * @see MCP 2025-11-25, server/prompts
  */
+import { withAuthorStack } from '../../protocol/author-stack.ts';
 import { inspectValue, isJsonObject } from '../../protocol/classify.ts';
 import type { ContentBlock } from '../../protocol/content.ts';
 import type { DisplayInfo } from '../../protocol/display-info.ts';
@@ -148,17 +149,19 @@ export function definePrompt<
   const TArguments extends PromptArguments | StandardSchema = Record<never, never>,
   const TName extends string = string,
 >(prompt: PromptSpecification<TArguments, TName>): DefinedPrompt<TName, TArguments> {
-  checkItem(prompt, promptRules);
-  checkVisibilityOptions(prompt, `the prompt ${inspectValue(prompt.name)}`);
-  // Convert the schema now, so that errors point at the definition.
-  const names = Object.keys(promptArguments(prompt));
-  const stray = Object.keys(prompt.complete ?? {}).find((name) => !names.includes(name));
-  if (stray !== undefined) {
-    throw new TypeError(
-      `The prompt ${inspectValue(prompt.name)} has no argument ${inspectValue(stray)} to complete`,
-    );
-  }
-  return prompt;
+  return withAuthorStack(definePrompt, () => {
+    checkItem(prompt, promptRules);
+    checkVisibilityOptions(prompt, `the prompt ${inspectValue(prompt.name)}`);
+    // Convert the schema now, so that errors point at the definition.
+    const names = Object.keys(promptArguments(prompt));
+    const stray = Object.keys(prompt.complete ?? {}).find((name) => !names.includes(name));
+    if (stray !== undefined) {
+      throw new TypeError(
+        `The prompt ${inspectValue(prompt.name)} has no argument ${inspectValue(stray)} to complete`,
+      );
+    }
+    return prompt;
+  });
 }
 
 /** Cached arguments by prompt, because converting a schema is expensive. */

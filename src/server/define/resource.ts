@@ -3,6 +3,7 @@
  *
  * @see MCP 2025-11-25, server/resources
  */
+import { withAuthorStack } from '../../protocol/author-stack.ts';
 import { inspectValue } from '../../protocol/classify.ts';
 import type { ResourceContents } from '../../protocol/content.ts';
 import type { Annotations, DisplayInfo } from '../../protocol/display-info.ts';
@@ -189,15 +190,17 @@ export const templateRules: ItemRules = {
  * @see MCP 2025-11-25, server/resources
  */
 export function defineResource(resource: Resource): Resource {
-  checkItem(resource, resourceRules);
-  checkCaching(resource.caching, `the resource ${inspectValue(resource.uri)}`);
-  checkVisibilityOptions(resource, `the resource ${inspectValue(resource.uri)}`);
-  if (!isUri(resource.uri)) {
-    throw new TypeError(
-      `"uri" of a resource must be an absolute URI such as "notes://today", got ${inspectValue(resource.uri)}`,
-    );
-  }
-  return resource;
+  return withAuthorStack(defineResource, () => {
+    checkItem(resource, resourceRules);
+    checkCaching(resource.caching, `the resource ${inspectValue(resource.uri)}`);
+    checkVisibilityOptions(resource, `the resource ${inspectValue(resource.uri)}`);
+    if (!isUri(resource.uri)) {
+      throw new TypeError(
+        `"uri" of a resource must be an absolute URI such as "notes://today", got ${inspectValue(resource.uri)}`,
+      );
+    }
+    return resource;
+  });
 }
 
 /**
@@ -211,15 +214,17 @@ export function defineResource(resource: Resource): Resource {
 export function defineResourceTemplate<const TTemplate extends string>(
   template: ResourceTemplateSpecification<TTemplate>,
 ): ResourceTemplate {
-  checkItem(template, templateRules);
-  checkCaching(template.caching, `the resource template ${inspectValue(template.uriTemplate)}`);
-  checkVisibilityOptions(template, `the resource template ${inspectValue(template.uriTemplate)}`);
-  const { variables, match } = uriTemplate(template.uriTemplate);
-  const stray = Object.keys(template.complete ?? {}).find((name) => !variables.includes(name));
-  if (stray !== undefined) {
-    throw new TypeError(
-      `The template ${inspectValue(template.uriTemplate)} has no variable ${inspectValue(stray)} to complete`,
-    );
-  }
-  return { ...template, variables, match };
+  return withAuthorStack(defineResourceTemplate, () => {
+    checkItem(template, templateRules);
+    checkCaching(template.caching, `the resource template ${inspectValue(template.uriTemplate)}`);
+    checkVisibilityOptions(template, `the resource template ${inspectValue(template.uriTemplate)}`);
+    const { variables, match } = uriTemplate(template.uriTemplate);
+    const stray = Object.keys(template.complete ?? {}).find((name) => !variables.includes(name));
+    if (stray !== undefined) {
+      throw new TypeError(
+        `The template ${inspectValue(template.uriTemplate)} has no variable ${inspectValue(stray)} to complete`,
+      );
+    }
+    return { ...template, variables, match };
+  });
 }

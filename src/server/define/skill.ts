@@ -3,6 +3,7 @@
  *
  * @see SEP-2640; https://agentskills.io/specification
  */
+import { withAuthorStack } from '../../protocol/author-stack.ts';
 import { inspectValue } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import {
@@ -119,28 +120,30 @@ export const skillRules: ItemRules = {
  * @see SEP-2640
  */
 export function defineSkill(skill: SkillSpecification): Skill {
-  checkItem(skill, specificationRules);
-  const { name, description, instructions, directory, files = {}, visible, tags } = skill;
-  checkVisibilityOptions(skill, `the skill ${inspectValue(name)}`);
-  const frontmatter = { name, description, ...skill.frontmatter };
-  // JSON is valid YAML. Plain keys are easier to read.
-  const said = Object.entries(frontmatter).map(([key, value]) => {
-    const isPlain = /^(?!(?:null|true|false)$)[a-z][a-z-]*$/.test(key);
-    return `${isPlain ? key : JSON.stringify(key)}: ${JSON.stringify(value)}\n`;
+  return withAuthorStack(defineSkill, () => {
+    checkItem(skill, specificationRules);
+    const { name, description, instructions, directory, files = {}, visible, tags } = skill;
+    checkVisibilityOptions(skill, `the skill ${inspectValue(name)}`);
+    const frontmatter = { name, description, ...skill.frontmatter };
+    // JSON is valid YAML. Plain keys are easier to read.
+    const said = Object.entries(frontmatter).map(([key, value]) => {
+      const isPlain = /^(?!(?:null|true|false)$)[a-z][a-z-]*$/.test(key);
+      return `${isPlain ? key : JSON.stringify(key)}: ${JSON.stringify(value)}\n`;
+    });
+    const sources = { ...files, [skillFileName]: `---\n${said.join('')}---\n\n${instructions}` };
+    const served = Object.entries(sources).map(
+      ([path, source]) => [path, servedFile(source)] as const,
+    );
+    return {
+      ...skillAt(
+        directory === undefined ? name : `${directory}/${name}`,
+        frontmatter,
+        new Map(served),
+      ),
+      ...(visible ? { visible } : {}),
+      ...(tags ? { tags } : {}),
+    };
   });
-  const sources = { ...files, [skillFileName]: `---\n${said.join('')}---\n\n${instructions}` };
-  const served = Object.entries(sources).map(
-    ([path, source]) => [path, servedFile(source)] as const,
-  );
-  return {
-    ...skillAt(
-      directory === undefined ? name : `${directory}/${name}`,
-      frontmatter,
-      new Map(served),
-    ),
-    ...(visible ? { visible } : {}),
-    ...(tags ? { tags } : {}),
-  };
 }
 
 function servedFile(source: SkillFileSource): ServedSkillFile {

@@ -3,6 +3,7 @@
  *
  * @see MCP 2025-11-25, server/tools
  */
+import { withAuthorStack } from '../../protocol/author-stack.ts';
 import type { AnyStateMachine, InputFrom } from 'xstate';
 import type { HandlerContext } from '../context/handler-context.ts';
 import type { ToolUi } from '../../protocol/apps.ts';
@@ -285,37 +286,39 @@ export function defineTool<
     | ToolSpecification<TInput, TOutput, TReturned, TName>
     | MachineToolSpecification<TInput, TMachine, TName>,
 ): DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>> {
-  // Undefined is possible in JavaScript.
-  const given = tool as typeof tool | undefined;
-  checkItem(given, given?.machine ? { ...toolRules, functions: [] } : toolRules);
-  if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
-    throw new TypeError(
-      `"name" of a tool must be 1 to 128 characters out of A-Z a-z 0-9 _ - . , got ${inspectValue(tool.name)}`,
-    );
-  }
-  if (tool.taskSupport !== undefined && !taskSupports.includes(tool.taskSupport)) {
-    throw new TypeError(
-      `"taskSupport" of the tool "${tool.name}" must be one of ${taskSupports.join(', ')}, got ${inspectValue(tool.taskSupport)}`,
-    );
-  }
-  checkDurable(tool);
-  checkToolUi(tool.ui, `the tool "${tool.name}"`, tool._meta);
-  checkScopes(tool.scopes, `the tool "${tool.name}"`);
-  checkErrorExposure(tool.errors, `the tool "${tool.name}"`);
-  checkVisibilityOptions(tool, `the tool "${tool.name}"`);
-  const { machine } = tool;
-  if (machine) checkToolMachine(machine, `the tool "${tool.name}"`);
-  const handler = machine ? machineHandler(machine, tool.migrate) : tool.handler;
-  const defined = { inputSchema: noArguments, ...tool, handler } as Tool;
-  // Convert the schemas now, so that errors point at the definition.
-  const input = jsonSchemaOf(defined.inputSchema, 'input', schemaLabel(tool, 'input'));
-  if (defined.outputSchema)
-    jsonSchemaOf(defined.outputSchema, 'output', schemaLabel(tool, 'output'));
-  checkOf(defined.inputSchema, 'input', schemaLabel(tool, 'input'));
-  if (defined.outputSchema) checkOf(defined.outputSchema, 'output', schemaLabel(tool, 'output'));
-  checkHeaderParameters(input, schemaLabel(tool, 'input'));
-  // Without a schema, TInput is the type of noArguments.
-  return defined as DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>>;
+  return withAuthorStack(defineTool, () => {
+    // Undefined is possible in JavaScript.
+    const given = tool as typeof tool | undefined;
+    checkItem(given, given?.machine ? { ...toolRules, functions: [] } : toolRules);
+    if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
+      throw new TypeError(
+        `"name" of a tool must be 1 to 128 characters out of A-Z a-z 0-9 _ - . , got ${inspectValue(tool.name)}`,
+      );
+    }
+    if (tool.taskSupport !== undefined && !taskSupports.includes(tool.taskSupport)) {
+      throw new TypeError(
+        `"taskSupport" of the tool "${tool.name}" must be one of ${taskSupports.join(', ')}, got ${inspectValue(tool.taskSupport)}`,
+      );
+    }
+    checkDurable(tool);
+    checkToolUi(tool.ui, `the tool "${tool.name}"`, tool._meta);
+    checkScopes(tool.scopes, `the tool "${tool.name}"`);
+    checkErrorExposure(tool.errors, `the tool "${tool.name}"`);
+    checkVisibilityOptions(tool, `the tool "${tool.name}"`);
+    const { machine } = tool;
+    if (machine) checkToolMachine(machine, `the tool "${tool.name}"`);
+    const handler = machine ? machineHandler(machine, tool.migrate) : tool.handler;
+    const defined = { inputSchema: noArguments, ...tool, handler } as Tool;
+    // Convert the schemas now, so that errors point at the definition.
+    const input = jsonSchemaOf(defined.inputSchema, 'input', schemaLabel(tool, 'input'));
+    if (defined.outputSchema)
+      jsonSchemaOf(defined.outputSchema, 'output', schemaLabel(tool, 'output'));
+    checkOf(defined.inputSchema, 'input', schemaLabel(tool, 'input'));
+    if (defined.outputSchema) checkOf(defined.outputSchema, 'output', schemaLabel(tool, 'output'));
+    checkHeaderParameters(input, schemaLabel(tool, 'input'));
+    // Without a schema, TInput is the type of noArguments.
+    return defined as DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>>;
+  });
 }
 
 /** @throws {TypeError} if HTTP clients would drop the tool because of an invalid `x-mcp-header` */

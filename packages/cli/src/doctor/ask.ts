@@ -52,7 +52,7 @@ export async function askOnPipe(
   const socket = connect(pipeOf(folder, pid));
   try {
     return await new Promise<DoctorOutcome>((resolve) => {
-      const late = `Process ${pid} has not answered within ${timeoutMs} ms: its event loop is blocked, or busy`;
+      const late = `Process ${pid} is busy: no answer within ${timeoutMs} ms`;
       const timer = setTimeout(() => resolve({ ok: false, problem: late }), timeoutMs);
       socket.once('error', () => resolve({ ok: false, problem: notServing(pid) }));
       socket.once('connect', () => {
@@ -142,13 +142,13 @@ function unreadable(pid: number): DoctorOutcome {
 function silence(pid: number, timeoutMs: number): string {
   const found = servingProcess(pid);
   if (!found) return `Process ${pid} has ended instead of answering`;
-  const head = `Process ${pid} has not answered within ${timeoutMs} ms: `;
+  const late = `no answer within ${timeoutMs} ms`;
   switch (found.activity) {
     case 'T':
-      return `${head}it is stopped; kill -CONT ${pid} lets it go on`;
+      return `Process ${pid} is stopped: ${late}. Resume it with kill -CONT ${pid}`;
     case 'R':
-      return `${head}its event loop is busy, most likely with a handler that computes without a pause. It answers on its stderr once it is free`;
+      return `Process ${pid} is busy, probably in a handler that computes without yielding: ${late}. It will print its answer to stderr once it is free`;
     default:
-      return `${head}its event loop is blocked. It answers on its stderr once it is free`;
+      return `Process ${pid} is busy: ${late}. It will print its answer to stderr once it is free`;
   }
 }

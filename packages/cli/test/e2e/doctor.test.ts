@@ -160,7 +160,7 @@ describe('mcp-actors doctor', () => {
     process.kill(pidOf(server), 'SIGSTOP');
     const { code, stdout, stderr } = await doctor('--timeout=300ms', pidOf(server));
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/has not answered within 300 ms: it is stopped; kill -CONT \d+/);
+    expect(stderr).toMatch(/is stopped: no answer within 300 ms\. Resume it with kill -CONT \d+/);
 
     // Asked in vain, it answers once it can.
     process.kill(pidOf(server), 'SIGCONT');

@@ -87,6 +87,18 @@ interface WithLoss {
 /** Extracts a loss from an event. */
 const lossBy = {
   told: ({ event }: { readonly event: WithLoss }): WithLoss => event,
+  /** Adds text that the server printed to stdout, which may explain the exit. */
+  toldBeforeReady: ({
+    event: { loss },
+    context: { unreadInput },
+  }: {
+    readonly event: WithLoss;
+    readonly context: Pick<Said['context'], 'unreadInput'>;
+  }): WithLoss => {
+    if (loss.kind !== 'exited') return { loss };
+    const unread = unreadInput?.();
+    return { loss: unread === undefined ? loss : { ...loss, unread } };
+  },
   timeout: ({ context: { times, lastWords, unreadInput } }: Said): WithLoss => {
     const [stderr, unread] = [lastWords?.(), unreadInput?.()];
     return {
@@ -447,7 +459,7 @@ export const connectionMachine = connectionSetup.createMachine({
         },
         'channel.lost': {
           target: 'lost',
-          actions: [{ type: 'noteLoss', params: lossBy.told }, 'doubtEra'],
+          actions: [{ type: 'noteLoss', params: lossBy.toldBeforeReady }, 'doubtEra'],
         },
         'channel.stopped': {
           target: 'lost.cleared',
@@ -541,16 +553,22 @@ export const connectionMachine = connectionSetup.createMachine({
                   {
                     guard: and(['isPipe', 'mayBeLegacy', 'hasExtraLaunch']),
                     target: 'clearing',
-                    actions: [{ type: 'noteLoss', params: lossBy.told }, ...launchedUnprobed],
+                    actions: [
+                      { type: 'noteLoss', params: lossBy.toldBeforeReady },
+                      ...launchedUnprobed,
+                    ],
                   },
                   {
                     guard: and(['isPipe', 'mayBeLegacy']),
                     target: '#connection.lost',
-                    actions: [{ type: 'noteLoss', params: lossBy.told }, 'supposeLegacy'],
+                    actions: [
+                      { type: 'noteLoss', params: lossBy.toldBeforeReady },
+                      'supposeLegacy',
+                    ],
                   },
                   {
                     target: '#connection.lost',
-                    actions: { type: 'noteLoss', params: lossBy.told },
+                    actions: { type: 'noteLoss', params: lossBy.toldBeforeReady },
                   },
                 ],
               },

@@ -22,8 +22,14 @@ export function statusError(
   body: string,
   remote?: WireError,
 ): RuntimeError {
-  const message = `${what}: ${placeOf(url)} answered with status ${status}${excerptOf(body)}`;
+  const hint = status === 404 && !url.pathname.endsWith('/mcp') ? mcpPathHint(url) : '';
+  const message = `${what}: ${placeOf(url)} answered with status ${status}${excerptOf(body)}${hint}`;
   return new RuntimeError('HTTP_STATUS', message, { status, ...(remote ? { remote } : {}) });
+}
+
+/** Suggests the usual path of an endpoint. */
+function mcpPathHint(url: URL): string {
+  return `. Most servers listen on /mcp: try ${url.origin}/mcp`;
 }
 
 export function violation(what: string, why: string): RuntimeError {
@@ -55,7 +61,10 @@ export function networkFailure(what: string, url: URL, thrown: unknown): Network
     textOfError(cause instanceof Error ? cause.message || codeOf(cause) : cause),
   );
   if (neverArrived.test(codeOf(cause))) {
-    const error = new RuntimeError('CLOSED', `${place} is unreachable: ${reason}`, { cause });
+    // Node repeats the address: connect ECONNREFUSED 127.0.0.1:80.
+    const short = reason.replace(` ${place}`, '').replace(` ${url.hostname}`, '');
+    const message = `${placeOf(url)} is unreachable: ${short}`;
+    const error = new RuntimeError('CLOSED', message, { cause });
     return { kind: 'unreachable', error };
   }
   const message = `The connection to ${place} broke before the answer to ${what}: ${reason}`;

@@ -8,6 +8,7 @@ import { keepAlive, systemClock } from '../../../../src/actors/clock.ts';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { defaultLimits } from '../../../../src/actors/limits.ts';
 import { unobserved } from '../../../../src/actors/transitions.ts';
+import { describeServerFrame } from '../../../../src/protocol/codec.ts';
 import { disconnectError } from '../../../../src/protocol/disconnects.ts';
 import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/connection-ports.ts';
 import type { ConnectionLoss } from '../../../../src/protocol/disconnects.ts';
@@ -350,7 +351,10 @@ function faultOf(frame: SingleFrame): {
   readonly fault: string;
 } {
   if (frame.kind === 'invalid') {
-    const fault = `The server sent an invalid message: ${frame.error.message}`;
+    const fault =
+      frame.text === undefined
+        ? `The server sent an invalid message: ${frame.error.message}`
+        : describeServerFrame(frame);
     return { ids: frame.answers ?? [], fault };
   }
   const { id, outcome } = frame as InboundResponse;

@@ -324,9 +324,7 @@ describe('a server that cannot be reached', () => {
     expect(loss).toMatchObject({ kind: 'unreachable' });
     expect(clock.liveTimers).toBe(0);
     const error = (loss as { error: Error }).error;
-    expect(error.message).toBe(
-      `${server.url.host} is unreachable: connect ECONNREFUSED ${server.url.host}`,
-    );
+    expect(error.message).toBe(`${server.url.href} is unreachable: connect ECONNREFUSED`);
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
@@ -512,7 +510,7 @@ test.each<[what: string, thrown: unknown, kind: string, message: string]>([
       cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
     }),
     'unreachable',
-    'a.example:443 is unreachable: refused',
+    'https://a.example/mcp is unreachable: refused',
   ],
   [
     'loses its connection',

@@ -4,6 +4,7 @@
  *
  * @see MCP 2025-11-25, client/elicitation, "Form Mode Elicitation Requests"
  */
+import { withAuthorStack } from '../../../../src/protocol/author-stack.ts';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
@@ -188,7 +189,9 @@ const forms = new WeakMap<FormSource, Form<unknown>>();
 export function defineForm<const TSource extends FormSource>(
   source: TSource,
 ): Form<ContentOf<TSource>> {
-  const known = forms.get(source) ?? new Form<unknown>(source);
-  forms.set(source, known);
-  return known as Form<ContentOf<TSource>>;
+  return withAuthorStack(defineForm, () => {
+    const known = forms.get(source) ?? new Form<unknown>(source);
+    forms.set(source, known);
+    return known as Form<ContentOf<TSource>>;
+  });
 }

@@ -7,6 +7,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../../../src/actors/clock.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
+import { redactText } from '../../../diagnostics/src/redaction.ts';
 import { plainActor } from '../../../../src/machines/port.ts';
 import type { Behaviour } from '../../../../src/machines/port.ts';
 import type { ExitStatus } from '../../../processes/src/process.machine.ts';
@@ -14,6 +15,7 @@ import type { RelayEvent, RelayInput } from './supervisor.machine.ts';
 import { processActor } from '../../../processes/src/child.actor.ts';
 import type { ProcessActor, ProcessFactName } from '../../../processes/src/child.actor.ts';
 import type { ServerCommand } from '../../../processes/src/command.ts';
+import { StderrLog } from '../../../processes/src/stderr-log.ts';
 import { isJsonObject } from '../../../../src/protocol/classify.ts';
 import { ErrorCode, textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject, WireError } from '../../../../src/protocol/frames.ts';
@@ -69,6 +71,8 @@ class Relay implements Behaviour<RelayEvent> {
   #held: Buffer[] = [];
   #heldBytes = 0;
   #run: Run | undefined = undefined;
+  /** Stderr of the last process. */
+  #stderr = new StderrLog();
   /** `restoring`: only the state of the session is sent, and the answers to it are not the host's. */
   #traffic: 'closed' | 'restoring' | 'open' = 'closed';
   /** Whether the process has answered a request of the host. */
@@ -119,7 +123,7 @@ class Relay implements Behaviour<RelayEvent> {
       case 'server.kill':
         return this.#run?.process.send({ type: 'process.kill' });
       case 'requests.fail':
-        this.#refuse(this.#requests.clear(), ended);
+        this.#refuse(this.#requests.clear(), this.#endedError());
         return this.#flush();
     }
   }
@@ -165,10 +169,18 @@ class Relay implements Behaviour<RelayEvent> {
 
   #launch(): void {
     const { command, report, stderr } = this.#scope;
+    const log = new StderrLog();
+    this.#stderr = log;
     let pipes: { readonly stdin: Writable; readonly stdout: Readable } | undefined;
     const launched = processActor({
       ...{ command, report, clock: systemClock, isWatched: true },
-      stderr: { push: stderr, end: () => {} },
+      stderr: {
+        push: (chunk) => {
+          log.push(chunk);
+          stderr(chunk);
+        },
+        end: () => {},
+      },
       launched: ({ stdin, stdout }) => {
         pipes = { stdin, stdout };
         this.#read(stdout);
@@ -360,6 +372,17 @@ class Relay implements Behaviour<RelayEvent> {
     if (toServer) this.#toServer.push(toServer);
   }
 
+  /** The error of a request that no process will serve, with the last stderr output. */
+  #endedError(): WireError {
+    const words = this.#stderr.lastLines();
+    const message = 'The server has ended and will not be restarted';
+    return {
+      code: ErrorCode.serverUnavailable,
+      message: words === '' ? message : `${message}. Its last stderr output: ${redactText(words)}`,
+      data: { reason: 'process-ended', retryable: false },
+    };
+  }
+
   #refuse(requests: readonly HostRequest[], error: WireError): void {
     for (const { idText } of requests) this.#answerWithError(idText, error);
   }
@@ -426,13 +449,6 @@ const lost: WireError = {
   code: ErrorCode.serverUnavailable,
   message: 'The process that served this request has ended, and the request cannot be resumed',
   data: { reason: 'process-ended', retryable: true },
-};
-
-/** The error of a request that no process will serve. */
-const ended: WireError = {
-  code: ErrorCode.serverUnavailable,
-  message: 'The server has ended, and is not started again',
-  data: { reason: 'process-ended', retryable: false },
 };
 
 const overloaded: WireError = {

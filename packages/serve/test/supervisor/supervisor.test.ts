@@ -60,6 +60,19 @@ function childrenOf(pid: number): readonly number[] {
   return pairs.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []));
 }
 
+/** Hides every SQLite module from a process. */
+const hideSqlite = `export async function resolve(name, context, next) {
+  if (!/sqlite$/.test(name)) return next(name, context);
+  throw Object.assign(new Error('Cannot find ' + name), { code: 'ERR_MODULE_NOT_FOUND' });
+}`;
+const withoutSqlite = `--import ${dataUrl(
+  `import { register } from 'node:module'; register(${JSON.stringify(dataUrl(hideSqlite))});`,
+)}`;
+
+function dataUrl(code: string): string {
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+}
+
 const lost = { code: -32000, data: { reason: 'process-ended', retryable: true } };
 
 afterEach(reapServers);
@@ -271,6 +284,17 @@ describe('the end of a supervisor', { timeout: 180_000 }, () => {
     server.send({ id: 1, method: 'initialize', params: {} });
     expect(await server.exit).toEqual({ code: 7, signal: null });
     expect(setup.begun()).toBe(1);
+  });
+
+  test('names a missing package on one line of stderr and in the error for the host', async () => {
+    const setup = setUp();
+    const server = launch(setup.args, { env: { ...setup.env, NODE_OPTIONS: withoutSqlite } });
+    const problem =
+      /^mcp-actors: .* need.* the package @photostructure\/sqlite: run npm install \S+$/;
+    const { error } = await server.request(1, 'initialize', {});
+    expect(error?.message).toMatch(/the package @photostructure\/sqlite: run npm install/);
+    expect(await server.exit).toEqual({ code: 1, signal: null });
+    expect(server.stderr.trim()).toMatch(problem);
   });
 
   test('says what is wrong with the command line as the command does', async () => {
